@@ -72,12 +72,12 @@ def work(what: str, path: Path) -> None:
     benchmark = load_benchmark(path)
     if what == "audit":
         from casewise.auditing import audit
-        from casewise.reporting.audit_report import audit_page
-        from casewise.reporting.html import html
+        from casewise.reporting.faces.html import html
+        from casewise.reporting.pages.audit import audit_page
 
         html(audit_page(audit(benchmark)))
     else:
-        from casewise.judging.linear import LinearJudge
+        from casewise.judging.judges.linear import LinearJudge
 
         LinearJudge(benchmark)
     print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

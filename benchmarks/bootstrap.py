@@ -42,7 +42,7 @@ def plain_loop(sample, n_resamples: int):
 
 
 def ours(sample):
-    from casewise.stats.metrics import measure_sums, metric_named
+    from casewise.stats.agreeing.metrics import measure_sums, metric_named
 
     return measure_sums(sample, [metric_named(name) for name in SIX])
 

@@ -34,11 +34,11 @@ from tests.support.postgres import free_port, running_postgres
 from tests.support.study import design, material
 
 from casewise import database
-from casewise.studies.owner import Overview
-from casewise.studies.rehearsal import Crowd, RehearsalPlan
-from casewise.studies.rounds import NewRound, load_round, open_round
-from casewise.studies.waves import arrivals, rehearse_to_the_end
-from casewise.studies.wording import read_wording
+from casewise.studies.design.wording import read_wording
+from casewise.studies.running.owner import Overview
+from casewise.studies.running.rounds import NewRound, load_round, open_round
+from casewise.web.load_test.clients import Crowd, RehearsalPlan
+from casewise.web.load_test.waves import arrivals, rehearse_to_the_end
 
 CLIENTS = 16
 FLOOR_REQUESTS = 4000

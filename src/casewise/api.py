@@ -15,24 +15,24 @@ from typing import Any, TypeVar
 import polars as pl
 
 from casewise.errors import BenchmarkError, ConfigurationError, JudgeError
-from casewise.judging.estimate import RunEstimate, estimate_run
-from casewise.judging.judges import CallableJudge, Judge
-from casewise.judging.live import LiveOptions
-from casewise.judging.llm import LLMJudge
-from casewise.judging.named import judge_named
-from casewise.judging.plan import Plan, Selection
-from casewise.judging.run import RunSummary, Target, Watch, judge_into
-from casewise.models.probing import Probe, probe
+from casewise.judging.judge import CallableJudge, Judge
+from casewise.judging.judges.live import LiveOptions
+from casewise.judging.judges.llm import LLMJudge
+from casewise.judging.judges.named import judge_named
+from casewise.judging.running.estimate import RunEstimate, estimate_run
+from casewise.judging.running.plan import Plan, Selection
+from casewise.judging.running.run import RunSummary, Target, Watch, judge_into
+from casewise.models.http.probing import Probe, probe
 from casewise.records import Arm, Elicitation
-from casewise.reporting.comparison_report import ComparisonReport, compare_runs
-from casewise.reporting.judge_report import Report, ReportOptions, report_runs
-from casewise.reporting.replay import Replay, replay
+from casewise.reporting.pages.comparison_report import ComparisonReport, compare_runs
+from casewise.reporting.pages.judge_report import Report, ReportOptions, report_runs
+from casewise.reporting.pages.replay import Replay, replay
 from casewise.runs.engine import Limits
-from casewise.stats.labels import LabelPolicy
-from casewise.storage.benchmark import Benchmark
-from casewise.storage.judgement_table import judgement_table
-from casewise.storage.load import load_benchmark
-from casewise.storage.run_folder import JUDGEMENTS
+from casewise.stats.agreeing.labels import LabelPolicy
+from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.runs.judgement_table import judgement_table
+from casewise.storage.runs.run_folder import JUDGEMENTS
 
 __all__ = ["Replay", "Run", "RunOptions", "compare", "judge", "judge_async", "load", "replay", "report"]
 
@@ -144,7 +144,7 @@ def judge(
     ----------
     judge
         A judge's name as on the command line (`linear`, `constant:safe`, `recorded:FILE`, …), a function
-        `f(query, context)`, or an object with the methods of `casewise.judging.judges.Judge`.
+        `f(query, context)`, or an object with the methods of `casewise.judging.judge.Judge`.
     out
         A run folder, new or to be gone on with. Without it the run lives as long as the object returned.
     elicitations, arms, repeats

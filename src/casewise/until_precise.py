@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from casewise import api
-from casewise.auditing.query_frame import KnownQueries, known_queries
 from casewise.auditing.subject import Subject
 from casewise.errors import ConfigurationError, RunConflict
-from casewise.judging.plan import Selection
+from casewise.evaluation.judged_runs import read_runs
+from casewise.evaluation.query_frame import KnownQueries, known_queries
+from casewise.judging.running.plan import Selection
 from casewise.records import Elicitation
-from casewise.reporting.judged_runs import read_runs
-from casewise.stats.adaptive_sampling import FIRST_LOOK, PreciseEstimate, sample_until_precise
-from casewise.stats.arrays import FloatArray, IntArray
-from casewise.stats.gate import accuracy_scores
-from casewise.stats.judged import judged
-from casewise.storage.atomic import write_text
-from casewise.storage.benchmark import Benchmark
-from casewise.storage.run_folder import RUN
-from casewise.storage.sampling_file import SAMPLING
+from casewise.stats.agreeing.adaptive_sampling import FIRST_LOOK, PreciseEstimate, sample_until_precise
+from casewise.stats.agreeing.gate import accuracy_scores
+from casewise.stats.agreeing.judged import judged
+from casewise.stats.core.arrays import FloatArray, IntArray
+from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.files.atomic import write_text
+from casewise.storage.runs.run_folder import RUN
+from casewise.storage.runs.sampling_file import SAMPLING
 
 __all__ = ["PreciseRun", "judge_until_precise"]
 

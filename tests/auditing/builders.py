@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from casewise.records import Context, Item, Query, Rating, Recipient, Sender, TransmissionPrinciple, sorry_bench
-from casewise.storage.benchmark import About, Benchmark
+from casewise.storage.benchmarks.benchmark import About, Benchmark
 
 CATEGORIES = sorry_bench().names
 

@@ -11,7 +11,7 @@ from casewise.auditing.findings import checked_codes
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Item, Query
 from casewise.storage import load_benchmark
-from casewise.storage.benchmark import About, Benchmark
+from casewise.storage.benchmarks.benchmark import About, Benchmark
 
 QUICK = AuditOptions(resamples=200, splits=10, folds=5)
 

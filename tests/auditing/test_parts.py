@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tests.auditing.builders import CATEGORIES, Row, benchmark_of, crowd, some_words
 
+from casewise.auditing.agreement import audit_people
 from casewise.auditing.contexts import audit_contexts
 from casewise.auditing.coverage import audit_coverage
 from casewise.auditing.intent import audit_intent
-from casewise.auditing.people import audit_people
 from casewise.auditing.subject import AuditOptions, Subject
 
 QUICK = AuditOptions(resamples=200, splits=10)

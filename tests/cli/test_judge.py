@@ -6,7 +6,7 @@ from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 from casewise.cli.app import main
-from casewise.models.endpoints import Endpoint
+from casewise.models.http.endpoints import Endpoint
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from casewise import database
 from casewise.cli.serve import app
-from casewise.database.people import Role, nobody_can_sign_in, open_invitation
+from casewise.database.staff import Role, nobody_can_sign_in, open_invitation
 from casewise.errors import ConfigurationError
 
 

@@ -16,10 +16,10 @@ from casewise import database
 from casewise.cli.app import main
 from casewise.database.tables import study as tables
 from casewise.settings import kept_key
-from casewise.studies.people import admit
-from casewise.studies.privacy import Vault
 from casewise.studies.recruiters import Person
-from casewise.studies.rounds import find_round
+from casewise.studies.running.annotators import admit
+from casewise.studies.running.privacy import Vault
+from casewise.studies.running.rounds import find_round
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 import casewise
 from casewise.cli.app import app
 from casewise.errors import BenchmarkError, ConfigurationError, RunConflict
-from casewise.reporting.gate_report import gate_runs
-from casewise.reporting.leaderboard import leaderboard
+from casewise.evaluation.leaderboard import leaderboard
+from casewise.reporting.pages.gate import gate_runs
 from casewise.storage import write_benchmark
 from casewise.until_precise import judge_until_precise
 

@@ -12,7 +12,7 @@ from tests.support.app import PASSWORD, add_person
 from tests.support.server import running_server
 
 from casewise import database
-from casewise.database.people import Role
+from casewise.database.staff import Role
 from casewise.records import sorry_bench
 from casewise.storage import load_benchmark
 

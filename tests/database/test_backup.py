@@ -8,8 +8,8 @@ from tests.contexts.wordings import wording
 from tests.support.app import NOW
 
 from casewise import database
-from casewise.contexts.review import Act
-from casewise.contexts.store import events_of
+from casewise.contexts.reviewing.review import Act
+from casewise.contexts.reviewing.store import events_of
 from casewise.database import Database
 from casewise.database.backup import backup, restore
 from casewise.database.tables import staff

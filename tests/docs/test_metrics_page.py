@@ -7,16 +7,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from casewise.reporting.replay import our_values, table
-from casewise.stats.bootstrap import Resampling
-from casewise.stats.calibration import calibration
-from casewise.stats.comparison import Entrant, compare_judges
-from casewise.stats.estimates import estimate
-from casewise.stats.judged import judged
-from casewise.stats.metrics import FLOORS
-from casewise.stats.pairs import find_pairs, pair_results
-from casewise.stats.refusal import refusals
-from casewise.storage.published_outputs import read_output
+from casewise.reporting.pages.replay import our_values, table
+from casewise.stats.agreeing.calibration import calibration
+from casewise.stats.agreeing.comparison import Entrant, compare_judges
+from casewise.stats.agreeing.estimates import estimate
+from casewise.stats.agreeing.judged import judged
+from casewise.stats.agreeing.metrics import FLOORS
+from casewise.stats.agreeing.over_refusal import refusals
+from casewise.stats.agreeing.pairs import find_pairs, pair_results
+from casewise.stats.core.bootstrap import Resampling
+from casewise.storage.benchmarks.published_outputs import read_output
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 FEW = Resampling(n_resamples=200)

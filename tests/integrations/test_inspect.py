@@ -10,10 +10,10 @@ from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 from casewise.api import judge, report
-from casewise.judging.live import LiveOptions, live_judge
-from casewise.judging.plan import Plan, Selection
-from casewise.judging.run import Target, judge_into
-from casewise.storage.load import load_benchmark
+from casewise.judging.judges.live import LiveOptions, live_judge
+from casewise.judging.running.plan import Plan, Selection
+from casewise.judging.running.run import Target, judge_into
+from casewise.storage.benchmarks.load import load_benchmark
 
 pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
 pytestmark = [

@@ -10,7 +10,7 @@ import pytest
 import casewise
 from casewise.api import RunOptions
 from casewise.errors import RunConflict, Unauthorised
-from casewise.judging.judges import Answer, ConstantJudge
+from casewise.judging.judge import Answer, ConstantJudge
 from casewise.records import Scored
 from casewise.runs.engine import Limits
 

@@ -7,10 +7,10 @@ from tests.support.fault_server import FaultServer
 
 from casewise.errors import Unauthorised, Unavailable
 from casewise.models import ENDPOINTS, Rejected, ReplyOptions, as_messages
-from casewise.models.endpoints import find_endpoint
-from casewise.models.keys import Key
-from casewise.models.openai_compatible import ClientOptions, OpenAICompatibleModel
-from casewise.models.retry import RetryPolicy
+from casewise.models.http.endpoints import find_endpoint
+from casewise.models.http.keys import Key
+from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
+from casewise.models.http.retry import RetryPolicy
 
 ASK = as_messages("Is it safe?")
 WORDS = ReplyOptions(max_tokens=64)

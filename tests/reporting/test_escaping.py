@@ -8,10 +8,10 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 from tests.support.nasty import IMAGE, SCRIPT, TEXTS, nasty_benchmark, nasty_run
 
-from casewise.reporting.benchmark_page import benchmark_page, item_page
-from casewise.reporting.html import html
-from casewise.reporting.latex import latex
-from casewise.reporting.terminal import print_document
+from casewise.reporting.faces.html import html
+from casewise.reporting.faces.latex import latex
+from casewise.reporting.faces.terminal import print_document
+from casewise.reporting.pages.benchmark import benchmark_page, item_page
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 import casewise
-from casewise.reporting.judge_report import ReportOptions
-from casewise.stats.bootstrap import Resampling
+from casewise.reporting.pages.judge_report import ReportOptions
+from casewise.stats.core.bootstrap import Resampling
 
 FEW = ReportOptions(resampling=Resampling(n_resamples=100))
 

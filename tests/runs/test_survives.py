@@ -15,13 +15,13 @@ import pytest
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
-from casewise.judging.live import LiveOptions, live_judge
-from casewise.judging.plan import Plan
-from casewise.judging.run import Target, judge_into
-from casewise.models.openai_compatible import ClientOptions
-from casewise.models.retry import RetryPolicy
+from casewise.judging.judges.live import LiveOptions, live_judge
+from casewise.judging.running.plan import Plan
+from casewise.judging.running.run import Target, judge_into
+from casewise.models.http.openai_compatible import ClientOptions
+from casewise.models.http.retry import RetryPolicy
 from casewise.runs.engine import Limits
-from casewise.storage.load import load_benchmark
+from casewise.storage.benchmarks.load import load_benchmark
 
 SECRET = "sk-never-to-be-seen-0123456789"
 CONCURRENCY = 8

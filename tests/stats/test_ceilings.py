@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.ceiling import accuracy_ceiling, ceilings, fitted_beta
-from casewise.stats.vote_reliability import reliability, spearman_brown
+from casewise.stats.people.ceiling import accuracy_ceiling, ceilings, fitted_beta
+from casewise.stats.people.vote_reliability import reliability, spearman_brown
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from aiohttp import web
 from tests.support.study import design
 
 from casewise.errors import ConfigurationError, StudyError
-from casewise.studies.design import RecruiterSettings
+from casewise.studies.design.design import RecruiterSettings
 from casewise.studies.recruiters import Person, make_recruiter, new_invitation
 from casewise.studies.recruiters.prolific_client import ProlificClient, study_request
 

@@ -17,10 +17,10 @@ from tests.support.server import KEY
 
 from casewise import database
 from casewise.database import Database
-from casewise.database.people import Person, Role, invite, join
+from casewise.database.staff import Person, Role, invite, join
 from casewise.settings import Settings
 from casewise.web import create_app
-from casewise.web.passwords import hash_password
+from casewise.web.security.passwords import hash_password
 
 PASSWORD = "plum orbit lantern"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -4,8 +4,8 @@ from tests.contexts.wordings import FIELDS, wording
 from tests.support.app import PASSWORD, form_token, signed_in, visitor
 from tests.support.server import KEY
 
-from casewise.contexts.review import Act, Phase
-from casewise.database.people import Role
+from casewise.contexts.reviewing.review import Act, Phase
+from casewise.database.staff import Role
 from casewise.settings import Settings
 from casewise.web import create_app
 

@@ -5,7 +5,7 @@ from fastapi.routing import iter_route_contexts
 from fastapi.testclient import TestClient
 from tests.support.app import form_token, signed_in, visitor
 
-from casewise.database.people import Role
+from casewise.database.staff import Role
 
 ANYBODY = frozenset({None, *Role})
 SIGNED_IN = frozenset(Role)

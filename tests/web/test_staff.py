@@ -6,7 +6,7 @@ from sqlalchemy import select
 from tests.support.app import PASSWORD, add_person, form_token, signed_in, visitor
 from tests.support.server import KEY
 
-from casewise.database.people import Role, find_by_email
+from casewise.database.staff import Role, find_by_email
 from casewise.database.tables import staff
 from casewise.settings import Settings
 from casewise.web import create_app

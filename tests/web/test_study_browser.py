@@ -12,7 +12,7 @@ from tests.support.server import running_server
 from tests.support.study import RIGHT, design, opened
 
 from casewise import database
-from casewise.database.people import Role
+from casewise.database.staff import Role
 from casewise.database.tables import study as tables
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

@@ -8,9 +8,9 @@ from sqlalchemy import select
 from tests.support.study import RIGHT, START, Walker, design, opened
 
 from casewise.database.tables import study as tables
-from casewise.studies.answers import lapse_and_void
-from casewise.studies.owner import overview
-from casewise.studies.rounds import set_state
+from casewise.studies.running.answers import lapse_and_void
+from casewise.studies.running.owner import overview
+from casewise.studies.running.rounds import set_state
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from tests.support.study import Walker, opened
 from tests.web.test_routes import ALLOWED, refused
 
 from casewise.database import tables
-from casewise.database.people import Role
+from casewise.database.staff import Role
 from casewise.settings import Settings
-from casewise.studies.owner import ARRIVAL_LIMIT, purge
+from casewise.studies.running.owner import ARRIVAL_LIMIT, purge
 from casewise.web import create_app
 
 

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from casewise.auditing.agreement import audit_people
 from casewise.auditing.baseline import audit_baseline
 from casewise.auditing.contexts import audit_contexts
 from casewise.auditing.coverage import audit_coverage
 from casewise.auditing.findings import Finding, Part
 from casewise.auditing.intent import audit_intent
-from casewise.auditing.labels import audit_labels
-from casewise.auditing.people import audit_people
 from casewise.auditing.subject import AuditOptions, Subject
 from casewise.auditing.subsets import audit_subsets
+from casewise.auditing.votes.labels import audit_labels
 from casewise.errors import BenchmarkError
-from casewise.storage.benchmark import Benchmark, Published
+from casewise.storage.benchmarks.benchmark import Benchmark, Published
 
 __all__ = ["PARTS", "Audit", "audit", "matching"]
 

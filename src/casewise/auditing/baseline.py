@@ -13,13 +13,13 @@ from scipy.special import ndtri
 from casewise.auditing.findings import ALPHA, Finding, Part
 from casewise.auditing.subject import Subject
 from casewise.records import PARAMETERS
-from casewise.stats.arrays import BoolArray, FloatArray
-from casewise.stats.baseline import weighty_phrases
-from casewise.stats.estimates import Estimate, estimate
-from casewise.stats.judged import judged
-from casewise.stats.labels import PUBLISHED, VOTES, LabelPolicy
-from casewise.stats.metrics import Sums, metric_named, terms
-from casewise.storage.features import texts
+from casewise.stats.agreeing.estimates import Estimate, estimate
+from casewise.stats.agreeing.judged import judged
+from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
+from casewise.stats.agreeing.metrics import Sums, metric_named, terms
+from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.words.baseline import weighty_phrases
+from casewise.storage.benchmarks.features import texts
 
 __all__ = ["WHAT_WOULD_SHOW_A_SHORTCUT", "BaselineRow", "Gain", "audit_baseline", "gain_over_constant"]
 

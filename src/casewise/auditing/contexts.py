@@ -10,10 +10,10 @@ import numpy as np
 from casewise.auditing.findings import ALPHA, Finding, Part, together
 from casewise.auditing.subject import Subject
 from casewise.records import PARAMETERS
-from casewise.stats.arrays import BoolArray, FloatArray
-from casewise.stats.near_duplicates import near_duplicates
-from casewise.stats.share_tests import sign_test
-from casewise.storage.features import texts
+from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.core.share_tests import sign_test
+from casewise.stats.words.near_duplicates import near_duplicates
+from casewise.storage.benchmarks.features import texts
 
 __all__ = ["audit_contexts"]
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from casewise.auditing.findings import ALPHA, Finding, Part
 from casewise.auditing.subject import Subject
 from casewise.records import Elicitation
-from casewise.stats.arrays import BoolArray, FloatArray
-from casewise.stats.estimates import Estimate, estimate
-from casewise.stats.judged import judged
-from casewise.stats.labels import PUBLISHED, VOTES, LabelPolicy
-from casewise.stats.metrics import metric_named
-from casewise.stats.share_tests import binomial_below
+from casewise.stats.agreeing.estimates import Estimate, estimate
+from casewise.stats.agreeing.judged import judged
+from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
+from casewise.stats.agreeing.metrics import metric_named
+from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.core.share_tests import binomial_below
 
 __all__ = ["agreement_with_people", "audit_intent"]
 

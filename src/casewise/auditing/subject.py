@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from casewise.records import CONDITIONS, Context
 from casewise.records.ids import canonical_json
-from casewise.stats.arrays import BoolArray, FloatArray, IntArray
-from casewise.stats.baseline import Folds, LinearBaseline, out_of_fold
-from casewise.stats.estimates import Resampling
-from casewise.stats.labels import VOTES, labels
-from casewise.stats.word_counts import WordCounts
-from casewise.storage.benchmark import Benchmark
-from casewise.storage.features import texts
-from casewise.storage.item_table import item_table
+from casewise.stats.agreeing.estimates import Resampling
+from casewise.stats.agreeing.labels import VOTES, labels
+from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.words.baseline import Folds, LinearBaseline, out_of_fold
+from casewise.stats.words.word_counts import WordCounts
+from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.benchmarks.features import texts
+from casewise.storage.benchmarks.item_table import item_table
 
 __all__ = ["AuditOptions", "Subject", "VoteTable"]
 
@@ -63,7 +63,7 @@ class Subject:
 
     @cached_property
     def items(self) -> pl.DataFrame:
-        """One row an item: see `casewise.storage.item_table`."""
+        """One row an item: see `casewise.storage.benchmarks.item_table`."""
         return item_table(self.benchmark)
 
     @cached_property
@@ -157,7 +157,7 @@ class Subject:
     def predict(
         self, written: Sequence[str] | WordCounts, groups: NDArray[np.intp], *, folds: int | None = None
     ) -> FloatArray:
-        """P(safe) from `written`, with whole `groups` held out; see `casewise.stats.baseline`."""
+        """P(safe) from `written`, with whole `groups` held out; see `casewise.stats.words.baseline`."""
         n = min(folds or self.options.folds, len(np.unique(groups)))
         weight = np.where(self.exchanged, np.nan, self.label)
         model = LinearBaseline(n_folds=n)

@@ -10,10 +10,10 @@ from casewise.auditing.findings import Part
 from casewise.auditing.subject import Subject
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Item
-from casewise.stats.arrays import BoolArray
-from casewise.stats.hard_items import halves
-from casewise.stats.refusal import AGREEMENT, ROUNDING
-from casewise.storage.benchmark import Benchmark
+from casewise.stats.agreeing.hard_items import halves
+from casewise.stats.agreeing.over_refusal import AGREEMENT, ROUNDING
+from casewise.stats.core.arrays import BoolArray
+from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = ["SUBSETS", "audit_subsets", "subset", "subset_rows"]
 
@@ -36,7 +36,7 @@ def subset(benchmark: Benchmark, name: str) -> tuple[Item, ...]:
     """The items of the subset called `name`, in the order of the benchmark.
 
     `hard` is every item that some half of its votes would choose; a report scores each by the other half
-    (`casewise.stats.hard_items.hard_score`).
+    (`casewise.stats.agreeing.hard_items.hard_score`).
 
     Raises
     ------

@@ -19,7 +19,6 @@ from casewise.cli import (
     demo,
     doctor,
     gate,
-    judge,
     leaderboard,
     paper,
     power,
@@ -27,8 +26,9 @@ from casewise.cli import (
     report,
     run,
     serve,
-    study,
 )
+from casewise.cli.judge import command as judge
+from casewise.cli.study import commands as study
 from casewise.errors import CasewiseError
 
 __all__ = ["app", "main"]

@@ -28,18 +28,18 @@ def audit(
     from casewise.auditing import audit as make_audit
     from casewise.auditing.audit import matching
     from casewise.auditing.findings import checked_codes
-    from casewise.reporting.audit_report import audit_page
-    from casewise.storage.load import load_benchmark
+    from casewise.reporting.pages.audit import audit_page
+    from casewise.storage.benchmarks.load import load_benchmark
 
     wanted = checked_codes(fail_on or [])
     found = make_audit(load_benchmark(benchmark), options=AuditOptions(seed=seed))
     page = audit_page(found)
     if html is not None:
-        from casewise.reporting.html import html as as_html
+        from casewise.reporting.faces.html import html as as_html
 
         write(html, as_html(page))
     if markdown is not None:
-        from casewise.reporting.markdown import markdown as as_markdown
+        from casewise.reporting.faces.markdown import markdown as as_markdown
 
         write(markdown, as_markdown(page))
     if as_json:

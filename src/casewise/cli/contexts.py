@@ -14,8 +14,8 @@ from casewise.cli.printing import JsonOption, note, print_json, progress_bar
 from casewise.cli.serve import DatabaseOption
 
 if TYPE_CHECKING:
-    from casewise.contexts.generation import GenerationSummary
     from casewise.contexts.select import Selection
+    from casewise.contexts.writing.generation import GenerationSummary
     from casewise.database import Database
 
 __all__ = ["app"]
@@ -112,10 +112,10 @@ def generate(
 ) -> None:
     """Have a model write the contexts that are missing. The same command again goes on where it stopped."""
     from casewise.contexts.drafts import checked_intent, find_draft
-    from casewise.contexts.generation import GenerationOptions, checked_which
-    from casewise.contexts.generation import generate as run
-    from casewise.contexts.prompts import default_prompt, read_prompt
-    from casewise.contexts.writers import writer_named
+    from casewise.contexts.writing.generation import GenerationOptions, checked_which
+    from casewise.contexts.writing.generation import generate as run
+    from casewise.contexts.writing.prompts import default_prompt, read_prompt
+    from casewise.contexts.writing.writers import writer_named
     from casewise.runs.limits import Limits
 
     writer = writer_named(model, environment=os.environ, base_url=base_url)
@@ -163,10 +163,10 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Look for drift, contradictions, misplaced words, give-aways, leaks and copies; reviewers see what is found."""
-    from casewise.contexts.checking import check_draft
+    from casewise.contexts.checking.drafts_checked import check_draft
     from casewise.contexts.drafts import find_draft
-    from casewise.contexts.opinions import ask_opinions, summary_lines
-    from casewise.contexts.writers import writer_named
+    from casewise.contexts.writing.opinions import ask_opinions, summary_lines
+    from casewise.contexts.writing.writers import writer_named
     from casewise.runs.limits import Limits
 
     writer = writer_named(ask, environment=os.environ, base_url=base_url) if ask else None
@@ -193,7 +193,7 @@ def check(
 def status(draft: DraftArgument, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
     """Where each context stands, how well the reviewers agree, and how much they changed."""
     from casewise.contexts.drafts import find_draft
-    from casewise.contexts.statistics import review_statistics
+    from casewise.contexts.reviewing.statistics import review_statistics
 
     store = opened(database)
     with store.read() as connection:
@@ -226,8 +226,8 @@ def release(
 ) -> None:
     """Write an immutable, checksummed benchmark; refused while any context is not signed off."""
     from casewise.contexts.drafts import find_draft
-    from casewise.contexts.release import ReleaseOptions
-    from casewise.contexts.release import release as write
+    from casewise.contexts.releasing.release import ReleaseOptions
+    from casewise.contexts.releasing.release import release as write
 
     folder = out or Path(f"{draft}-{version}")
     options = ReleaseOptions(

@@ -30,8 +30,8 @@ def fetch(
 ) -> None:
     """Fetch the pinned release of CASE-Bench, once its terms are accepted."""
     from casewise.errors import ConfigurationError
-    from casewise.storage.fetch import CASEBENCH, PROMPTS, take
-    from casewise.storage.fetch import fetch as download
+    from casewise.storage.benchmarks.fetch import CASEBENCH, PROMPTS, take
+    from casewise.storage.benchmarks.fetch import fetch as download
 
     if name != CASEBENCH.name:
         raise ConfigurationError(f"nothing to fetch is called {name!r}; there is {CASEBENCH.name}")
@@ -60,7 +60,7 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Validate a benchmark: every record, every id, every checksum."""
-    from casewise.storage.load import load_benchmark as load
+    from casewise.storage.benchmarks.load import load_benchmark as load
 
     found = load(benchmark)
     if as_json:
@@ -87,8 +87,8 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a benchmark holds, or one item as a person would read it."""
-    from casewise.reporting.benchmark_page import benchmark_json, benchmark_page, item_json, item_page
-    from casewise.storage.load import load_benchmark as load
+    from casewise.reporting.pages.benchmark import benchmark_json, benchmark_page, item_json, item_page
+    from casewise.storage.benchmarks.load import load_benchmark as load
 
     found = load(benchmark)
     value: Any
@@ -115,7 +115,7 @@ def convert(
     ] = None,
 ) -> None:
     """Write a benchmark in another format: its folder, the published JSON, Parquet, a Hugging Face dataset folder."""
-    from casewise.storage.convert import convert as convert_benchmark
+    from casewise.storage.benchmarks.convert import convert as convert_benchmark
 
     done = convert_benchmark(benchmark, target, to=to)  # type: ignore[arg-type]  # convert checks it
     for text in done.lost:
@@ -133,8 +133,8 @@ def export(
 ) -> None:
     """Write one row an item as CSV for a spreadsheet program, with formulas made harmless."""
     from casewise.errors import ConfigurationError
-    from casewise.storage.load import load_benchmark as load
-    from casewise.storage.spreadsheet import write_spreadsheet
+    from casewise.storage.benchmarks.load import load_benchmark as load
+    from casewise.storage.benchmarks.spreadsheet import write_spreadsheet
 
     if not for_spreadsheet:
         raise ConfigurationError(

@@ -26,7 +26,7 @@ def demo(
 ) -> None:
     """Judge the embedded demo benchmark with the embedded linear judge, and report."""
     from casewise.api import judge
-    from casewise.reporting.judge_report import write_metrics
+    from casewise.reporting.pages.judge_report import write_metrics
 
     run = judge("demo", "linear", out=out)
     found = run.report()

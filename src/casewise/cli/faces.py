@@ -37,9 +37,9 @@ class Faces:
 
     def write(self, document: Document) -> None:
         """Write those that were asked for."""
-        from casewise.reporting.files import write_figures, write_tables
-        from casewise.reporting.latex import latex
-        from casewise.reporting.markdown import markdown
+        from casewise.reporting.faces.files import write_figures, write_tables
+        from casewise.reporting.faces.latex import latex
+        from casewise.reporting.faces.markdown import markdown
 
         if self.markdown is not None:
             write(self.markdown, markdown(document))

@@ -28,13 +28,13 @@ def gate(
     as_json: JsonOption = False,
 ) -> None:
     """Is this run worse than that one by more than is allowed? Exit 0: no. 1: yes. 3: these items cannot tell."""
-    from casewise.reporting.gate_report import gate_runs, parse_margins
-    from casewise.stats.labels import LabelPolicy
+    from casewise.reporting.pages.gate import gate_runs, parse_margins
+    from casewise.stats.agreeing.labels import LabelPolicy
 
     margins = parse_margins(max_drop)
     found = gate_runs(run, baseline, margins=margins, labels=LabelPolicy.parse(labels), benchmark=benchmark)
     if markdown is not None:
-        from casewise.reporting.markdown import markdown as as_markdown
+        from casewise.reporting.faces.markdown import markdown as as_markdown
 
         write(markdown, as_markdown(found.document))
     if as_json:

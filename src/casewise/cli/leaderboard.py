@@ -23,19 +23,19 @@ def leaderboard(
     as_json: JsonOption = False,
 ) -> None:
     """Runs beside each other and beside published numbers, with ranks that are intervals."""
-    from casewise.reporting.leaderboard import leaderboard as make_leaderboard
-    from casewise.reporting.leaderboard_page import leaderboard_page
-    from casewise.stats.labels import LabelPolicy
+    from casewise.evaluation.leaderboard import leaderboard as make_leaderboard
+    from casewise.reporting.pages.leaderboard import leaderboard_page
+    from casewise.stats.agreeing.labels import LabelPolicy
 
     board = make_leaderboard(runs, benchmark=benchmark, labels=LabelPolicy.parse(labels))
     page = leaderboard_page(board)
     if html is not None:
-        from casewise.reporting.html import html as as_html
+        from casewise.reporting.faces.html import html as as_html
 
         write(html, as_html(page))
         note(f"page: {html}")
     if markdown is not None:
-        from casewise.reporting.markdown import markdown as as_markdown
+        from casewise.reporting.faces.markdown import markdown as as_markdown
 
         write(markdown, as_markdown(page))
     if as_json:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import get_args
 
 from casewise.errors import ConfigurationError
-from casewise.reporting.judge_report import ReportOptions
-from casewise.stats.labels import LabelPolicy, Ties
-from casewise.stats.sample import UnscoredPolicy
+from casewise.reporting.pages.judge_report import ReportOptions
+from casewise.stats.agreeing.labels import LabelPolicy, Ties
+from casewise.stats.agreeing.sample import UnscoredPolicy
 
 __all__ = ["report_options"]
 

@@ -25,13 +25,13 @@ def paper(
     tables: TablesOption = None,
 ) -> None:
     """Each table and figure of the CASE-Bench paper that its release allows, recomputed; for the others, why not."""
-    from casewise.reporting.paper import paper_page
-    from casewise.storage.load import load_benchmark
+    from casewise.reporting.pages.paper import paper_page
+    from casewise.storage.benchmarks.load import load_benchmark
 
     files = sorted(outputs.rglob("output_*.json")) if outputs is not None else []
     page = paper_page(load_benchmark(benchmark), outputs=files)
     if html is not None:
-        from casewise.reporting.html import html as as_html
+        from casewise.reporting.faces.html import html as as_html
 
         write(html, as_html(page))
         note(f"page: {html}")

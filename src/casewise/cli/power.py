@@ -10,7 +10,7 @@ import typer
 from casewise.cli.printing import JsonOption, note, print_json, write
 
 if TYPE_CHECKING:
-    from casewise.reporting.power_answers import PowerAnswer
+    from casewise.reporting.study.power_answers import PowerAnswer
 
 __all__ = ["app"]
 
@@ -39,7 +39,7 @@ def anova(
     as_json: JsonOption = False,
 ) -> None:
     """One-way analysis of variance, as the paper plans it: n for an effect, power of an n, effect that an n can find."""
-    from casewise.reporting.power_answers import anova_answer
+    from casewise.reporting.study.power_answers import anova_answer
 
     answer = anova_answer(groups, effect_size, alpha=alpha, power=power, n=n, allowance=allowance)
     show_answer(answer, plot=plot, as_json=as_json)
@@ -62,7 +62,7 @@ def proportions(
     as_json: JsonOption = False,
 ) -> None:
     """Two safe rates told apart."""
-    from casewise.reporting.power_answers import proportions_answer
+    from casewise.reporting.study.power_answers import proportions_answer
 
     sides = 1 if one_sided else 2
     answer = proportions_answer(p1, p2, alpha=alpha, power=power, n=n, sides=sides, method=method)
@@ -82,7 +82,7 @@ def chi_square(
     as_json: JsonOption = False,
 ) -> None:
     """A chi-square test: how many ratings in all."""
-    from casewise.reporting.power_answers import chi_square_answer
+    from casewise.reporting.study.power_answers import chi_square_answer
 
     show_answer(chi_square_answer(df, effect_size, alpha=alpha, power=power, n=n), plot=plot, as_json=as_json)
 
@@ -102,7 +102,7 @@ def kruskal(
     as_json: JsonOption = False,
 ) -> None:
     """The test really used: Kruskal-Wallis on 0/1 ratings, by simulation."""
-    from casewise.reporting.power_answers import KruskalQuestion, kruskal_answer
+    from casewise.reporting.study.power_answers import KruskalQuestion, kruskal_answer
 
     question = KruskalQuestion(rates, alpha=alpha, exact=not approximate, repeats=repeats, seed=seed)
     show_answer(kruskal_answer(question, power=power, n=n), plot=plot, as_json=as_json)
@@ -118,7 +118,7 @@ def show_answer(answer: PowerAnswer, *, plot: Path | None, as_json: bool) -> Non
         return
     from rich.console import Console
 
-    from casewise.reporting.terminal import print_table
+    from casewise.reporting.faces.terminal import print_table
 
     console = Console(soft_wrap=False)
     print_table(answer.table(), console)
@@ -127,6 +127,6 @@ def show_answer(answer: PowerAnswer, *, plot: Path | None, as_json: bool) -> Non
 
 
 def write_png(path: Path, drawn: str) -> Any:
-    from casewise.reporting.charts import png
+    from casewise.reporting.charts.drawing import png
 
     return path.write_bytes(png(drawn))

@@ -46,14 +46,14 @@ def show(document: Document) -> None:
     """Print the brief sections of a report."""
     from rich.console import Console
 
-    from casewise.reporting.terminal import print_document
+    from casewise.reporting.faces.terminal import print_document
 
     print_document(document, Console(soft_wrap=False))
 
 
 def write(path: Path, text: str) -> None:
     """Write a face of a report, whole or not at all."""
-    from casewise.storage.atomic import write_text
+    from casewise.storage.files.atomic import write_text
 
     write_text(path, text)
 

@@ -10,7 +10,7 @@ import typer
 from casewise.cli.printing import JsonOption, print_json
 
 if TYPE_CHECKING:
-    from casewise.reporting.replay import Replay
+    from casewise.reporting.pages.replay import Replay
 
 __all__ = ["replay"]
 
@@ -25,9 +25,9 @@ def replay(
     as_json: JsonOption = False,
 ) -> None:
     """Score a judge's published output again: the release's numbers beside ours."""
-    from casewise.cli.judge_options import elicitations_of
-    from casewise.reporting.replay import replay as score_again
-    from casewise.stats.estimates import Resampling
+    from casewise.cli.judge.options import elicitations_of
+    from casewise.reporting.pages.replay import replay as score_again
+    from casewise.stats.agreeing.estimates import Resampling
 
     named = elicitations_of(elicitation)
     found = score_again(file, elicitation=named[0] if named else None, resampling=Resampling(seed=seed))
@@ -40,8 +40,8 @@ def replay(
 def print_replay(found: Replay) -> None:
     from rich.console import Console
 
-    from casewise.reporting.replay import replay_table
-    from casewise.reporting.terminal import print_table
+    from casewise.reporting.faces.terminal import print_table
+    from casewise.reporting.pages.replay import replay_table
 
     console = Console()
     print_table(replay_table(found), console)

@@ -56,7 +56,7 @@ def report(
     page = html or runs[0] / "report.html"
     write(page, found.to_html())
     if len(runs) == 1:
-        from casewise.reporting.judge_report import write_metrics
+        from casewise.reporting.pages.judge_report import write_metrics
 
         write_metrics(found, runs[0])
     Faces(markdown, latex, figures, tables).write(found.document)

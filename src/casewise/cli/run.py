@@ -30,7 +30,7 @@ def show(
 ) -> None:
     """Show what a run holds, or one item with its judgements: context, query, reply, verdict, people's votes."""
     from casewise.cli.printing import show as print_page
-    from casewise.reporting.run_page import run_json, run_page
+    from casewise.reporting.pages.run import run_json, run_page
 
     if as_json:
         print_json(run_json(run, item, benchmark=benchmark))
@@ -51,7 +51,7 @@ def export(
     """Write a run in the format of another program."""
     from casewise.errors import ConfigurationError
     from casewise.integrations.inspect_log import export_inspect_log
-    from casewise.stats.labels import LabelPolicy
+    from casewise.stats.agreeing.labels import LabelPolicy
 
     if to != "inspect":
         raise ConfigurationError(f"--to is {to!r}; it can be inspect")

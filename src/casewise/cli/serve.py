@@ -31,7 +31,7 @@ def serve(
     import uvicorn
 
     from casewise import database as databases
-    from casewise.database.people import nobody_can_sign_in
+    from casewise.database.staff import nobody_can_sign_in
     from casewise.errors import ConfigurationError
     from casewise.settings import from_environment
 
@@ -73,8 +73,8 @@ def invite(
 ) -> None:
     """Print a link with which somebody chooses a password; for people who are known, a new one."""
     from casewise import database as databases
-    from casewise.database.people import invite as make_invitation
-    from casewise.database.people import roles_named
+    from casewise.database.staff import invite as make_invitation
+    from casewise.database.staff import roles_named
     from casewise.settings import from_environment
 
     settings = from_environment(database=database, base_url=base_url)

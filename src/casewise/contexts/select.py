@@ -15,7 +15,7 @@ import numpy as np
 
 from casewise.errors import DataError
 from casewise.records import Query, Taxonomy
-from casewise.storage.load import load_benchmark
+from casewise.storage.benchmarks.load import load_benchmark
 
 __all__ = ["Selection", "Twin", "read_queries", "select_queries"]
 

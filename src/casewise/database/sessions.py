@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, insert, select, update
 
-from casewise.database.people import Person, find_person, token_hash
+from casewise.database.staff import Person, find_person, token_hash
 from casewise.database.tables import staff
 
 __all__ = ["SESSION_LASTS", "end_session", "session_person", "start_session"]

@@ -10,8 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from urllib.parse import urlsplit
 
-from casewise.models.endpoints import ENDPOINTS, Endpoint
-from casewise.storage.fetch import CASEBENCH, PROMPTS, Pinned, cache_folder
+from casewise.models.http.endpoints import ENDPOINTS, Endpoint
+from casewise.storage.benchmarks.fetch import CASEBENCH, PROMPTS, Pinned, cache_folder
 
 __all__ = ["Checkup", "EndpointState", "ExtraState", "checkup"]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import THRESHOLDS, Arm, Judgement, Scored
-from casewise.stats.labels import VOTES, LabelPolicy, labels
-from casewise.storage.benchmark import Benchmark
-from casewise.storage.item_table import item_table
-from casewise.storage.jsonl import read_jsonl
-from casewise.storage.load import load_benchmark
-from casewise.storage.run_folder import JUDGEMENTS, RunManifest, read_run
+from casewise.stats.agreeing.labels import VOTES, LabelPolicy, labels
+from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.benchmarks.item_table import item_table
+from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.runs.run_folder import JUDGEMENTS, RunManifest, read_run
 
 __all__ = ["export_inspect_log"]
 

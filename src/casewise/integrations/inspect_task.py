@@ -14,16 +14,16 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, 
 from inspect_ai.solver import TaskState, generate
 
 from casewise.errors import ConfigurationError
-from casewise.judging.elicitation import AskOptions, options_for, read_outcome
-from casewise.judging.live import find_prompts
-from casewise.judging.plan import Selection, select
-from casewise.judging.prompts import PromptSet
+from casewise.judging.asking.elicitation import AskOptions, options_for, read_outcome
+from casewise.judging.asking.prompts import PromptSet
+from casewise.judging.judges.live import find_prompts
+from casewise.judging.running.plan import Selection, select
 from casewise.models.inspect_bridge import inspect_messages, reply_of
 from casewise.records import ELICITATIONS, THRESHOLDS, Arm, Elicitation, Item, Unscored
-from casewise.stats.labels import LabelPolicy, labels
-from casewise.storage.benchmark import Benchmark
-from casewise.storage.item_table import item_table
-from casewise.storage.load import load_benchmark
+from casewise.stats.agreeing.labels import LabelPolicy, labels
+from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.benchmarks.item_table import item_table
+from casewise.storage.benchmarks.load import load_benchmark
 
 __all__ = ["judge", "recall_safe", "recall_unsafe", "unscored_rate", "verdict"]
 

@@ -1,7 +1,7 @@
 """What answers a prompt: the protocol, clients for remote and local models, and a fake."""
 
-from casewise.models.endpoints import ENDPOINTS, Endpoint
 from casewise.models.fake import FakeModel
+from casewise.models.http.endpoints import ENDPOINTS, Endpoint
 from casewise.models.protocol import (
     Message,
     Model,

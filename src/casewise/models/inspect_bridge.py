@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from casewise.errors import ConfigurationError, ModelError, Unauthorised, Unavailable
+from casewise.models.http.faults import FILTERED
 from casewise.models.protocol import Message, Position, Rejected, Reply, ReplyOptions, TokenLogprob, Usage
-from casewise.models.refusals import FILTERED
 
 __all__ = ["InspectModel", "reply_of"]
 

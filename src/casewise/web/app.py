@@ -11,12 +11,15 @@ from starlette.staticfiles import StaticFiles
 
 from casewise import database
 from casewise.settings import Settings
-from casewise.web import errors, pages, review, review_context, staff
-from casewise.web.body_limit import BodyLimit
-from casewise.web.csrf import check_csrf
-from casewise.web.headers import SecurityHeaders
-from casewise.web.signing import Signing
-from casewise.web.study import install as install_study
+from casewise.web import errors, staff
+from casewise.web.frame import pages
+from casewise.web.review import context as review_context
+from casewise.web.review import rooms as review
+from casewise.web.security.body_limit import BodyLimit
+from casewise.web.security.csrf import check_csrf
+from casewise.web.security.headers import SecurityHeaders
+from casewise.web.security.signing import Signing
+from casewise.web.study.routes import install as install_study
 
 __all__ = ["create_app"]
 

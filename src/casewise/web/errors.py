@@ -8,9 +8,9 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, Response
 
 from casewise.errors import CasewiseError
-from casewise.web.headers import add_headers
-from casewise.web.pages import redirect, render
-from casewise.web.people import SignInFirst
+from casewise.web.frame.identity import SignInFirst
+from casewise.web.frame.pages import redirect, render
+from casewise.web.security.headers import add_headers
 
 __all__ = ["install"]
 

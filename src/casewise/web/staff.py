@@ -10,7 +10,8 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import Response
 
 from casewise.database.limits import Limit, forget_limit, take
-from casewise.database.people import (
+from casewise.database.sessions import SESSION_LASTS, end_session, start_session
+from casewise.database.staff import (
     Person,
     Role,
     everyone,
@@ -24,12 +25,11 @@ from casewise.database.people import (
     set_active,
     set_roles,
 )
-from casewise.database.sessions import SESSION_LASTS, end_session, start_session
-from casewise.web.cookies import drop_cookie, read_cookie, set_cookie
-from casewise.web.csrf import SESSION_COOKIE
-from casewise.web.pages import NAVIGATION, redirect, render
-from casewise.web.passwords import hash_password, password_fits, password_problem
-from casewise.web.people import current_person, database_of, now, require, sent_form
+from casewise.web.frame.identity import current_person, database_of, now, require, sent_form
+from casewise.web.frame.pages import NAVIGATION, redirect, render
+from casewise.web.security.cookies import drop_cookie, read_cookie, set_cookie
+from casewise.web.security.csrf import SESSION_COOKIE
+from casewise.web.security.passwords import hash_password, password_fits, password_problem
 
 __all__ = ["router"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from casewise.studies.design import RecruiterSettings
+from casewise.studies.design.design import RecruiterSettings
 from casewise.studies.recruiters.invitations import Invitations, new_invitation
 from casewise.studies.recruiters.prolific import Prolific
 from casewise.studies.recruiters.protocol import OUTCOMES, Finish, Outcome, Person, Recruiter

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from casewise.studies.design import RecruiterSettings
+from casewise.studies.design.design import RecruiterSettings
 from casewise.studies.recruiters.protocol import Finish, Outcome, Person
 from casewise.studies.recruiters.redirect import code_of, read_person
 

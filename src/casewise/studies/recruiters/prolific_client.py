@@ -12,7 +12,7 @@ from typing import Any, Self
 import aiohttp
 
 from casewise.errors import ConfigurationError, StudyError
-from casewise.studies.design import Design
+from casewise.studies.design.design import Design
 
 __all__ = ["API", "ProlificClient", "study_request", "to_set_by_hand"]
 

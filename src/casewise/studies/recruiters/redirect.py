@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from casewise.errors import StudyError
-from casewise.studies.design import RecruiterSettings
+from casewise.studies.design.design import RecruiterSettings
 from casewise.studies.recruiters.protocol import Finish, Outcome, Person
 
 __all__ = ["ParameterRecruiter", "code_of", "read_person"]

@@ -1,0 +1,1 @@
+"""What the votes themselves give away."""

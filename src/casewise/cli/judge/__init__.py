@@ -1,0 +1,1 @@
+"""`casewise judge`."""

@@ -1,0 +1,54 @@
+"""How a study's state reads in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import typer
+
+from casewise.studies.design.cost import Estimate
+from casewise.studies.design.design import Design
+from casewise.studies.running.owner import Overview
+
+__all__ = ["print_estimate", "print_overview", "print_table"]
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table with the first column to the left and numbers to the right."""
+    cells = [[str(cell) for cell in row] for row in [head, *rows]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    for row in cells:
+        line = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        typer.echo("  ".join(line))
+
+
+def print_estimate(found: Estimate, design: Design, *, left_out: int) -> None:
+    """What `study check` says."""
+    money = design.pay.currency
+    typer.echo(f"{found.items:,} items in {len(design.conditions)} conditions, {design.ratings.per_item} ratings each:")
+    typer.echo(
+        f"  {found.ratings:,} ratings, by {found.annotators:,} annotators at {design.ratings.per_annotator} each"
+    )
+    if found.short_batches:
+        typer.echo(f"  {found.short_batches:,} of the batches are shorter, and paid in full")
+    typer.echo(f"  {found.screened_out:,} more may not pass the quiz")
+    typer.echo(f"  {found.hours:,.0f} hours of people's time, {found.minutes_per_annotator:.1f} minutes each")
+    typer.echo(
+        f"  {found.pay:,.2f} {money} to people and {found.fees:,.2f} {money} in fees: {found.total:,.2f} {money}"
+    )
+    typer.echo(f"  {found.hourly:.2f} {money} an hour for the median annotator (floor {found.hourly_floor:.2f})")
+    if left_out:
+        typer.echo(f"  {left_out} items about child-related crimes are left out ([sensitive] turns them on)")
+
+
+def print_overview(seen: Overview) -> None:
+    """Each condition on a line, then where people are."""
+    names = ("promised", "valid", "reserved", "open", "surplus", "void", "skipped", "people")
+    rows = [[one.condition, *(getattr(one, name) for name in names)] for one in seen.conditions]
+    total = ["all", *(sum(getattr(one, name) for one in seen.conditions) for name in names)]
+    print_table(["condition", *names], [*rows, total])
+    if seen.stages:
+        typer.echo("people: " + ", ".join(f"{count} {stage}" for stage, count in sorted(seen.stages.items())))
+    if seen.median_seconds is not None:
+        typer.echo(f"median time for an item: {seen.median_seconds:.1f} s")
+    typer.echo("every item has exactly what it was promised" if seen.exact else "not complete")

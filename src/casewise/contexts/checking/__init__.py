@@ -1,0 +1,1 @@
+"""What is checked in the wording of a context."""

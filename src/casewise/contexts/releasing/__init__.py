@@ -1,0 +1,1 @@
+"""Reviewed contexts, released as a benchmark."""

@@ -1,0 +1,1 @@
+"""Contexts read, revised and signed off by people."""

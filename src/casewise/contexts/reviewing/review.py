@@ -1,0 +1,335 @@
+"""The way of one context from its first words to approval, as a pure state machine.
+
+    missing ──▶ generated ──▶ under review ──▶ agreed ───────────┐
+       ▲            ▲              │                             ▼
+       │            │              └──▶ in discussion ──▶ resolved ──▶ expert review ──▶ final check ──▶ approved
+       │            │                        ▲                              │                │
+       │            │                        └────── returned, with a reason ┴── objected to ─┘
+       └─ beyond repair (from wherever people work on it): written or generated anew
+
+Two reviewers submit independently; a third person, who wrote none of it, approves; both reviewers check it once more.
+`step` says what an action makes of a state. It knows no database, no clock and no roles: the store keeps each step as
+an event that is only ever added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from functools import reduce
+
+from pydantic import Field
+
+from casewise.contexts.checking.wording import Wording
+from casewise.errors import CasewiseError
+from casewise.records import Record
+
+__all__ = ["MISSING", "PROGRAM_ACTS", "Act", "Action", "NotAllowed", "Phase", "State", "allowed", "replay", "step"]
+
+
+class Phase(StrEnum):
+    """Where a context stands."""
+
+    MISSING = "missing"
+    """It has no words yet, or generating them failed."""
+    GENERATED = "generated"
+    UNDER_REVIEW = "under review"
+    """One reviewer has submitted; the other has not, and does not see it."""
+    AGREED = "agreed"
+    IN_DISCUSSION = "in discussion"
+    RESOLVED = "resolved"
+    EXPERT_REVIEW = "expert review"
+    FINAL_CHECK = "final check"
+    APPROVED = "approved"
+    BEYOND_REPAIR = "beyond repair"
+
+
+class Act(StrEnum):
+    """What somebody, or a program, does to a context."""
+
+    GENERATE = "generate"
+    FAIL = "fail"
+    SUBMIT = "submit"
+    """A reviewer's own wording, unchanged or revised."""
+    OFFER = "offer"
+    """In discussion: the wording that this reviewer would now accept."""
+    ACCEPT = "accept"
+    """In discussion: what the other reviewer stands for."""
+    COMMENT = "comment"
+    TAKE = "take"
+    """An expert begins."""
+    STEP_ASIDE = "step aside"
+    """An expert leaves it to another."""
+    APPROVE = "approve"
+    RETURN = "return"
+    CONFIRM = "confirm"
+    """A reviewer's final check."""
+    OBJECT = "object"
+    GIVE_UP = "give up"
+    """Beyond repair."""
+    REWRITE = "rewrite"
+    RESTART = "restart"
+    """An administrator has it reviewed anew, for instance because somebody left."""
+
+
+PROGRAM_ACTS = frozenset({Act.GENERATE, Act.FAIL})
+NEED_REASON = frozenset({Act.COMMENT, Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART, Act.FAIL})
+NEED_WORDING = frozenset({Act.GENERATE, Act.SUBMIT, Act.OFFER, Act.REWRITE})
+TALKED_ABOUT = frozenset({Phase.AGREED, Phase.IN_DISCUSSION, Phase.RESOLVED, Phase.EXPERT_REVIEW, Phase.FINAL_CHECK})
+REVIEWERS = 2
+
+
+class NotAllowed(CasewiseError):
+    """An action that this person cannot take, or not now. The message is for the person."""
+
+
+class Action(Record):
+    """What somebody does."""
+
+    by: str
+    act: Act
+    wording: Wording | None = None
+    reason: str | None = None
+
+
+class State(Record):
+    """All that decides which actions are allowed next; it is what the events add up to."""
+
+    phase: Phase = Phase.MISSING
+    wording: Wording | None = None
+    """What all see: the generated words, then what reviewers agreed on."""
+    positions: dict[str, Wording] = Field(default_factory=dict)
+    """What each reviewer stands for; equal positions are an agreement."""
+    reviewers: tuple[str, ...] = ()
+    expert: str | None = None
+    before_expert: Phase | None = None
+    """Where it goes back to when the expert steps aside."""
+    confirmed: tuple[str, ...] = ()
+    involved: tuple[str, ...] = ()
+    """Everybody who ever reviewed or wrote it: none of them can be its expert."""
+    version: int = 0
+    """Counts the steps that change what others see: who acts on an older version is told so."""
+    problem: str | None = None
+    """Why generating it failed."""
+
+
+MISSING = State()
+"""Where every context begins."""
+
+
+def step(state: State, action: Action) -> State:
+    """What `action` makes of `state`.
+
+    Raises
+    ------
+    NotAllowed
+        It is not allowed here or to this person; the message says why.
+    """
+    if action.act in NEED_REASON and not (action.reason or "").strip():
+        raise NotAllowed("Say why, in a few words.")
+    if action.act in NEED_WORDING and action.wording is None:
+        raise NotAllowed("The words are missing.")
+    return STEPS[action.act](state, action)
+
+
+def replay(actions: Iterable[Action]) -> State:
+    """What `actions` add up to, from the beginning."""
+    return reduce(step, actions, MISSING)
+
+
+def allowed(state: State, by: str) -> tuple[Act, ...]:
+    """The acts that `by` could take now, leaving roles aside; in the order of `Act`."""
+    return tuple(act for act in Act if act not in PROGRAM_ACTS and is_allowed(state, by, act))
+
+
+def is_allowed(state: State, by: str, act: Act) -> bool:
+    try:
+        step(state, Action(by=by, act=act, reason="-", wording=state.wording or ANY_WORDING))
+    except NotAllowed:
+        return False
+    return True
+
+
+ANY_WORDING = Wording.from_fields(
+    {
+        "sender.nature_of_the_interaction": "-",
+        "sender.platform_type": "-",
+        "recipient.type": "-",
+        "recipient.background": "-",
+        "transmission_principle.sender_purpose": "-",
+        "transmission_principle.confidentiality": "-",
+        "transmission_principle.source_accountability": "-",
+    }
+)
+
+
+def require_phase(state: State, *phases: Phase) -> None:
+    if state.phase not in phases:
+        raise NotAllowed(f"This context is {state.phase}; that is only possible while it is {' or '.join(phases)}.")
+
+
+def require_own(state: State, action: Action) -> None:
+    if action.by not in state.reviewers:
+        raise NotAllowed("Only the two reviewers of this context can do that.")
+
+
+def with_person(people: tuple[str, ...], person: str) -> tuple[str, ...]:
+    return people if person in people else (*people, person)
+
+
+def changed(state: State, **changes: object) -> State:
+    """`state` with `changes`, which others see."""
+    return state.model_copy(update={"version": state.version + 1, **changes})
+
+
+def anew(state: State, *, phase: Phase, wording: Wording | None, involved: tuple[str, ...]) -> State:
+    """The state with all of the review undone, but for who was involved."""
+    return State(phase=phase, wording=wording, involved=involved, version=state.version + 1)
+
+
+def generate(state: State, action: Action) -> State:
+    require_phase(state, Phase.MISSING, Phase.BEYOND_REPAIR)
+    return anew(state, phase=Phase.GENERATED, wording=action.wording, involved=state.involved)
+
+
+def fail(state: State, action: Action) -> State:
+    require_phase(state, Phase.MISSING, Phase.BEYOND_REPAIR)
+    return state.model_copy(update={"problem": action.reason})
+
+
+def rewrite(state: State, action: Action) -> State:
+    require_phase(state, Phase.MISSING, Phase.BEYOND_REPAIR)
+    involved = with_person(state.involved, action.by)
+    return anew(state, phase=Phase.GENERATED, wording=action.wording, involved=involved)
+
+
+def restart(state: State, _action: Action) -> State:
+    if state.phase in {Phase.MISSING, Phase.GENERATED, Phase.BEYOND_REPAIR}:
+        raise NotAllowed(f"This context is {state.phase}: there is no review to begin anew.")
+    return anew(state, phase=Phase.GENERATED, wording=state.wording, involved=state.involved)
+
+
+def submit(state: State, action: Action) -> State:
+    require_phase(state, Phase.GENERATED, Phase.UNDER_REVIEW)
+    if action.by in state.reviewers:
+        raise NotAllowed("You have submitted your review of this context already.")
+    assert action.wording is not None
+    entered = state.model_copy(
+        update={
+            "phase": Phase.UNDER_REVIEW,
+            "reviewers": (*state.reviewers, action.by),
+            "positions": {**state.positions, action.by: action.wording},
+            "involved": with_person(state.involved, action.by),
+        }
+    )
+    return entered if len(entered.reviewers) < REVIEWERS else compared(entered, Phase.AGREED)
+
+
+def compared(state: State, when_equal: Phase) -> State:
+    """Both reviewers have a position: equal ones are an agreement."""
+    first, second = (state.positions.get(reviewer) for reviewer in state.reviewers)
+    if first is not None and first == second:
+        return changed(state, phase=when_equal, wording=first, confirmed=())
+    return changed(state, phase=Phase.IN_DISCUSSION)
+
+
+def offer(state: State, action: Action) -> State:
+    require_phase(state, Phase.IN_DISCUSSION)
+    require_own(state, action)
+    return compared(
+        state.model_copy(update={"positions": {**state.positions, action.by: action.wording}}), Phase.RESOLVED
+    )
+
+
+def accept(state: State, action: Action) -> State:
+    require_phase(state, Phase.IN_DISCUSSION)
+    require_own(state, action)
+    theirs = next((words for who, words in state.positions.items() if who != action.by), None)
+    if theirs is None:
+        raise NotAllowed("The other reviewer has made no proposal since this came back.")
+    return compared(state.model_copy(update={"positions": {**state.positions, action.by: theirs}}), Phase.RESOLVED)
+
+
+def comment(state: State, action: Action) -> State:
+    require_phase(state, *TALKED_ABOUT)
+    if action.by not in (*state.reviewers, state.expert):
+        raise NotAllowed("Only the reviewers and the expert of this context can comment on it.")
+    return state
+
+
+def take(state: State, action: Action) -> State:
+    require_phase(state, Phase.AGREED, Phase.RESOLVED)
+    if action.by in state.involved:
+        raise NotAllowed("You reviewed or wrote this context, so somebody else has to be its expert.")
+    return changed(state, phase=Phase.EXPERT_REVIEW, expert=action.by, before_expert=state.phase)
+
+
+def require_expert(state: State, action: Action) -> None:
+    require_phase(state, Phase.EXPERT_REVIEW)
+    if action.by != state.expert:
+        raise NotAllowed("Another expert has taken this context.")
+
+
+def step_aside(state: State, action: Action) -> State:
+    require_expert(state, action)
+    return changed(state, phase=state.before_expert, expert=None, before_expert=None)
+
+
+def approve(state: State, action: Action) -> State:
+    require_expert(state, action)
+    return changed(state, phase=Phase.FINAL_CHECK, confirmed=())
+
+
+def back_to_discussion(state: State) -> State:
+    """Positions are cleared: both have to say anew what they stand for."""
+    return changed(state, phase=Phase.IN_DISCUSSION, positions={}, expert=None, before_expert=None, confirmed=())
+
+
+def send_back(state: State, action: Action) -> State:
+    require_expert(state, action)
+    return back_to_discussion(state)
+
+
+def confirm(state: State, action: Action) -> State:
+    require_phase(state, Phase.FINAL_CHECK)
+    require_own(state, action)
+    if action.by in state.confirmed:
+        raise NotAllowed("You have confirmed this context already.")
+    confirmed = (*state.confirmed, action.by)
+    if len(confirmed) < REVIEWERS:
+        return state.model_copy(update={"confirmed": confirmed})
+    return changed(state, confirmed=confirmed, phase=Phase.APPROVED)
+
+
+def object_to(state: State, action: Action) -> State:
+    require_phase(state, Phase.FINAL_CHECK)
+    require_own(state, action)
+    return back_to_discussion(state)
+
+
+def give_up(state: State, action: Action) -> State:
+    beginning = state.phase in {Phase.GENERATED, Phase.UNDER_REVIEW} and len(state.reviewers) < REVIEWERS
+    as_reviewer = state.phase in TALKED_ABOUT - {Phase.EXPERT_REVIEW} and action.by in state.reviewers
+    as_expert = state.phase == Phase.EXPERT_REVIEW and action.by == state.expert
+    if not (beginning or as_reviewer or as_expert):
+        raise NotAllowed("Only who works on this context now can give it up.")
+    return changed(state, phase=Phase.BEYOND_REPAIR, involved=with_person(state.involved, action.by))
+
+
+STEPS: dict[Act, Callable[[State, Action], State]] = {
+    Act.GENERATE: generate,
+    Act.FAIL: fail,
+    Act.SUBMIT: submit,
+    Act.OFFER: offer,
+    Act.ACCEPT: accept,
+    Act.COMMENT: comment,
+    Act.TAKE: take,
+    Act.STEP_ASIDE: step_aside,
+    Act.APPROVE: approve,
+    Act.RETURN: send_back,
+    Act.CONFIRM: confirm,
+    Act.OBJECT: object_to,
+    Act.GIVE_UP: give_up,
+    Act.REWRITE: rewrite,
+    Act.RESTART: restart,
+}

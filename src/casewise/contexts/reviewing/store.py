@@ -1,0 +1,251 @@
+"""The review in the database: each step an event that is only added, and exactly one of two who act at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy.engine import Row
+
+from casewise.contexts.checking.checks import refreshed
+from casewise.contexts.checking.remark import Finding
+from casewise.contexts.checking.wording import Wording
+from casewise.contexts.reviewing.review import Act, Action, Phase, State, step
+from casewise.database.staff import Role
+from casewise.database.tables import review as tables
+from casewise.errors import BenchmarkError, CasewiseError
+from casewise.records import Query
+
+__all__ = ["ROLE_OF", "Event", "Overtaken", "Place", "act", "all_places", "events_of", "find_place", "sibling"]
+
+ROLE_OF: dict[Act, tuple[Role, ...]] = {
+    Act.SUBMIT: (Role.REVIEWER,),
+    Act.OFFER: (Role.REVIEWER,),
+    Act.ACCEPT: (Role.REVIEWER,),
+    Act.COMMENT: (Role.REVIEWER, Role.EXPERT),
+    Act.TAKE: (Role.EXPERT,),
+    Act.STEP_ASIDE: (Role.EXPERT,),
+    Act.APPROVE: (Role.EXPERT,),
+    Act.RETURN: (Role.EXPERT,),
+    Act.CONFIRM: (Role.REVIEWER,),
+    Act.OBJECT: (Role.REVIEWER,),
+    Act.GIVE_UP: (Role.REVIEWER, Role.EXPERT),
+    Act.REWRITE: (Role.REVIEWER,),
+    Act.RESTART: (Role.ADMINISTRATOR,),
+}
+"""Who may do what in the browser. Generating is a program's business."""
+
+
+class Overtaken(CasewiseError):
+    """Somebody else acted first, so nothing was done; the message says what they did."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A query and an intent, and where the context for them stands."""
+
+    id: str
+    draft_id: str
+    query: Query
+    intended_safe: bool
+    position: int
+    """Its place in the draft's order."""
+    state: State
+    seq: int
+    findings: list[Finding]
+    generated: Wording | None
+    """What the program wrote, before anybody revised it."""
+    updated_at: datetime
+
+    @property
+    def intent(self) -> str:
+        return "safe" if self.intended_safe else "unsafe"
+
+
+@dataclass(frozen=True)
+class Event:
+    """One step in a context's history."""
+
+    seq: int
+    at: datetime
+    by: str
+    act: Act
+    from_phase: Phase | None
+    to_phase: Phase
+    wording: Wording | None
+    reason: str | None
+    detail: dict[str, Any] | None = None
+
+
+def find_place(connection: Connection, place_id: str, *, lock: bool = False) -> Place | None:
+    """The place with this id, or None. `lock` keeps others from acting on it until the transaction ends."""
+    table, queries = tables.contexts, tables.queries
+    wanted = select(table).where(table.c.id == place_id)
+    row = connection.execute(wanted.with_for_update() if lock else wanted).first()
+    if row is None:
+        return None
+    query = connection.scalars(
+        select(queries.c.query).where(queries.c.draft_id == row.draft_id, queries.c.query_id == row.query_id)
+    ).one()
+    return as_place(row, Query.model_validate(query))
+
+
+def as_place(row: Row[Any], query: Query) -> Place:
+    return Place(
+        id=row.id,
+        draft_id=row.draft_id,
+        query=query,
+        intended_safe=row.intended_safe,
+        position=row.position,
+        state=State.model_validate(row.state),
+        seq=row.seq,
+        findings=[Finding.model_validate(finding) for finding in row.findings],
+        generated=None if row.generated is None else Wording.model_validate(row.generated),
+        updated_at=row.updated_at,
+    )
+
+
+def all_places(connection: Connection, draft_id: str) -> list[Place]:
+    """All places of a draft, in its order, read at once."""
+    table, queries = tables.contexts, tables.queries
+    wanted = select(queries.c.query_id, queries.c.query).where(queries.c.draft_id == draft_id)
+    known = {row.query_id: Query.model_validate(row.query) for row in connection.execute(wanted)}
+    rows = connection.execute(select(table).where(table.c.draft_id == draft_id).order_by(table.c.position))
+    return [as_place(row, known[row.query_id]) for row in rows]
+
+
+def sibling(connection: Connection, place: Place) -> Place | None:
+    """The place of the same query with the other intent, for contrast; None where the draft has none."""
+    table = tables.contexts
+    found = connection.scalars(
+        select(table.c.id).where(
+            table.c.draft_id == place.draft_id,
+            table.c.query_id == place.query.id,
+            table.c.intended_safe != place.intended_safe,
+        )
+    ).one_or_none()
+    return None if found is None else find_place(connection, found)
+
+
+def act(
+    connection: Connection,
+    place_id: str,
+    action: Action,
+    *,
+    seen: int | None,
+    now: datetime,
+    detail: dict[str, Any] | None = None,
+) -> Place:
+    """Do `action`, in the transaction of `connection`.
+
+    Parameters
+    ----------
+    seen : int or None
+        The state's version that the person was looking at; None for programs, which look now.
+    detail : dict, optional
+        What else the event should say, such as the model and prompt of a generated text.
+
+    Raises
+    ------
+    BenchmarkError
+        There is no such place.
+    Overtaken
+        The state changed since `seen`: nothing is done.
+    NotAllowed
+        The action is not allowed now, or not to this person.
+    """
+    place = find_place(connection, place_id, lock=True)
+    if place is None:
+        raise BenchmarkError(f"there is no context {place_id!r}")
+    if seen is not None and seen != place.state.version:
+        raise Overtaken(what_happened(connection, place))
+    after = step(place.state, action)
+    if action.act in {Act.SUBMIT, Act.OFFER}:
+        detail = {**(detail or {}), "changed": action.wording != place.state.wording}
+    add_event(connection, place, action, after=after, now=now, detail=detail)
+    keep_state(connection, place, action, after=after, now=now)
+    forget_autosave(connection, place, action)
+    found = find_place(connection, place_id)
+    assert found is not None
+    return found
+
+
+def what_happened(connection: Connection, place: Place) -> str:
+    last = events_of(connection, place.id)[-1]
+    return (
+        f"While you were looking at this context, somebody else acted on it ({last.act}); it is now {last.to_phase}. "
+        "Nothing of yours was done or lost: read what is new, then decide again."
+    )
+
+
+def add_event(
+    connection: Connection,
+    place: Place,
+    action: Action,
+    *,
+    after: State,
+    now: datetime,
+    detail: dict[str, Any] | None,
+) -> None:
+    """The key (context, seq) is what the database itself holds against two steps at once."""
+    connection.execute(
+        insert(tables.events).values(
+            context_id=place.id,
+            seq=place.seq + 1,
+            at=now,
+            by=action.by,
+            act=action.act,
+            from_phase=place.state.phase,
+            to_phase=after.phase,
+            wording=None if action.wording is None else action.wording.model_dump(mode="json", exclude_none=True),
+            reason=action.reason,
+            detail=detail,
+        )
+    )
+
+
+def keep_state(connection: Connection, place: Place, action: Action, *, after: State, now: datetime) -> None:
+    first, second = (*after.reviewers, None, None)[:2]
+    values: dict[str, Any] = {
+        "phase": after.phase,
+        "seq": place.seq + 1,
+        "first_reviewer": first,
+        "second_reviewer": second,
+        "confirmed_by": next(iter(after.confirmed), None),
+        "expert": after.expert,
+        "state": after.model_dump(mode="json", exclude_none=True),
+        "updated_at": now,
+    }
+    if action.act == Act.GENERATE and action.wording is not None:
+        values |= {"generated": action.wording.model_dump(mode="json", exclude_none=True)}
+    if after.wording is not None and after.wording != place.state.wording:
+        found = refreshed(place.query.text, after.wording, place.findings)
+        values |= {"findings": [finding.model_dump(mode="json", exclude_none=True) for finding in found]}
+    connection.execute(update(tables.contexts).where(tables.contexts.c.id == place.id).values(values))
+
+
+def forget_autosave(connection: Connection, place: Place, action: Action) -> None:
+    table = tables.autosaves
+    connection.execute(delete(table).where(table.c.context_id == place.id, table.c.person_id == action.by))
+
+
+def events_of(connection: Connection, place_id: str) -> list[Event]:
+    """The history of a place, oldest first."""
+    table = tables.events
+    rows = connection.execute(select(table).where(table.c.context_id == place_id).order_by(table.c.seq))
+    return [
+        Event(
+            seq=row.seq,
+            at=row.at,
+            by=row.by,
+            act=Act(row.act),
+            from_phase=None if row.from_phase is None else Phase(row.from_phase),
+            to_phase=Phase(row.to_phase),
+            wording=None if row.wording is None else Wording.model_validate(row.wording),
+            reason=row.reason,
+            detail=row.detail,
+        )
+        for row in rows
+    ]

@@ -1,0 +1,1 @@
+"""Contexts written by a model."""

@@ -1,0 +1,116 @@
+"""How contexts are asked for: our own wording, versioned and replaceable, in the order of CASE-Bench (section 4.2)."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from casewise.errors import ConfigurationError, DataError
+from casewise.models import Message, as_messages
+from casewise.records import PARAMETERS, Category, Query
+from casewise.records.ids import digest
+
+__all__ = ["ContextPrompt", "context_schema", "default_prompt", "read_prompt"]
+
+PLACEHOLDER = re.compile(r"\{(query|category|risks|intent|parameters|format)\}")
+NEEDED = ("query", "intent", "parameters", "format")
+NO_RISKS = "the answer may be misused, or harm whoever acts on it"
+
+
+@dataclass(frozen=True)
+class ContextPrompt:
+    """The wording with which a context is asked for, under one name and version."""
+
+    name: str
+    version: str
+    template: str
+    intents: Mapping[str, str]
+    """`safe` and `unsafe` to what the circumstances must be like."""
+    parameters: Mapping[str, str]
+    """Dotted names to what each parameter means."""
+
+    @property
+    def id(self) -> str:
+        """Name, version and a digest of the wording, so that an edited file is another prompt."""
+        words = [self.template, dict(self.intents), dict(self.parameters)]
+        return f"{self.name}@{self.version}+{digest(words)[:8]}"
+
+    def messages(self, query: Query, category: Category | None, *, intended_safe: bool) -> tuple[Message, ...]:
+        """What the model is shown. Substitution is a single pass: a query's braces stay what they are."""
+        values = {
+            "query": query.text,
+            "category": query.category,
+            "risks": (category.risks if category else None) or NO_RISKS,
+            "intent": self.intents["safe" if intended_safe else "unsafe"],
+            "parameters": "\n".join(f"- {name}: {self.parameters[name]}" for name in PARAMETERS),
+            "format": json.dumps(empty_form(), indent=1),
+        }
+        return as_messages(PLACEHOLDER.sub(lambda found: values[found[1]], self.template.strip()))
+
+
+def empty_form() -> dict[str, dict[str, str]]:
+    form: dict[str, dict[str, str]] = {}
+    for name in PARAMETERS:
+        group, parameter = name.split(".")
+        form.setdefault(group, {})[parameter] = "..."
+    return form
+
+
+def context_schema() -> dict[str, Any]:
+    """The JSON schema of a reply: every parameter a text, and nothing else."""
+
+    def object_of(properties: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+
+    groups = {group: {name: {"type": "string"} for name in names} for group, names in empty_form().items()}
+    return object_of({group: object_of(properties) for group, properties in groups.items()})
+
+
+@cache
+def default_prompt() -> ContextPrompt:
+    """The wording that casewise ships."""
+    text = files("casewise.contexts.writing").joinpath("prompts.toml").read_text(encoding="utf-8")
+    return as_prompt(tomllib.loads(text))
+
+
+def read_prompt(path: Path) -> ContextPrompt:
+    """A wording of the user's own, in the form of `contexts/prompts.toml`.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read or is not TOML.
+    ConfigurationError
+        Something is missing in it; the message names it.
+    """
+    try:
+        return as_prompt(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(path, None, f"no prompt in TOML: {error}") from error
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+
+
+def as_prompt(value: dict[str, Any]) -> ContextPrompt:
+    lacking = [key for key in ("name", "version", "template", "intents", "parameters") if key not in value]
+    if lacking:
+        raise ConfigurationError(f"a prompt needs {', '.join(lacking)}")
+    prompt = ContextPrompt(**{key: value[key] for key in ("name", "version", "template", "intents", "parameters")})
+    lacking = [f"{{{key}}}" for key in NEEDED if f"{{{key}}}" not in prompt.template]
+    lacking += [f"intents.{intent}" for intent in ("safe", "unsafe") if intent not in prompt.intents]
+    lacking += [f"parameters.{name!r}" for name in PARAMETERS if name not in prompt.parameters]
+    if lacking:
+        raise ConfigurationError(f"the prompt {prompt.name!r} lacks {', '.join(lacking)}")
+    return prompt

@@ -1,0 +1,151 @@
+"""Reading a model's reply as the words of a context: valid, or a reason why not. A bad reply is data, not an error."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from casewise.contexts.checking.wording import Wording
+from casewise.models import Reply
+from casewise.records import PARAMETERS
+
+__all__ = ["Failed", "FailedReason", "Read", "read_reply"]
+
+
+class FailedReason(StrEnum):
+    """Why a reply is no context."""
+
+    REFUSED = "refused"
+    PROSE = "no JSON"
+    MISSING = "parameters missing"
+    WRONG_KIND = "not a text"
+    TRUNCATED = "truncated"
+    REPEATS = "repeats itself"
+    SEVERAL = "several contexts"
+    CONTENT_FILTER = "content filter"
+    BAD_REQUEST = "bad request"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True)
+class Read:
+    """A valid context. `ignored` are keys that nobody asked for."""
+
+    wording: Wording
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Failed:
+    """No context, and why."""
+
+    reason: FailedReason
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}"
+
+
+REFUSAL = re.compile(
+    r"\b(?:I(?:'m| am)? (?:sorry|unable|not able)|I (?:cannot|can't|can not|won't|will not)|cannot (?:assist|help|comply)|"
+    r"against my (?:guidelines|policies))\b",
+    re.IGNORECASE,
+)
+LONGEST_TEXT = 4000
+LOOPS = 4
+"""As often as a phrase of `PHRASE` words may stand in one text before it counts as a loop."""
+PHRASE = 6
+DECODER = json.JSONDecoder()
+
+
+def read_reply(reply: Reply) -> Read | Failed:
+    """The context in `reply`, or why there is none.
+
+    The reply may wrap its one JSON object in prose or a code fence. A parameter that is missing, empty or no text
+    makes it fail; keys that nobody asked for are left out and named.
+    """
+    if reply.finish_reason == "length":
+        return Failed(FailedReason.TRUNCATED, "the reply was cut off at its longest allowed length")
+    if reply.finish_reason == "content_filter":
+        return Failed(FailedReason.CONTENT_FILTER, "the endpoint filtered the reply")
+    objects = list(top_objects(reply.text))
+    if not objects:
+        return without_json(reply)
+    if any(other != objects[0] for other in objects[1:]):
+        return Failed(FailedReason.SEVERAL, f"there are {len(objects)} different JSON objects in the reply")
+    return as_wording(objects[0])
+
+
+def without_json(reply: Reply) -> Failed:
+    said = " ".join((reply.refusal or reply.text).split())[:200]
+    if reply.refusal or REFUSAL.search(reply.text):
+        return Failed(FailedReason.REFUSED, said)
+    if reply.text.count("{") > reply.text.count("}"):
+        return Failed(FailedReason.TRUNCATED, "the JSON object does not end")
+    return Failed(FailedReason.PROSE, said or "the reply is empty")
+
+
+def top_objects(text: str) -> Iterator[dict[str, Any]]:
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            if text.count("{", at) > text.count("}", at):
+                return  # cut off: what is whole inside is only a part
+            at = text.find("{", at + 1)
+            continue
+        yield value
+        at = text.find("{", end)
+
+
+def as_wording(value: dict[str, Any]) -> Read | Failed:
+    said, ignored = flattened(value)
+    wrong = [name for name, text in said.items() if not isinstance(text, str)]
+    if wrong:
+        return Failed(FailedReason.WRONG_KIND, f"{', '.join(wrong)}: not a text")
+    missing = [name for name in PARAMETERS if not said.get(name, "").strip()]
+    if missing:
+        return Failed(FailedReason.MISSING, ", ".join(missing))
+    if (problem := repeats(said)) is not None:
+        return Failed(FailedReason.REPEATS, problem)
+    return Read(Wording.from_fields(said), tuple(ignored))
+
+
+def flattened(value: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Dotted names to what stands there, and the names of what nobody asked for."""
+    said: dict[str, Any] = {}
+    ignored: list[str] = []
+    for group, inner in value.items():
+        parts = inner if isinstance(inner, dict) else {"": inner}
+        for key, text in parts.items():
+            name = ".".join(part for part in (plain(group), plain(key)) if part)
+            if name in PARAMETERS:
+                said[name] = text
+            else:
+                ignored.append(name)
+    return said, ignored
+
+
+def plain(key: str) -> str:
+    """`Transmission Principle` and `transmission-principle` are `transmission_principle`."""
+    return re.sub(r"[\s_-]+", "_", key.strip().lower())
+
+
+def repeats(said: dict[str, str]) -> str | None:
+    """What is said over and over, or None."""
+    for name, text in said.items():
+        if len(text) > LONGEST_TEXT:
+            return f"{name} has {len(text)} characters"
+        words = text.lower().split()
+        phrases = Counter(" ".join(words[at : at + PHRASE]) for at in range(len(words) - PHRASE + 1))
+        if phrases and (most := phrases.most_common(1)[0])[1] >= LOOPS:
+            return f"{name} says {most[1]} times {most[0]!r}"
+    texts = Counter(" ".join(text.lower().split()) for text in said.values())
+    text, count = texts.most_common(1)[0]
+    return f"{count} parameters say {text[:80]!r}" if count > 2 else None

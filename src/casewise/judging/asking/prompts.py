@@ -1,0 +1,228 @@
+"""What a judge is asked, as versioned values.
+
+A template holds `{query}` and `{context}`. Substitution is a single pass: what a query says is never read as a
+placeholder. In the published templates `{{` and `}}` stand for single braces; in ours braces are themselves.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from casewise.errors import ConfigurationError, DataError
+from casewise.models.protocol import Message
+from casewise.records import ShownContext
+from casewise.records.ids import digest
+
+__all__ = ["ContextRole", "Prompt", "PromptSet", "default_prompts", "published_prompts", "read_prompts"]
+
+ContextRole = Literal["user", "system"]
+
+PLACEHOLDER = re.compile(r"\{(query|context)\}")
+PLACEHOLDER_OR_BRACES = re.compile(r"\{(query|context)\}|\{\{|\}\}")
+
+ASKED = ("binary", "score", "probability")
+"""The elicitations that ask in words."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One elicitation's wording: with a context, and without (None: this set cannot ask without one)."""
+
+    with_context: str
+    without_context: str | None = None
+
+
+@dataclass(frozen=True)
+class PromptSet:
+    """The wording of all elicitations, under one name and version.
+
+    `in_system` holds the context when it goes into the system message; `see_system` then stands where the user
+    message would have held it. `doubled_braces` reads `{{` as `{`.
+    """
+
+    name: str
+    version: str
+    prompts: Mapping[str, Prompt]
+    in_system: str = "{context}"
+    see_system: str = "(It is given in the system message.)"
+    context_as: Literal["text", "json"] = "text"
+    doubled_braces: bool = False
+    role: ContextRole = "user"
+
+    @property
+    def id(self) -> str:
+        """Name, version and a digest of the wording, so that an edited file is another prompt set."""
+        return f"{self.name}@{self.version}+{digest(self.wording())[:8]}"
+
+    def wording(self) -> dict[str, Any]:
+        """All that decides what a judge reads, as JSON values."""
+        return {
+            "prompts": {name: [p.with_context, p.without_context] for name, p in sorted(self.prompts.items())},
+            "in_system": self.in_system if self.role == "system" else None,
+            "see_system": self.see_system if self.role == "system" else None,
+            "context_as": self.context_as,
+            "doubled_braces": self.doubled_braces,
+            "role": self.role,
+        }
+
+    def render(self, elicitation: str, query: str, shown: ShownContext) -> tuple[Message, ...]:
+        """The messages that ask about `query` in the context `shown` (empty: none).
+
+        Raises
+        ------
+        ConfigurationError
+            The set has no prompt for `elicitation`, or none without a context.
+        """
+        prompt = self.prompt(elicitation)
+        if not shown:
+            return (Message("user", self._filled(self._without(prompt), query, "")),)
+        context = self.written(shown)
+        if self.role == "user":
+            return (Message("user", self._filled(prompt.with_context, query, context)),)
+        return (
+            Message("system", self._filled(self.in_system, query, context)),
+            Message("user", self._filled(prompt.with_context, query, self.see_system)),
+        )
+
+    def prompt(self, elicitation: str) -> Prompt:
+        """The wording for `elicitation`."""
+        if elicitation not in self.prompts:
+            raise ConfigurationError(
+                f"the prompts {self.name!r} cannot ask for {elicitation!r}; they have {', '.join(self.prompts)}"
+            )
+        return self.prompts[elicitation]
+
+    def written(self, shown: ShownContext) -> str:
+        """A context as the judge reads it: one parameter a line, or as JSON."""
+        return json.dumps(shown) if self.context_as == "json" else in_words(shown)
+
+    def _without(self, prompt: Prompt) -> str:
+        if prompt.without_context is None:
+            raise ConfigurationError(
+                f"the prompts {self.name!r} say nothing about asking without a context; "
+                "add `without_context` to the file, or leave the arm 'none' out"
+            )
+        return prompt.without_context
+
+    def _filled(self, template: str, query: str, context: str) -> str:
+        values = {"query": query, "context": context}
+        pattern = PLACEHOLDER_OR_BRACES if self.doubled_braces else PLACEHOLDER
+        return pattern.sub(lambda match: values[match[1]] if match[1] else match[0][0], template)
+
+
+def in_words(shown: ShownContext) -> str:
+    lines = []
+    for group, value in shown.items():
+        title = group.replace("_", " ").capitalize()
+        if isinstance(value, str):
+            lines.append(f"{title}: {value}")
+        else:
+            lines.append(f"{title}:")
+            lines += [f"- {name.replace('_', ' ').capitalize()}: {text}" for name, text in value.items()]
+    return "\n".join(lines)
+
+
+@cache
+def default_prompts() -> PromptSet:
+    """The wording written for this project."""
+    text = files("casewise.judging.asking").joinpath("prompts.toml").read_text(encoding="utf-8")
+    return prompt_set(tomllib.loads(text))
+
+
+def read_prompts(path: Path) -> PromptSet:
+    """A prompt set from a TOML file: `name`, `version`, and tables `[binary]`, `[score]`, `[probability]`, each with
+    `with_context` and perhaps `without_context`; `docs/live.md` shows one.
+
+    Raises
+    ------
+    DataError
+        The file is not TOML, or a template is missing, misspelt or without its placeholders.
+    """
+    try:
+        return prompt_set(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValueError) as error:
+        raise DataError(path, None, f"no prompts can be read: {error}") from error
+
+
+KNOWN_KEYS = {"name", "version", "in_system", "see_system", "context_as", *ASKED}
+
+
+def prompt_set(values: Mapping[str, Any]) -> PromptSet:
+    if unknown := sorted(set(values) - KNOWN_KEYS):
+        raise ValueError(f"unknown key {unknown[0]!r}; there are {', '.join(sorted(KNOWN_KEYS))}")
+    if missing := sorted({"name", "version"} - set(values)):
+        raise ValueError(f"{missing[0]!r} is missing")
+    if values.get("context_as", "text") not in ("text", "json"):
+        raise ValueError(f"'context_as' is {values['context_as']!r}, not 'text' or 'json'")
+    prompts = {name: checked_prompt(name, values[name]) for name in ASKED if name in values}
+    if not prompts:
+        raise ValueError(f"there is no prompt in it: add one of {', '.join(f'[{name}]' for name in ASKED)}")
+    made = PromptSet(str(values["name"]), str(values["version"]), prompts, context_as=values.get("context_as", "text"))
+    made = replace(made, in_system=str(values.get("in_system", made.in_system)))
+    if "{context}" not in made.in_system:
+        raise ValueError("'in_system' does not hold {context}")
+    return replace(made, see_system=str(values.get("see_system", made.see_system)))
+
+
+def checked_prompt(name: str, table: Any) -> Prompt:
+    if not isinstance(table, Mapping) or not isinstance(table.get("with_context"), str):
+        raise ValueError(f"[{name}] has no text called 'with_context'")  # noqa: TRY004 - it becomes a DataError
+    if unknown := sorted(set(table) - {"with_context", "without_context"}):
+        raise ValueError(f"[{name}] has an unknown key {unknown[0]!r}")
+    prompt = Prompt(table["with_context"], table.get("without_context"))
+    for placeholder in ("{query}", "{context}"):
+        if placeholder not in prompt.with_context:
+            raise ValueError(f"'with_context' of [{name}] does not hold {placeholder}")
+    if prompt.without_context is not None and "{query}" not in prompt.without_context:
+        raise ValueError(f"'without_context' of [{name}] does not hold {{query}}")
+    return prompt
+
+
+PUBLISHED_NAMES = {"judge": "binary", "judgescore": "score", "judgelogits": "probability"}
+"""The constants of the release's `scripts/template.py`, and what they ask for."""
+
+
+def published_prompts(path: Path) -> PromptSet:
+    """The paper's own wording, out of the release's `scripts/template.py`, which is read and never run.
+
+    It inserts the context as `json.dumps` gives it, which leaves an empty object, `{}`, where nothing is shown.
+
+    Raises
+    ------
+    DataError
+        The file is not Python, or lacks one of the three constants.
+    """
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
+        raise DataError(path, None, f"not the release's scripts/template.py: {error}") from error
+    constants = dict(string_constants(tree))
+    if missing := [name for name in PUBLISHED_NAMES if name not in constants]:
+        raise DataError(path, None, f"there is no string constant called {missing[0]!r} in it")
+    prompts = {
+        asked: Prompt(constants[name], constants[name].replace("{context}", "{{}}"))
+        for name, asked in PUBLISHED_NAMES.items()
+    }
+    return PromptSet("published", "135f221", prompts, context_as="json", doubled_braces=True)
+
+
+def string_constants(tree: ast.Module) -> list[tuple[str, str]]:
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            try:
+                value = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+            if isinstance(value, str):
+                found.append((node.targets[0].id, value))
+    return found

@@ -1,0 +1,163 @@
+"""A judge made of a model, prompts, and options."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from casewise.errors import Unavailable
+from casewise.judging.asking.elicitation import AskOptions, options_for, read_outcome
+from casewise.judging.asking.prompts import PromptSet, default_prompts
+from casewise.judging.judge import Answer, Ask
+from casewise.models.http.prices import Prices
+from casewise.models.protocol import Message, Model, Rejected, Reply, Usage
+from casewise.records import FULL, Arm, Elicitation, Unscored, UnscoredReason
+from casewise.records.ids import digest
+from casewise.runs.limits import Spend
+
+__all__ = ["LLMJudge"]
+
+TEMPLATE_TOKENS = 64
+"""What a chat template adds to a prompt, generously."""
+
+LLM_ELICITATIONS: tuple[Elicitation, ...] = ("binary", "score", "probability")
+
+
+@dataclass
+class LLMJudge:
+    """Asks a model about an item as an arm shows it, and reads the reply.
+
+    Its id names the model, the prompts with their version, and a digest of all that decides the replies.
+    """
+
+    model: Model
+    prompts: PromptSet = field(default_factory=default_prompts)
+    options: AskOptions = field(default_factory=AskOptions)
+    prices: Prices | None = None
+    elicitations: tuple[Elicitation, ...] = LLM_ELICITATIONS
+    patience: int = 30
+    """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
+    _failed_in_a_row: int = field(default=0, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The model's name, as the user gave it."""
+        return self.model.name
+
+    @property
+    def id(self) -> str:
+        """Model, prompts and a digest of the settings."""
+        return f"{self.model.name}#{self.prompts.name}@{self.prompts.version}#{digest(self.settings())[:12]}"
+
+    @property
+    def sends_to(self) -> str | None:
+        """Whom texts are sent to; None where they do not leave this machine."""
+        return getattr(self.model, "sends_to", None)
+
+    @property
+    def concurrency(self) -> int:
+        """How many calls it wants under way at least: a local model fills its batches from those that wait."""
+        return getattr(self.model, "concurrency", 1)
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """Shown everything, unless the user says otherwise."""
+        return (FULL,)
+
+    def notes(self) -> tuple[str, ...]:
+        """What the endpoint would not do, as far as it has said so."""
+        can = getattr(self.model, "can", None)
+        if can is None or can.temperature or self.options.temperature is None:
+            return ()
+        return (f"{self.name} takes no temperature: its replies were drawn at its own, not at the one asked for.",)
+
+    def settings(self) -> dict[str, Any]:
+        """What a run's identity holds of this judge."""
+        return {
+            **self.model.settings(),
+            "prompts": self.prompts.id,
+            "context_role": self.prompts.role,
+            **self.options.settings(),
+        }
+
+    def messages(self, ask: Ask) -> tuple[Message, ...]:
+        """What the model is shown.
+
+        Raises
+        ------
+        ConfigurationError
+            The prompts cannot ask this.
+        """
+        return self.prompts.render(ask.elicitation, ask.query.text, ask.shown)
+
+    def shared_key(self, ask: Ask) -> str:
+        """Equal for asks that one call answers: the same query and the same shown, asked the same way.
+
+        The words follow from these, so they need not be written out to be compared.
+        """
+        return json.dumps([ask.query.id, ask.shown, ask.elicitation, ask.repeat, ask.attempt])
+
+    async def answer(self, ask: Ask) -> Answer:
+        """Ask the model. A call that it will not answer is unscored; what stops the run is raised."""
+        options = options_for(ask.elicitation, self.options, repeat=ask.repeat)
+        try:
+            reply = await self.model.reply(self.messages(ask), options)
+        except Rejected as error:
+            return Answer(Unscored(reason=UnscoredReason(error.reason), detail=str(error)))
+        except Unavailable as error:
+            return self._failed(error)
+        self._failed_in_a_row = 0
+        return self._read(ask.elicitation, reply)
+
+    def at_most(self, ask: Ask) -> Spend:
+        """What a call can take: a token for every two bytes of the prompt is more than any tokenizer needs for prose,
+        and a reply is no longer than its limit. Failed tries are not billed by any provider we know."""
+        sent = sum(len(message.content.encode()) for message in self.messages(ask)) // 2 + TEMPLATE_TOKENS
+        replied = options_for(ask.elicitation, self.options).max_tokens
+        usage = Usage(sent, replied)
+        return Spend((self.prices.of(usage) if self.prices else None) or 0.0, sent + replied)
+
+    def _failed(self, error: Unavailable) -> Answer:
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row >= self.patience:
+            raise Unavailable(
+                f"{self._failed_in_a_row} calls in a row failed: {error}. What was judged is kept; the same command "
+                "goes on with the rest, and --retry-unscored 1 asks again for those that failed"
+            ) from error
+        return Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=str(error)))
+
+    def _read(self, elicitation: Elicitation, reply: Reply) -> Answer:
+        read = read_outcome(elicitation, reply)
+        return Answer(
+            read.outcome,
+            raw_reply=reply.text,
+            latency_s=round(reply.latency_s, 4),
+            model_version=reply.model_version,
+            input_tokens=reply.usage.input_tokens,
+            output_tokens=reply.usage.output_tokens,
+            cost_usd=self.prices.of(reply.usage) if self.prices else None,
+            detail=detail_of(reply, read.detail),
+        )
+
+    def with_prompts(self, prompts: PromptSet) -> LLMJudge:
+        """The same judge with other wording; it is another judge."""
+        return replace(self, prompts=prompts)
+
+    async def close(self) -> None:
+        """Give back the model's connections."""
+        await self.model.close()
+
+
+def detail_of(reply: Reply, learnt: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    detail = dict(learnt or {})
+    if reply.attempts > 1:
+        detail["tries"] = reply.attempts
+    if reply.reasoning:
+        detail["reasoning"] = reply.reasoning
+    if reply.refusal:
+        detail["refusal"] = reply.refusal
+    if reply.finish_reason not in (None, "stop"):
+        detail["finish_reason"] = reply.finish_reason
+    return detail or None

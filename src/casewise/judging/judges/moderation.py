@@ -1,0 +1,157 @@
+"""A moderation endpoint as a judge: it gives a score for each of its categories, and any real number will do.
+
+The value is minus the score, the higher the safer. It has no threshold of its own: reports give its rank metrics, and
+label metrics only with a threshold fitted on other queries.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from casewise.errors import ConfigurationError, Unavailable
+from casewise.judging.asking.prompts import in_words
+from casewise.judging.judge import Answer, Ask
+from casewise.models.http.capabilities import Capabilities
+from casewise.models.http.client import ClientOptions, EndpointClient, Request
+from casewise.models.http.endpoints import find_endpoint, parse_model_name
+from casewise.models.http.keys import read_key
+from casewise.models.http.wire import WrongShape, optional_text, parsed
+from casewise.models.protocol import Rejected
+from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredReason
+from casewise.records.ids import digest
+
+__all__ = ["ModerationJudge", "Verdicts", "read_scores"]
+
+VERSION = "1"
+"""Of how the context and the query are put together."""
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The scores of an answer, by category, and the model that gave them."""
+
+    scores: Mapping[str, float]
+    model_version: str | None
+
+
+def read_scores(text: str) -> Verdicts:
+    """The scores in the body of an answer of `/moderations`.
+
+    Raises
+    ------
+    WrongShape
+        There are none.
+    """
+    payload = parsed(text)
+    try:
+        scores = {str(name): float(value) for name, value in payload["results"][0]["category_scores"].items()}
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise WrongShape("the answer has no results[0].category_scores") from error
+    return Verdicts(scores, optional_text(payload.get("model")))
+
+
+class ModerationJudge:
+    """Gives minus the score of one category, or of the highest."""
+
+    elicitations: tuple[Elicitation, ...] = ("scalar",)
+    arms: tuple[Arm, ...] = (FULL,)
+
+    def __init__(self, name: str, client: EndpointClient, *, model: str, category: str | None) -> None:
+        self.name = name
+        self.client, self.model, self.category = client, model, category
+        self.id = f"{name}#{digest(self.settings())[:12]}"
+
+    @classmethod
+    def named(
+        cls,
+        name: str,
+        *,
+        base_url: str | None = None,
+        options: ClientOptions | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> ModerationJudge:
+        """The judge that `moderation:PREFIX/MODEL` or `moderation:PREFIX/MODEL#CATEGORY` names.
+
+        Raises
+        ------
+        ConfigurationError
+            The prefix is unknown, the address unusable, or the key is not set.
+        """
+        variables = os.environ if environment is None else environment
+        where, _, category = name.removeprefix("moderation:").partition("#")
+        endpoint = find_endpoint(where, base_url=base_url, environment=variables)
+        client = EndpointClient(endpoint, key=read_key(endpoint, variables), options=options or ClientOptions())
+        return cls(name, client, model=parse_model_name(where).model, category=category or None)
+
+    @property
+    def sends_to(self) -> str | None:
+        """The host that texts are sent to; None where they do not leave this machine."""
+        return self.client.endpoint.host if self.client.endpoint.remote else None
+
+    def settings(self) -> dict[str, Any]:
+        """What its scores depend on."""
+        endpoint = self.client.endpoint
+        return {
+            "model": self.model,
+            "base_url": endpoint.base_url if endpoint.remote else "this machine",
+            "category": self.category,
+            "text_version": VERSION,
+        }
+
+    def notes(self) -> tuple[str, ...]:
+        """What its numbers are."""
+        what = f"of {self.category!r}" if self.category else "that is highest"
+        return (f"'{self.name}' gives minus the score {what}; it has no threshold of its own.",)
+
+    def shared_key(self, ask: Ask) -> str:
+        """Equal for asks that one call answers."""
+        return digest([self.text(ask), ask.repeat, ask.attempt])
+
+    def text(self, ask: Ask) -> str:
+        """What is moderated: the circumstances, where any are shown, and the request."""
+        shown = ask.shown
+        request = f"Request to a chatbot:\n{ask.query.text}"
+        return f"Circumstances:\n{in_words(shown)}\n\n{request}" if shown else request
+
+    async def answer(self, ask: Ask) -> Answer:
+        """Minus the score; unscored where the endpoint gives none."""
+
+        def body(_can: Capabilities) -> dict[str, Any]:
+            return {"model": self.model, "input": self.text(ask)}
+
+        try:
+            called = await self.client.call(Request("moderations", self.model, body, read_scores))
+        except Rejected as error:
+            return Answer(Unscored(reason=UnscoredReason(error.reason), detail=str(error)))
+        except Unavailable as error:
+            return Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=str(error)))
+        scores = called.value.scores
+        return Answer(
+            Scored(value=-self.score(scores)),
+            latency_s=round(called.latency_s, 4),
+            model_version=called.value.model_version,
+            detail={"scores": dict(scores)},
+        )
+
+    def score(self, scores: Mapping[str, float]) -> float:
+        """The category's score, or the highest.
+
+        Raises
+        ------
+        ConfigurationError
+            The endpoint has no such category.
+        """
+        if self.category is None:
+            return max(scores.values())
+        if self.category not in scores:
+            raise ConfigurationError(
+                f"{self.model!r} has no category {self.category!r}; it has {', '.join(sorted(scores))}"
+            )
+        return scores[self.category]
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.client.close()

@@ -1,0 +1,88 @@
+"""A judge by what the user calls it: `linear`, `constant:safe`, `recorded:FILE`, `python:module:function`, …"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from casewise.errors import JudgeError
+from casewise.judging.judge import CallableJudge, ConstantJudge, Judge
+from casewise.judging.judges.live import LiveOptions, is_live, live_judge
+from casewise.records import Elicitation
+from casewise.storage.benchmarks.benchmark import Benchmark
+
+__all__ = ["KINDS", "Wish", "judge_named"]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asked for: the judge's name after its kind, and what it is to judge."""
+
+    rest: str
+    benchmark: Benchmark
+    elicitation: Elicitation | None = None
+
+
+def linear(wish: Wish) -> Judge:
+    from casewise.judging.judges.linear import LinearJudge
+
+    return LinearJudge(wish.benchmark, features=wish.rest or "context")  # type: ignore[arg-type]  # checked there
+
+
+def constant(wish: Wish) -> Judge:
+    if wish.rest not in ("safe", "unsafe", "intended"):
+        raise JudgeError(f"constant:{wish.rest}: it can be constant:safe, constant:unsafe or constant:intended")
+    return ConstantJudge(wish.rest)  # type: ignore[arg-type]  # checked above
+
+
+def recorded(wish: Wish) -> Judge:
+    from casewise.judging.judges.recorded import RecordedJudge
+
+    return RecordedJudge.read(Path(wish.rest), wish.benchmark, elicitation=wish.elicitation)
+
+
+def python(wish: Wish) -> Judge:
+    return CallableJudge.named(wish.rest, elicitation=wish.elicitation)
+
+
+KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
+    "linear": ("linear, linear:query, linear:query+context", linear),
+    "constant": ("constant:safe, constant:unsafe, constant:intended", constant),
+    "recorded": ("recorded:FILE (a published output file or a run folder)", recorded),
+    "python": ("python:MODULE:FUNCTION (your own callable)", python),
+}
+"""What there is: kind to what to write, and what makes it."""
+
+
+LIVE = """\
+  openai/MODEL, anthropic/MODEL, vllm/MODEL and others (a model behind an endpoint; casewise doctor lists them all)
+  any MODEL with --base-url ADDRESS (any server that speaks OpenAI's chat completions)
+  hf:PATH_OR_ID (a model run here with transformers)
+  inspect:PROVIDER/MODEL (any model that Inspect AI knows)
+  moderation:openai/MODEL, moderation:openai/MODEL#CATEGORY (a moderation endpoint's scores)
+  fake/rehearsal (made-up replies, to rehearse a run)"""
+
+
+def judge_named(
+    name: str, benchmark: Benchmark, *, elicitation: Elicitation | None = None, live: LiveOptions | None = None
+) -> Judge:
+    """The judge that `name` names.
+
+    Raises
+    ------
+    JudgeError
+        There is no such judge; the message lists those that there are.
+    """
+    kind, _, rest = name.partition(":")
+    if kind == "moderation":
+        from casewise.judging.judges.moderation import ModerationJudge
+
+        asked = live or LiveOptions()
+        return ModerationJudge.named(name, base_url=asked.base_url, options=asked.client)
+    if kind not in KINDS and is_live(name, live or LiveOptions()):
+        return live_judge(name, live or LiveOptions())
+    if kind not in KINDS:
+        there_are = "\n".join(f"  {form}" for form, _ in KINDS.values())
+        raise JudgeError(f"no judge is called {name!r}; there are:\n{there_are}\n{LIVE}")
+    return KINDS[kind][1](Wish(rest, benchmark, elicitation))

@@ -1,0 +1,83 @@
+"""A recorded judge: answers given before, by a published output file or another run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from casewise.errors import JudgeError
+from casewise.judging.judge import Answer, Ask, LocalJudge
+from casewise.records import Arm, Elicitation, Judgement, Unscored, UnscoredReason
+from casewise.records.ids import digest
+from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.benchmarks.published_outputs import PublishedOutput, read_output
+from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.runs.run_folder import JUDGEMENTS, read_run
+
+__all__ = ["RecordedJudge"]
+
+Key = tuple[str, str, str, int]
+"""Item id, elicitation, arm, repeat."""
+
+
+class RecordedJudge(LocalJudge):
+    """Gives the answers that were recorded; an item without one is unscored."""
+
+    def __init__(self, name: str, answers: dict[Key, Answer], *, source: dict[str, Any]) -> None:
+        self.name = f"recorded:{name}"
+        self.answers, self.source = answers, source
+        self.id = f"{self.name}@{digest(source)[:12]}"
+        self.elicitations: tuple[Elicitation, ...] = tuple(dict.fromkeys(key[1] for key in answers))  # type: ignore[misc]  # from judgements
+        self.arms: tuple[Arm, ...] = tuple(Arm.named(name) for name in dict.fromkeys(key[2] for key in answers))
+
+    def settings(self) -> dict[str, Any]:
+        return self.source
+
+    def notes(self) -> tuple[str, ...]:
+        return (f"'{self.name}' repeats answers that were recorded before; no judge was called.",)
+
+    async def answer(self, ask: Ask) -> Answer:
+        missing = Unscored(reason=UnscoredReason.NOT_RECORDED)
+        return self.answers.get((ask.item.id, ask.elicitation, ask.arm.name, ask.repeat), Answer(missing))
+
+    @classmethod
+    def read(cls, path: Path, benchmark: Benchmark, *, elicitation: Elicitation | None = None) -> RecordedJudge:
+        """The answers in a published output file, or in a run folder.
+
+        Raises
+        ------
+        JudgeError
+            No item of `benchmark` has an answer there.
+        DataError
+            The file is neither.
+        """
+        recorded = of_run(path) if path.is_dir() else of_output(read_output(path, elicitation=elicitation), benchmark)
+        if benchmark.item.keys().isdisjoint(key[0] for key in recorded.answers):
+            raise JudgeError(f"{path} holds no answer to any item of {benchmark.name!r}: it is of another benchmark")
+        return recorded
+
+
+def of_run(path: Path) -> RecordedJudge:
+    run = read_run(path)
+    answers: dict[Key, Answer] = {}
+    for judgement in read_jsonl(path / JUDGEMENTS, Judgement):
+        key = (judgement.item_id, judgement.elicitation, judgement.arm, judgement.repeat)
+        answers[key] = Answer(judgement.outcome, raw_reply=judgement.raw_reply, model_version=judgement.model_version)
+    return RecordedJudge(run.judge_name, answers, source={"run": digest([[*key] for key in sorted(answers)])})
+
+
+def of_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJudge:
+    """Match rows to items by the query's words and the intent."""
+    items = {
+        (benchmark.query[item.query_id].text, context.intended_safe): item.id
+        for item in benchmark.items
+        if (context := benchmark.context_of(item)) is not None
+    }
+    answers: dict[Key, Answer] = {}
+    for row in output.rows:
+        item_id = items.get((row.query, row.intended_safe))
+        if item_id is not None:
+            key = (item_id, output.elicitation, output.arm.name, 0)
+            answers[key] = Answer(row.outcome, raw_reply=str(row.raw) if row.raw is not None else None)
+    rows = [[row.query, row.intended_safe, row.raw] for row in output.rows]
+    return RecordedJudge(output.judge, answers, source={"output": output.path.name, "rows": digest(rows)})

@@ -1,0 +1,64 @@
+"""What a run would take, before the first call."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from casewise.judging.judge import Judge
+from casewise.judging.judges.llm import LLMJudge
+from casewise.judging.running.plan import Plan, shared
+from casewise.models.protocol import Usage
+from casewise.runs.limits import Spend
+from casewise.storage.benchmarks.benchmark import Benchmark
+
+__all__ = ["RunEstimate", "estimate_run"]
+
+CHARACTERS_PER_TOKEN = 4.0
+"""Of English prose, roughly, with the tokenizers in use."""
+
+TYPICAL_REPLY_TOKENS = {"binary": 60, "score": 60, "probability": 1}
+
+
+@dataclass(frozen=True)
+class RunEstimate:
+    """Calls, tokens and cost of a plan as a whole, as if nothing were judged yet.
+
+    Tokens in are estimated from the prompts' length, tokens out from what such replies usually take; `at_most` is the
+    bound that `--max-cost` reckons with. Costs are None where nobody knows the price.
+    """
+
+    n_items: int
+    n_asks: int
+    n_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    cost_at_most_usd: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self)
+
+
+def estimate_run(benchmark: Benchmark, judge: Judge, plan: Plan) -> RunEstimate:
+    """What `plan` would take. No call is made."""
+    n_calls, sent, replied, at_most = 0, 0, 0, Spend()
+    for bundle in plan.bundles(benchmark):
+        for first, *_ in shared(bundle, judge):
+            n_calls += 1
+            if isinstance(judge, LLMJudge):
+                characters = sum(len(message.content) for message in judge.messages(first))
+                sent += round(characters / CHARACTERS_PER_TOKEN)
+                replied += TYPICAL_REPLY_TOKENS.get(first.elicitation, 0)
+                at_most += judge.at_most(first)
+    prices = judge.prices if isinstance(judge, LLMJudge) else None
+    return RunEstimate(
+        n_items=len(plan.items),
+        n_asks=len(plan),
+        n_calls=n_calls,
+        input_tokens=sent,
+        output_tokens=replied,
+        cost_usd=prices.of(Usage(sent, replied)) if prices else None,
+        cost_at_most_usd=at_most.cost_usd if prices else None,
+    )

@@ -1,0 +1,182 @@
+"""What a run asks: items, arms, elicitations and repeats, and which of these asks one call answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from casewise.errors import ConfigurationError
+from casewise.judging.judge import Ask, Judge
+from casewise.records import FULL, GROUPS, PARAMETERS, Arm, Elicitation, Item
+from casewise.storage.benchmarks.benchmark import Benchmark
+
+__all__ = ["Plan", "Selection", "SharesCalls", "ablation_arms", "select", "shared"]
+
+
+@runtime_checkable
+class SharesCalls(Protocol):
+    """A judge that can tell which asks one call answers."""
+
+    def shared_key(self, ask: Ask) -> str:
+        """Equal for asks that one call answers."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to ask. It may grow when a run is gone on with: more items, arms, elicitations, repeats or attempts."""
+
+    items: tuple[Item, ...]
+    elicitations: tuple[Elicitation, ...]
+    arms: tuple[Arm, ...]
+    repeats: int = 1
+    retry_unscored: int = 0
+    """How often an ask is repeated at most because its reply gave no verdict."""
+
+    @classmethod
+    def of(
+        cls,
+        benchmark: Benchmark,
+        judge: Judge,
+        *,
+        elicitations: tuple[Elicitation, ...] = (),
+        arms: tuple[Arm, ...] = (),
+        repeats: int = 1,
+        selection: Selection | None = None,
+        retry_unscored: int = 0,
+    ) -> Plan:
+        """The items of `benchmark` that `selection` keeps, asked as the judge is asked by default unless said otherwise.
+
+        Raises
+        ------
+        ConfigurationError
+            The judge cannot be asked so.
+        """
+        for wanted in elicitations:
+            if wanted not in judge.elicitations:
+                raise ConfigurationError(
+                    f"{judge.name} cannot be asked for {wanted!r}; it gives {', '.join(judge.elicitations)}"
+                )
+        if repeats < 1:
+            raise ConfigurationError(f"repeats is {repeats}; it must be at least 1")
+        if retry_unscored < 0:
+            raise ConfigurationError(f"retry_unscored is {retry_unscored}; it must be 0 or more")
+        items = select(benchmark, selection or Selection())
+        return cls(
+            items,
+            tuple(dict.fromkeys(elicitations)) or judge.elicitations[:1],
+            tuple(dict.fromkeys(arms)) or judge.arms,
+            repeats,
+            retry_unscored,
+        )
+
+    def __len__(self) -> int:
+        return len(self.items) * len(self.elicitations) * len(self.arms) * self.repeats
+
+    def asks(self, benchmark: Benchmark) -> Iterator[Ask]:
+        """Every ask of the plan."""
+        for bundle in self.bundles(benchmark):
+            yield from bundle
+
+    def bundles(self, benchmark: Benchmark) -> Iterator[tuple[Ask, ...]]:
+        """The plan, one query at a time: all its items in all arms, under one elicitation and repeat.
+
+        Only asks within a bundle can have one prompt, so nothing larger is ever held in memory.
+        """
+        by_query: dict[str, list[Item]] = {}
+        for item in self.items:
+            by_query.setdefault(item.query_id, []).append(item)
+        for repeat in range(self.repeats):
+            for elicitation in self.elicitations:
+                for query_id, items in by_query.items():
+                    query = benchmark.query[query_id]
+                    shown = [(item, benchmark.context_of(item)) for item in items]
+                    yield tuple(
+                        Ask(item, query, context, arm, elicitation, repeat)
+                        for arm in self.arms
+                        for item, context in shown
+                    )
+
+
+def shared(bundle: tuple[Ask, ...], judge: Judge) -> Iterator[tuple[Ask, ...]]:
+    """The asks of `bundle` in groups that one call answers."""
+    if len(bundle) == 1 or not isinstance(judge, SharesCalls):
+        yield from ((ask,) for ask in bundle)
+        return
+    groups: dict[str, list[Ask]] = {}
+    for ask in bundle:
+        groups.setdefault(judge.shared_key(ask), []).append(ask)
+    yield from (tuple(group) for group in groups.values())
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which items of a benchmark to ask about.
+
+    `ids` keeps those with these ids, `categories` those of these categories (their aliases count too), `sample` draws that many items at random,
+    whole queries at a time so that pairs stay together, `limit` keeps the first so many.
+    """
+
+    categories: tuple[str, ...] = ()
+    sample: int | None = None
+    seed: int = 0
+    limit: int | None = None
+    ids: frozenset[str] | None = None
+
+
+def select(benchmark: Benchmark, selection: Selection) -> tuple[Item, ...]:
+    """The items that `selection` keeps, in the order of the benchmark.
+
+    Raises
+    ------
+    ConfigurationError
+        A category does not exist, or nothing is left.
+    """
+    items = of_categories(benchmark, selection.categories) if selection.categories else benchmark.items
+    if selection.ids is not None:
+        items = tuple(item for item in items if item.id in selection.ids)
+    if selection.sample is not None:
+        items = sampled(items, selection.sample, np.random.default_rng(selection.seed))
+    if selection.limit is not None:
+        items = items[: max(0, selection.limit)]
+    if not items:
+        raise ConfigurationError("no item is left to judge; ask for more with --limit, --sample or --category")
+    return items
+
+
+def of_categories(benchmark: Benchmark, names: Iterable[str]) -> tuple[Item, ...]:
+    wanted = set()
+    for name in names:
+        category = benchmark.taxonomy.resolve(name)
+        if category is None:
+            raise ConfigurationError(
+                f"no category is called {name!r}; there are: {'; '.join(benchmark.taxonomy.names)}"
+            )
+        wanted |= {category.name, *category.aliases}
+    return tuple(item for item in benchmark.items if benchmark.query[item.query_id].category in wanted)
+
+
+def sampled(items: tuple[Item, ...], size: int, rng: np.random.Generator) -> tuple[Item, ...]:
+    order = {query_id: place for place, query_id in enumerate(dict.fromkeys(item.query_id for item in items))}
+    rank = rng.permutation(len(order))
+    drawn = sorted(items, key=lambda item: int(rank[order[item.query_id]]))[:size]
+    kept = {item.id for item in drawn}
+    return tuple(item for item in items if item.id in kept)
+
+
+def ablation_arms(what: str) -> tuple[Arm, ...]:
+    """The arms of an ablation: `groups` is all eight subsets of the three groups, `parameters` each one left out.
+
+    Raises
+    ------
+    ConfigurationError
+        `what` is neither.
+    """
+    if what == "groups":
+        return tuple(Arm(omitted=left) for size in range(len(GROUPS) + 1) for left in combinations(GROUPS, size))
+    if what == "parameters":
+        return (FULL, *(Arm(omitted=(name,)) for name in PARAMETERS))
+    raise ConfigurationError(f"--ablate is {what!r}; it is 'groups' or 'parameters'")

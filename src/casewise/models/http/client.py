@@ -1,0 +1,218 @@
+"""Posting to an endpoint: connections are reused, what may pass is tried again, and the number of calls under way adapts.
+
+What is posted and how the answer reads is the business of whoever calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from casewise.errors import ModelError, Unavailable
+from casewise.models.http.capabilities import Capabilities
+from casewise.models.http.concurrency import AdaptiveGate
+from casewise.models.http.endpoints import Endpoint
+from casewise.models.http.faults import Fault, meaning
+from casewise.models.http.keys import Key
+from casewise.models.http.retry import RetryPolicy
+from casewise.models.http.wire import WrongShape, read_error
+from casewise.models.protocol import Rejected
+
+__all__ = ["Called", "ClientOptions", "EndpointClient", "Request"]
+
+T = TypeVar("T")
+
+LEARNABLE = frozenset({400, 403, 404, 415, 422})
+"""Statuses with which servers refuse a parameter."""
+
+
+@dataclass(frozen=True)
+class ClientOptions:
+    """How calls are made; nothing here changes what a reply says."""
+
+    concurrency: int = 32
+    timeout_s: float = 120.0
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+
+@dataclass(frozen=True)
+class Request(Generic[T]):
+    """What is posted, made anew for every try, and how the body of a good answer is read.
+
+    `read` raises `WrongShape` for what is no answer; that is then tried again.
+    """
+
+    path: str
+    model: str
+    body: Callable[[Capabilities], dict[str, Any]]
+    read: Callable[[str], T]
+
+
+@dataclass(frozen=True)
+class Called(Generic[T]):
+    """An answer, how long the successful try took, and how many tries it took."""
+
+    value: T
+    latency_s: float
+    attempts: int
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One answer from the server, as it came, without the key."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+    latency_s: float
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """The endpoint refused a parameter; the same call goes again without it."""
+
+    message: str
+
+
+LONGEST_SCHOOLING = 6
+"""Lessons that one call may bring before we stop believing that the next try will differ."""
+
+
+class EndpointClient:
+    """An endpoint with its key, its connections, and what it was found to be able to do."""
+
+    def __init__(self, endpoint: Endpoint, *, key: Key | None, options: ClientOptions) -> None:
+        self.endpoint = endpoint
+        self.options = options
+        self.can = Capabilities()
+        self.gate = AdaptiveGate(most=options.concurrency)
+        self._key = key
+        self._rng = random.Random()  # noqa: S311 - spreads retries; no result depends on it
+        self._session: aiohttp.ClientSession | None = None
+        self._proxy = proxy_for(endpoint.base_url)
+
+    async def call(self, request: Request[T]) -> Called[T]:
+        """Post until there is an answer.
+
+        Raises
+        ------
+        Rejected, Unavailable, Unauthorised
+            As `Model.reply` says.
+        """
+        attempt, lessons = 1, 0
+        while True:
+            outcome = await self._attempt(request)
+            if isinstance(outcome, Called):
+                return Called(outcome.value, outcome.latency_s, attempt)
+            if isinstance(outcome, Lesson):
+                lessons += 1
+                if lessons > LONGEST_SCHOOLING:
+                    raise Rejected("bad_request", outcome.message)
+                continue
+            if attempt > self.options.retry.retries:
+                raise Unavailable(f"{outcome.message} (tried {attempt} times)")
+            await asyncio.sleep(self.options.retry.wait_s(attempt, requested_s=outcome.wait_s, rng=self._rng))
+            attempt += 1
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _attempt(self, request: Request[T]) -> Called[T] | Fault | Lesson:
+        async with self.gate:
+            body = request.body(self.can)
+            try:
+                exchange = await self._post(request.path, body)
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                return Fault(f"{self.endpoint.name} at {self.endpoint.base_url}: {self._spoken(error)}")
+        outcome = self._read(exchange, body, request)
+        if isinstance(outcome, Called):
+            self.gate.succeeded()
+        elif isinstance(outcome, Fault) and outcome.overloaded:
+            self.gate.overloaded()
+        return outcome
+
+    async def _post(self, path: str, body: dict[str, Any]) -> Exchange:
+        session = self._open()
+        started = time.perf_counter()
+        async with session.post(
+            f"{self.endpoint.base_url}/{path}",
+            data=json.dumps(body).encode(),
+            proxy=self._proxy,
+            allow_redirects=False,
+        ) as answer:
+            text = (await answer.read()).decode("utf-8", errors="replace")
+            return Exchange(answer.status, answer.headers, self._redact(text), time.perf_counter() - started)
+
+    def _read(self, exchange: Exchange, body: dict[str, Any], request: Request[T]) -> Called[T] | Fault | Lesson:
+        """What `exchange` comes to. Raises what stops the call or the run."""
+        if exchange.status == 200 and not is_error(exchange.text):
+            try:
+                return Called(request.read(exchange.text), exchange.latency_s, 1)
+            except WrongShape as problem:
+                return Fault(f"{self.endpoint.name}: {problem}")
+        error = read_error(exchange.text)
+        status = status_of(exchange.status, error.code)
+        if status in LEARNABLE and self.can.learn(body, f"{error.code} {exchange.text[:2000]}"):
+            return Lesson(f"{self.endpoint.name} answered {status}: {error.message}")
+        found = meaning(status, exchange.headers, error, endpoint=self.endpoint, model=request.model)
+        if isinstance(found, ModelError):
+            raise found
+        return found
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                timeout=aiohttp.ClientTimeout(total=self.options.timeout_s),
+                headers=self._headers(),
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json"}
+        if self._key is not None:
+            secret = self._key.reveal()
+            bearer = self.endpoint.key_header == "Authorization"
+            headers[self.endpoint.key_header] = f"Bearer {secret}" if bearer else secret
+        return headers
+
+    def _redact(self, text: str) -> str:
+        return self._key.redact(text) if self._key is not None else text
+
+    def _spoken(self, error: BaseException) -> str:
+        if isinstance(error, TimeoutError):
+            return f"no answer within {self.options.timeout_s:g} s"
+        return self._redact(f"{type(error).__name__}: {error}")
+
+
+def is_error(text: str) -> bool:
+    """Whether a body that came with status 200 is an error all the same, as some routers send it."""
+    return text.lstrip()[:9].replace(" ", "").startswith('{"error"') and '"choices"' not in text
+
+
+def status_of(status: int, code: str) -> int:
+    """The status that an error means: some routers send 200 and put it into the body."""
+    if status != 200:
+        return status
+    return next((int(word) for word in code.split() if word.isdigit() and 400 <= int(word) < 600), 502)
+
+
+def proxy_for(address: str) -> str | None:
+    """The proxy that the environment names for `address`; read once, since aiohttp would read it for each call."""
+    host = urlsplit(address)
+    if urllib.request.proxy_bypass(host.hostname or ""):
+        return None
+    return urllib.request.getproxies().get(host.scheme)

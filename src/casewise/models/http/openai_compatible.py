@@ -1,0 +1,92 @@
+"""Any server that speaks OpenAI's chat completions.
+
+Parameters that it does not take are left out once it has said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from casewise.models.http.capabilities import Capabilities
+from casewise.models.http.client import ClientOptions, EndpointClient, Request
+from casewise.models.http.concurrency import AdaptiveGate
+from casewise.models.http.endpoints import Endpoint, find_endpoint, parse_model_name
+from casewise.models.http.keys import Key, read_key
+from casewise.models.http.wire import read_reply, request_body
+from casewise.models.protocol import Message, Rejected, Reply, ReplyOptions
+
+__all__ = ["ClientOptions", "OpenAICompatibleModel"]
+
+
+class OpenAICompatibleModel:
+    """A model behind a chat-completions endpoint."""
+
+    def __init__(
+        self,
+        name: str,
+        endpoint: Endpoint,
+        *,
+        key: Key | None = None,
+        options: ClientOptions | None = None,
+    ) -> None:
+        self.name = name
+        self.endpoint = endpoint
+        self.model = parse_model_name(name).model
+        self.client = EndpointClient(endpoint, key=key, options=options or ClientOptions())
+
+    @classmethod
+    def connect(
+        cls,
+        name: str,
+        *,
+        environment: Mapping[str, str],
+        base_url: str | None = None,
+        options: ClientOptions | None = None,
+        needs_key: bool = True,
+    ) -> OpenAICompatibleModel:
+        """The model called `name`, with the key that `environment` holds for its endpoint.
+
+        Raises
+        ------
+        ConfigurationError
+            The prefix is unknown, the address unusable, or the key is not set.
+        """
+        endpoint = find_endpoint(name, base_url=base_url, environment=environment)
+        key = read_key(endpoint, environment) if needs_key else None
+        return cls(name, endpoint, key=key, options=options)
+
+    @property
+    def sends_to(self) -> str | None:
+        """The host that texts are sent to; None where they do not leave this machine."""
+        return self.endpoint.host if self.endpoint.remote else None
+
+    def settings(self) -> dict[str, Any]:
+        """The model's name, and the address of its endpoint where that is not this machine, whose ports change."""
+        return {"model": self.name, "base_url": self.endpoint.base_url if self.endpoint.remote else "this machine"}
+
+    @property
+    def can(self) -> Capabilities:
+        """What the endpoint was found to be able to do."""
+        return self.client.can
+
+    @property
+    def gate(self) -> AdaptiveGate:
+        """How many calls may be under way."""
+        return self.client.gate
+
+    async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
+        """One reply; see `Model.reply` for what is raised."""
+
+        def body(can: Capabilities) -> dict[str, Any]:
+            if options.first_words and not can.logprobs:
+                raise Rejected("no_logprobs", f"{self.endpoint.name} gives no log probabilities for {self.model!r}")
+            return request_body(self.model, messages, options=options, can=can)
+
+        called = await self.client.call(Request("chat/completions", self.model, body, read_reply))
+        return replace(called.value, latency_s=called.latency_s, attempts=called.attempts)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.client.close()

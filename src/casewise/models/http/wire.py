@@ -1,0 +1,187 @@
+"""The chat-completions protocol: a request's body, and what an answer's body says. No network here."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from casewise.models.http.capabilities import Capabilities
+from casewise.models.protocol import Message, Position, Reply, ReplyOptions, TokenLogprob, Usage
+
+__all__ = ["ServerError", "WrongShape", "read_error", "read_reply", "request_body"]
+
+
+class WrongShape(ValueError):
+    """An answer that is not the JSON of a chat completion: a page of HTML, a torn body, other keys."""
+
+
+@dataclass(frozen=True)
+class ServerError:
+    """What an error's body says: the server's `code` (or type), and its words."""
+
+    code: str
+    message: str
+
+
+def request_body(
+    model: str, messages: Sequence[Message], *, options: ReplyOptions, can: Capabilities
+) -> dict[str, Any]:
+    """The body of a request, holding only what the endpoint is known to take."""
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": [{"role": message.role, "content": message.content} for message in messages],
+        can.token_limit: options.max_tokens,
+    }
+    if options.temperature is not None and can.temperature:
+        body["temperature"] = options.temperature
+    if options.seed is not None and can.seed:
+        body["seed"] = options.seed
+    if options.json_schema is not None and can.json_schema:
+        schema = {"name": "reply", "strict": True, "schema": options.json_schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if options.top_logprobs and can.logprobs:
+        body["logprobs"] = True
+        body["top_logprobs"] = min(options.top_logprobs, can.most_top_logprobs)
+    return body
+
+
+def read_reply(text: str) -> Reply:
+    """The reply in the body of a successful answer.
+
+    Raises
+    ------
+    WrongShape
+        The body is no chat completion.
+    """
+    payload = parsed(text)
+    try:
+        choice = payload["choices"][0]
+        message = choice["message"]
+        content = flat_text(message.get("content"))
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise WrongShape("the answer has no choices[0].message") from error
+    thought, said = apart(content)
+    return Reply(
+        text=said,
+        finish_reason=optional_text(choice.get("finish_reason")),
+        token_logprobs=read_logprobs(choice.get("logprobs")),
+        usage=read_usage(payload.get("usage")),
+        model_version=version_of(payload),
+        reasoning=optional_text(message.get("reasoning_content") or message.get("reasoning")) or thought,
+        refusal=optional_text(message.get("refusal")),
+    )
+
+
+def parsed(text: str) -> dict[str, Any]:
+    try:
+        payload = json.loads(text)
+    except ValueError as error:
+        raise WrongShape(f"the answer is {described(text)}, not JSON") from error
+    if not isinstance(payload, dict):
+        raise WrongShape(f"the answer is a JSON {type(payload).__name__}, not an object")
+    return payload
+
+
+def described(text: str) -> str:
+    if not text.strip():
+        return "empty"
+    return "a page of HTML" if re.match(r"\s*<", text) else "cut off or garbled"
+
+
+def flat_text(content: Any) -> str:
+    """The text of a message's content, which is a string, null, or a list of parts."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content if part.get("type") in ("text", "output_text"))
+    raise TypeError(f"content is a {type(content).__name__}")
+
+
+THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>(?P<thought>.*?)</\1>\s*", re.DOTALL)
+UNFINISHED_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>(?P<thought>.*)\Z", re.DOTALL)
+
+
+def apart(content: str) -> tuple[str | None, str]:
+    """What was thought aloud at the beginning of `content`, and what was said after it."""
+    if match := THOUGHT.match(content):
+        return match["thought"].strip(), content[match.end() :]
+    if match := UNFINISHED_THOUGHT.match(content):
+        return match["thought"].strip(), ""
+    return None, content
+
+
+def optional_text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def version_of(payload: Mapping[str, Any]) -> str | None:
+    """The model that answered, with the fingerprint of its configuration where the server gives one."""
+    parts = [part for key in ("model", "system_fingerprint") if (part := optional_text(payload.get(key)))]
+    return "@".join(parts) or None
+
+
+def read_usage(usage: Any) -> Usage:
+    if not isinstance(usage, Mapping):
+        return Usage()
+    return Usage(*(tokens if isinstance(tokens := usage.get(key), int) else None for key in USAGE_KEYS))
+
+
+USAGE_KEYS = ("prompt_tokens", "completion_tokens")
+
+
+def read_logprobs(logprobs: Any) -> tuple[Position, ...] | None:
+    """Positions from either form in use: `content` (a list of tokens with their rivals), or the older parallel lists
+    `tokens`, `token_logprobs` and `top_logprobs`. None where there are none, or they are no numbers."""
+    try:
+        if not logprobs:
+            return None
+        if content := logprobs.get("content"):
+            return tuple(modern_position(entry) for entry in content)
+        if logprobs.get("tokens"):
+            rivals = logprobs.get("top_logprobs") or [{}] * len(logprobs["tokens"])
+            rows = zip(logprobs["tokens"], logprobs["token_logprobs"], rivals, strict=False)
+            return tuple(position(token, value, (rival or {}).items()) for token, value, rival in rows)
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return None
+    return None
+
+
+def modern_position(entry: Mapping[str, Any]) -> Position:
+    rivals = ((rival["token"], rival["logprob"]) for rival in entry.get("top_logprobs") or ())
+    return position(entry["token"], entry["logprob"], rivals)
+
+
+def position(token: str, logprob: Any, rivals: Any) -> Position:
+    listed = [TokenLogprob(str(name), finite(value)) for name, value in rivals]
+    listed.sort(key=lambda rival: -rival.logprob)
+    return Position(str(token), finite(logprob), tuple(listed))
+
+
+def finite(value: Any) -> float:
+    number = float(value)
+    if math.isnan(number):
+        raise ValueError("a log probability is not a number")
+    return max(number, -1e4)
+
+
+def read_error(text: str) -> ServerError:
+    """The code and the words in the body of an error, whatever its shape; at most 300 characters of words."""
+    try:
+        payload = json.loads(text)
+    except ValueError:
+        return ServerError("", described(text) if re.match(r"\s*(<|$)", text) else text.strip()[:300])
+    error = payload
+    if isinstance(payload, list) and payload:
+        error = payload[0]
+    if isinstance(error, Mapping):
+        error = error.get("error") or error.get("detail") or error
+    if not isinstance(error, Mapping):
+        return ServerError("", (error if isinstance(error, str) else json.dumps(error))[:300])
+    code = " ".join(str(error[key]) for key in ("code", "type", "status") if error.get(key))
+    return ServerError(code, str(error.get("message") or json.dumps(error))[:300])

@@ -1,0 +1,1 @@
+"""What a document is written as: HTML, Markdown, LaTeX, the terminal, files."""

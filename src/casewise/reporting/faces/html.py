@@ -1,0 +1,50 @@
+"""A report as one HTML page that holds everything it needs: no script, no network, nothing from elsewhere unescaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from casewise.reporting.document import Document, Exhibit, Figure, Notice, Prose, Table
+
+__all__ = ["html", "html_fragment"]
+
+
+def html(document: Document) -> str:
+    """The whole of `document` as a page.
+
+    Charts are drawn into the page as SVG, so it needs no script and works offline, in print, and under a strict
+    Content-Security-Policy.
+    """
+    return str(template("page.html").render(document=document, kind=kind))
+
+
+def html_fragment(document: Document) -> str:
+    """`document` for a notebook: the page's content with its style, without the page around it."""
+    return str(template("fragment.html").render(document=document, kind=kind))
+
+
+def kind(block: object) -> str:
+    """What a block is, for the template."""
+    names: dict[type[Any], str] = {
+        Prose: "prose",
+        Notice: "notice",
+        Table: "table",
+        Figure: "figure",
+        Exhibit: "exhibit",
+    }
+    return names[type(block)]
+
+
+@cache
+def template(name: str) -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("casewise.reporting.faces"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)

@@ -1,0 +1,123 @@
+"""A report at the terminal: its brief sections."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from casewise.reporting.document import Document, Exhibit, Notice, Prose, Section, Table
+from casewise.reporting.faces.plain_text import plain
+
+__all__ = ["print_document", "print_table"]
+
+LONG_WORD = 14
+"""A longer word, such as a model's name, is broken before a number is."""
+
+LEAST_PIECE = 8
+"""Words are broken into no shorter pieces than this, if that helps."""
+
+
+def print_document(document: Document, console: Console) -> None:
+    """Print the title, the notices and the brief sections of `document`."""
+    console.print(said(document.title, style="bold"))
+    if document.subtitle:
+        console.print(said(document.subtitle, style="dim"))
+    for notice in document.notices:
+        console.print(Panel(said(notice), border_style="yellow"))
+    for section in document.sections:
+        if section.brief:
+            print_section(section, console)
+
+
+def print_section(section: Section, console: Console) -> None:
+    for block in section.blocks:
+        if isinstance(block, Table):
+            print_table(block, console)
+        elif isinstance(block, Prose):
+            console.print(said(block.text))
+        elif isinstance(block, Notice):
+            console.print(Panel(said(block.text), border_style="yellow"))
+        elif isinstance(block, Exhibit):
+            print_exhibit(block, console)
+
+
+def print_exhibit(exhibit: Exhibit, console: Console) -> None:
+    console.print(said(exhibit.heading, style="bold"))
+    console.print(Panel(said(exhibit.query), title="query", title_align="left"))
+    for group, texts in exhibit.context:
+        console.print(said(group, style="bold"))
+        for name, text in texts:
+            console.print(Padding(Text.assemble(said(f"{name}: ", style="dim"), said(text)), (0, 0, 0, 2)))
+    if not exhibit.context:
+        console.print(Text("no context", style="dim"))
+    for name, value in exhibit.facts:
+        console.print(Text.assemble(said(f"{name}: ", style="bold"), said(value)))
+    if exhibit.reply:
+        console.print(Panel(said(exhibit.reply), title="reply", title_align="left"))
+
+
+def print_table(table: Table, console: Console) -> None:
+    """Print a table; texts from elsewhere are never read as markup."""
+    if not table.rows:
+        console.print(said(f"{table.caption}: nothing"))
+        return
+    grid = RichTable(title=said(table.caption), title_justify="left", title_style="bold", header_style="")
+    widths = column_widths(table, console.width)
+    for head, numeric, width in zip(table.columns, table.numeric, widths, strict=True):
+        grid.add_column(said(head), justify="right" if numeric else "left", overflow="fold", width=width)
+    for row in table.rows:
+        grid.add_row(*(said(cell) for cell in row))
+    console.print(grid)
+
+
+def column_widths(table: Table, room: int) -> list[int] | list[None]:
+    """How wide to set each column so that no number and no word is broken, or few where there is no room for all.
+
+    Parameters
+    ----------
+    room
+        Cells in a line, borders and padding (three a column, and one) included.
+
+    Returns
+    -------
+    list
+        None for each column where all is short enough, or nothing helps.
+    """
+    columns = [[plain(cell) for cell in column] for column in zip(table.columns, *table.rows, strict=True)]
+    whole = [max(map(cell_len, column)) for column in columns]
+    words = [max((cell_len(word) for cell in column for word in cell.split()), default=1) for column in columns]
+    numbers = [
+        max(map(cell_len, column[1:])) if numeric else 0 for column, numeric in zip(columns, table.numeric, strict=True)
+    ]
+    left = room - 3 * len(columns) - 1
+    if sum(whole) > left:
+        longest = max(words)
+        with_numbers = (pieces(words, most, numbers) for most in range(max(longest, LONG_WORD), LONG_WORD - 1, -1))
+        without = (pieces(words, most) for most in range(longest, LEAST_PIECE - 1, -1))
+        for least in (*with_numbers, *without):
+            if sum(least) <= left:
+                return widened(least, whole, left - sum(least))
+    return [None] * len(columns)
+
+
+def pieces(words: list[int], most: int, numbers: list[int] | None = None) -> list[int]:
+    """The least width of each column with words broken into pieces of `most` cells, and `numbers` not broken."""
+    return [max(min(word, most), number) for word, number in zip(words, numbers or [0] * len(words), strict=True)]
+
+
+def widened(least: list[int], whole: list[int], spare: int) -> list[int]:
+    """`least` with `spare` cells more, each given to the column that is folded most."""
+    widths = list(least)
+    for _ in range(spare):
+        narrowest = max(range(len(widths)), key=lambda place: whole[place] / max(1, widths[place]))
+        widths[narrowest] += 1
+    return widths
+
+
+def said(text: str, *, style: str = "") -> Text:
+    """`text` as it is: nothing in it is markup, and nothing in it moves the cursor."""
+    return Text(plain(text), style=style)

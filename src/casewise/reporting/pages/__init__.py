@@ -1,0 +1,1 @@
+"""Pages: numbers from `evaluation` and `auditing`, laid out to read."""

@@ -1,0 +1,232 @@
+"""What a judge's headline number is to be read beside: vocabulary, the author's intent, a constant verdict, people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from casewise.auditing.agreement import reference_size
+from casewise.auditing.subject import AuditOptions, Subject
+from casewise.auditing.votes.labels import same_by_condition
+from casewise.errors import StatisticsError
+from casewise.reporting.document import Prose, Table, interval, number, percent, table_of
+from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
+from casewise.stats.agreeing.judged import judged
+from casewise.stats.agreeing.labels import VOTES, LabelPolicy
+from casewise.stats.agreeing.metrics import metric_named
+from casewise.stats.agreeing.sample import Sample
+from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.core.bootstrap import Resampling
+from casewise.stats.core.measured import Measured
+from casewise.stats.people.ceiling import Ceilings, accuracy_ceiling, ceilings
+from casewise.stats.people.panel import panel_curve
+from casewise.storage.benchmarks.benchmark import Benchmark
+
+__all__ = ["Backdrop", "Beside", "beside_blocks", "what_it_shows"]
+
+NAMES = ("accuracy", "pearson", "brier")
+
+
+@dataclass(frozen=True)
+class Backdrop:
+    """A benchmark's own yardsticks, computed once and held beside any number of judges."""
+
+    benchmark: Benchmark
+    resampling: Resampling = field(default_factory=Resampling)
+
+    @cached_property
+    def subject(self) -> Subject:
+        """The benchmark as the audit sees it; its classifier is that of the judge `linear`."""
+        return Subject(self.benchmark, AuditOptions(seed=self.resampling.seed))
+
+    def beside(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> Beside:
+        """The yardsticks on the items that a judge was asked, and how the judge differs from the classifier.
+
+        Parameters
+        ----------
+        sample
+            The judge's, over the items of `asked`.
+        asked
+            (items,) which of the benchmark's items those are.
+        """
+        subject = self.subject
+        judge = self.measured(sample)
+        words = None if subject.why_no_baseline else self.values(subject.baseline, asked, "probability", policy)
+        intent = (
+            None if np.isnan(subject.intended[asked]).all() else self.values(subject.intended, asked, "binary", policy)
+        )
+        return Beside(
+            judge={name: estimate_of(found, self.resampling) for name, found in judge.items()},
+            words={name: estimate_of(found, self.resampling) for name, found in (words or {}).items()},
+            why_no_words=subject.why_no_baseline,
+            ahead_of_words=difference_of(judge["accuracy"], words["accuracy"], self.resampling) if words else None,
+            intent=estimate_of(intent["accuracy"], self.resampling) if intent else None,
+            constant=constant(sample),
+            people=people(subject, asked),
+        )
+
+    def values(
+        self, values: FloatArray, asked: BoolArray, elicitation: Any, policy: LabelPolicy
+    ) -> dict[str, Measured]:
+        whole = judged(self.subject.items, values, elicitation=elicitation, policy=policy)
+        return self.measured(whole if asked.all() else whole.where(asked))
+
+    def measured(self, sample: Sample) -> dict[str, Measured]:
+        metrics = [metric_named(name) for name in NAMES]
+        return {found.name: found for found in measure(sample, metrics=metrics, resampling=self.resampling)}
+
+
+@dataclass(frozen=True)
+class People:
+    """What people's votes allow, on some items.
+
+    Attributes
+    ----------
+    one_person
+        How often one person agrees with the majority of `others` others.
+    same_again
+        Share of labels that would come out the same if as many other people rated again.
+    right
+        From, to: share of labels that a very large crowd would give too, over priors.
+    """
+
+    one_person: float | None
+    others: int
+    same_again: float | None
+    right: tuple[float, float] | None
+    ceilings: Ceilings | None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A judge's numbers and what to read them beside.
+
+    Attributes
+    ----------
+    words
+        The context-only classifier's numbers; empty where there is none, and `why_no_words` then says why.
+    ahead_of_words
+        The judge's accuracy less the classifier's, on the same items in the same resamples.
+    constant
+        The accuracy of the better constant verdict.
+    """
+
+    judge: dict[str, Estimate]
+    words: dict[str, Estimate]
+    why_no_words: str | None
+    ahead_of_words: Estimate | None
+    intent: Estimate | None
+    constant: float
+    people: People
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "words": {name: plain(found) for name, found in self.words.items()},
+            "why_no_words": self.why_no_words,
+            "ahead_of_words": plain(self.ahead_of_words),
+            "intent": plain(self.intent),
+            "constant": self.constant,
+            "one_person": self.people.one_person,
+            "same_study_again": self.people.same_again,
+            "labels_right": self.people.right,
+            "highest_pearson": self.people.ceilings.pearson if self.people.ceilings else None,
+            "sentence": what_it_shows(self),
+        }
+
+
+def plain(found: Estimate | None) -> dict[str, float | None] | None:
+    return {"estimate": found.estimate, "ci_low": found.ci_low, "ci_high": found.ci_high} if found else None
+
+
+def constant(sample: Sample) -> float:
+    weight = sample.weight[sample.labelled]
+    return float(max(weight.mean(), 1 - weight.mean())) if len(weight) else float("nan")
+
+
+def people(subject: Subject, asked: BoolArray) -> People:
+    rows = asked & (subject.n_votes > 0)
+    safe, votes = subject.n_safe[rows], subject.n_votes[rows]
+    if not rows.any():
+        return People(None, 0, None, None, None)
+    others = reference_size(subject)
+    one_person = attainable = right = None
+    try:
+        rng = np.random.default_rng(subject.options.seed)
+        one_person = float(
+            panel_curve(safe, votes, rng=rng, clusters=subject.query[rows], reference_size=others, largest=1).agreement[
+                0
+            ]
+        )
+        ceiling = accuracy_ceiling(safe, votes, strata=subject.items["condition"].to_numpy()[rows])
+        right = (ceiling.low, ceiling.high)
+        attainable = ceilings(safe, votes)
+    except StatisticsError:
+        pass
+    again = same_by_condition(subject)[rows] if votes.max() > 1 else np.full(1, np.nan)
+    return People(one_person, others, None if np.isnan(again).all() else float(np.nanmean(again)), right, attainable)
+
+
+def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judge") -> tuple[Table, Prose]:
+    """A table of the yardsticks and the sentence, for a report."""
+    p, rows = found.people, [row(judge, found.judge)]
+    if found.words:
+        rows.append(row("Words of the context alone (linear classifier, queries held out)", found.words))
+    if found.intent is not None:
+        rows.append(row("Copying the author's intent", {"accuracy": found.intent}))
+    rows.append(("Always the same verdict", number(found.constant), "–", "–"))
+    if p.one_person is not None:
+        rows.append((f"One person against {p.others} others", number(p.one_person), "–", "–"))
+    if p.same_again is not None:
+        rows.append(("The same study again", number(p.same_again), "–", "–"))
+    top = p.ceilings
+    limit = f"{p.right[0]:.3f} to {p.right[1]:.3f}" if p.right else "–"
+    rows.append(("Ceiling, by a model", limit, "–", number(top.pearson if top else None)))
+    head = ("Who", "Accuracy", "95 % interval", "Pearson's r")
+    return (table_of(name, "What to read the numbers beside", head, rows), Prose(what_it_shows(found)))
+
+
+def row(title: str, found: dict[str, Estimate]) -> tuple[str, str, str, str]:
+    accuracy, pearson = found["accuracy"], found.get("pearson")
+    return (
+        title,
+        number(accuracy.estimate),
+        interval(accuracy.ci_low, accuracy.ci_high),
+        number(pearson.estimate if pearson else None),
+    )
+
+
+def what_it_shows(found: Beside) -> str:
+    """In one sentence: what the judge's accuracy does and does not show."""
+    accuracy = found.judge["accuracy"].estimate
+    if accuracy is None:
+        return "The judge has no accuracy here, so there is nothing to read beside anything."
+    agrees = f"The judge agrees with people on {percent(accuracy)} of items, where a constant verdict does on {percent(found.constant)}"
+    if found.ahead_of_words is None:
+        return f"{agrees}; how far the context's words alone would go could not be measured ({found.why_no_words})."
+    words = percent(found.words["accuracy"].estimate)
+    ahead = found.ahead_of_words
+    if ahead.ci_low is not None and ahead.ci_low > 0:
+        shows = (
+            f"more than a classifier that reads only the context's words ({words}), so it shows more than vocabulary"
+        )
+    elif ahead.ci_high is not None and ahead.ci_high < 0:
+        shows = (
+            f"less than a classifier that reads only the context's words ({words}), so it does not show that the judge "
+            "weighs more than vocabulary"
+        )
+    else:
+        shows = (
+            f"not clearly more or less than a classifier that reads only the context's words ({words}), so it cannot tell "
+            "weighing the case from meeting the words"
+        )
+    again = found.people.same_again
+    limit = (
+        f", and the labels themselves would come out the same on {percent(again)} if the study were repeated"
+        if again
+        else ""
+    )
+    return f"{agrees}: {shows}{limit}."

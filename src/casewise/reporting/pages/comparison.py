@@ -1,0 +1,198 @@
+"""A comparison, laid out: who agrees better with people, by how much, and whether that is real."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from casewise.reporting.charts import drawing as charts
+from casewise.reporting.charts import judge as judge_charts
+from casewise.reporting.document import (
+    Block,
+    Document,
+    Figure,
+    Prose,
+    Section,
+    count,
+    interval,
+    number,
+    p_value,
+    table_of,
+)
+from casewise.reporting.pages.comparison_report import ComparisonReport
+from casewise.reporting.pages.judge_detail import estimate_frame, limits
+from casewise.stats.agreeing.comparison import PairwiseComparison
+from casewise.stats.agreeing.estimates import EVERY_METRIC, Estimate
+
+__all__ = ["comparison_page"]
+
+TITLES = {metric.name: metric.title for metric in EVERY_METRIC}
+
+LOWER_IS_BETTER = {metric.name for metric in EVERY_METRIC if metric.better == "lower"}
+
+
+def comparison_page(report: ComparisonReport) -> Document:
+    """`report` as a document for any face."""
+    found, about = report.comparison, report.benchmark.about
+    return Document(
+        title=f"{len(found.names)} judges compared on {about.name}",
+        subtitle=f"{found.n_items:,} items of {found.n_queries:,} queries that all were asked; labels: {report.options.labels.name}",
+        notices=report.notes,
+        sections=(
+            Section("side-by-side", "Side by side", tuple(side_by_side(report)), brief=True),
+            Section("differences", "Differences", tuple(differences(report)), brief=True),
+            Section("tests", "Who is right more often?", tuple(tests(report)), brief=True),
+            Section("turning-points", "Where they change places", tuple(turning_points(report)), brief=True),
+            Section("left-out", "Items left out", tuple(left_out(report))),
+            Section("made", "How this was made", (how_made(report),)),
+        ),
+    )
+
+
+def letters(report: ComparisonReport) -> dict[str, str]:
+    """A short name for each judge: A, B, ...; numbers where there are more judges than letters."""
+    names = report.comparison.names
+    return {name: chr(ord("A") + i) if len(names) <= 26 else str(i + 1) for i, name in enumerate(names)}
+
+
+def side_by_side(report: ComparisonReport) -> Iterator[Block]:
+    found, short = report.comparison, letters(report)
+    yield table_of("judges-table", "The judges", ("", "Judge"), [(short[name], name) for name in found.names])
+    by_name = {who: {e.name: e for e in estimates} for who, estimates in found.estimates.items()}
+    rows = [
+        (metric.title, *(with_interval(by_name[who].get(metric.name)) for who in found.names))
+        for metric in EVERY_METRIC
+        if any(metric.name in one for one in by_name.values())
+    ]
+    behind = estimate_frame([(who, e) for who in found.names for e in found.estimates[who]])
+    head = ("Metric", *(short[name] for name in found.names))
+    yield table_of("side-by-side-table", "The judges on the same items, with 95 % intervals", head, rows, frame=behind)
+
+
+def with_interval(found: Estimate | None) -> str:
+    if found is None or found.estimate is None:
+        return found.method if found is not None else "–"
+    return (
+        f"{number(found.estimate)} {interval(found.ci_low, found.ci_high) if found.ci_low is not None else ''}".strip()
+    )
+
+
+def differences(report: ComparisonReport) -> Iterator[Block]:
+    short = letters(report)
+    rows, behind = [], []
+    for pair in report.comparison.pairs:
+        for one in pair.differences:
+            title = TITLES[one.name] + (" (lower is better)" if one.name in LOWER_IS_BETTER else "")
+            rows.append((f"{short[pair.first]} − {short[pair.second]}", title, number(one.estimate), limits(one)))
+            behind.append((f"{pair.first} − {pair.second}", one))
+    yield from figure(report)
+    head = ("Judges", "Metric", "Difference", "95 % interval")
+    yield table_of("differences-table", "Differences between the judges", head, rows, frame=estimate_frame(behind))
+    yield Prose(
+        "All judges are measured in the same resamples of queries, so that the interval of a difference takes into account "
+        "that they judged the same items. Where it does not hold 0, the difference is more than chance; with many pairs and "
+        "metrics some will be so by chance."
+    )
+
+
+def figure(report: ComparisonReport) -> Iterator[Figure]:
+    short = letters(report)
+    rows = pl.DataFrame(
+        [
+            (f"{short[pair.first]} − {short[pair.second]}", one.estimate, one.ci_low, one.ci_high)
+            for pair in report.comparison.pairs
+            for one in pair.differences
+            if one.name == "accuracy" and one.estimate is not None
+        ],
+        schema={"name": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64},
+        orient="row",
+    )
+    if not len(rows):
+        return
+    drawn = judge_charts.differences_chart(rows, title="Difference in accuracy")
+    yield Figure(
+        "differences-chart",
+        "Differences in accuracy with 95 % intervals. On the dashed line there is none.",
+        "Dot chart of differences in accuracy between each two judges; the table of differences gives the numbers.",
+        charts.for_page(drawn, name="differences-chart"),
+    )
+
+
+def tests(report: ComparisonReport) -> Iterator[Block]:
+    short = letters(report)
+    rows = [
+        (
+            short[pair.first],
+            short[pair.second],
+            count(pair.test.only_first_right),
+            count(pair.test.only_second_right),
+            p_value(pair.test.p_exact),
+            p_value(pair.test.p_mid),
+            p_value(pair.test.p_holm) if pair.test.testable else "nothing to test",
+        )
+        for pair in report.comparison.pairs
+    ]
+    frame = pl.DataFrame(
+        [{"first": pair.first, "second": pair.second, **pair.test._asdict()} for pair in report.comparison.pairs]
+    )
+    head = ("First", "Second", "Only first right", "Only second right", "p, exact", "p, mid", "p, Holm")
+    yield table_of("tests-table", "McNemar's test of each pair", head, rows, frame=frame)
+    yield Prose(
+        "The mid-p value is the one to quote; Holm's correction of it takes all pairs of judges into account. The test takes "
+        "items for independent, which the two items of a query are not, and leaves out items on which people are tied: where "
+        "it and the interval of the difference in accuracy disagree, go by the interval."
+    )
+
+
+def turning_points(report: ComparisonReport) -> Iterator[Block]:
+    pairs = report.comparison.pairs
+    short = letters(report)
+    rows = [
+        (
+            short[pair.first],
+            short[pair.second],
+            number(pair.turning_point.ratio.estimate, digits=2),
+            limits(pair.turning_point.ratio),
+            cheaper(pair, pair.turning_point.cheaper_below, short),
+            cheaper(pair, pair.turning_point.cheaper_above, short),
+        )
+        for pair in pairs
+    ]
+    behind = estimate_frame([(f"{pair.first} − {pair.second}", pair.turning_point.ratio) for pair in pairs])
+    head = ("First", "Second", "Ratio", "95 % interval", "Cheaper below", "Cheaper above")
+    yield table_of(
+        "turning-table", "The ratio of harm to over-refusal at which they cost the same", head, rows, frame=behind
+    )
+
+
+def cheaper(pair: PairwiseComparison, which: str | None, short: dict[str, str]) -> str:
+    return {"first": short[pair.first], "second": short[pair.second]}.get(which or "", "neither")
+
+
+def left_out(report: ComparisonReport) -> Iterator[Block]:
+    rows = [(name, one) for name, places in report.comparison.left_out.items() for one in report.item_ids(places)]
+    if not rows:
+        yield Prose("All were asked about the same items.")
+        return
+    yield table_of("left-out-table", "Items that not all were asked", ("Asked of", "Item"), rows)
+
+
+def how_made(report: ComparisonReport) -> Block:
+    how = report.options.resampling
+    facts = [
+        ("Benchmark", f"{report.benchmark.name} {report.benchmark.about.version}, digest {report.benchmark.digest}"),
+        ("Labels", report.options.labels.name),
+        ("Unscored items", report.options.unscored),
+        ("Resamples", f"{how.n_resamples:,}, seed {how.seed}, the same for all judges"),
+        (
+            "To make it again",
+            f"casewise compare {' '.join(str(path) for path in report.runs.paths)}{labels_option(report)}",
+        ),
+    ]
+    return table_of("how-made", "Sources and settings", ("What", "Value"), facts)
+
+
+def labels_option(report: ComparisonReport) -> str:
+    name = report.options.labels.name
+    return "" if name == "votes" else f" --labels '{name}'"

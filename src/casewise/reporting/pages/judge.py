@@ -1,0 +1,294 @@
+"""The report of judges' runs, laid out: what to read first, and everything behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from casewise.evaluation.judged_runs import Series
+from casewise.records import ShownContext, as_text
+from casewise.reporting.charts import drawing as charts
+from casewise.reporting.document import (
+    Block,
+    Document,
+    Exhibit,
+    Figure,
+    Prose,
+    Section,
+    Table,
+    count,
+    interval,
+    number,
+    percent,
+    table_of,
+)
+from casewise.reporting.pages.arms import arms_blocks
+from casewise.reporting.pages.covered_mass import covered_mass_blocks
+from casewise.reporting.pages.judge_beside import beside_sections
+from casewise.reporting.pages.judge_detail import detail_sections
+from casewise.reporting.pages.judge_headline import every_estimate, headline, series_name, several_series
+from casewise.reporting.pages.judge_report import Disagreement, Report
+
+__all__ = ["judge_page", "shown_groups"]
+
+DOMAINS = {"binary": (0.0, 1.0), "probability": (0.0, 1.0), "score": (1.0, 10.0)}
+
+VALUE_TITLES = {"probability": "Judge's P(safe)", "score": "Judge's score", "scalar": "Judge's value"}
+
+
+def judge_page(report: Report) -> Document:
+    """`report` as a document for any face."""
+    about = report.benchmark.about
+    names = ", ".join(dict.fromkeys(series.judge for series in report.runs.series))
+    c = report.benchmark.counts
+    return Document(
+        title=f"{names} on {about.name}",
+        subtitle=f"{report.benchmark.title}: {c.items:,} items, {c.queries:,} queries, {c.ratings:,} ratings",
+        notices=report.notes,
+        sections=tuple(sections(report)),
+    )
+
+
+def sections(report: Report) -> Iterator[Section]:
+    yield Section("headline", "How well it agrees with people", tuple(headline(report)), brief=True)
+    yield from beside_sections(report.runs, report.backdrop, report.besides)
+    if len(report.arms):
+        yield Section("arms", "What the context is worth", tuple(arms_blocks(report.arms)))
+    if len(report.covered_mass):
+        yield Section("mass", "How much the labels weigh", tuple(covered_mass_blocks(report.covered_mass)))
+    yield Section("people", "Judge against people", tuple(against_people(report)))
+    several = several_series(report.metrics)
+    yield from (replace(section, brief=section.brief and not several) for section in detail_sections(report.details))
+    if (report.categories["metric"] == "accuracy").any():
+        yield Section("categories", "By category", tuple(categories(report)))
+    yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
+    yield Section("unscored", "Replies without a verdict", (unscored(report),), brief=len(report.unscored) > 0)
+    if several:
+        yield Section("estimates", "Every estimate", tuple(every_estimate(report)))
+    yield Section("made", "How this was made", tuple(how_made(report)))
+
+
+def against_people(report: Report) -> Iterator[Block]:
+    whole = [series for series in report.runs.series if series.arm == "full"]
+    for index, series in enumerate(whole or report.runs.series):
+        sample = report.runs.sample(series, policy=report.options.labels)
+        points = pl.DataFrame(
+            {
+                "rate": sample.rate,
+                "value": series.values[series.asked],
+                "verdict": [verdict_word(v) for v in sample.safe],
+                "label": [label_word(w) for w in sample.weight],
+            }
+        ).filter(pl.col("rate").is_finite())
+        if len(points) and series.elicitation != "binary" and points["value"].is_finite().any():
+            yield scatter(series, points.filter(pl.col("value").is_finite()), f"scatter-{index}")
+        if len(points):
+            yield histogram(series, points, f"histogram-{index}")
+
+
+def verdict_word(safe: float) -> str:
+    return "unscored" if np.isnan(safe) else "safe" if safe else "unsafe"
+
+
+def label_word(weight: float) -> str:
+    return "safe" if weight > 0.5 else "unsafe" if weight < 0.5 else "tie"
+
+
+def scatter(series: Series, points: pl.DataFrame, name: str) -> Figure:
+    values = points["value"]
+    low, high = DOMAINS.get(series.elicitation, (float(values.min() or 0), float(values.max() or 1)))  # type: ignore[arg-type]
+    drawn = charts.judge_against_people(points, value_title=VALUE_TITLES[series.elicitation], domain=(low, high))
+    behind = (
+        points.with_columns(bin=(pl.col("rate") * 10).floor().clip(0, 9) / 10)
+        .group_by("bin")
+        .agg(items=pl.len(), mean=pl.col("value").mean(), spread=pl.col("value").std())
+        .sort("bin")
+    )
+    rows = [
+        (f"{row['bin']:.1f} to {row['bin'] + 0.1:.1f}", count(row["items"]), number(row["mean"]), number(row["spread"]))
+        for row in behind.to_dicts()
+    ]
+    return Figure(
+        name,
+        f"{series.name}: each dot is an item; the line joins the judge's mean in tenths of people's safe rate.",
+        f"Scatter of {len(points)} items: people's safe rate against the judge's value. The table below gives its means.",
+        charts.for_page(drawn, name=name),
+        table_of(
+            f"{name}-table",
+            "Judge's value by people's safe rate",
+            ("Safe rate", "Items", "Mean", "SD"),
+            rows,
+            frame=behind,
+        ),
+    )
+
+
+def histogram(series: Series, points: pl.DataFrame, name: str) -> Figure:
+    counts = (
+        points.with_columns(low=(pl.col("rate") * 10).floor().clip(0, 9) / 10)
+        .group_by("low", "verdict")
+        .agg(items=pl.len())
+        .with_columns(high=pl.col("low") + 0.1)
+        .sort("low", "verdict")
+    )
+    drawn = charts.histogram_by_verdict(counts)
+    rows = [
+        (f"{row['low']:.1f} to {row['high']:.1f}", row["verdict"], count(row["items"])) for row in counts.to_dicts()
+    ]
+    return Figure(
+        name,
+        f"{series.name}: how many items people find how safe, and what the judge says of them.",
+        "Stacked histogram of items over people's safe rate, by the judge's verdict. The table below gives every count.",
+        charts.for_page(drawn, name=name),
+        table_of(
+            f"{name}-table", "Items by safe rate and verdict", ("Safe rate", "Judge", "Items"), rows, frame=counts
+        ),
+    )
+
+
+def categories(report: Report) -> Iterator[Block]:
+    yield slice_table("domains", "Domains", report.domains)
+    accuracy = report.categories.filter((pl.col("metric") == "accuracy") & pl.col("estimate").is_not_null())
+    if len(accuracy):
+        yield category_chart(accuracy)
+    yield slice_table("by-category", "Categories", report.categories)
+    yield Prose(
+        "A category has few queries, so its intervals are wide: read them before ranking categories. Shares over fewer than "
+        "30 queries have Korn-Graubard intervals."
+    )
+
+
+def category_chart(accuracy: pl.DataFrame) -> Figure:
+    first = series_name(accuracy.row(0, named=True))
+    rows = accuracy.select(
+        name="slice",
+        estimate="estimate",
+        low="ci_low",
+        high="ci_high",
+        series=pl.struct("judge", "elicitation", "arm").map_elements(series_name, return_dtype=pl.String),
+    )
+    order = rows.filter(pl.col("series") == first).sort("estimate", descending=True, nulls_last=True)["name"].to_list()
+    if rows["series"].n_unique() == 1:
+        rows = rows.drop("series")
+    drawn = charts.dots_with_intervals(rows.drop_nulls("estimate"), title="Accuracy", order=order)
+    return Figure(
+        "category-chart",
+        "Accuracy by category with 95 % intervals, best first.",
+        "Dot chart of accuracy by category with intervals; the table of categories below gives the numbers.",
+        charts.for_page(drawn, name="category-chart"),
+    )
+
+
+def slice_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
+    wide: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows.to_dicts():
+        wide.setdefault((series_name(row), row["slice"]), {})[row["metric"]] = row
+    several = several_series(rows)
+    cells = []
+    decided = {key: found for key, found in wide.items() if "accuracy" in found}
+    for (who, where), found in decided.items():
+        accuracy = found["accuracy"]
+        cells.append(
+            (
+                where,
+                *((who,) if several else ()),
+                count(accuracy["n"]),
+                number(accuracy["estimate"]),
+                interval(accuracy["ci_low"], accuracy["ci_high"]),
+                number(found["recall_safe"]["estimate"]),
+                number(found["recall_unsafe"]["estimate"]),
+                percent(found["unscored_rate"]["estimate"]),
+            )
+        )
+    cells.sort(key=lambda row: row[-5], reverse=True)
+    head = (
+        {"Categories": "Category", "Domains": "Domain"}[caption],
+        *(("Judge",) if several else ()),
+        "Items",
+        "Accuracy",
+        "95 % interval",
+        "Recall of safe",
+        "Recall of unsafe",
+        "Unscored",
+    )
+    return table_of(name, caption, head, cells, frame=rows)
+
+
+def disagreements(report: Report) -> Iterator[Block]:
+    if not report.disagreements:
+        yield Prose("On no item is the judge's verdict other than people's.")
+    for found in report.disagreements:
+        yield exhibit(report, found)
+
+
+def exhibit(report: Report, found: Disagreement) -> Exhibit:
+    item = report.benchmark.item[found.item_id]
+    context = report.benchmark.context_of(item)
+    share = percent(found.n_safe / found.n_votes, digits=0) if found.n_votes else "–"
+    said = {0.0: "unsafe", 1.0: "safe"}.get(found.value, "") if found.elicitation == "binary" else number(found.value)
+    return Exhibit(
+        heading=f"{found.category}, {found.condition.replace('_', ' ')}",
+        facts=(
+            ("People", f"{found.n_safe} of {found.n_votes} say safe ({share})"),
+            (found.judge, said),
+            ("Item", found.item_id),
+        ),
+        query=found.query,
+        context=shown_groups(context.shown() if context else {}),
+    )
+
+
+def shown_groups(shown: ShownContext) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """What is shown of a context, as groups of labelled texts."""
+    return tuple(
+        (
+            group.replace("_", " "),
+            tuple((name.replace("_", " "), as_text(statement)) for name, statement in parts.items())
+            if isinstance(parts, dict) and group in ("sender", "recipient", "transmission_principle")
+            else ((group.replace("_", " "), as_text(parts)),),
+        )
+        for group, parts in shown.items()
+    )
+
+
+def unscored(report: Report) -> Table:
+    by_series: dict[str, list[tuple[str, int]]] = {}
+    for row in report.unscored.to_dicts():
+        by_series.setdefault(series_name(row), []).append((row["reason"], row["items"]))
+    rows = [
+        (who, sum(n for _, n in reasons), ", ".join(f"{reason} {n}" for reason, n in reasons))
+        for who, reasons in by_series.items()
+    ]
+    return table_of("unscored-table", "Unscored items", ("Judge", "Items", "Reasons"), rows, frame=report.unscored)
+
+
+def how_made(report: Report) -> Iterator[Block]:
+    facts = [
+        ("Benchmark", report.benchmark.title),
+        ("Benchmark digest", report.benchmark.digest),
+        ("Labels", report.options.labels.name),
+        ("Unscored items", report.options.unscored),
+        ("Resamples", f"{report.options.resampling.n_resamples:,}, seed {report.options.resampling.seed}"),
+    ]
+    for path, manifest in zip(report.runs.paths, report.runs.manifests, strict=True):
+        facts += [
+            (f"Run {path.name}", f"judge {manifest.identity.judge}, begun {manifest.created:%Y-%m-%d %H:%M} UTC"),
+            (
+                f"Settings of {path.name}",
+                ", ".join(f"{k}={v}" for k, v in manifest.identity.settings.items()) or "none",
+            ),
+        ]
+    for series in report.runs.series:
+        facts.append((series.name, f"{int(series.asked.sum())} items, {series.repeats} repeat(s)"))
+    yield table_of("how-made", "Sources and settings", ("What", "Value"), facts)
+    yield Prose(f"To make it again: {again(report)}")
+
+
+def again(report: Report) -> str:
+    runs = " ".join(str(path) for path in report.runs.paths)
+    labels = "" if report.options.labels.name == "votes" else f" --labels '{report.options.labels.name}'"
+    return f"casewise report {runs}{labels}"

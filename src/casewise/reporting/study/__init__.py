@@ -1,0 +1,1 @@
+"""The report of a human study, and answers to questions of power."""

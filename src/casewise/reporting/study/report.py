@@ -1,0 +1,180 @@
+"""The report of a study's ratings: numbers first, then every face, written to a folder."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from casewise.reporting.document import Document
+from casewise.stats.people.coded_ratings import code_ratings
+from casewise.storage.files.atomic import write_text
+from casewise.studies.analysing.analysis import PAPER_LEVEL, AnalysisOptions, StudyAnalysis, analyse
+from casewise.studies.analysing.ratings_source import RatingsSource, read_ratings
+
+__all__ = ["StudyReport", "study_report"]
+
+
+@dataclass(frozen=True)
+class StudyReport:
+    """One study's analysis and how it is written."""
+
+    analysis: StudyAnalysis
+    name: str
+    notes: tuple[str, ...] = ()
+    case_studies: tuple[str, ...] = ()
+    """Categories whose queries are shown one by one; empty: those with the largest and the smallest mean H."""
+
+    @cached_property
+    def document(self) -> Document:
+        """The report laid out."""
+        from casewise.reporting.study.page import study_page
+
+        return study_page(self.analysis, name=self.name, notes=self.notes, case_studies=self.case_studies)
+
+    def as_json(self) -> dict[str, Any]:
+        """Every number, unrounded, as plain JSON values; what is not available is null and explained."""
+        a = self.analysis
+        tables = {
+            "conditions": a.conditions,
+            "contrasts": a.contrasts,
+            "contrasts_of_completers": a.contrasts_of_completers,
+            **(
+                {}
+                if a.tasks is None
+                else {"tasks": a.tasks.tasks, "pairs": a.tasks.pairs, "categories": a.tasks.categories}
+            ),
+        }
+        numbers = {
+            "agreement": a.agreement,
+            "reliability": a.reliability,
+            "ceilings": a.ceilings,
+            "accuracy_ceiling": None if a.accuracy_ceiling is None else a.accuracy_ceiling.by_prior,
+            "panel": a.panel,
+            "attrition": a.attrition,
+            "strata": a.strata,
+            "annotators": None
+            if a.annotators is None
+            else {
+                **{k: v for k, v in vars(a.annotators).items() if k != "table"},
+                "flagged": flagged(a.annotators.table),
+            },
+        }
+        return {
+            "name": self.name,
+            "notes": list(self.notes),
+            "not_available": a.not_available,
+            "options": {**plain(asdict(a.options)), "bonferroni_level": a.bonferroni_level, "paper_level": PAPER_LEVEL},
+            "ratings": len(a.ratings),
+            "anonymous": a.anonymous,
+            **{key: plain(table) for key, table in tables.items()},
+            **{key: plain(value) for key, value in numbers.items()},
+        }
+
+    def write(self, folder: Path) -> None:
+        """Everything: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`."""
+        import json
+
+        from casewise.reporting.faces.html import html
+        from casewise.reporting.faces.latex import latex
+        from casewise.reporting.faces.markdown import markdown
+
+        for name in ("figures", "tables"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        write_text(folder / "report.html", html(self.document))
+        write_text(folder / "report.md", markdown(self.document))
+        write_text(
+            folder / "report.json", json.dumps(self.as_json(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        )
+        write_text(folder / "tables.tex", latex(self.document))
+        for figure in self.document.figures():
+            write_text(folder / "figures" / f"{figure.name}.svg", standalone(figure.svg))
+        for name, table in frames(self.analysis).items():
+            table.write_parquet(folder / "tables" / f"{name}.parquet")
+
+
+def study_report(
+    source: Path | str | RatingsSource,
+    options: AnalysisOptions = AnalysisOptions(),
+    *,
+    crossed: bool = False,
+    case_studies: tuple[str, ...] = (),
+) -> StudyReport:
+    """Read ratings, analyse them, and give the report.
+
+    Parameters
+    ----------
+    source
+        CSV, Parquet, a benchmark, or ratings read already.
+    options
+        What was decided before the data were seen.
+    crossed
+        Whether annotators may rate under several conditions.
+    case_studies
+        Categories to show query by query.
+
+    Raises
+    ------
+    DataError, StatisticsError, StudyError
+        The ratings cannot be read, or cannot be what they say; the message says where.
+    """
+    found = source if isinstance(source, RatingsSource) else read_ratings(source)
+    if found.study is not None:
+        options = replace(
+            options,
+            contrasts=options.contrasts or found.study.contrasts or None,
+            flow=options.flow or found.study.flow,
+        )
+    ratings = code_ratings(found.frame, strata=options.strata, crossed=crossed, source=found.name)
+    return StudyReport(analyse(ratings, options), found.name, found.notes, case_studies)
+
+
+def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame]:
+    """The tables worth keeping whole."""
+    tasks = analysis.tasks
+    candidates = {
+        "conditions": analysis.conditions,
+        "contrasts": analysis.contrasts,
+        "tasks": None if tasks is None else tasks.tasks,
+        "post_hoc": None if tasks is None else tasks.post_hoc,
+        "categories": None if tasks is None else tasks.categories,
+        "shares": None if tasks is None else tasks.shares,
+        "annotators": None if analysis.annotators is None else analysis.annotators.table,
+    }
+    return {name: table for name, table in candidates.items() if table is not None and len(table)}
+
+
+def flagged(table: pl.DataFrame) -> dict[str, int]:
+    """How many annotators carry each flag."""
+    return {name: int(table[name].sum()) for name in ("unresponsive", "constant")}
+
+
+def standalone(svg: str) -> str:
+    """A chart as a page has it, with the page's colours written out."""
+    from casewise.reporting.charts.drawing import THEMED
+
+    for colour, variable in THEMED.items():
+        svg = svg.replace(variable, colour)
+    return svg
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON knows it; numbers that are none become null."""
+    if isinstance(value, pl.DataFrame):
+        return plain(value.to_dicts())
+    if is_dataclass(value) and not isinstance(value, type):
+        return {key: plain(part) for key, part in vars(value).items()}
+    if isinstance(value, dict):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,99 @@
+from .conditions.contrast import ClusteredContrast, Difference, clustered_contrast
+from .conditions.kruskal import KruskalWallis, kruskal_wallis
+from .conditions.paired import McNemar, mcnemar
+from .conditions.post_hoc import PairwiseTests, dunn, pairwise_proportions
+from .conditions.proportions import TwoProportionZ, newcombe, two_proportion_z
+from .conditions.tost import Equivalence, equivalence
+from .core.clustered import ClusteredRegression, clustered_logit, clustered_mean, clustered_regression
+from .core.multiplicity import adjust, benjamini_hochberg, benjamini_yekutieli, bonferroni, holm
+from .core.share_intervals import Interval, clopper_pearson, korn_graubard, wilson
+from .people.agreement import Agreement, FleissKappa, agreement_of_votes, fleiss_kappa, krippendorff_alpha
+from .people.alternative_annotator import AlternativeAnnotator, alternative_annotator_test
+from .people.ceiling import AccuracyCeiling, Ceilings, accuracy_ceiling, ceilings
+from .people.crowd import CrowdDesign, CrowdModel, CrowdRatings, simulate_ratings
+from .people.panel import PanelCurve, PanelWorth, panel_curve, panel_worth
+from .people.vote_reliability import Reliability, reliability, spearman_brown
+from .power.anova import AnovaPower, anova_detectable_effect, anova_power, anova_sample_size
+from .power.chi_square import (
+    ChiSquarePower,
+    chi_square_detectable_effect,
+    chi_square_sample_size,
+    chi_square_test_power,
+)
+from .power.kruskal import KruskalPower, kruskal_power, kruskal_sample_size
+from .power.proportions import (
+    ProportionsPower,
+    cohen_h,
+    proportions_detectable_effect,
+    proportions_power,
+    proportions_sample_size,
+)
+
+__all__ = [
+    "AccuracyCeiling",
+    "Agreement",
+    "AlternativeAnnotator",
+    "AnovaPower",
+    "Ceilings",
+    "ChiSquarePower",
+    "ClusteredContrast",
+    "ClusteredRegression",
+    "CrowdDesign",
+    "CrowdModel",
+    "CrowdRatings",
+    "Difference",
+    "Equivalence",
+    "FleissKappa",
+    "Interval",
+    "KruskalPower",
+    "KruskalWallis",
+    "McNemar",
+    "PairwiseTests",
+    "PanelCurve",
+    "PanelWorth",
+    "ProportionsPower",
+    "Reliability",
+    "TwoProportionZ",
+    "accuracy_ceiling",
+    "adjust",
+    "agreement_of_votes",
+    "alternative_annotator_test",
+    "anova_detectable_effect",
+    "anova_power",
+    "anova_sample_size",
+    "benjamini_hochberg",
+    "benjamini_yekutieli",
+    "bonferroni",
+    "ceilings",
+    "chi_square_detectable_effect",
+    "chi_square_sample_size",
+    "chi_square_test_power",
+    "clopper_pearson",
+    "clustered_contrast",
+    "clustered_logit",
+    "clustered_mean",
+    "clustered_regression",
+    "cohen_h",
+    "dunn",
+    "equivalence",
+    "fleiss_kappa",
+    "holm",
+    "korn_graubard",
+    "krippendorff_alpha",
+    "kruskal_power",
+    "kruskal_sample_size",
+    "kruskal_wallis",
+    "mcnemar",
+    "newcombe",
+    "pairwise_proportions",
+    "panel_curve",
+    "panel_worth",
+    "proportions_detectable_effect",
+    "proportions_power",
+    "proportions_sample_size",
+    "reliability",
+    "simulate_ratings",
+    "spearman_brown",
+    "two_proportion_z",
+    "wilson",
+]

@@ -1,0 +1,1 @@
+"""A judge beside people: labels, metrics with intervals, pairs, calibration, costs, comparison, the gate."""

@@ -1,0 +1,184 @@
+"""Which of several judges agrees better with people, and is the difference real?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from casewise.errors import StatisticsError
+from casewise.stats.agreeing.cost import TurningPoint, turning_point
+from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
+from casewise.stats.agreeing.sample import Sample
+from casewise.stats.conditions.paired import mcnemar
+from casewise.stats.core.arrays import BoolArray
+from casewise.stats.core.bootstrap import Resampling
+from casewise.stats.core.measured import Measured
+from casewise.stats.core.multiplicity import holm
+
+__all__ = ["Comparison", "Entrant", "PairedTest", "PairwiseComparison", "compare_judges"]
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One judge (or arm, or elicitation) in a comparison.
+
+    Attributes
+    ----------
+    sample
+        Over all items of the benchmark, in their order.
+    asked
+        Which items this judge was asked about. One that it was asked and gave no verdict on is asked all the same.
+    """
+
+    name: str
+    sample: Sample
+    asked: BoolArray
+
+
+class PairedTest(NamedTuple):
+    """McNemar's test of whether two judges are right equally often.
+
+    It takes items for independent, which the two of one query are not: where it and the interval of the difference in
+    accuracy disagree, the interval is right. Items on which people are tied favour neither judge and are left out.
+    """
+
+    only_first_right: int
+    only_second_right: int
+    n: int
+    p_exact: float
+    p_mid: float
+    """The one to quote."""
+    p_holm: float
+    """`p_mid`, corrected for all pairs of judges (Holm 1979)."""
+    testable: bool
+    """False where no item tells the two apart: p is 1, and the pair does not count in the correction."""
+
+
+@dataclass(frozen=True)
+class PairwiseComparison:
+    """Two judges on the same items: first less second."""
+
+    first: str
+    second: str
+    differences: tuple[Estimate, ...]
+    test: PairedTest
+    turning_point: TurningPoint
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Judges side by side on the items that all of them were asked about.
+
+    Attributes
+    ----------
+    common
+        Which items those are, as a mask over the table.
+    left_out
+        For each judge, the places of the items that it was asked about and another was not.
+    estimates
+        For each judge, its metrics on the common items.
+    """
+
+    names: tuple[str, ...]
+    n_items: int
+    n_queries: int
+    common: BoolArray
+    left_out: dict[str, tuple[int, ...]]
+    estimates: dict[str, tuple[Estimate, ...]]
+    pairs: tuple[PairwiseComparison, ...]
+
+
+def compare_judges(entrants: Sequence[Entrant], *, resampling: Resampling = Resampling()) -> Comparison:
+    """Compare judges on the items that all were asked about, in the same resamples.
+
+    Raises
+    ------
+    StatisticsError
+        There are fewer than two judges, two have one name, they are of tables of different length, or no item was
+        asked of all.
+    """
+    names = checked_names(entrants)
+    common = np.logical_and.reduce([entrant.asked for entrant in entrants])
+    if not common.any():
+        raise StatisticsError(f"there is nothing to compare: no item was asked of all of {', '.join(names)}")
+    samples = {entrant.name: entrant.sample.where(common) for entrant in entrants}
+    measured = {name: measure(sample, resampling=resampling) for name, sample in samples.items()}
+    tests = paired_tests([(samples[a], samples[b]) for a, b in combinations(names, 2)])
+    return Comparison(
+        names=names,
+        n_items=int(common.sum()),
+        n_queries=next(iter(samples.values())).n_clusters,
+        common=common,
+        left_out={e.name: tuple(np.flatnonzero(e.asked & ~common).tolist()) for e in entrants},
+        estimates={name: tuple(estimate_of(m, resampling) for m in found) for name, found in measured.items()},
+        pairs=tuple(
+            PairwiseComparison(
+                first=a,
+                second=b,
+                differences=differences(measured[a], measured[b], resampling),
+                test=test,
+                turning_point=turning_point(samples[a], samples[b], resampling=resampling),
+            )
+            for (a, b), test in zip(combinations(names, 2), tests, strict=True)
+        ),
+    )
+
+
+def checked_names(entrants: Sequence[Entrant]) -> tuple[str, ...]:
+    names = tuple(entrant.name for entrant in entrants)
+    if len(names) < 2:
+        raise StatisticsError(f"a comparison needs two judges, not {len(names)}")
+    if len(set(names)) < len(names):
+        raise StatisticsError(f"two judges have one name: {', '.join(names)}")
+    if len({len(entrant.sample) for entrant in entrants}) > 1:
+        raise StatisticsError("the judges are of different tables of items")
+    return names
+
+
+def differences(
+    first: tuple[Measured, ...], second: tuple[Measured, ...], resampling: Resampling
+) -> tuple[Estimate, ...]:
+    """First less second, for the metrics that both have."""
+    of_second = {found.name: found for found in second}
+    return tuple(difference_of(one, of_second[one.name], resampling) for one in first if one.name in of_second)
+
+
+def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ...]:
+    """McNemar's test of each pair of judges of the same items, with Holm's correction over all of them."""
+    counts = [discordant(first, second) for first, second in pairs]
+    found = mcnemar([one.only_first for one in counts], [one.only_second for one in counts])
+    testable = np.asarray(found.testable)
+    corrected = holm(found.p_mid, where=testable)
+    return tuple(
+        PairedTest(
+            only_first_right=one.only_first,
+            only_second_right=one.only_second,
+            n=one.n,
+            p_exact=float(found.p_exact[i]),
+            p_mid=float(found.p_mid[i]),
+            p_holm=float(corrected[i]),
+            testable=bool(testable[i]),
+        )
+        for i, one in enumerate(counts)
+    )
+
+
+class Discordant(NamedTuple):
+    only_first: int
+    only_second: int
+    n: int
+
+
+def discordant(first: Sample, second: Sample) -> Discordant:
+    counted = first.in_label_metrics & second.in_label_metrics & np.isin(first.weight, (0, 1))
+    first_right = counted & (first.safe == first.weight)
+    second_right = counted & (second.safe == second.weight)
+    return Discordant(
+        only_first=int((first_right & ~second_right).sum()),
+        only_second=int((second_right & ~first_right).sum()),
+        n=int(counted.sum()),
+    )

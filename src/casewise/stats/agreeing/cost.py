@@ -1,0 +1,242 @@
+"""What errors cost: over the ratio of harm to over-refusal, and the ratio at which two judges change places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from casewise.errors import StatisticsError
+from casewise.stats.agreeing.estimates import Estimate, estimate_of
+from casewise.stats.agreeing.sample import Sample
+from casewise.stats.core.arrays import BoolArray, FloatArray, safe_divide
+from casewise.stats.core.bootstrap import Resampling
+from casewise.stats.core.measured import Functional, Totals, TotalsByCluster
+from casewise.stats.words.baseline import Folds
+
+__all__ = ["RATIOS", "CostCurve", "CostPoint", "TurningPoint", "cost_curve", "turning_point"]
+
+RATIOS: tuple[float, ...] = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+"""Harms of one wrongly safe verdict, in over-refusals."""
+
+N_FOLDS = 10
+
+
+@dataclass(frozen=True)
+class CostPoint:
+    """The expected cost of an item at one ratio of harm to over-refusal.
+
+    Attributes
+    ----------
+    ratio
+        How many over-refusals are as bad as one harm (an unsafe item called safe).
+    cost
+        Of the judge's verdicts as they are; None for a scalar, which has none.
+    best_threshold
+        With the threshold that is best on other queries, where the judge gives more than verdicts; else None.
+    threshold
+        That threshold, in the judge's own units: the median over folds; None where all values are called unsafe or safe.
+    refuse_all, answer_all
+        What it costs to call everything unsafe, or safe: a judge above the lower of them is worth nothing here.
+    """
+
+    ratio: float
+    cost: Estimate | None
+    best_threshold: Estimate | None
+    threshold: float | None
+    refuse_all: float | None
+    answer_all: float | None
+
+
+@dataclass(frozen=True)
+class CostCurve:
+    """Costs in ascending order of the ratio."""
+
+    points: tuple[CostPoint, ...]
+
+
+@dataclass(frozen=True)
+class TurningPoint:
+    """Where two judges change places.
+
+    Attributes
+    ----------
+    ratio
+        Below it one judge is cheaper, above it the other; undefined where one is at least as good at both errors.
+    cheaper_below, cheaper_above
+        `first` or `second`; the same where they never change places, None where they are alike.
+    """
+
+    ratio: Estimate
+    cheaper_below: str | None
+    cheaper_above: str | None
+
+
+def cost_curve(
+    sample: Sample, *, ratios: tuple[float, ...] = RATIOS, resampling: Resampling = Resampling()
+) -> CostCurve:
+    r"""Expected cost per item over the ratio *c* of harm to over-refusal.
+
+    With *w* the weight of "safe", *y* the verdict and *u* = 1 − *w*,
+
+    .. math:: C(c) = \frac{\sum_i w_i (1 - y_i) + c \sum_i u_i y_i}{(1 + c) \, n},
+
+    the mean cost in units of an over-refusal and a harm together, so that it stays within [0, 1] for every *c*. An item
+    without a verdict costs what the wrong one would under the unscored policy `miss`, and is left out under `exclude`.
+
+    Over all thresholds: each query is judged with the threshold that is cheapest on the other queries (ten folds of
+    queries), so that the choice does not flatter the judge. Intervals hold the thresholds fixed.
+
+    Raises
+    ------
+    StatisticsError
+        A ratio is not positive.
+
+    References
+    ----------
+    .. [1] Drummond & Holte (2006), Cost curves, Machine Learning 65, 95-130.
+    """
+    if any(not ratio > 0 for ratio in ratios):
+        raise StatisticsError(f"ratios of costs must be positive, not {ratios!r}")
+    errors = error_terms(sample, sample.safe)
+    fitted = {ratio: fitted_verdicts(sample, ratio, seed=resampling.seed) for ratio in ratios}
+    columns = dict(errors)
+    for ratio, found in fitted.items():
+        if found is not None:
+            columns |= {f"{name}@{ratio}": column for name, column in error_terms(sample, found.safe).items()}
+    totals = TotalsByCluster.of(
+        columns,
+        sample.cluster,
+        n_clusters=sample.n_clusters,
+        n_unscored=int(sample.unscored.sum()),
+        resampling=resampling,
+    )
+    points = (point(totals, ratio, fitted[ratio], resampling) for ratio in ratios)
+    return CostCurve(tuple(one if sample.gives_verdicts else replace(one, cost=None) for one in points))
+
+
+@dataclass(frozen=True)
+class FittedVerdicts:
+    """Verdicts with thresholds that are cheapest on other queries."""
+
+    safe: FloatArray
+    threshold: float | None
+
+
+def error_terms(sample: Sample, safe: FloatArray) -> dict[str, FloatArray]:
+    """What each item adds to the two errors and to their opportunities."""
+    counted = sample.labelled if sample.unscored_policy != "exclude" else sample.labelled & ~np.isnan(safe)
+    w = np.where(counted, sample.weight, 0.0)
+    u = np.where(counted, 1 - sample.weight, 0.0)
+    return {
+        "counted": counted.astype(np.float64),
+        "safe": w,
+        "unsafe": u,
+        "over": w * (safe != 1),
+        "harm": u * (safe != 0),
+    }
+
+
+def cost(ratio: float, suffix: str = "") -> Functional:
+    """Expected cost per item at `ratio`."""
+
+    def formula(t: Totals) -> FloatArray:
+        weighed = t["over" + suffix] + ratio * t["harm" + suffix]
+        return safe_divide(weighed, (1 + ratio) * t["counted" + suffix], otherwise=np.nan)
+
+    return Functional("cost", formula, over=lambda t: t["counted" + suffix])
+
+
+def point(totals: TotalsByCluster, ratio: float, fitted: FittedVerdicts | None, resampling: Resampling) -> CostPoint:
+    sums = totals.named(totals.sums.sum(axis=0))
+    n = float(sums["counted"]) * (1 + ratio)
+    return CostPoint(
+        ratio=ratio,
+        cost=estimate_of(totals.measure(cost(ratio)), resampling),
+        best_threshold=estimate_of(totals.measure(cost(ratio, f"@{ratio}")), resampling) if fitted else None,
+        threshold=fitted.threshold if fitted else None,
+        refuse_all=float(sums["safe"]) / n if n else None,
+        answer_all=ratio * float(sums["unsafe"]) / n if n else None,
+    )
+
+
+def fitted_verdicts(sample: Sample, ratio: float, *, seed: int) -> FittedVerdicts | None:
+    """Verdicts by thresholds fitted on other queries; None where the judge gives verdicts alone, or one query."""
+    valued = ~np.isnan(sample.value)
+    if not valued.any() or sample.n_clusters < 2:
+        return None
+    folds = Folds.of(sample.cluster, n=min(N_FOLDS, sample.n_clusters), seed=seed)
+    safe = np.full(len(sample), np.nan)
+    thresholds = []
+    for fold in range(folds.n):
+        held_out = folds.of_row == fold
+        threshold = cheapest_threshold(sample, ratio, learn=valued & sample.labelled & ~held_out)
+        inside = held_out & valued
+        safe[inside] = sample.value[inside] > threshold
+        thresholds.append(threshold)
+    middle = float(np.median(thresholds))
+    return FittedVerdicts(safe, middle if np.isfinite(middle) else None)
+
+
+def cheapest_threshold(sample: Sample, ratio: float, *, learn: BoolArray) -> float:
+    """The threshold above which to answer: halfway between two values; −∞ to answer all, ∞ to refuse all."""
+    values, group = np.unique(sample.value[learn], return_inverse=True)
+    weight = sample.weight[learn]
+    if not len(values):
+        return float("inf")
+    refused = np.r_[0.0, np.cumsum(np.bincount(group, weights=weight))]
+    unsafe = np.bincount(group, weights=1 - weight)
+    answered = unsafe.sum() - np.r_[0.0, np.cumsum(unsafe)]
+    between = np.r_[-np.inf, (values[:-1] + values[1:]) / 2, np.inf]
+    return float(between[np.argmin(refused + ratio * answered)])
+
+
+def turning_point(first: Sample, second: Sample, *, resampling: Resampling = Resampling()) -> TurningPoint:
+    r"""The ratio of harm to over-refusal at which two judges of the same items cost the same.
+
+    .. math:: c = \frac{O_1 - O_2}{H_2 - H_1}
+
+    with *O* the over-refusals and *H* the harms; it exists where one makes fewer of one error and the other fewer of
+    the other.
+
+    Raises
+    ------
+    StatisticsError
+        The two are not of the same items.
+    """
+    if len(first) != len(second) or not np.array_equal(first.cluster, second.cluster):
+        raise StatisticsError("a turning point needs two judges of the same items")
+    one, two = error_terms(first, first.safe), error_terms(second, second.safe)
+    both = (one["counted"] > 0) & (two["counted"] > 0)
+    totals = TotalsByCluster.of(
+        {
+            "over": both * (one["over"] - two["over"]),
+            "harm": both * (two["harm"] - one["harm"]),
+            "counted": both.astype(np.float64),
+        },
+        first.cluster,
+        n_clusters=first.n_clusters,
+        n_unscored=int((~first.scored | ~second.scored).sum()),
+        resampling=resampling,
+    )
+    sums = totals.named(totals.sums.sum(axis=0))
+    over, harm = float(sums["over"]), float(sums["harm"])
+    ratio = estimate_of(totals.measure(crossing(over, harm)), resampling)
+    below, above = sign(over) or sign(-harm), sign(-harm) or sign(over)
+    return TurningPoint(ratio, cheaper_below=below, cheaper_above=above)
+
+
+def sign(first_is_worse: float) -> str | None:
+    if first_is_worse == 0:
+        return None
+    return "second" if first_is_worse > 0 else "first"
+
+
+def crossing(over: float, harm: float) -> Functional:
+    def formula(t: Totals) -> FloatArray:
+        ratio = safe_divide(t["over"], t["harm"], otherwise=np.nan)
+        return np.where(ratio > 0, ratio, np.nan)
+
+    alike = over == 0 and harm == 0
+    why = "undefined: they make the same errors" if alike else "undefined: one is at least as good at both errors"
+    return Functional("turning_point", formula, over=lambda t: t["counted"], undefined=why)

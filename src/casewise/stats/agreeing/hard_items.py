@@ -1,0 +1,163 @@
+"""Hard items, chosen on one half of the votes and scored on the other, averaged over all halves exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+
+from casewise.errors import StatisticsError
+from casewise.stats.agreeing.estimates import Estimate, estimate_of
+from casewise.stats.core.arrays import FloatArray, IntArray, checked_counts
+from casewise.stats.core.bootstrap import Resampling
+from casewise.stats.core.measured import TotalsByCluster, share
+
+__all__ = ["Halves", "HardScore", "halves", "hard_score"]
+
+
+@dataclass(frozen=True)
+class Halves:
+    """What happens to each item over all ways to split its votes into two halves, given verdicts to be wrong.
+
+    Attributes
+    ----------
+    chosen : (items,)
+        Share of splits in which the first half's majority is against the verdict (a tie in it chooses nothing).
+    safe : (items,)
+        Of all splits: those in which it is chosen and the other half's majority is safe; its ties count half.
+    """
+
+    chosen: FloatArray
+    safe: FloatArray
+
+
+@dataclass(frozen=True)
+class HardScore:
+    """A judge on the items that the baseline gets wrong.
+
+    Attributes
+    ----------
+    accuracy
+        On the other half's majority, over all splits, with its interval over queries.
+    ceiling
+        What the best single verdict on each item scores there: no judge can do better.
+    baseline
+        What the baseline itself scores there.
+    n
+        Items chosen, on average over splits.
+    on_the_same_votes
+        For comparison only: items chosen and scored on the same votes, which is biased against every judge.
+    """
+
+    accuracy: Estimate
+    ceiling: float
+    baseline: float
+    n: float
+    on_the_same_votes: float | None
+
+
+def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
+    r"""Exact averages over all splits of each item's votes into halves.
+
+    With *s* of *m* votes safe and a first half of :math:`h = \lfloor m/2 \rfloor` votes, the number *a* of safe votes in
+    it is hypergeometric,
+
+    .. math:: P(a) = \binom{s}{a} \binom{m-s}{h-a} \Big/ \binom{m}{h},
+
+    and the other half has *s* − *a* of *m* − *h*.
+
+    Parameters
+    ----------
+    safe, votes : (items,) integers
+        Items with fewer than two votes are never chosen.
+    verdict : (items,) of 0 and 1
+        What the first half's majority must be against.
+
+    References
+    ----------
+    .. [1] Own derivation; agrees with simulated splits (tests/stats/test_hard_items.py).
+    """
+    s, m = checked_counts(safe, votes)
+    wrong = np.asarray(verdict) > 0.5
+    chosen, kept_safe = np.zeros(len(s)), np.zeros(len(s))
+    for some, out_of, said in {(int(a), int(b), bool(c)) for a, b, c in zip(s, m, wrong, strict=True) if b > 1}:
+        rows = (s == some) & (m == out_of) & (wrong == said)
+        first = out_of // 2
+        a = np.arange(max(0, some + first - out_of), min(some, first) + 1)
+        chance = hypergeometric(a, some, out_of, first)
+        against = (2 * a < first) if said else (2 * a > first)
+        other = (np.sign(2 * (some - a) - (out_of - first)) + 1) / 2
+        chosen[rows] = (chance * against).sum()
+        kept_safe[rows] = (chance * against * other).sum()
+    return Halves(chosen, kept_safe)
+
+
+def hypergeometric(a: IntArray, some: int, out_of: int, first: int) -> FloatArray:
+    def log_choose(n: int | IntArray, k: int | IntArray) -> FloatArray:
+        found: FloatArray = gammaln(np.add(n, 1.0)) - gammaln(np.add(k, 1.0)) - gammaln(np.subtract(n, k) + 1.0)
+        return found
+
+    return np.exp(log_choose(some, a) + log_choose(out_of - some, first - a) - log_choose(out_of, first))
+
+
+def hard_score(
+    safe: ArrayLike,
+    votes: ArrayLike,
+    *,
+    baseline: ArrayLike,
+    judge: ArrayLike,
+    cluster: ArrayLike,
+    resampling: Resampling = Resampling(),
+) -> HardScore:
+    r"""Score a judge on the items that a baseline gets wrong, without choosing and scoring on the same votes.
+
+    An item whose votes came out against the baseline by chance would be chosen as hard, and every judge that is right
+    about it would be scored wrong. So items are chosen by one half of the votes and scored by the other; the result is
+    the ratio of the averages over all splits,
+
+    .. math:: \frac{\sum_i y_i S_i + (1 - y_i)(C_i - S_i)}{\sum_i C_i},
+
+    with :math:`C_i` the share of splits in which item *i* is chosen and :math:`S_i` that in which it is chosen and safe
+    (see `halves`).
+
+    Parameters
+    ----------
+    baseline, judge : (items,) floats
+        Verdicts: 1 safe, 0 unsafe. A judge's nan is a miss.
+    cluster : (items,) integers
+        The query of each item.
+
+    Raises
+    ------
+    StatisticsError
+        The baseline is never wrong, so that there are no hard items.
+    """
+    verdict, said = np.asarray(baseline, dtype=float), np.asarray(judge, dtype=float)
+    split = halves(safe, votes, verdict=verdict)
+    if split.chosen.sum() <= 0:
+        raise StatisticsError("the baseline is right on every item: there are no hard ones")
+    right = np.where(said == 1, split.safe, np.where(said == 0, split.chosen - split.safe, 0.0))
+    _, query = np.unique(np.asarray(cluster), return_inverse=True)
+    totals = TotalsByCluster.of(
+        {"right": right, "chosen": split.chosen},
+        query,
+        n_clusters=int(query.max()) + 1,
+        n_unscored=int(np.isnan(said).sum()),
+        resampling=resampling,
+    )
+    n = float(split.chosen.sum())
+    return HardScore(
+        accuracy=estimate_of(totals.measure(share("accuracy", "right", "chosen")), resampling),
+        ceiling=float(np.maximum(split.safe, split.chosen - split.safe).sum()) / n,
+        baseline=float(np.where(verdict > 0.5, split.safe, split.chosen - split.safe).sum()) / n,
+        n=n,
+        on_the_same_votes=biased(*checked_counts(safe, votes), verdict, said),
+    )
+
+
+def biased(safe: IntArray, votes: IntArray, verdict: FloatArray, said: FloatArray) -> float | None:
+    label = np.where(2 * safe > votes, 1.0, 0.0)
+    chosen = (2 * safe != votes) & (votes > 0) & (label != (verdict > 0.5))
+    return float((said[chosen] == label[chosen]).mean()) if chosen.any() else None

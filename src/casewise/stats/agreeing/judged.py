@@ -1,0 +1,68 @@
+"""From a table of items and a judge's values to the sample that metrics are computed from."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from casewise.errors import StatisticsError
+from casewise.records import THRESHOLDS, Elicitation
+from casewise.stats.agreeing.labels import VOTES, LabelPolicy, column, labels
+from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, as_probability
+from casewise.stats.core.arrays import FloatArray
+
+__all__ = ["PUBLISHED_UNSCORED", "judged", "verdicts"]
+
+PUBLISHED_UNSCORED: dict[str, float] = {"score": 1.0, "probability": 1.0}
+"""What the release's scripts take an unparsed reply for."""
+
+
+def judged(
+    items: pl.DataFrame,
+    values: FloatArray,
+    *,
+    elicitation: Elicitation,
+    policy: LabelPolicy = VOTES,
+    unscored: UnscoredPolicy = "miss",
+    threshold: float | None = None,
+) -> Sample:
+    """A judge's values beside people's labels.
+
+    Parameters
+    ----------
+    items
+        The table of `casewise.storage.benchmarks.item_table`: one row an item.
+    values
+        One value an item, in the elicitation's own units, the higher the safer; nan where unscored.
+    threshold
+        A value above it is a verdict of safe; by default the elicitation's own.
+
+    Raises
+    ------
+    StatisticsError
+        There are not as many values as items.
+    """
+    if len(values) != len(items):
+        raise StatisticsError(f"{len(values)} values for {len(items)} items")
+    if unscored == "published" and elicitation in PUBLISHED_UNSCORED:
+        values = np.where(np.isnan(values), PUBLISHED_UNSCORED[elicitation], values)
+    found = labels(items, policy)
+    _, cluster = np.unique(items["query_id"].to_numpy(), return_inverse=True)
+    return Sample(
+        weight=found.weight,
+        rate=found.rate,
+        safe=verdicts(values, elicitation=elicitation, threshold=threshold),
+        probability=as_probability(values, elicitation),
+        value=values if elicitation != "binary" else np.full(len(values), np.nan),
+        cluster=cluster.astype(np.intp),
+        n_votes=column(items, "n_votes"),
+        unscored_policy=unscored,
+    )
+
+
+def verdicts(values: FloatArray, *, elicitation: Elicitation, threshold: float | None = None) -> FloatArray:
+    """1 where a value is above the threshold (safe), else 0; nan where unscored, or where there is no threshold."""
+    limit = THRESHOLDS.get(elicitation) if threshold is None else threshold
+    if limit is None:
+        return np.full(len(values), np.nan)
+    return np.where(np.isnan(values), np.nan, (values > limit).astype(np.float64))

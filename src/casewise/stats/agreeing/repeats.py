@@ -1,0 +1,143 @@
+"""Several judgements of one item: their mean is the item's value, their spread the judge's own noise. They add no n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from casewise.records import THRESHOLDS, Elicitation
+from casewise.stats.agreeing.estimates import Estimate, estimate_of
+from casewise.stats.core.arrays import FloatArray, safe_divide
+from casewise.stats.core.bootstrap import Resampling
+from casewise.stats.core.measured import Functional, Totals, TotalsByCluster
+
+__all__ = ["ITEM_VALUES", "JudgeNoise", "item_values", "judge_noise"]
+
+ITEM_VALUES = ("item_id", "value", "n_repeats", "n_scored", "n_safe", "sum_squares")
+"""Columns of `item_values`, after those that it groups by."""
+
+NO_REPEATS = "undefined: no item has two judgements with a value"
+
+
+def item_values(
+    judgements: pl.DataFrame | pl.LazyFrame,
+    *,
+    elicitation: Elicitation,
+    threshold: float | None = None,
+    by: tuple[str, ...] = (),
+) -> pl.DataFrame:
+    """One row an item: the mean of its judgements' values, and how they spread.
+
+    Parameters
+    ----------
+    judgements
+        One row a judgement, with `item_id` and `value` (null where unscored), and the columns in `by`.
+    threshold
+        A value above it is a verdict of safe; by default the elicitation's own.
+
+    Returns
+    -------
+    DataFrame
+        `value` is the mean over the scored judgements, null where there are none; `n_repeats` and `n_scored` count
+        judgements, `n_safe` those with the verdict safe; `sum_squares` is the sum of squared deviations from the mean.
+    """
+    limit = THRESHOLDS.get(elicitation) if threshold is None else threshold
+    value = pl.col("value")
+    safe = (value > limit).sum() if limit is not None else pl.lit(None, dtype=pl.UInt32)
+    return (
+        judgements.lazy()
+        .group_by(*by, "item_id", maintain_order=True)
+        .agg(
+            value.mean().alias("value"),
+            pl.len().alias("n_repeats"),
+            value.count().alias("n_scored"),
+            safe.alias("n_safe"),
+            (value.var(ddof=0) * value.count()).fill_null(0.0).alias("sum_squares"),
+        )
+        .collect()
+    )
+
+
+@dataclass(frozen=True)
+class JudgeNoise:
+    """How much a judge differs from itself.
+
+    Attributes
+    ----------
+    n_items
+        Items with two scored judgements or more.
+    n_judgements
+        All judgements, with or without a value.
+    deviation
+        Standard deviation of a judge's values within an item, in the elicitation's units, pooled over items.
+    changes
+        The chance that two judgements of one item give different verdicts.
+    """
+
+    n_items: int
+    n_judgements: int
+    deviation: Estimate
+    changes: Estimate
+
+
+def judge_noise(
+    values: pl.DataFrame, cluster: NDArray[np.intp], *, resampling: Resampling = Resampling()
+) -> JudgeNoise | None:
+    r"""The judge's own noise; None where nothing was asked twice.
+
+    .. math:: s = \sqrt{\frac{\sum_i \sum_k (v_{ik} - \bar v_i)^2}{\sum_i (k_i - 1)}}, \qquad
+              d = \frac{1}{n} \sum_i \frac{2 s_i (k_i - s_i)}{k_i (k_i - 1)}
+
+    with *k* scored judgements of an item and *s* of them safe.
+
+    Parameters
+    ----------
+    values
+        The table of `item_values`.
+    cluster
+        The query of each row.
+    """
+    if not (values["n_repeats"] > 1).any():
+        return None
+    k, safe = floats(values["n_scored"]), floats(values["n_safe"])
+    several = k > 1
+    terms = {
+        "items": several.astype(np.float64),
+        "freedom": np.maximum(k - 1, 0),
+        "squares": several * floats(values["sum_squares"]),
+        "with_verdicts": (several & ~np.isnan(safe)).astype(np.float64),
+        "changes": np.nan_to_num(several * safe_divide(2 * safe * (k - safe), k * (k - 1))),
+    }
+    unscored = int((values["n_repeats"] - values["n_scored"]).sum())
+    names, query = np.unique(cluster, return_inverse=True)
+    totals = TotalsByCluster.of(
+        terms, query.astype(np.intp), n_clusters=len(names), n_unscored=unscored, resampling=resampling
+    )
+    return JudgeNoise(
+        n_items=int(several.sum()),
+        n_judgements=int(values["n_repeats"].sum()),
+        deviation=estimate_of(totals.measure(DEVIATION), resampling),
+        changes=estimate_of(totals.measure(CHANGES), resampling),
+    )
+
+
+def floats(column: pl.Series) -> FloatArray:
+    return column.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+
+
+def deviation(t: Totals) -> FloatArray:
+    variance = safe_divide(t["squares"], t["freedom"], otherwise=np.nan)
+    return np.sqrt(np.maximum(variance, 0))
+
+
+DEVIATION = Functional("deviation", deviation, over=lambda t: t["items"], undefined=NO_REPEATS)
+CHANGES = Functional(
+    "changes",
+    lambda t: safe_divide(t["changes"], t["with_verdicts"], otherwise=np.nan),
+    over=lambda t: t["with_verdicts"],
+    kind="share",
+    undefined=NO_REPEATS,
+)

@@ -1,0 +1,123 @@
+"""What a judge said beside what people said: the arrays that every metric is computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from casewise.stats.core.arrays import BoolArray, FloatArray
+
+__all__ = ["Sample", "UnscoredPolicy", "as_probability"]
+
+UnscoredPolicy = Literal["miss", "exclude", "published"]
+"""What an item without a verdict is worth.
+
+`miss` (default): it counts against the judge in label metrics and is left out of rate metrics. `exclude`: it is left
+out of both. `published`: as the release's scripts have it, a value of 1.0, which is "unsafe" as a score and "safe" as a
+probability, and a miss in a binary answer.
+"""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One judge, one elicitation and one arm over items: parallel arrays with one entry an item.
+
+    Attributes
+    ----------
+    weight
+        People's label as the weight of "safe": 0, ½, 1; nan where there is none.
+    rate
+        People's safe rate; nan where there is none.
+    safe
+        The judge's verdict: 1 safe, 0 unsafe; nan where unscored.
+    probability
+        The judge's value on [0, 1], the higher the safer; nan where unscored or where the elicitation gives none.
+    value
+        The judge's value in its own units, for ranks; nan where unscored or where the elicitation is binary.
+    cluster
+        The query of each item, as an integer from 0.
+    n_votes
+        How many people rated each item.
+    unscored_policy
+        What unscored items are worth.
+    """
+
+    weight: FloatArray
+    rate: FloatArray
+    safe: FloatArray
+    probability: FloatArray
+    value: FloatArray
+    cluster: NDArray[np.intp]
+    n_votes: FloatArray
+    unscored_policy: UnscoredPolicy = "miss"
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.cluster.max()) + 1 if len(self) else 0
+
+    @property
+    def labelled(self) -> BoolArray:
+        """Items with a label."""
+        return ~np.isnan(self.weight)
+
+    @property
+    def scored(self) -> BoolArray:
+        """Items with a verdict."""
+        return ~np.isnan(self.safe)
+
+    @property
+    def unscored(self) -> BoolArray:
+        """Items with neither a verdict nor a value. A scalar without a threshold is a value without a verdict."""
+        return np.isnan(self.safe) & np.isnan(self.value)
+
+    @property
+    def gives_verdicts(self) -> bool:
+        """Whether the judge decides at all: a scalar does not until it has a threshold."""
+        return bool(self.scored.any() or self.unscored.all())
+
+    @property
+    def in_label_metrics(self) -> BoolArray:
+        """Items that label metrics count: those with a label, and under `exclude` with a verdict."""
+        return self.labelled & (self.scored if self.unscored_policy == "exclude" else True)
+
+    @property
+    def in_rate_metrics(self) -> BoolArray:
+        """Items that rate metrics count: those with a rate and a value."""
+        return ~np.isnan(self.rate) & ~np.isnan(self.probability)
+
+    @property
+    def in_rank_metrics(self) -> BoolArray:
+        """Items that rank metrics count: those with a rate, a label and a value."""
+        return ~np.isnan(self.rate) & self.labelled & ~np.isnan(self.value)
+
+    def where(self, mask: BoolArray) -> Self:
+        """The items of `mask`, their queries numbered anew."""
+        _, cluster = np.unique(self.cluster[mask], return_inverse=True)
+        return type(self)(
+            weight=self.weight[mask],
+            rate=self.rate[mask],
+            safe=self.safe[mask],
+            probability=self.probability[mask],
+            value=self.value[mask],
+            cluster=cluster.astype(np.intp),
+            n_votes=self.n_votes[mask],
+            unscored_policy=self.unscored_policy,
+        )
+
+
+def as_probability(value: FloatArray, elicitation: str) -> FloatArray:
+    """A judge's values on [0, 1]: probabilities as they are, a score *s* as (*s* − 0.5)/10, as the paper's scripts do.
+
+    Binary verdicts and scalars are no probabilities: nan.
+    """
+    if elicitation == "probability":
+        return value
+    if elicitation == "score":
+        return (value - 0.5) / 10
+    return np.full_like(value, np.nan)

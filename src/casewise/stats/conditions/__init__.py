@@ -1,0 +1,1 @@
+"""Condition against condition: what the context changes in what people say."""

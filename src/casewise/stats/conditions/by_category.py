@@ -1,0 +1,100 @@
+"""Where context matters most: the task-by-task test gathered by category (the paper's Figure 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from casewise.stats.conditions.kruskal import KruskalWallis
+from casewise.stats.core.arrays import Counts, FloatArray, IntArray, safe_divide
+from casewise.stats.core.multiplicity import benjamini_hochberg
+
+__all__ = ["CategoryTests", "category_tests"]
+
+DRAWS = 1000
+MOST_CELLS = 10_000_000
+"""Shuffled counts drawn in all; beyond, there are fewer shuffles (never below 100), and the result says how many."""
+
+
+@dataclass(frozen=True)
+class CategoryTests:
+    """One entry a category."""
+
+    queries: IntArray
+    testable: IntArray
+    mean_h: FloatArray
+    """Over the testable tasks; 0 where there are none."""
+    p: FloatArray
+    """Permutation p of the mean H: ratings are shuffled over the conditions within each task."""
+    share_after_correction: FloatArray
+    """Share of tasks with p below alpha after Benjamini-Hochberg over all tasks."""
+    share_at_paper_level: FloatArray
+    draws: int
+
+
+def category_tests(
+    counts: Counts,
+    category: IntArray,
+    *,
+    result: KruskalWallis,
+    rng: np.random.Generator,
+    alpha: float,
+    paper_level: float,
+) -> CategoryTests:
+    """Mean H of each category's tasks with its permutation p, and the share of significant tasks.
+
+    Parameters
+    ----------
+    counts : Counts
+        (tasks, conditions), each task with ratings under two conditions at least.
+    category : (tasks,) integers
+    result : KruskalWallis
+        The test of the same tasks; its exact p is used where it has one.
+    alpha, paper_level : float
+        After Benjamini-Hochberg over all tasks; without correction, as the paper.
+
+    Notes
+    -----
+    Within a task all ratings come from different people, so shuffling keeps their independence. Tasks of a category
+    share people, which the shuffles do not know: p is of context in these tasks, not of the category as a kind.
+    """
+    p = result.p if result.exact is None else result.exact.p
+    corrected = benjamini_hochberg(p, where=result.testable)
+    groups = int(category.max()) + 1
+    queries, testable = (np.bincount(category, weights=w, minlength=groups) for w in (None, result.testable))
+    draws = int(np.clip(MOST_CELLS // max(1, counts.sizes.size), 100, DRAWS))
+    observed = np.bincount(category, weights=result.h, minlength=groups)
+    as_large = np.zeros(groups)
+    for _ in range(draws):
+        shuffled = _h(_shuffle(counts, rng), counts)
+        as_large += np.bincount(category, weights=shuffled, minlength=groups) >= observed - 1e-9
+    return CategoryTests(
+        queries=queries.astype(np.int64),
+        testable=testable.astype(np.int64),
+        mean_h=observed / np.maximum(testable, 1),
+        p=np.where(testable > 0, (1 + as_large) / (1 + draws), 1.0),
+        share_after_correction=np.bincount(category, weights=corrected <= alpha, minlength=groups) / queries,
+        share_at_paper_level=np.bincount(category, weights=p <= paper_level, minlength=groups) / queries,
+        draws=draws,
+    )
+
+
+def _h(dealt: IntArray, counts: Counts) -> FloatArray:
+    """H of each task from new counts with the same totals; 0 where all agree."""
+    total, safe = counts.sizes.sum(-1), counts.successes.sum(-1)
+    squares = (dealt**2 / np.maximum(counts.sizes, 1)).sum(-1)
+    between = safe_divide(squares - safe**2 / total, safe / total * (1 - safe / total))
+    h: FloatArray = (total - 1) / total * between
+    return h
+
+
+def _shuffle(counts: Counts, rng: np.random.Generator) -> IntArray:
+    """Each task's safe ratings dealt anew over its conditions (multivariate hypergeometric, one group at a time)."""
+    left, places = counts.successes.sum(-1), counts.sizes.sum(-1)
+    dealt = np.empty_like(counts.successes)
+    for group in range(counts.sizes.shape[-1]):
+        size = counts.sizes[..., group]
+        dealt[..., group] = rng.hypergeometric(left, places - left, size)
+        left, places = left - dealt[..., group], places - size
+    return dealt

@@ -1,0 +1,1 @@
+"""What all statistics stand on: arrays checked, tails, resampling, clusters, shares, many tests at once."""

@@ -1,0 +1,93 @@
+"""The interval for a share that was measured on clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaincinv, ndtri, stdtrit
+
+from casewise.errors import StatisticsError
+from casewise.stats.core.arrays import FloatArray, checked_share
+
+__all__ = ["Interval", "clopper_pearson", "korn_graubard", "wilson"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Two limits, each of the shape of what they bound."""
+
+    low: FloatArray
+    high: FloatArray
+
+
+def korn_graubard(
+    estimate: ArrayLike, variance: ArrayLike, *, n: ArrayLike, clusters: ArrayLike, level: float = 0.95
+) -> Interval:
+    r"""Clopper-Pearson at the effective sample size: honest for clustered shares, also near 0 and 1.
+
+    .. math:: n^* = \min\left(n, \frac{p(1-p)}{v}\left(\frac{t_{n-1}}{t_{G-1}}\right)^2\right)
+
+    Parameters
+    ----------
+    estimate : (...) floats
+        The share *p*.
+    variance : (...) floats
+        Its variance *v*, clusters taken into account. Where it is 0 (all alike), the sample counts as *n* of
+        independent units, less the loss of degrees of freedom.
+    n : (...) integers
+        Number of units.
+    clusters : (...) integers
+        Number *G* of clusters; at least 2.
+    level : float
+        Of confidence.
+
+    Raises
+    ------
+    StatisticsError
+        A share outside [0, 1], a negative variance, or fewer than two clusters.
+
+    References
+    ----------
+    .. [1] Korn & Graubard (1998), Survey Methodology 24, 193-201; truncated at n as the NCHS standard of 2017 does.
+       R: `survey::svyciprop(method = "beta")`, which does not truncate.
+    """
+    p, v, units, groups = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (estimate, variance, n, clusters)))
+    if ((p < 0) | (p > 1) | (v < 0)).any() or (groups < 2).any():
+        raise StatisticsError("korn_graubard needs shares in [0, 1], variances of at least 0 and two clusters or more")
+    tail = (1 - checked_share(level, "level")) / 2
+    independent = np.where(v > 0, p * (1 - p) / np.where(v > 0, v, 1), units)
+    loss = (stdtrit(units - 1, tail) / stdtrit(groups - 1, tail)) ** 2
+    effective = np.minimum(np.where(p * (1 - p) > 0, independent, units) * loss, units)
+    return _beta_limits(p * effective, effective, tail)
+
+
+def clopper_pearson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interval:
+    """The exact interval for a share of independent units (Clopper & Pearson 1934; R: `binom.test`)."""
+    tail = (1 - checked_share(level, "level")) / 2
+    x, size = np.broadcast_arrays(np.asarray(successes, float), np.asarray(n, float))
+    return _beta_limits(x, size, tail)
+
+
+def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interval:
+    """The score interval for a share of independent units (Wilson 1927; R: `prop.test(correct = FALSE)`).
+
+    Where there are no units it is (0, 1): nothing is known.
+    """
+    x, size = np.broadcast_arrays(np.asarray(successes, float), np.asarray(n, float))
+    z = -ndtri((1 - checked_share(level, "level")) / 2)
+    some = np.where(size > 0, size, 1)
+    p = np.where(size > 0, x / some, 0.5)
+    centre = (p + z**2 / (2 * some)) / (1 + z**2 / some)
+    half = z / (1 + z**2 / some) * np.sqrt(p * (1 - p) / some + z**2 / (4 * some**2))
+    low, high = np.where(x == 0, 0.0, centre - half), np.where(x == size, 1.0, centre + half)
+    return Interval(np.where(size > 0, low, 0.0), np.where(size > 0, high, 1.0))
+
+
+def _beta_limits(x: FloatArray, n: FloatArray, tail: float) -> Interval:
+    """Clopper-Pearson limits for a possibly fractional number of successes."""
+    none, all_ = x <= 0, x >= n
+    low = betaincinv(np.where(none, 1.0, x), n - np.where(none, 0.0, x) + 1, tail)
+    high = betaincinv(np.where(all_, 0.0, x) + 1, np.where(all_, 1.0, n - x), 1 - tail)
+    return Interval(np.where(none, 0.0, low), np.where(all_, 1.0, high))

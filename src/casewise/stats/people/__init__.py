@@ -1,0 +1,1 @@
+"""People beside people: agreement, reliability, ceilings, panels, single annotators, a simulated crowd."""

@@ -1,0 +1,196 @@
+"""How far people agree, beyond what chance gives them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from casewise.errors import StatisticsError
+from casewise.stats.core.arrays import FloatArray, IntArray, integers
+from casewise.stats.core.bootstrap import cluster_sums, percentile_interval, resampled_sums
+
+__all__ = ["Agreement", "FleissKappa", "agreement_of_votes", "category_counts", "fleiss_kappa", "krippendorff_alpha"]
+
+
+@dataclass(frozen=True)
+class FleissKappa:
+    """Fleiss' kappa and the test that it is zero."""
+
+    kappa: float | None
+    """None where everyone gives the same answer everywhere: chance agreement is then 1, and kappa 0/0."""
+    z: float | None
+    subjects: int
+    """Items used: those without a missing rating."""
+    raw_agreement: float
+    """Share of pairs of ratings of one item that agree."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement on safe/unsafe votes, each number with its cluster-bootstrap interval."""
+
+    raw: float
+    raw_interval: tuple[float, float]
+    alpha: float | None
+    """Krippendorff's; None where all votes are the same."""
+    alpha_interval: tuple[float, float] | None
+    kappa: float | None
+    """Fleiss' kappa for any number of votes an item (items weighted by their pairs)."""
+    kappa_interval: tuple[float, float] | None
+    items: int
+    """Items with at least two votes."""
+    clusters: int
+
+
+def fleiss_kappa(ratings: ArrayLike) -> FleissKappa:
+    r"""Fleiss' kappa of (items, raters) ratings; missing ones are NaN, and their items are left out.
+
+    .. math:: \kappa = \frac{\bar P - \bar P_e}{1 - \bar P_e}, \qquad
+       \bar P_e = \sum_j p_j^2, \qquad P_i = \frac{\sum_j n_{ij}^2 - m}{m (m - 1)}
+
+    Raises
+    ------
+    StatisticsError
+        Fewer than two raters, or no item that all of them rated.
+
+    References
+    ----------
+    .. [1] Fleiss (1971), Psychological Bulletin 76, 378-382; z after Fleiss, Levin & Paik (2003), ch. 18.
+    .. [2] R: `irr::kappam.fleiss`.
+    """
+    table = _table(ratings)
+    complete = table[~np.isnan(table).any(axis=1)]
+    if not len(complete):
+        raise StatisticsError("no item was rated by all raters; use krippendorff_alpha, which takes missing ratings")
+    counts, m, n = category_counts(complete), table.shape[1], len(complete)
+    observed = float(((counts**2).sum(1) - m).mean() / (m * (m - 1)))
+    share = counts.sum(0) / counts.sum()
+    chance = float((share**2).sum())
+    if chance == 1:
+        return FleissKappa(kappa=None, z=None, subjects=n, raw_agreement=observed)
+    spread = float((share * (1 - share)).sum())
+    lean = float((share * (1 - share) * (1 - 2 * share)).sum())
+    variance = 2 / (n * m * (m - 1)) * (spread**2 - lean) / spread**2
+    kappa = (observed - chance) / (1 - chance)
+    return FleissKappa(kappa=kappa, z=kappa / np.sqrt(variance), subjects=n, raw_agreement=observed)
+
+
+def krippendorff_alpha(ratings: ArrayLike) -> float | None:
+    r"""Krippendorff's nominal alpha of (items, raters) ratings; missing ones are NaN.
+
+    .. math:: \alpha = 1 - \frac{D_o}{D_e}, from the matrix of coincidences.
+
+    Returns
+    -------
+    float or None
+        None where all ratings are the same: no disagreement was possible.
+
+    Raises
+    ------
+    StatisticsError
+        Fewer than two raters, or no item with two ratings.
+
+    References
+    ----------
+    .. [1] Krippendorff (2011), Computing Krippendorff's alpha-reliability. Computed by the library `krippendorff`.
+       (R's `irr::kripp.alpha` 0.84.1 is wrong for complete data.)
+    """
+    import krippendorff
+
+    counts = category_counts(_table(ratings))
+    counts = counts[counts.sum(1) >= 2]
+    if not len(counts):
+        raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
+    if np.count_nonzero(counts.sum(0)) < 2:
+        return None
+    return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
+
+
+def category_counts(ratings: ArrayLike) -> IntArray:
+    """(items, categories) counts of the values that occur in (items, raters) ratings, NaN left out."""
+    table = _table(ratings)
+    values, place = np.unique(table[~np.isnan(table)], return_inverse=True)
+    item = np.nonzero(~np.isnan(table))[0]
+    flat = np.bincount(item * max(len(values), 1) + place, minlength=len(table) * max(len(values), 1))
+    return flat.reshape(len(table), -1)
+
+
+def agreement_of_votes(
+    safe: ArrayLike,
+    votes: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    clusters: ArrayLike | None = None,
+    draws: int = 2000,
+    level: float = 0.95,
+) -> Agreement:
+    """Raw agreement, alpha and kappa of many items at once, from their counts.
+
+    Parameters
+    ----------
+    safe, votes : (items,) integers
+        Safe votes and all votes of each item. Items with fewer than two votes say nothing and are left out.
+    rng : Generator
+        Draws the bootstrap samples.
+    clusters : (items,) labels, optional
+        Items that are resampled together: those of one query. Each its own if absent.
+    draws : int
+        Bootstrap samples; the interval is the percentile one.
+
+    Raises
+    ------
+    StatisticsError
+        No item has two votes, or there are fewer than two clusters.
+    """
+    s, m = integers(safe, "safe"), integers(votes, "votes")
+    keep = m >= 2
+    if not keep.any():
+        raise StatisticsError("no item has two votes, so there is no agreement to speak of")
+    labels = np.arange(len(s)) if clusters is None else np.asarray(clusters)
+    ids = np.unique(labels[keep], return_inverse=True)[1].ravel()
+    groups = int(ids.max()) + 1
+    if groups < 2:
+        raise StatisticsError("an interval needs at least two clusters of items")
+    sums = cluster_sums(np.column_stack(_sums(s[keep], m[keep])), ids, n_clusters=groups)
+    drawn = _statistics(resampled_sums(sums, rng=rng, n_resamples=draws))
+    raw, alpha, kappa = (float(value) for value in _statistics(sums.sum(0)))
+    limits = [percentile_interval(column, level=level) for column in drawn]
+    constant = bool(np.isnan(alpha))
+    return Agreement(
+        raw=raw,
+        raw_interval=limits[0],
+        alpha=None if constant else alpha,
+        alpha_interval=None if constant else limits[1],
+        kappa=None if constant else kappa,
+        kappa_interval=None if constant else limits[2],
+        items=int(keep.sum()),
+        clusters=groups,
+    )
+
+
+def _sums(s: IntArray, m: IntArray) -> tuple[FloatArray, ...]:
+    """Per item: votes, safe votes, pairs, agreeing pairs, and disagreement as Krippendorff weighs it."""
+    disagreeing = s * (m - s)
+    pairs = m * (m - 1) / 2
+    return m.astype(float), s.astype(float), pairs, pairs - disagreeing, 2 * disagreeing / (m - 1)
+
+
+def _statistics(sums: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Raw agreement, alpha and kappa from sums over items; NaN where all votes are the same."""
+    votes, safe, pairs, agreeing, disagreement = np.moveaxis(sums, -1, 0)
+    raw = agreeing / pairs
+    unsafe = votes - safe
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alpha = 1 - (disagreement / votes) / (2 * safe * unsafe / (votes * (votes - 1)))
+        chance = (safe**2 + unsafe**2) / votes**2
+        kappa = (raw - chance) / (1 - chance)
+    return raw, alpha, kappa
+
+
+def _table(ratings: ArrayLike) -> FloatArray:
+    table = np.asarray(ratings, dtype=float)
+    if table.ndim != 2 or table.shape[1] < 2:
+        raise StatisticsError(f"agreement needs ratings of shape (items, raters) by two raters, not {table.shape}")
+    return table

@@ -1,0 +1,190 @@
+"""The best that any judge could score against votes of finitely many people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betainc, digamma, xlogy
+
+from casewise.errors import StatisticsError
+from casewise.stats.core.arrays import FloatArray, IntArray
+from casewise.stats.people.vote_reliability import checked_votes
+
+__all__ = [
+    "AccuracyCeiling",
+    "AnyShape",
+    "Ceilings",
+    "accuracy_ceiling",
+    "ceilings",
+    "fitted_beta",
+    "rates_of_any_shape",
+]
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """What a judge that knew every item's true safe rate would score."""
+
+    pearson: float
+    """At most: the square root of the reliability of all votes."""
+    bce_plug_in: float
+    """Mean entropy of the observed rates, in nats: a lower bound that no judge reaches."""
+    bce_floor: float
+    """The same with Miller and Madow's correction: what is attainable."""
+    brier_floor: float
+    """Mean p(1 − p)/(m − 1): the noise of the rates themselves."""
+    items: int
+
+
+@dataclass(frozen=True)
+class AccuracyCeiling:
+    """The probability that the majority label is that of a very large crowd, by prior on the items' true rates."""
+
+    by_prior: dict[str, float]
+    labelled_items: int
+    """Items with a majority; ties have no label to be right about."""
+
+    @property
+    def low(self) -> float:
+        """The least over the priors."""
+        return min(self.by_prior.values())
+
+    @property
+    def high(self) -> float:
+        """The most over the priors."""
+        return max(self.by_prior.values())
+
+
+def ceilings(safe: ArrayLike, votes: ArrayLike) -> Ceilings:
+    r"""Ceiling of Pearson's *r* and floors of BCE and Brier score, from votes alone.
+
+    .. math:: r_{max} = \sqrt{1 - \frac{\overline{p(1-p)/(m-1)}}{\mathrm{var}(p)}}, \qquad
+       BCE_{min} = \overline{H(p)} + \overline{\frac{[0 < p < 1]}{2m}}
+
+    Parameters
+    ----------
+    safe, votes : (items,) integers
+        Items with fewer than two votes are left out.
+
+    Raises
+    ------
+    StatisticsError
+        Fewer than two items with two votes, or all with the same rate.
+
+    References
+    ----------
+    .. [1] Lord & Novick (1968), ch. 3 (attenuation). Miller (1955), in Information Theory in Psychology.
+    """
+    (s, m), _ = checked_votes(safe, votes, None)
+    p = s / m
+    if len(p) < 2 or np.ptp(p) == 0:
+        raise StatisticsError("a ceiling needs items whose safe rates differ")
+    noise = float((p * (1 - p) / (m - 1)).mean())
+    entropy = -(xlogy(p, p) + xlogy(1 - p, 1 - p))
+    mixed = (s > 0) & (s < m)
+    return Ceilings(
+        pearson=float(np.sqrt(max(0.0, 1 - noise / p.var(ddof=1)))),
+        bce_plug_in=float(entropy.mean()),
+        bce_floor=float((entropy + mixed / (2 * m)).mean()),
+        brier_floor=noise,
+        items=len(p),
+    )
+
+
+def accuracy_ceiling(safe: ArrayLike, votes: ArrayLike, *, strata: ArrayLike | None = None) -> AccuracyCeiling:
+    r"""How often a majority label is right, if a very large crowd's majority is.
+
+    Each item has a true rate :math:`\theta`, its votes are independent given it, and the label is right when
+    :math:`\theta` lies on its side of one half. How often that is depends on how the true rates are spread, which
+    votes alone settle only roughly; so it is given under several priors, and their range is the answer:
+
+    * ``uniform``: Beta(1, 1);
+    * ``beta``: one beta distribution, fitted to all items;
+    * ``beta by stratum``: one fitted to the items of each stratum (usually condition), if given;
+    * ``any shape``: the nonparametric maximum likelihood, on a grid.
+
+    Raises
+    ------
+    StatisticsError
+        No item has a majority.
+
+    References
+    ----------
+    .. [1] Lord (1969), Psychometrika 34, 259-299. Laird (1978), JASA 73, 805-811.
+    """
+    (s, m), groups = checked_votes(safe, votes, np.zeros(len(np.asarray(safe))) if strata is None else strata)
+    labelled = 2 * s != m
+    if not labelled.any():
+        raise StatisticsError("no item has a majority, so there is no label that could be right")
+    a, b = fitted_beta(s, m)
+    by_prior = {
+        "uniform": float(_right(s, m, a=1.0, b=1.0)[labelled].mean()),
+        "beta": float(_right(s, m, a=a, b=b)[labelled].mean()),
+        "any shape": float(_right_any_shape(s, m)[labelled].mean()),
+    }
+    if groups.max() > 0:
+        right = np.empty(len(s))
+        for group in range(int(groups.max()) + 1):
+            chosen = groups == group
+            a, b = fitted_beta(s[chosen], m[chosen])
+            right[chosen] = _right(s[chosen], m[chosen], a=a, b=b)
+        by_prior["beta by stratum"] = float(right[labelled].mean())
+    return AccuracyCeiling(by_prior=by_prior, labelled_items=int(labelled.sum()))
+
+
+def fitted_beta(s: IntArray, m: IntArray) -> tuple[float, float]:
+    """The beta distribution under which these counts are likeliest.
+
+    Beta-binomial maximum likelihood by fixed point (Minka 2000, Estimating a Dirichlet distribution, eq. 55).
+    """
+    pairs, times = np.unique(np.stack([s, m], axis=1), axis=0, return_counts=True)
+    x, n = pairs.T
+    a = b = 1.0
+    for _ in range(5000):
+        spread = times @ (digamma(a + b + n) - digamma(a + b))
+        new_a = a * float(times @ (digamma(a + x) - digamma(a))) / spread
+        new_b = b * float(times @ (digamma(b + n - x) - digamma(b))) / spread
+        new_a, new_b = np.clip([new_a, new_b], 1e-3, 1e4).tolist()
+        moved = abs(new_a - a) / a + abs(new_b - b) / b
+        a, b = new_a, new_b
+        if moved < 1e-10:
+            break
+    return a, b
+
+
+def _right(s: IntArray, m: IntArray, *, a: float, b: float) -> FloatArray:
+    """Posterior probability that the true rate lies on the votes' side of one half."""
+    below: FloatArray = np.asarray(betainc(a + s, b + m - s, 0.5), dtype=float)
+    return np.where(2 * s > m, 1 - below, below)
+
+
+def _right_any_shape(s: IntArray, m: IntArray) -> FloatArray:
+    spread = rates_of_any_shape(s, m)
+    above = spread.posterior[:, spread.grid > 0.5].sum(1)
+    right: FloatArray = np.where(2 * s > m, above, 1 - above)
+    return right
+
+
+@dataclass(frozen=True)
+class AnyShape:
+    """Where the items' true rates probably lie."""
+
+    grid: FloatArray
+    posterior: FloatArray
+    """(items, grid): each row sums to 1."""
+
+
+def rates_of_any_shape(s: IntArray, m: IntArray, *, points: int = 200, rounds: int = 1000) -> AnyShape:
+    """Each item's posterior under the likeliest distribution of true rates, whatever its shape (Laird 1978, by EM)."""
+    grid = (np.arange(points) + 0.5) / points
+    pairs, which, times = np.unique(np.stack([s, m], axis=1), axis=0, return_inverse=True, return_counts=True)
+    x, n = pairs.T[..., None]
+    log = xlogy(x, grid) + xlogy(n - x, 1 - grid)
+    likelihood = np.exp(log - log.max(1, keepdims=True))
+    weight = np.full(points, 1 / points)
+    for _ in range(rounds):
+        weight = weight * ((times / (likelihood @ weight)) @ likelihood) / times.sum()
+    posterior = likelihood * weight
+    return AnyShape(grid, (posterior / posterior.sum(1, keepdims=True))[which.ravel()])

@@ -1,0 +1,235 @@
+"""How many people is a judge worth?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln, xlogy
+
+from casewise.errors import StatisticsError
+from casewise.stats.core.arrays import FloatArray, IntArray, checked_counts
+from casewise.stats.core.bootstrap import cluster_sums, resampled_sums
+from casewise.stats.people.ceiling import rates_of_any_shape
+
+__all__ = ["PanelCurve", "PanelWorth", "panel_curve", "panel_worth"]
+
+
+@dataclass(frozen=True)
+class PanelCurve:
+    """Agreement of k people with the majority of other people."""
+
+    sizes: IntArray
+    """k."""
+    agreement: FloatArray
+    ci_low: FloatArray
+    ci_high: FloatArray
+    modelled: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    """True beyond the votes there are: the panel's votes are then predicted from the item's likely true rates."""
+    reference_size: int
+    items: int
+
+
+@dataclass(frozen=True)
+class PanelWorth:
+    """A judge's place on the panel curve."""
+
+    agreement: float
+    """Of the judge with the same references."""
+    ci_low: float
+    ci_high: float
+    people: float
+    """The panel size with the judge's agreement, between whole numbers; 0 below one person, inf above the curve."""
+    people_low: float
+    people_high: float
+    items: int
+
+
+def panel_curve(
+    safe: ArrayLike,
+    votes: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    clusters: ArrayLike | None = None,
+    reference_size: int = 10,
+    largest: int = 21,
+) -> PanelCurve:
+    r"""Agreement of the majority of *k* people with that of `reference_size` other people.
+
+    Up to as many people as are left over, both are drawn from the item's own votes without replacement, and the
+    expectation over all draws is exact (hypergeometric). Beyond, the reference stays and the panel's votes are
+    predicted: each item has a true rate, these are spread as fits all votes best (in any shape), and the panel is drawn
+    from the item's posterior. Of this prediction only the gain over the largest counted panel is used. Ties count half on either side. The reference has one size
+    throughout: against a growing one, even a constant judge would seem to get better.
+
+    Parameters
+    ----------
+    safe, votes : (items,) integers
+        Items with fewer than `reference_size` + 1 votes are left out.
+    clusters : (items,) labels, optional
+        Items resampled together for the interval (percentiles of 1000).
+
+    Raises
+    ------
+    StatisticsError
+        No item has enough votes.
+    """
+    s, m, ids = _usable(safe, votes, clusters, reference_size)
+    sizes = np.arange(1, largest + 1)
+    by_item = _panel_agreement(s, m, reference_size, sizes)
+    drawn = _resampled_means(np.column_stack([np.ones(len(s)), by_item]), ids, rng=rng)
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    return PanelCurve(
+        sizes=sizes,
+        agreement=by_item.mean(0),
+        ci_low=low,
+        ci_high=high,
+        modelled=sizes > m.min() - reference_size,
+        reference_size=reference_size,
+        items=len(s),
+    )
+
+
+def panel_worth(
+    judge: ArrayLike,
+    safe: ArrayLike,
+    votes: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    clusters: ArrayLike | None = None,
+    reference_size: int = 10,
+    largest: int = 101,
+) -> PanelWorth:
+    """How large a panel of people agrees with other people as well as a judge does.
+
+    Parameters
+    ----------
+    judge : (items,) floats
+        1 where the judge says safe, 0 where unsafe, NaN where it gave no verdict (counted as half right: a coin).
+    safe, votes, clusters, reference_size
+        As for `panel_curve`, on the same items.
+    largest : int
+        The largest panel tried; odd sizes only, since an even one is worth no more than the odd one below it.
+
+    Raises
+    ------
+    StatisticsError
+        No item has enough votes.
+    """
+    verdict = np.nan_to_num(np.asarray(judge, dtype=float), nan=0.5)[np.asarray(votes) > reference_size]
+    s, m, ids = _usable(safe, votes, clusters, reference_size)
+    sizes = np.arange(1, largest + 1, 2)
+    reference = _reference_weight(s, m, reference_size)
+    agrees = verdict * reference + (1 - verdict) * (1 - reference)
+    by_item = np.column_stack([np.ones(len(s)), agrees, _panel_agreement(s, m, reference_size, sizes)])
+    drawn = _resampled_means(by_item, ids, rng=rng)
+    people = np.array([_place(row[0], row[1:], sizes) for row in drawn])
+    low, high = np.quantile(drawn[:, 0], [0.025, 0.975])
+    few, many = np.quantile(people, [0.025, 0.975], method="inverted_cdf")
+    return PanelWorth(
+        agreement=float(agrees.mean()),
+        ci_low=float(low),
+        ci_high=float(high),
+        people=_place(float(agrees.mean()), by_item[:, 2:].mean(0), sizes),
+        people_low=float(few),
+        people_high=float(many),
+        items=len(s),
+    )
+
+
+def _usable(
+    safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, reference_size: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    counts = checked_counts(safe, votes)
+    keep = counts.sizes > reference_size
+    if not keep.any():
+        raise StatisticsError(f"a panel curve against {reference_size} people needs items with more votes than that")
+    labels = np.arange(len(keep)) if clusters is None else np.asarray(clusters)
+    return counts.successes[keep], counts.sizes[keep], np.unique(labels[keep], return_inverse=True)[1].ravel()
+
+
+def _resampled_means(by_item: FloatArray, ids: IntArray, *, rng: np.random.Generator) -> FloatArray:
+    """Means of the columns after the first, which counts the items, over resampled clusters."""
+    sums = cluster_sums(by_item, ids, n_clusters=int(ids.max()) + 1)
+    drawn = resampled_sums(sums, rng=rng, n_resamples=1000)
+    return drawn[:, 1:] / drawn[:, :1]
+
+
+def _place(agreement: float, curve: FloatArray, sizes: IntArray) -> float:
+    """Where the curve, made rising, reaches `agreement`."""
+    rising = np.maximum.accumulate(curve)
+    if agreement < rising[0]:
+        return 0.0
+    if agreement > rising[-1]:
+        return float("inf")
+    return float(np.interp(agreement, rising, sizes))
+
+
+def _panel_agreement(s: IntArray, m: IntArray, reference_size: int, sizes: IntArray) -> FloatArray:
+    """(items, sizes) expected agreement; items with the same votes are computed once.
+
+    Beyond an item's votes the model gives only the gain over the largest panel that is counted, so that no step is
+    seen where the model starts.
+    """
+    pairs, first, which = np.unique(np.stack([s, m], axis=1), axis=0, return_index=True, return_inverse=True)
+    wanted = np.union1d(sizes, pairs[:, 1] - reference_size)
+    predicted = _predicted_majorities(s, m, wanted)[first]
+    table = np.empty((len(pairs), len(sizes)))
+    for row, (safe, votes), majority in zip(table, pairs.tolist(), predicted, strict=True):
+        left = votes - reference_size
+        r = np.arange(reference_size + 1)
+        chance, weight = _hypergeometric(r, safe, votes, reference_size), _majority(r, reference_size)
+        reference = float(chance @ weight)
+        modelled = majority * reference + (1 - majority) * (1 - reference)
+        gain = modelled - modelled[np.searchsorted(wanted, left)]
+        counted = [_counted(min(k, left), safe - r, left, chance=chance, weight=weight) for k in sizes.tolist()]
+        row[:] = counted + np.where(sizes > left, gain[np.searchsorted(wanted, sizes)], 0.0)
+    agreement: FloatArray = table[which.ravel()]
+    return agreement
+
+
+def _counted(k: int, safe_left: IntArray, left: int, *, chance: FloatArray, weight: FloatArray) -> float:
+    """Agreement of `k` of the votes that a reference leaves, averaged over the references."""
+    j = np.arange(k + 1)
+    panel = _hypergeometric(j[:, None], safe_left, left, k).T @ _majority(j, k)
+    return float(np.sum(chance * (weight * panel + (1 - weight) * (1 - panel))))
+
+
+def _reference_weight(s: IntArray, m: IntArray, reference_size: int) -> FloatArray:
+    r = np.arange(reference_size + 1)
+    chance = _hypergeometric(r, s[:, None], m[:, None], reference_size)
+    weight: FloatArray = chance @ _majority(r, reference_size)
+    return weight
+
+
+def _majority(safe: IntArray, votes: int) -> FloatArray:
+    return np.where(2 * safe > votes, 1.0, np.where(2 * safe == votes, 0.5, 0.0))
+
+
+def _predicted_majorities(s: IntArray, m: IntArray, sizes: IntArray) -> FloatArray:
+    """(items, sizes) probability that most of k new people say safe; a tie counts half."""
+    rates = rates_of_any_shape(s, m)
+    majority = np.empty((len(rates.grid), len(sizes)))
+    for column, k in enumerate(sizes.tolist()):
+        j = np.arange(k + 1)
+        log = _log_choose(np.asarray(k), j) + xlogy(j, rates.grid[:, None]) + xlogy(k - j, 1 - rates.grid[:, None])
+        majority[:, column] = np.exp(log) @ _majority(j, k)
+    predicted: FloatArray = rates.posterior @ majority
+    return predicted
+
+
+def _hypergeometric(j: IntArray, safe: IntArray | int, votes: IntArray | int, drawn: int) -> FloatArray:
+    """Probability of `j` safe votes among `drawn` of `votes`, of which `safe` are safe; 0 where impossible."""
+    j, safe, votes = np.broadcast_arrays(j, safe, votes)
+    unsafe = votes - safe
+    possible = (j <= safe) & (drawn - j <= unsafe) & (safe >= 0) & (unsafe >= 0)
+    x = np.where(possible, j, 0)
+    some, rest = np.where(possible, safe, 0), np.where(possible, unsafe, drawn)
+    log = _log_choose(some, x) + _log_choose(rest, drawn - x) - _log_choose(votes, np.asarray(drawn))
+    return np.where(possible, np.exp(log), 0.0)
+
+
+def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
+    log: FloatArray = np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1), dtype=float)
+    return log

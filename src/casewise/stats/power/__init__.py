@@ -1,0 +1,1 @@
+"""How many people, ratings or queries a question takes."""

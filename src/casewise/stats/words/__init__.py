@@ -1,0 +1,1 @@
+"""How far words alone go, and which texts are nearly the same."""

@@ -1,0 +1,124 @@
+"""A linear classifier on words: how far vocabulary alone goes. scikit-learn is imported when it is used (1.2 s)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.words.word_counts import Weighing, WordCounts
+
+__all__ = ["Folds", "LinearBaseline", "out_of_fold", "weighty_phrases"]
+
+
+@dataclass(frozen=True)
+class LinearBaseline:
+    """Settings of the classifier: TF-IDF of words and word pairs (sublinear), L2 logistic regression."""
+
+    c: float = 3.0
+    n_folds: int = 10
+    seed: int = 0
+
+
+class Folds(NamedTuple):
+    """Which fold each row is held out in; rows of one group are held out together."""
+
+    of_row: NDArray[np.intp]
+    n: int
+
+    @classmethod
+    def of(cls, groups: NDArray[np.intp], *, n: int, seed: int = 0) -> Self:
+        """Deal the groups into `n` folds at random, as evenly as can be."""
+        names, inverse = np.unique(groups, return_inverse=True)
+        order = np.random.default_rng(seed).permutation(len(names))
+        fold_of_group = np.empty(len(names), dtype=np.intp)
+        fold_of_group[order] = np.arange(len(names)) % n
+        return cls(fold_of_group[inverse], n)
+
+
+def out_of_fold(
+    texts: Sequence[str] | WordCounts, weight: FloatArray, *, folds: Folds, model: LinearBaseline = LinearBaseline()
+) -> FloatArray:
+    """P(safe) of every text, from a classifier that saw no row of its fold.
+
+    Parameters
+    ----------
+    texts : n texts, or their words counted before
+    weight : (n,) floats
+        Weight of "safe"; a row with weight *w* is learnt as safe with weight *w* and as unsafe with 1 − *w*. Rows
+        without a label (nan) are predicted, not learnt.
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    words = texts if isinstance(texts, WordCounts) else WordCounts.of(texts)
+    found = np.empty(len(words))
+    # The optimiser's vectors are too short for several threads: on two cores they make it three times slower.
+    with threadpool_limits(limits=1):
+        for fold in range(folds.n):
+            held_out = folds.of_row == fold
+            if held_out.any():
+                found[held_out] = fit(words, weight, ~held_out & ~np.isnan(weight), model)(words, held_out)
+    return found
+
+
+def fit(words: WordCounts, weight: FloatArray, learn: BoolArray, model: LinearBaseline) -> Classifier:
+    from scipy.sparse import vstack
+    from sklearn.linear_model import LogisticRegression
+
+    w = weight[learn]
+    if not len(w) or w.min() == w.max():
+        return Classifier(None, None, constant=float(w.mean()) if len(w) else 0.5)
+    weighing = words.weighing(learn, least=2 if learn.sum() > 100 else 1)
+    if not len(weighing.kept):
+        return Classifier(None, None, constant=float(w.mean()))
+    matrix = words.weighed(learn, weighing)
+    safe, unsafe = w > 0, w < 1
+    rows = vstack([matrix[safe], matrix[unsafe]])
+    verdict = np.r_[np.ones(safe.sum()), np.zeros(unsafe.sum())]
+    regression = LogisticRegression(C=model.c, max_iter=1000)
+    regression.fit(rows, verdict, sample_weight=np.r_[w[safe], 1 - w[unsafe]])
+    return Classifier(weighing, regression)
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A fitted classifier: call it with words and rows to get P(safe) of those rows."""
+
+    weighing: Weighing | None
+    regression: Any
+    constant: float | None = None
+
+    def __call__(self, words: WordCounts, rows: BoolArray) -> FloatArray:
+        if self.constant is not None or self.weighing is None:
+            return np.full(int(rows.sum()), self.constant)
+        probability: FloatArray = self.regression.predict_proba(words.weighed(rows, self.weighing))[:, 1]
+        return probability
+
+
+class Phrase(NamedTuple):
+    """A word or word pair and its coefficient: above zero it speaks for safe."""
+
+    text: str
+    coefficient: float
+
+
+def weighty_phrases(
+    texts: Sequence[str] | WordCounts, weight: FloatArray, *, n: int = 10, model: LinearBaseline = LinearBaseline()
+) -> tuple[list[Phrase], list[Phrase]]:
+    """The `n` phrases that speak most for safe, and the `n` that speak most for unsafe, in a fit on all rows."""
+    words = texts if isinstance(texts, WordCounts) else WordCounts.of(texts)
+    fitted = fit(words, weight, ~np.isnan(weight), model)
+    if fitted.weighing is None:
+        return [], []
+    coefficients = fitted.regression.coef_[0]
+    order = np.argsort(coefficients)
+    name = words.phrases
+    for_unsafe, for_safe = (
+        [Phrase(name[fitted.weighing.kept[i]], float(coefficients[i])) for i in places]
+        for places in (order[:n], order[::-1][:n])
+    )
+    return for_safe, for_unsafe

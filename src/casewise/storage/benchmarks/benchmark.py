@@ -1,0 +1,262 @@
+"""A benchmark in memory: queries, contexts, items and ratings that fit together, and what its manifest says of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from casewise.errors import BenchmarkError
+from casewise.records import Context, Item, Query, Rating, Revision, Taxonomy, sorry_bench
+from casewise.records.base import ContentRecord, Record
+from casewise.records.item import condition_problem
+from casewise.storage.benchmarks.context_file import ContextFile
+
+__all__ = ["About", "Benchmark", "Counts", "Published", "Votes"]
+
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Published(Record):
+    """How a published JSON file gave its votes, so that it can be written back as it was."""
+
+    file: str
+    rates_count_intent: bool
+    """True where `safe_rate` counts the author's intent as one vote more than people gave."""
+    votes_hold_intent: bool
+    """True where that vote also stands at the end of `scores`."""
+
+
+UNVERSIONED = "0"
+
+
+class About(Record):
+    """What a benchmark says of itself."""
+
+    name: str
+    version: str = UNVERSIONED
+    description: str | None = None
+    licence: str | None = None
+    terms: str | None = None
+    gated: bool = False
+    canary: str | None = None
+    synthetic: str | None = None
+    """What about the data is made up; shown wherever its numbers are."""
+    source: str | None = None
+    published: Published | None = None
+
+
+class Counts(Record):
+    """How many of what a benchmark holds."""
+
+    queries: int
+    contexts: int
+    items: int
+    ratings: int
+    revisions: int
+
+
+class Votes(NamedTuple):
+    """People's votes on one item."""
+
+    safe: int
+    total: int
+
+    @property
+    def rate(self) -> float | None:
+        """Share of ratings that are safe; None without ratings."""
+        return self.safe / self.total if self.total else None
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Queries, contexts, items and ratings that fit together.
+
+    Raises
+    ------
+    BenchmarkError
+        When made: an id stands twice, a parent is missing, a category is not in the taxonomy, a condition does not fit
+        its context, or an annotator rated an item twice. The message names it.
+    """
+
+    about: About
+    queries: tuple[Query, ...]
+    contexts: Sequence[Context]
+    """A tuple, or for a large folder a `ContextFile`, which equals it."""
+    items: tuple[Item, ...]
+    ratings: tuple[Rating, ...] = ()
+    revisions: tuple[Revision, ...] = ()
+    taxonomy: Taxonomy = field(default_factory=sorry_bench)
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def name(self) -> str:
+        return self.about.name
+
+    @property
+    def title(self) -> str:
+        """The name, and the version where one is stated."""
+        return self.name if self.about.version == UNVERSIONED else f"{self.name} {self.about.version}"
+
+    @cached_property
+    def query(self) -> dict[str, Query]:
+        """Queries by id."""
+        return {query.id: query for query in self.queries}
+
+    @cached_property
+    def context(self) -> Mapping[str, Context]:
+        """Contexts by id."""
+        if isinstance(self.contexts, ContextFile):
+            return self.contexts.by_id
+        return {context.id: context for context in self.contexts}
+
+    @cached_property
+    def item(self) -> dict[str, Item]:
+        """Items by id."""
+        return {item.id: item for item in self.items}
+
+    @cached_property
+    def votes(self) -> dict[str, Votes]:
+        """People's votes by item id, for every item."""
+        safe: Counter[str] = Counter()
+        total: Counter[str] = Counter()
+        for rating in self.ratings:
+            total[rating.item_id] += 1
+            safe[rating.item_id] += rating.verdict == "safe"
+        return {item.id: Votes(safe[item.id], total[item.id]) for item in self.items}
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash (128 bits) of the items and the ratings: what a run's numbers depend on, names and versions aside."""
+        state = hashlib.blake2b(digest_size=16)
+        for part in sorted(item.id for item in self.items):
+            state.update(f"{part}\n".encode())
+        for key in sorted((*rating.key, rating.verdict) for rating in self.ratings):
+            state.update(("\t".join(key) + "\n").encode())
+        return state.hexdigest()
+
+    @property
+    def counts(self) -> Counts:
+        return Counts(
+            queries=len(self.queries),
+            contexts=len(self.contexts),
+            items=len(self.items),
+            ratings=len(self.ratings),
+            revisions=len(self.revisions),
+        )
+
+    def context_of(self, item: Item) -> Context | None:
+        """The context that `item` shows; None for an item without one."""
+        return self.context[item.context_id] if item.context_id is not None else None
+
+    def find(self, which: str) -> Item:
+        """The item whose id is, or begins with, `which`, or that stands at that place (from 1).
+
+        Raises
+        ------
+        BenchmarkError
+            There is no such item, or more than one.
+        """
+        if which.isdecimal() and len(which) <= 9 and 1 <= int(which) <= len(self.items):
+            return self.items[int(which) - 1]
+        found = [item for item in self.items if item.id.startswith(which) or item.id.startswith(f"i_{which}")]
+        if len(found) != 1:
+            what = "no item" if not found else f"{len(found)} items"
+            raise BenchmarkError(
+                f"{what} of {self.name!r} match {which!r}; give an item's id, its beginning, "
+                f"or a place from 1 to {len(self.items)}"
+            )
+        return found[0]
+
+    def keeping(self, items: Iterable[Item]) -> Benchmark:
+        """The same benchmark with these items only, and what belongs to them."""
+        kept = tuple(items)
+        ids = {item.id for item in kept}
+        contexts = {item.context_id for item in kept}
+        queries = {item.query_id for item in kept}
+        return replace(
+            self,
+            queries=tuple(q for q in self.queries if q.id in queries),
+            contexts=tuple(c for c in self.contexts if c.id in contexts),
+            items=kept,
+            ratings=tuple(r for r in self.ratings if r.item_id in ids),
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know before relying on the numbers."""
+        said = []
+        if self.about.synthetic:
+            said.append(f"SYNTHETIC DATA: {self.about.synthetic}")
+        if self.about.published is not None and self.about.published.votes_hold_intent:
+            said.append(
+                "The last vote of every row equals the author's intent, as in the published judge outputs: it is taken for "
+                "the intent and counts as no rating."
+            )
+        per_query = Counter(item.query_id for item in self.items if item.context_id is not None)
+        if single := sum(1 for count in per_query.values() if count == 1):
+            said.append(f"{single} of {len(self.queries)} queries have one context only; they form no pair.")
+        if unrated := sum(1 for votes in self.votes.values() if not votes.total):
+            said.append(f"{unrated} of {len(self.items)} items have no ratings; they count in no metric.")
+        return tuple(said)
+
+
+def check(benchmark: Benchmark) -> None:
+    check_ids("queries", benchmark.queries, benchmark.query)
+    check_ids("contexts", benchmark.contexts, benchmark.context)
+    check_ids("items", benchmark.items, benchmark.item)
+    check_parents(benchmark)
+    repeated_key = first_repeated(rating.key for rating in benchmark.ratings)
+    if repeated_key:
+        item_id, rater = repeated_key
+        raise BenchmarkError(f"item {item_id} has two ratings by {rater}")
+
+
+def check_ids(kind: str, records: Sequence[ContentRecord], by_id: Mapping[str, ContentRecord]) -> None:
+    if len(by_id) < len(records):
+        repeated = first_repeated(record.id for record in records)
+        raise BenchmarkError(f"two {kind} have the id {repeated}: each must stand once")
+
+
+def check_parents(benchmark: Benchmark) -> None:
+    queries, contexts = benchmark.query, benchmark.context
+    known = {name for c in benchmark.taxonomy.categories for name in (c.name, *c.aliases)}
+    for query in benchmark.queries:
+        if query.category not in known:
+            raise BenchmarkError(f"query {query.id}: the taxonomy has no category {query.category!r}")
+    for context in benchmark.contexts:
+        if context.query_id not in queries:
+            raise BenchmarkError(f"context {context.id} belongs to no query here ({context.query_id!r})")
+    for item in benchmark.items:
+        if item.query_id not in queries:
+            raise BenchmarkError(f"item {item.id} belongs to no query here ({item.query_id!r})")
+        check_context(item, contexts)
+    for rating in benchmark.ratings:
+        if rating.item_id not in benchmark.item:
+            raise BenchmarkError(f"a rating belongs to no item here ({rating.item_id!r})")
+
+
+def check_context(item: Item, contexts: Mapping[str, Context]) -> None:
+    if item.context_id is None:
+        return
+    context = contexts.get(item.context_id)
+    if context is None:
+        raise BenchmarkError(f"item {item.id} shows no context that is here ({item.context_id!r})")
+    if context.query_id != item.query_id:
+        raise BenchmarkError(f"item {item.id} shows a context of another query ({context.query_id!r})")
+    if problem := condition_problem(item.condition, context):
+        raise BenchmarkError(f"item {item.id}: {problem}")
+
+
+def first_repeated(values: Iterable[K]) -> K | None:
+    seen: set[K] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None

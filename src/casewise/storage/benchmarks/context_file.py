@@ -1,0 +1,140 @@
+"""Contexts that stay in their file, for benchmarks too large to be held in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import weakref
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, overload
+
+from casewise.errors import DataError
+from casewise.records import Context
+from casewise.storage.files.atomic import cannot_read
+from casewise.storage.files.jsonl import decoded, record
+
+__all__ = ["ContextFile", "ContextsById"]
+
+
+class Place(NamedTuple):
+    """Where a context stands in its file."""
+
+    line: int
+    start: int
+    size: int
+    check: int
+    """Hash (64 bits) of the line's bytes."""
+
+
+class ContextFile(Sequence[Context]):
+    """The contexts of a JSONL file, in its order, each read when it is asked for.
+
+    It equals the tuple of the same contexts, and is pickled and copied as that. What is held in memory is each id and
+    32 bytes for its place. The file is kept open, so that removing or replacing it changes nothing.
+
+    Parameters
+    ----------
+    path
+        The file. It is read through once, and every line checked as `read_jsonl` checks it.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read or a line is no context; the message names it. Also later, when a context is asked for
+        whose line was changed in the meantime.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._places = array("Q")
+        self._index: dict[str, int] = {}
+        try:
+            self._file = os.open(path, os.O_RDONLY)
+            weakref.finalize(self, os.close, self._file)
+            for place, context in self._read_through():
+                self._index[context.id] = len(self)
+                self._places.extend(place)
+        except OSError as error:
+            raise cannot_read(path, error) from error
+
+    def _read_through(self) -> Iterator[tuple[Place, Context]]:
+        start = 0
+        with open(self._file, "rb", closefd=False) as file:
+            for number, raw in enumerate(file, start=1):
+                text = decoded(raw, path=self.path, line=number)
+                if text.strip():
+                    found = record(text, Context, path=self.path, line=number)
+                    yield Place(number, start, len(raw), check_of(raw)), found
+                start += len(raw)
+
+    def __len__(self) -> int:
+        return len(self._places) // len(Place._fields)
+
+    @overload
+    def __getitem__(self, index: int) -> Context: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Context, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Context | tuple[Context, ...]:
+        wanted = range(len(self))[index]
+        return self._read(wanted) if isinstance(wanted, int) else tuple(map(self._read, wanted))
+
+    def __iter__(self) -> Iterator[Context]:
+        return map(self._read, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (tuple, ContextFile)):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} contexts in {self.path}>"
+
+    @property
+    def by_id(self) -> ContextsById:
+        """The same contexts by id."""
+        return ContextsById(self, self._index)
+
+    def _read(self, index: int) -> Context:
+        first = index * len(Place._fields)
+        place = Place(*self._places[first : first + len(Place._fields)])
+        try:
+            raw = os.pread(self._file, place.size, place.start)
+        except OSError as error:
+            raise cannot_read(self.path, error) from error
+        if check_of(raw) != place.check:
+            problem = "was changed after it was loaded; a benchmark is never changed, so restore it and start again"
+            raise DataError(self.path, place.line, problem)
+        return record(decoded(raw, path=self.path, line=place.line), Context, path=self.path, line=place.line)
+
+
+class ContextsById(Mapping[str, Context]):
+    """The contexts of a file by id, each read when it is asked for."""
+
+    def __init__(self, contexts: ContextFile, index: Mapping[str, int]) -> None:
+        self._contexts, self._index = contexts, index
+
+    def __getitem__(self, context_id: str) -> Context:
+        return self._contexts[self._index[context_id]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._index)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __contains__(self, context_id: object) -> bool:
+        return context_id in self._index
+
+
+def check_of(raw: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest())

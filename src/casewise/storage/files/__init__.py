@@ -1,0 +1,1 @@
+"""Files written whole or not at all, JSON read strictly, a line a record."""

@@ -1,0 +1,68 @@
+"""One record a line. Errors name the file and the line; a million lines stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from casewise.errors import DataError
+from casewise.records.base import Record
+from casewise.storage.files.atomic import cannot_read, replacing
+from casewise.storage.files.strict_json import parse, what_is_wrong
+
+__all__ = ["read_jsonl", "write_jsonl"]
+
+R = TypeVar("R", bound=Record)
+
+
+def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
+    """The records of a JSONL file, one at a time.
+
+    Raises
+    ------
+    DataError
+        A line is not UTF-8, not JSON or not such a record; the message names it. A missing file, too.
+    """
+    for number, line in numbered_lines(path):
+        yield record(line, model, path=path, line=number)
+
+
+def record(text: str, model: type[R], *, path: Path, line: int) -> R:
+    """The record that one line of a file holds; no value passes for one of another type."""
+    parse(text, path=path, line=line)
+    try:
+        return model.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        raise DataError(path, line, what_is_wrong(error)) from error
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines of a UTF-8 file with their numbers from 1; blank ones are passed over."""
+    try:
+        with path.open("rb") as file:
+            for number, raw in enumerate(file, start=1):
+                line = decoded(raw, path=path, line=number)
+                if line.strip():
+                    yield number, line
+    except OSError as error:
+        raise cannot_read(path, error) from error
+
+
+def decoded(raw: bytes, *, path: Path, line: int) -> str:
+    """The text of one line of a UTF-8 file; a byte order mark before the first is passed over."""
+    try:
+        return raw.decode("utf-8-sig" if line == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        problem = f"byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        raise DataError(path, line, problem) from error
+
+
+def write_jsonl(path: Path, records: Iterable[Record]) -> None:
+    """Write `records` to `path`, one a line, whole or not at all."""
+    with replacing(path) as file:
+        for item in records:
+            file.write(item.line().encode("utf-8"))
+            file.write(b"\n")

@@ -1,0 +1,143 @@
+"""A run's judgements as a table, read in columns: a million lines without a million objects, and never re-hashed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+from pydantic import ValidationError
+
+from casewise.errors import DataError
+from casewise.records import ELICITATIONS, Judgement, UnscoredReason
+from casewise.storage.files.jsonl import read_jsonl
+
+__all__ = ["judgement_table", "last_attempts"]
+
+OUTCOME = pl.Struct(
+    {"kind": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "reason": pl.String}
+)
+
+SCHEMA: dict[str, pl.DataType] = {
+    "item_id": pl.String(),
+    "judge_id": pl.String(),
+    "elicitation": pl.String(),
+    "arm": pl.String(),
+    "repeat": pl.Int32(),
+    "attempt": pl.Int32(),
+    "raw_reply": pl.String(),
+    "outcome": OUTCOME,
+    "latency_s": pl.Float64(),
+    "model_version": pl.String(),
+    "input_tokens": pl.Int64(),
+    "output_tokens": pl.Int64(),
+    "cost_usd": pl.Float64(),
+    "shared_with": pl.String(),
+}
+
+BLOCK = 1 << 23
+"""Bytes of a log that are read at a time."""
+
+LONG = ("item_id", "judge_id", "elicitation", "arm")
+
+
+def judgement_table(path: Path, *, replies: Literal["leave", "keep"] = "leave") -> pl.DataFrame:
+    """The judgements of the log at `path`, every attempt a row.
+
+    Columns are those of `Judgement`, with the outcome spread out into `value`, `low`, `high` and `unscored_reason`.
+    Raw replies are left on disk unless `replies` is `keep`.
+
+    Raises
+    ------
+    DataError
+        A line is no judgement; the message names it.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return spread(pl.DataFrame(schema=SCHEMA), replies)
+    try:
+        parts = [spread(pl.read_ndjson(lines, schema=SCHEMA), replies) for lines in blocks(path)]
+    except pl.exceptions.PolarsError as error:
+        name_the_line(path)
+        raise DataError(path, None, f"cannot be read: {error}") from error
+    table = pl.concat(parts, rechunk=True) if parts else spread(pl.DataFrame(schema=SCHEMA), replies)
+    if table.select(broken().any()).item():
+        name_the_line(path)
+    return table
+
+
+def blocks(path: Path) -> Iterator[bytes]:
+    """The log in blocks of whole lines, so that a million replies never lie in memory at once.
+
+    A last line that a killed process left unfinished is left out.
+    """
+    left = b""
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            lines, end, rest = (left + block).rpartition(b"\n")
+            if end:
+                yield lines + end
+            left = rest
+    if left and is_whole(left):
+        yield left
+
+
+def is_whole(line: bytes) -> bool:
+    try:
+        Judgement.model_validate_json(line, strict=True)
+    except ValidationError:
+        return False
+    return True
+
+
+def broken() -> pl.Expr:
+    """Whether a row is no judgement, as far as the columns tell."""
+    kind, reason = pl.col("kind").cast(pl.String), pl.col("unscored_reason").cast(pl.String)
+    scored = (kind == "scored") & pl.col("value").is_not_null() & reason.is_null()
+    unscored = (kind == "unscored") & reason.is_in(list(UnscoredReason)) & pl.col("value").is_null()
+    asked = pl.col("elicitation").cast(pl.String).is_in(ELICITATIONS) & pl.col("arm").is_not_null()
+    whole = pl.col("item_id").is_not_null() & pl.col("judge_id").is_not_null() & asked & (scored | unscored)
+    return ~whole.fill_null(value=False)
+
+
+def wanted(replies: str) -> list[pl.Expr]:
+    outcome = pl.col("outcome").struct
+    kept = [pl.col(name) for name in SCHEMA if name not in ("outcome", "raw_reply", *LONG, "repeat", "attempt")]
+    return [
+        *(pl.col(name).cast(pl.Categorical if name != "item_id" else pl.String) for name in LONG),
+        pl.col("repeat").fill_null(0),
+        pl.col("attempt").fill_null(0),
+        outcome.field("kind").cast(pl.Categorical),
+        outcome.field("value"),
+        outcome.field("low"),
+        outcome.field("high"),
+        outcome.field("reason").cast(pl.Categorical).alias("unscored_reason"),
+        *kept,
+        *([pl.col("raw_reply")] if replies == "keep" else []),
+    ]
+
+
+def spread(empty: pl.DataFrame, replies: str) -> pl.DataFrame:
+    return empty.select(wanted(replies))
+
+
+def name_the_line(path: Path) -> None:
+    """Read line by line, as the columns could not: the first bad line raises an error that names it."""
+    for _ in read_jsonl(path, Judgement):
+        pass
+
+
+def last_attempts(table: pl.DataFrame) -> pl.DataFrame:
+    """One row a judgement asked for: of several attempts, the last one counts."""
+    key = [*LONG, "repeat"]
+    if all_differ(table, key):
+        return table
+    if not (table["attempt"] > 0).any():
+        return table.unique(key, keep="last", maintain_order=True)
+    return table.sort("attempt", maintain_order=True).unique(key, keep="last", maintain_order=True)
+
+
+def all_differ(table: pl.DataFrame, key: list[str]) -> bool:
+    """Whether no two rows have one key, as far as hashes tell: a fifth of the memory of comparing the keys."""
+    hashes = table.select(pl.struct(key).hash())
+    return bool(hashes.to_series().n_unique() == len(table))

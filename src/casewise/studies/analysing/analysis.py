@@ -1,0 +1,176 @@
+"""The whole analysis of a study's ratings, as numbers. `reporting.study_report` writes it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+
+from casewise.errors import StatisticsError
+from casewise.stats import AccuracyCeiling, Agreement, Ceilings, Reliability, accuracy_ceiling, agreement_of_votes
+from casewise.stats import ceilings as vote_ceilings
+from casewise.stats import reliability as vote_reliability
+from casewise.stats.core.arrays import checked_share
+from casewise.stats.people.annotators import AnnotatorTable, annotator_table
+from casewise.stats.people.attrition import Attrition, Flow, attrition
+from casewise.stats.people.coded_ratings import CodedRatings
+from casewise.stats.people.panel import PanelCurve, panel_curve
+from casewise.stats.people.strata import StratumRates, safe_rate_by_stratum
+from casewise.studies.analysing.contrast_table import condition_table, contrast_table, default_contrasts
+from casewise.studies.analysing.task_tables import TaskTests, task_tests
+
+__all__ = ["PAPER_LEVEL", "AnalysisOptions", "StudyAnalysis", "analyse"]
+
+Answer = TypeVar("Answer")
+
+PAPER_LEVEL = 0.05 / 4
+"""At which the paper calls a task significant (§5.1)."""
+
+ANONYMOUS = "not available: anonymous votes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysisOptions:
+    """What is decided before the data are seen."""
+
+    contrasts: tuple[tuple[str, str], ...] | None = None
+    """Planned contrasts; None: the first condition against each other."""
+    alpha: float = 0.05
+    margin: float = 0.05
+    """Largest difference of safe rates that would not matter."""
+    level: float = 0.95
+    strata: tuple[str, ...] = ()
+    reference_size: int = 10
+    """People in the reference of the panel curve."""
+    flow: Flow | None = None
+    """How many took part at each step, where known."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "level", "margin"):
+            checked_share(getattr(self, name), name)
+
+
+@dataclass(frozen=True)
+class StudyAnalysis:
+    """Every number of a study report. What cannot be said is None, and `not_available` says why."""
+
+    options: AnalysisOptions
+    ratings: CodedRatings
+    conditions: pl.DataFrame
+    contrasts: pl.DataFrame
+    """As randomised: all valid ratings, those of people who left part-way included."""
+    contrasts_of_completers: pl.DataFrame | None
+    """The same of those who finished; None where all did, or it is not known."""
+    tasks: TaskTests | None
+    agreement: dict[str, Agreement]
+    """`all` and each condition."""
+    reliability: Reliability | None
+    ceilings: Ceilings | None
+    accuracy_ceiling: AccuracyCeiling | None
+    panel: PanelCurve | None
+    annotators: AnnotatorTable | None
+    strata: tuple[StratumRates, ...]
+    attrition: Attrition | None
+    not_available: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether votes have no annotators."""
+        return self.ratings.annotator is None
+
+    @property
+    def bonferroni_level(self) -> float:
+        """Alpha over the number of contrasts."""
+        return self.options.alpha / max(1, len(self.contrasts))
+
+
+def analyse(ratings: CodedRatings, options: AnalysisOptions = AnalysisOptions()) -> StudyAnalysis:
+    """Everything that these ratings can tell.
+
+    A part that the ratings cannot answer is left out and explained, never guessed.
+
+    Raises
+    ------
+    StudyError
+        A planned contrast names a condition without ratings.
+    StatisticsError
+        An option lies outside its range.
+    """
+    rng = np.random.default_rng(options.seed)
+    why = _unanswerable(ratings, options)
+    counts, clusters = ratings.by_item, ratings.item_query
+
+    def attempt(name: str, question: Callable[[], Answer]) -> Answer | None:
+        try:
+            return question()
+        except StatisticsError as error:
+            why[name] = f"not available: {error}"
+            return None
+
+    known = ratings.annotator is not None
+    return StudyAnalysis(
+        options=options,
+        ratings=ratings,
+        conditions=condition_table(ratings, level=options.level),
+        contrasts=_contrasts(ratings, options, why),
+        contrasts_of_completers=_completers(ratings, options),
+        tasks=task_tests(ratings, alpha=options.alpha, paper_level=PAPER_LEVEL, rng=rng),
+        agreement=_agreement(ratings, rng=rng),
+        reliability=attempt("reliability", lambda: vote_reliability(*counts, rng=rng, clusters=clusters)),
+        ceilings=attempt("ceilings", lambda: vote_ceilings(*counts)),
+        accuracy_ceiling=attempt("accuracy ceiling", lambda: accuracy_ceiling(*counts, strata=ratings.item_condition)),
+        panel=attempt(
+            "panel",
+            lambda: panel_curve(*counts, rng=rng, clusters=clusters, reference_size=options.reference_size),
+        ),
+        annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if known else None,
+        strata=tuple(safe_rate_by_stratum(ratings, name) for name in options.strata) if known else (),
+        attrition=None if options.flow is None else attrition(options.flow, ratings),
+        not_available=why,
+    )
+
+
+def _unanswerable(ratings: CodedRatings, options: AnalysisOptions) -> dict[str, str]:
+    """What these ratings cannot tell, before anything is tried."""
+    why: dict[str, str] = {}
+    if not ((ratings.by_task.sizes > 0).sum(1) >= 2).any():
+        why["tasks"] = "not available: no query has ratings under two conditions"
+    if ratings.annotator is None:
+        why |= dict.fromkeys(("annotators", "two-way errors", "strata"), ANONYMOUS)
+    if options.flow is None:
+        why["flow"] = "not available: the ratings do not say who arrived and did not finish"
+    return why
+
+
+def _contrasts(ratings: CodedRatings, options: AnalysisOptions, why: dict[str, str]) -> pl.DataFrame:
+    if len(ratings.condition) < 2:
+        why["contrasts"] = f"not available: there is one condition only, {ratings.condition.names[0]!r}"
+        return pl.DataFrame()
+    planned: Sequence[tuple[str, str]] = options.contrasts or default_contrasts(ratings.condition.names)
+    table = contrast_table(ratings, planned, alpha=options.alpha, margin=options.margin, level=options.level)
+    if table["like_p"].is_null().any() and table["query_p"].is_null().any():
+        why["errors over queries"] = "not available for a contrast with fewer than two queries, or where nothing varies"
+    return table
+
+
+def _completers(ratings: CodedRatings, options: AnalysisOptions) -> pl.DataFrame | None:
+    finished = ratings.completers()
+    return None if finished is None else _contrasts(finished, options, {})
+
+
+def _agreement(ratings: CodedRatings, *, rng: np.random.Generator) -> dict[str, Agreement]:
+    counts, found = ratings.by_item, {}
+    parts = {"all": np.ones(len(ratings.item), dtype=bool)}
+    parts |= {name: ratings.item_condition == index for index, name in enumerate(ratings.condition.names)}
+    for name, chosen in parts.items():
+        try:
+            found[name] = agreement_of_votes(
+                counts.successes[chosen], counts.sizes[chosen], rng=rng, clusters=ratings.item_query[chosen]
+            )
+        except StatisticsError:
+            continue
+    return found

@@ -1,0 +1,133 @@
+"""Where ratings come from: a table, a benchmark, or strings of votes, all made into one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from casewise.errors import DataError
+from casewise.studies.analysing.exported_study import ExportedStudy, read_exported_study
+
+__all__ = ["RatingsSource", "read_ratings"]
+
+ALIASES = {
+    "item_id": "item",
+    "query_id": "query",
+    "annotator_id": "annotator",
+    "worker": "annotator",
+    "duration_s": "seconds",
+}
+
+VOTES = "votes"
+"""A column whose name starts so holds strings of 0 and 1, one character a vote."""
+
+
+@dataclass(frozen=True)
+class RatingsSource:
+    """One row a rating, with the columns that `code_ratings` wants, and what to know about them."""
+
+    frame: pl.DataFrame
+    name: str
+    notes: tuple[str, ...] = ()
+    study: ExportedStudy | None = None
+    """Plan and people, where the ratings are an exported study's."""
+
+
+def read_ratings(path: Path | str) -> RatingsSource:
+    """Ratings from CSV or Parquet, from a benchmark (a folder, `demo`, `casebench`, a published JSON file), or as votes.
+
+    A table needs `item`, `query`, `condition` and `verdict`, and is better with `category`, `annotator`, `seconds`
+    and `finished`. A table without `verdict` but with a column of vote strings (`votes...`, 1 = safe) is read as
+    anonymous votes: places in a string are never taken for annotators.
+
+    Raises
+    ------
+    DataError
+        There is no such file, it cannot be read, or it has no ratings.
+    """
+    place = Path(path)
+    if place.suffix.lower() not in {".csv", ".parquet"}:
+        return _from_benchmark(path)
+    if not place.is_file():
+        raise DataError(place, None, "no such file")
+    frame = _read(place)
+    frame = frame.rename(
+        {old: new for old, new in ALIASES.items() if old in frame.columns and new not in frame.columns}
+    )
+    votes = next((name for name in frame.columns if name.startswith(VOTES)), None)
+    if "verdict" not in frame.columns and votes is not None:
+        return _from_votes(frame, votes, place)
+    return RatingsSource(frame, place.name)
+
+
+def _read(path: Path) -> pl.DataFrame:
+    try:
+        if path.suffix.lower() == ".parquet":
+            return pl.read_parquet(path)
+        head = pl.read_csv(path, n_rows=0).columns
+        text = {name: pl.String for name in head if name not in {"seconds", "finished"}}
+        return pl.read_csv(path, schema_overrides=text)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(path, None, f"cannot be read as a table: {error}") from None
+
+
+def _from_votes(frame: pl.DataFrame, votes: str, path: Path) -> RatingsSource:
+    """One row a vote. Rows 2i and 2i + 1 of the published release are the two contexts of one query."""
+    strings = frame[votes].cast(pl.String).str.strip_chars()
+    wrong = ~strings.fill_null("x").str.contains(r"^[01]+$")
+    if wrong.any():
+        row = int(wrong.arg_true()[0])
+        raise DataError(path, row + 2, f"{votes!r} is {strings[row]!r}, not a string of 0 and 1")
+    rows = pl.int_range(len(frame), eager=True)
+    frame = frame.with_columns(
+        item=frame["item"] if "item" in frame.columns else pl.format("row {}", rows),
+        query=frame["query"] if "query" in frame.columns else pl.format("query {}", rows // 2),
+        condition=_condition(frame, path),
+        vote=strings.str.split(""),
+    )
+    long = frame.explode("vote").with_columns(
+        verdict=pl.when(pl.col("vote") == "1").then(pl.lit("safe")).otherwise(pl.lit("unsafe"))
+    )
+    kept = [name for name in ("item", "query", "category", "condition", "verdict") if name in long.columns]
+    notes = [
+        "Anonymous votes: places in a vote string are no annotators, so whatever needs annotators is not available."
+    ]
+    if "query" not in frame.columns or frame["query"][0] == "query 0":
+        notes.append("Rows 2i and 2i+1 are taken for the two contexts of one query, as in the published release.")
+    return RatingsSource(long.select(kept), path.name, tuple(notes))
+
+
+def _condition(frame: pl.DataFrame, path: Path) -> pl.Series | pl.Expr:
+    if "condition" in frame.columns:
+        return frame["condition"]
+    if "intended_safe" not in frame.columns:
+        raise DataError(path, None, "votes need a column 'condition', or 'intended_safe' for the published release")
+    intended = pl.col("intended_safe").cast(pl.String).is_in(["1", "true", "True"])
+    return pl.when(intended).then(pl.lit("safe_revised")).otherwise(pl.lit("unsafe_revised"))
+
+
+def _from_benchmark(path: Path | str) -> RatingsSource:
+    from casewise.storage.benchmarks.load import load_benchmark
+
+    benchmark = load_benchmark(path)
+    if not benchmark.ratings:
+        raise DataError(path, None, "this benchmark holds no ratings")
+    of = {item.id: (item.query_id, benchmark.query[item.query_id].category, item.condition) for item in benchmark.items}
+    rows: list[tuple[Any, ...]] = [
+        (rating.item_id, *of[rating.item_id], rating.annotator_id, rating.verdict, rating.seconds)
+        for rating in benchmark.ratings
+    ]
+    schema = dict.fromkeys(("item", "query", "category", "condition", "annotator", "verdict"), pl.String)
+    frame = pl.DataFrame(rows, schema={**schema, "seconds": pl.Float64}, orient="row")
+    unrated = len(benchmark.items) - frame["item"].n_unique()
+    notes = [f"{unrated:,} items have no ratings and are left out."] if unrated else []
+    silent = sorted({item.condition for item in benchmark.items} - set(frame["condition"].unique()))
+    notes += [f"Condition {name!r} has items but no ratings." for name in silent]
+    study = read_exported_study(Path(path))
+    if study is not None:
+        frame = frame.with_columns(finished=pl.col("annotator").is_in(sorted(study.finished)))
+        notes += [f"Departs from what was frozen: {departure}" for departure in study.departures]
+    return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes), study)

@@ -1,0 +1,1 @@
+"""A study under way: rounds, annotators, slots, answers, quality, privacy, export."""

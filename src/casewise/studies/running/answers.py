@@ -1,0 +1,298 @@
+"""Answers in the database: taken once, whatever the browser does; undone, skipped, or late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row, bindparam, func, select, update
+
+from casewise.database.tables import study as tables
+from casewise.studies.running.events import note
+from casewise.studies.running.quality import Answer, must_void
+from casewise.studies.running.rounds import Round
+from casewise.studies.running.slots import lapse_expired, lease_end, release, resume, take_slot
+
+__all__ = [
+    "Decision",
+    "Given",
+    "Progress",
+    "Shown",
+    "Taken",
+    "answers_of",
+    "finish_batch",
+    "lapse_and_void",
+    "next_page",
+    "progress",
+    "take_answer",
+    "undo",
+    "void",
+]
+
+Decision = Literal["respond", "refuse", "skip"]
+Taken = Literal["rated", "skipped", "surplus", "again", "over"]
+
+PAGES, ANNOTATORS, ITEMS = tables.pages, tables.annotators, tables.items
+
+VERDICTS = {"respond": "safe", "refuse": "unsafe"}
+
+RENEWED_BELOW = 0.95
+"""A lease is written anew once less than this share of it is left: most answers need one write less."""
+
+ANNOTATOR_LOCKED = (
+    select(
+        ANNOTATORS.c.study_id, ANNOTATORS.c.stage, ANNOTATORS.c.lapsed, ANNOTATORS.c.voided_at, ANNOTATORS.c.lease_until
+    )
+    .where(ANNOTATORS.c.id == bindparam("who"))
+    .with_for_update(key_share=True)
+)
+PAGE_AT = select(PAGES).where(PAGES.c.annotator_id == bindparam("who"), PAGES.c.position == bindparam("place"))
+NEXT_PAGE = (
+    select(PAGES.c.position, PAGES.c.revision, PAGES.c.check_name, ITEMS.c.shown)
+    .outerjoin(ITEMS, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id))
+    .where(PAGES.c.annotator_id == bindparam("who"), PAGES.c.state == "waiting")
+    .order_by(PAGES.c.position)
+    .limit(1)
+)
+STATES = select(PAGES.c.state, func.count()).where(PAGES.c.annotator_id == bindparam("who")).group_by(PAGES.c.state)
+CHANGE_PAGE = update(PAGES).where(PAGES.c.annotator_id == bindparam("who"), PAGES.c.position == bindparam("place"))
+RENEW = update(ANNOTATORS).where(ANNOTATORS.c.id == bindparam("who")).values(lease_until=bindparam("until"))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer as a browser sent it."""
+
+    position: int
+    revision: int
+    """The page's revision when it was shown: an undo makes older copies of the page worthless."""
+    decision: Decision
+    seconds: float | None = None
+    scripted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The page to be shown next."""
+
+    position: int
+    revision: int
+    text: str
+    context: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where an annotator stands in the batch."""
+
+    answered: int
+    pages: int
+
+
+def next_page(connection: Connection, study: Round, annotator_id: str) -> Shown | None:
+    """The first page without an answer; None when the batch is done."""
+    row = connection.execute(NEXT_PAGE, {"who": annotator_id}).first()
+    if row is None:
+        return None
+    if row.check_name is not None:
+        text = next(check.text for check in study.wording.checks if check.name == row.check_name)
+        return Shown(row.position, row.revision, text, {})
+    return Shown(row.position, row.revision, row.shown["query"], row.shown["context"])
+
+
+def progress(connection: Connection, annotator_id: str) -> Progress:
+    """How many pages are answered (or skipped), of how many that are the annotator's still."""
+    counts = {row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})}
+    answered = sum(counts.get(state, 0) for state in ("rated", "skipped", "surplus"))
+    return Progress(answered, answered + counts.get("waiting", 0))
+
+
+def take_answer(connection: Connection, study: Round, annotator_id: str, given: Given, *, now: datetime) -> Taken:
+    """Take an answer, once.
+
+    Returns
+    -------
+    "rated", "skipped", "surplus"
+        What became of it.
+    "again"
+        The page was answered before, or undone since: nothing changes.
+    "over"
+        The annotator is not rating (any more).
+    """
+    annotator = locked(connection, annotator_id)
+    if annotator is None or annotator.stage != "rating" or annotator.study_id != study.id:
+        return "over"
+    page = connection.execute(PAGE_AT, {"who": annotator_id, "place": given.position}).first()
+    if page is None or page.revision != given.revision or page.state not in {"waiting", "lapsed"}:
+        return "again"
+    taken = record(connection, page, given, now=now)
+    if taken == "skipped":
+        note(connection, study.id, "skipped", at=now, by="annotator", annotator_id=annotator_id, detail=skip_of(page))
+    if annotator.lapsed:
+        resume(connection, study, annotator_id, now=now)
+    else:
+        renew(connection, study, annotator_id, until=annotator.lease_until, now=now)
+    return taken
+
+
+def renew(connection: Connection, study: Round, annotator_id: str, *, until: datetime, now: datetime) -> None:
+    lease = lease_end(study, now)
+    if until - now < (lease - now) * RENEWED_BELOW:
+        connection.execute(RENEW, {"who": annotator_id, "until": lease})
+
+
+def locked(connection: Connection, annotator_id: str) -> Row[*tuple[Any, ...]] | None:
+    return connection.execute(ANNOTATOR_LOCKED, {"who": annotator_id}).first()
+
+
+def skip_of(page: Row[Any]) -> dict[str, Any]:
+    return {"item_id": page.item_id, "condition": page.condition}
+
+
+def record(connection: Connection, page: Row[Any], given: Given, *, now: datetime) -> Taken:
+    if given.decision == "skip":
+        change(connection, page, state="skipped", slot_id=None, answered_at=now)
+        give_back(connection, page)
+        return "skipped"
+    slot_id = page.slot_id
+    if page.state == "lapsed":
+        slot_id = take_slot(connection, page)
+    taken: Taken = "rated" if slot_id is not None or page.kind == "check" else "surplus"
+    change(
+        connection,
+        page,
+        state=taken,
+        slot_id=slot_id,
+        verdict=VERDICTS[given.decision],
+        seconds=given.seconds,
+        scripted=given.scripted,
+        answered_at=now,
+    )
+    return taken
+
+
+def change(connection: Connection, page: Row[Any], **values: Any) -> None:
+    where = {"who": page.annotator_id, "place": page.position}
+    connection.execute(CHANGE_PAGE.values({name: bindparam(name) for name in values}), where | values)
+
+
+def give_back(connection: Connection, page: Row[Any]) -> None:
+    if page.slot_id is not None:
+        slots = tables.slots
+        connection.execute(update(slots).where(slots.c.id == page.slot_id).values(holder_id=None))
+
+
+def undo(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> bool:
+    """Take back the last answer, if it is a rating or a check; whether there was one. A skip cannot be undone."""
+    annotator = locked(connection, annotator_id)
+    if annotator is None or annotator.stage != "rating" or annotator.lapsed:
+        return False
+    last = connection.execute(
+        select(PAGES)
+        .where(PAGES.c.annotator_id == annotator_id, PAGES.c.answered_at.is_not(None))
+        .order_by(PAGES.c.answered_at.desc(), PAGES.c.position.desc())
+        .limit(1)
+    ).first()
+    if last is None or last.state != "rated":
+        return False
+    change(
+        connection,
+        last,
+        state="waiting",
+        verdict=None,
+        seconds=None,
+        scripted=False,
+        answered_at=None,
+        revision=last.revision + 1,
+    )
+    note(connection, study.id, "undone", at=now, by="annotator", annotator_id=annotator_id, detail=skip_of(last))
+    return True
+
+
+def answers_of(connection: Connection, study: Round, annotator_id: str) -> list[Answer]:
+    """What an annotator answered, in order, as the quality rules take it."""
+    expected = {check.name: check.expected for check in study.wording.checks}
+    query = (
+        select(PAGES)
+        .where(PAGES.c.annotator_id == annotator_id, PAGES.c.verdict.is_not(None))
+        .order_by(PAGES.c.position)
+    )
+    return [as_answer(row, expected) for row in connection.execute(query)]
+
+
+def as_answer(row: Row[Any], expected: dict[str, Any]) -> Answer:
+    return Answer(
+        item_id=row.item_id or row.check_name,
+        verdict=row.verdict,
+        seconds=row.seconds,
+        expected=expected.get(row.check_name),
+        scripted=row.scripted,
+    )
+
+
+def finish_batch(
+    connection: Connection, study: Round, annotator_id: str, *, stopped: bool = False, now: datetime
+) -> None:
+    """The annotator is done, or stops early: open pages re-open, and the outcome says which code they get."""
+    annotator = locked(connection, annotator_id)
+    if annotator is None or annotator.stage != "rating":
+        return
+    release(connection, annotator_id, states={"waiting": "dropped", "lapsed": "dropped"})
+    outcome = "stopped" if stopped else "completed"
+    if must_void(answers_of(connection, study, annotator_id), study.design):
+        void(connection, study, annotator_id, why="failed attention checks", by="system", now=now)
+        outcome = "failed_checks"
+    connection.execute(
+        update(ANNOTATORS)
+        .where(ANNOTATORS.c.id == annotator_id)
+        .values(stage="done", outcome=outcome, finished_at=now, lease_until=None)
+    )
+    note(connection, study.id, outcome, at=now, by="annotator", annotator_id=annotator_id)
+
+
+def void(connection: Connection, study: Round, annotator_id: str, *, why: str, by: str, now: datetime) -> int:
+    """Leave out all that an annotator rated, and re-open the slots; returns how many slots that were.
+
+    Voiding twice changes nothing. The ratings are kept apart, with the reason in the event log.
+    """
+    annotator = locked(connection, annotator_id)
+    if annotator is None or annotator.voided_at is not None:
+        return 0
+    changes = {"waiting": "dropped", "lapsed": "dropped", "rated": "void", "surplus": "void"}
+    reopened = release(connection, annotator_id, states=changes)
+    connection.execute(
+        update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(voided_at=now, lease_until=None, stage="done")
+    )
+    detail = {"why": why, "reopened": reopened}
+    note(connection, study.id, "voided", at=now, by=by, annotator_id=annotator_id, detail=detail)
+    return reopened
+
+
+def lapse_and_void(connection: Connection, study: Round, *, now: datetime) -> int:
+    """Re-open what expired leases hold, and void those who left after failing checks, where the design says so."""
+    expired = lapse_expired(connection, study, now=now)
+    if study.design.attention.void:
+        for annotator_id in suspects(connection, study):
+            if must_void(answers_of(connection, study, annotator_id), study.design):
+                void(connection, study, annotator_id, why="failed attention checks", by="system", now=now)
+    return expired
+
+
+def suspects(connection: Connection, study: Round) -> Sequence[str]:
+    """Those who left in the middle with an answered attention check."""
+    query = (
+        select(ANNOTATORS.c.id)
+        .join(PAGES, PAGES.c.annotator_id == ANNOTATORS.c.id)
+        .where(
+            ANNOTATORS.c.study_id == study.id,
+            ANNOTATORS.c.stage == "rating",
+            ANNOTATORS.c.lapsed.is_(True),
+            PAGES.c.kind == "check",
+            PAGES.c.verdict.is_not(None),
+        )
+        .distinct()
+        .order_by(ANNOTATORS.c.id)
+    )
+    return connection.scalars(query).all()

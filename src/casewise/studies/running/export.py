@@ -1,0 +1,174 @@
+"""A study as a benchmark folder: counted ratings in `ratings.jsonl`, all others apart, with reasons.
+
+Nothing in it leads to a person: annotators have random ids, times of day are left out, and what people said about
+themselves is only counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from casewise.database.tables import study as tables
+from casewise.errors import StudyError
+from casewise.records import Rating
+from casewise.storage import About, Benchmark, write_benchmark
+from casewise.studies.design.design import Design
+from casewise.studies.design.freeze import departures, read_frozen
+from casewise.studies.design.material import rated_items
+from casewise.studies.running.events import read_events
+from casewise.studies.running.owner import Overview, overview, people_states
+from casewise.studies.running.rounds import Round
+
+__all__ = ["Exported", "export"]
+
+PAGES, ANNOTATORS = tables.pages, tables.annotators
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written."""
+
+    folder: Path
+    ratings: int
+    excluded: int
+    exact: bool
+    """Whether every item has exactly its promised number of valid ratings."""
+
+
+def export(connection: Connection, study: Round, *, benchmark: Benchmark, design: Design, folder: Path) -> Exported:
+    """Write the round as a new benchmark folder.
+
+    Beside the benchmark's own files: `excluded.jsonl` (ratings that do not count, each with its reason),
+    `annotators.jsonl` (condition, outcome, flags), `events.jsonl` and `study.json` (the design as it ran, what was
+    frozen, every departure of `design` from it, and the counts).
+
+    Raises
+    ------
+    StudyError
+        The benchmark is not the one that was rated.
+    ConfigurationError
+        There is something at `folder` already.
+    """
+    if benchmark.digest != study.benchmark["digest"]:
+        raise StudyError(
+            f"the benchmark has the digest {benchmark.digest}, but {study.benchmark['digest']} was rated; "
+            "give the folder that the study was opened with"
+        )
+    rated = list(connection.execute(select(PAGES).where(PAGES.c.study_id == study.id, PAGES.c.verdict.is_not(None))))
+    counted = [rating(row) for row in rated if row.state == "rated" and row.item_id is not None]
+    shown = set(connection.scalars(select(tables.items.c.item_id).where(tables.items.c.study_id == study.id)))
+    write_benchmark(with_ratings(study, benchmark, counted, shown=shown), folder)
+    left_out = excluded(connection, study, rated)
+    seen = overview(connection, study)
+    write_lines(folder / "excluded.jsonl", left_out)
+    write_lines(folder / "annotators.jsonl", annotator_lines(connection, study))
+    write_lines(folder / "events.jsonl", read_events(connection, study.id))
+    about = about_study(connection, study, design, seen)
+    (folder / "study.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return Exported(folder, len(counted), len(left_out), seen.exact)
+
+
+def rating(row: Row[Any]) -> Rating:
+    return Rating(item_id=row.item_id, annotator_id=row.annotator_id, verdict=row.verdict, seconds=row.seconds)
+
+
+def with_ratings(study: Round, benchmark: Benchmark, ratings: list[Rating], *, shown: set[str]) -> Benchmark:
+    """The benchmark with the items that the study showed and their counted ratings, in the order of the items."""
+    items = tuple(item for item in rated_items(study.design, benchmark) if item.id in shown)
+    kept = benchmark.keeping(item for item in benchmark.items if item.id in shown)
+    queries = {item.query_id for item in items}
+    order = {item.id: place for place, item in enumerate(items)}
+    synthetic = "rated by a rehearsal's simulated people, not by people" if study.phase == "rehearsal" else None
+    return replace(
+        kept,
+        about=About(
+            name=study.name,
+            version=study.version,
+            description=f"Ratings of the study {study.name} {study.version} ({study.phase}) on {benchmark.name}.",
+            licence=benchmark.about.licence,
+            terms=benchmark.about.terms,
+            gated=benchmark.about.gated,
+            canary=benchmark.about.canary,
+            synthetic=synthetic,
+            source=f"{benchmark.name} {benchmark.about.version}",
+        ),
+        queries=tuple(query for query in benchmark.queries if query.id in queries),
+        items=items,
+        ratings=tuple(sorted(ratings, key=lambda one: (order[one.item_id], one.annotator_id or ""))),
+        revisions=(),
+    )
+
+
+def excluded(connection: Connection, study: Round, rated: list[Row[Any]]) -> list[dict[str, Any]]:
+    """Ratings that do not count: surplus ones, and those of voided annotators with the reason given."""
+    why = {
+        event["annotator_id"]: event["detail"]["why"]
+        for event in read_events(connection, study.id)
+        if event["kind"] == "voided"
+    }
+    lines = []
+    for row in rated:
+        if row.item_id is None or row.state == "rated":
+            continue
+        reason = why[row.annotator_id] if row.state == "void" else "arrived after its lease, when the item was full"
+        lines.append({**rating(row).model_dump(mode="json", exclude_none=True), "kind": row.state, "reason": reason})
+    return sorted(lines, key=lambda line: (line["item_id"], line["annotator_id"]))
+
+
+def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]]:
+    return [
+        {
+            "annotator_id": person.id,
+            "condition": person.condition,
+            "outcome": person.outcome or person.stage,
+            "rated": person.rated,
+            "skipped": person.skipped,
+            "voided": person.voided_at is not None,
+            "flags": [asdict(flag) for flag in person.flags],
+            "differs_from_majority": asdict(person.disagreement),
+        }
+        for person in sorted(people_states(connection, study), key=lambda person: person.id)
+    ]
+
+
+def about_study(connection: Connection, study: Round, design: Design, seen: Overview) -> dict[str, Any]:
+    frozen = read_frozen(study.frozen, source="the database") if study.frozen else None
+    return {
+        "name": study.name,
+        "version": study.version,
+        "phase": study.phase,
+        "benchmark": study.benchmark,
+        "design": study.design.model_dump(mode="json"),
+        "frozen": study.frozen,
+        "departures": [str(departure) for departure in departures(design, frozen)] if frozen else None,
+        "exact": seen.exact,
+        "conditions": [asdict(condition) for condition in seen.conditions],
+        "stages": seen.stages,
+        "median_seconds": seen.median_seconds,
+        "demographics": demographics(connection, study.id),
+    }
+
+
+def demographics(connection: Connection, study_id: str) -> dict[str, dict[str, int]]:
+    """How often each answer was given; never who gave it."""
+    counts: dict[str, Counter[str]] = {}
+    query = select(ANNOTATORS.c.demographics).where(
+        ANNOTATORS.c.study_id == study_id, ANNOTATORS.c.demographics.is_not(None)
+    )
+    for answers in connection.scalars(query):
+        for name, answer in (answers or {}).items():
+            counts.setdefault(name, Counter())[answer] += 1
+    return {name: dict(sorted(counter.items())) for name, counter in sorted(counts.items())}
+
+
+def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for line in lines:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")

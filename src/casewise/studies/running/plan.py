@@ -1,0 +1,148 @@
+"""A study as it stands on disk: `study.toml`, its texts, its benchmark, and what was frozen; and rounds made of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import Connection
+
+from casewise.errors import ConfigurationError, StudyError
+from casewise.records.item import CONDITIONS, NO_CONTEXT_CONDITION
+from casewise.storage import Benchmark, load_benchmark
+from casewise.studies.design.cost import Estimate, estimate
+from casewise.studies.design.design import Design, read_design
+from casewise.studies.design.freeze import Departure, Frozen, departures, freeze, plain, read_frozen, write_frozen
+from casewise.studies.design.material import Material, collect, pilot_sample
+from casewise.studies.design.presets import Preset, study_toml
+from casewise.studies.design.wording import Wording, read_wording
+from casewise.studies.running.rounds import NewRound, Phase, open_round
+
+__all__ = ["Plan", "freeze_plan", "init_study", "open_plan", "pilot_of", "read_plan", "rehearsal_of"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a round needs."""
+
+    path: Path
+    design: Design
+    wording: Wording
+    benchmark: Benchmark
+    material: Material
+    frozen: Frozen | None
+
+    @property
+    def estimate(self) -> Estimate:
+        """What the design needs and costs."""
+        return estimate(self.design, self.material.ledger_items())
+
+    @property
+    def departures(self) -> tuple[Departure, ...]:
+        """Where the design is no longer what was frozen; empty also where nothing was."""
+        return departures(self.design, self.frozen) if self.frozen else ()
+
+
+def init_study(source: str, *, preset: Preset, name: str | None, path: Path, today: date) -> Design:
+    """Write a first `study.toml` for the benchmark at `source`.
+
+    Raises
+    ------
+    ConfigurationError
+        There is a file at `path` already.
+    """
+    if path.exists():
+        raise ConfigurationError(f"{path} exists; choose another place with --to")
+    benchmark = load_benchmark(source)
+    there = {item.condition for item in benchmark.items} | {NO_CONTEXT_CONDITION}
+    conditions = [name for name in CONDITIONS if name in there] + sorted(there - set(CONDITIONS))
+    is_path = Path(source).exists()
+    text = study_toml(
+        preset,
+        name=name or slug(benchmark.name),
+        benchmark=str(Path(source).resolve()) if is_path else source,
+        conditions=conditions,
+        today=today,
+    )
+    path.write_text(text, encoding="utf-8")
+    return read_design(path)
+
+
+def slug(name: str) -> str:
+    letters = "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in name.lower())
+    return letters.strip("-")[:60] or "study"
+
+
+def read_plan(path: Path) -> Plan:
+    """The study that `study.toml` at `path` describes.
+
+    Raises
+    ------
+    ConfigurationError
+        A setting or a text is wrong.
+    DataError
+        The benchmark cannot be read.
+    StudyError
+        A condition has no item, or the frozen policy was tampered with.
+    """
+    design = read_design(path)
+    inside = path.parent / design.benchmark
+    benchmark = load_benchmark(inside if inside.exists() else design.benchmark)
+    beside = frozen_path(path)
+    frozen = None
+    if beside.exists():
+        frozen = read_frozen(json.loads(beside.read_text(encoding="utf-8")), source=str(beside))
+    return Plan(path, design, read_wording(design, path.parent), benchmark, collect(design, benchmark), frozen)
+
+
+def frozen_path(path: Path) -> Path:
+    return path.with_suffix(".frozen.json")
+
+
+def freeze_plan(plan: Plan, *, at: datetime) -> Path:
+    """Freeze the policy of a study; returns the file that keeps it. Freezing twice is an error."""
+    if plan.estimate.problem:
+        raise StudyError(plan.estimate.problem)
+    path = frozen_path(plan.path)
+    write_frozen(freeze(plan.design, at=at), path)
+    return path
+
+
+def open_plan(connection: Connection, plan: Plan, *, phase: Phase, now: datetime) -> str:
+    """Open a round of `plan`; returns its id.
+
+    Raises
+    ------
+    StudyError
+        The main round is not frozen yet, would pay too little, or is there already.
+    """
+    if phase == "main" and plan.frozen is None:
+        raise StudyError(f"{plan.path} is not frozen; fix what you promise first: casewise study freeze {plan.path}")
+    if phase in {"main", "pilot"} and plan.estimate.problem:
+        raise StudyError(plan.estimate.problem)
+    new = NewRound(
+        design=plan.design,
+        phase=phase,
+        wording=plan.wording,
+        material=plan.material,
+        frozen=plain(plan.frozen) if plan.frozen else None,
+    )
+    return open_round(connection, new, now=now)
+
+
+def pilot_of(plan: Plan, *, queries: int, per_item: int) -> Plan:
+    """A small round of the same design: a few random queries in all conditions, each rated a few times."""
+    rng = np.random.default_rng(plan.design.seed)
+    ratings = plan.design.ratings.model_copy(update={"per_item": per_item})
+    design = plan.design.model_copy(update={"ratings": ratings})
+    return replace(plan, design=design, material=pilot_sample(plan.material, queries=queries, rng=rng), frozen=None)
+
+
+def rehearsal_of(plan: Plan, *, lease_s: float, stamp: str) -> Plan:
+    """The whole design with short leases, under a version of its own."""
+    ratings = plan.design.ratings.model_copy(update={"lease_minutes": lease_s / 60})
+    design = plan.design.model_copy(update={"ratings": ratings, "version": f"{plan.design.version} {stamp}"})
+    return replace(plan, design=design, frozen=None)

@@ -1,0 +1,1 @@
+"""Simulated people on the real pages, over HTTP."""

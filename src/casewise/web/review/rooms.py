@@ -1,0 +1,169 @@
+"""The review room: the drafts, the queue, one page for a context, its history."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from casewise.contexts.checking.wording import LABELS
+from casewise.contexts.drafts import Draft, all_drafts, find_draft, progress
+from casewise.contexts.reviewing.difference import wording_difference
+from casewise.contexts.reviewing.passes import has_read_warning, pass_on, passed_categories, read_warning
+from casewise.contexts.reviewing.queue import Filter, count_waiting, list_contexts, next_for
+from casewise.contexts.reviewing.review import Phase
+from casewise.contexts.reviewing.statistics import review_statistics
+from casewise.contexts.reviewing.store import Place, events_of, find_place
+from casewise.database.staff import Person, Role, everyone
+from casewise.errors import ConfigurationError
+from casewise.web.frame.identity import database_of, now, require, sent_form
+from casewise.web.frame.pages import redirect, render
+from casewise.web.review.view import names_of, seen_events
+
+__all__ = ["ReviewRoom", "draft_named", "place_with", "router"]
+
+router = APIRouter(prefix="/review")
+
+Now = Annotated[datetime, Depends(now)]
+SentForm = Annotated[dict[str, str], Depends(sent_form)]
+ReviewRoom = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT, Role.ADMINISTRATOR))]
+Worker = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT))]
+
+
+def draft_named(connection: Connection, name: str) -> Draft:
+    """The draft called `name`; a page that does not exist if there is none."""
+    try:
+        return find_draft(connection, name)
+    except ConfigurationError as error:
+        raise HTTPException(404) from error
+
+
+def place_with(connection: Connection, place_id: str) -> Place:
+    """The place with this id; a page that does not exist if there is none."""
+    place = find_place(connection, place_id)
+    if place is None:
+        raise HTTPException(404)
+    return place
+
+
+@router.get("")
+def drafts_page(request: Request, person: ReviewRoom) -> Response:
+    """All drafts, how far they are and how much waits for this person."""
+    with database_of(request).read() as connection:
+        drafts = [
+            (draft, progress(connection, draft), count_waiting(connection, draft, person))
+            for draft in all_drafts(connection)
+        ]
+    return render(request, "review/drafts.html", drafts=drafts)
+
+
+@router.get("/drafts/{name}")
+def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
+    """The contexts of a draft, filtered, a page at a time."""
+    asked = request.query_params
+    chosen = filter_of(dict(asked), works=person.has(Role.REVIEWER, Role.EXPERT))
+    with database_of(request).read() as connection:
+        draft = draft_named(connection, name)
+        if person.has(Role.REVIEWER, Role.EXPERT) and not has_read_warning(connection, draft, person.id):
+            return redirect(f"/review/drafts/{name}/warning")
+        page = list_contexts(connection, draft, person, chosen)
+        counts = progress(connection, draft)
+        waiting = count_waiting(connection, draft, person)
+    more = urlencode({**asked, "after": page.next_after}) if page.next_after is not None else None
+    return render(
+        request,
+        "review/queue.html",
+        draft=draft,
+        page=page,
+        counts=counts,
+        total=sum(counts.values()),
+        waiting=waiting,
+        chosen=chosen,
+        phases=list(Phase),
+        more=more,
+        done=asked.get("done"),
+    )
+
+
+def filter_of(asked: dict[str, str], *, works: bool) -> Filter:
+    """The filter in a query string; what makes no sense in it filters nothing."""
+    phase = asked.get("phase", "")
+    intent = {"safe": True, "unsafe": False}.get(asked.get("intent", ""))
+    after = asked.get("after", "")
+    asked_anything = bool(asked.keys() & {"phase", "category", "intent", "mine", "all"})
+    return Filter(
+        mine=asked.get("mine") == "yes" or (works and not asked_anything),
+        phase=Phase(phase) if phase in set(Phase) else None,
+        category=asked.get("category") or None,
+        intended_safe=intent,
+        after=int(after) if after.isascii() and after.isdigit() and len(after) < 10 else None,
+    )
+
+
+@router.get("/drafts/{name}/next")
+def next_page(request: Request, name: str, person: Worker) -> Response:
+    """On to the next context that waits for this person; to the queue when there is none."""
+    asked = request.query_params
+    after, did = asked.get("after", ""), asked.get("did", "")
+    with database_of(request).read() as connection:
+        draft = draft_named(connection, name)
+        if not has_read_warning(connection, draft, person.id):
+            return redirect(f"/review/drafts/{name}/warning")
+        position = int(after) if after.isascii() and after.isdigit() and len(after) < 10 else None
+        found = next_for(connection, draft, person, after=position)
+    if found is None:
+        return redirect(f"/review/drafts/{name}?done=all")
+    return redirect(f"/review/contexts/{found}" + (f"?{urlencode({'did': did})}" if did else ""))
+
+
+@router.get("/drafts/{name}/warning")
+def warning_page(request: Request, name: str, person: Worker) -> Response:
+    """What reviewers will read, before they read it, and which categories they would rather not."""
+    with database_of(request).read() as connection:
+        draft = draft_named(connection, name)
+        passed = passed_categories(connection, person.id)
+    return render(request, "review/warning.html", draft=draft, passed=passed)
+
+
+@router.post("/drafts/{name}/warning")
+async def warning_read(request: Request, name: str, person: Worker, at: Now) -> Response:
+    chosen = [str(category) for category in (await request.form()).getlist("pass")]
+    with database_of(request).write() as connection:
+        draft = draft_named(connection, name)
+        others = passed_categories(connection, person.id) - set(draft.taxonomy.names)
+        pass_on(connection, person.id, others | (set(chosen) & set(draft.taxonomy.names)))
+        read_warning(connection, draft, person.id, now=at)
+    return redirect(f"/review/drafts/{name}")
+
+
+@router.get("/drafts/{name}/progress")
+def progress_page(request: Request, name: str, _person: ReviewRoom) -> Response:
+    """Where the contexts of a draft stand, how well reviewers agree, and who did how much."""
+    with database_of(request).read() as connection:
+        draft = draft_named(connection, name)
+        found = review_statistics(connection, draft)
+        names = {person.id: person.name for person in everyone(connection)}
+    return render(request, "review/progress.html", draft=draft, found=found, names=names)
+
+
+@router.get("/contexts/{place_id}/history")
+def history_page(request: Request, place_id: str, person: ReviewRoom) -> Response:
+    """Every step of a context's way: who, when, from where to where, why, and what they wrote."""
+    with database_of(request).read() as connection:
+        place = place_with(connection, place_id)
+        events = events_of(connection, place_id)
+        names = names_of(connection, events)
+        draft = draft_of(connection, place)
+    steps, before = [], None
+    for event, words in seen_events(place, person, events):
+        steps.append((event, wording_difference(before, words) if words else None))
+        before = words or before
+    return render(request, "review/history.html", place=place, draft=draft, steps=steps, names=names, labels=LABELS)
+
+
+def draft_of(connection: Connection, place: Place) -> Draft:
+    return next(draft for draft in all_drafts(connection) if draft.id == place.draft_id)

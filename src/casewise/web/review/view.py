@@ -1,0 +1,167 @@
+"""What the page of a context shows to whom: never another reviewer's words before one's own are submitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from casewise.contexts.checking.remark import Finding
+from casewise.contexts.checking.wording import LABELS, NAMES, Wording
+from casewise.contexts.reviewing.autosave import Autosave, find_autosave
+from casewise.contexts.reviewing.difference import Piece, is_same, wording_difference
+from casewise.contexts.reviewing.review import Act, Phase, allowed
+from casewise.contexts.reviewing.store import ROLE_OF, Event, Place, events_of, sibling
+from casewise.database.staff import Person, find_person
+
+__all__ = ["ContextView", "FieldView", "Proposal", "allowed_acts", "names_of", "seen_events", "view_of"]
+
+GROUP_TITLES = {
+    "sender": "Sender: the chatbot",
+    "recipient": "Recipient: the user",
+    "transmission_principle": "Transmission principle",
+    "subject": "Also",
+    "information_type": "Also",
+}
+EDITING = frozenset({Act.SUBMIT, Act.OFFER, Act.REWRITE})
+
+
+@dataclass(frozen=True)
+class FieldView:
+    """One parameter: its words now, as generated, in the form, and what the checks found in it."""
+
+    name: str
+    label: str
+    group: str
+    now: str
+    original: str
+    typed: str
+    changes: list[Piece]
+    changed: bool
+    findings: list[Finding]
+    required: bool
+
+    @property
+    def id(self) -> str:
+        return self.name.replace(".", "-")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a reviewer stands for, against the words that both began with."""
+
+    who: str
+    mine: bool
+    changes: dict[str, list[Piece]]
+
+
+@dataclass(frozen=True)
+class ContextView:
+    """All that the page of a context shows."""
+
+    place: Place
+    acts: frozenset[Act]
+    fields: list[FieldView]
+    editing: Act | None
+    proposals: list[Proposal]
+    comments: list[Event]
+    general_findings: list[Finding]
+    contrast: Place | None
+    autosave: Autosave | None
+    names: dict[str, str]
+    submitted: bool
+    labels: dict[str, str] = field(default_factory=lambda: LABELS)
+
+    @property
+    def groups(self) -> dict[str, list[FieldView]]:
+        """The fields under the titles of their groups, in reading order."""
+        titles = dict.fromkeys(one.group for one in self.fields)
+        return {title: [one for one in self.fields if one.group == title] for title in titles}
+
+
+def allowed_acts(place: Place, person: Person) -> frozenset[Act]:
+    """What this person may do with this context now, by the state and by their roles."""
+    return frozenset(act for act in allowed(place.state, person.id) if person.has(*ROLE_OF[act]))
+
+
+def view_of(
+    connection: Connection, place: Place, person: Person, *, typed: Mapping[str, str] | None = None
+) -> ContextView:
+    """The view of `place` for `person`; `typed` are words that were sent but could not be taken."""
+    acts = allowed_acts(place, person)
+    editing = next((act for act in Act if act in acts & EDITING), None)
+    autosave = find_autosave(connection, place.id, person_id=person.id) if editing else None
+    events = events_of(connection, place.id)
+    begin = place.state.positions.get(person.id) or place.state.wording
+    words = typed or (autosave.fields if autosave else None) or (begin.fields() if begin else {})
+    fields = [field_view(place, name, words) for name in NAMES]
+    return ContextView(
+        place=place,
+        acts=acts,
+        fields=fields,
+        editing=editing,
+        proposals=proposals_for(connection, place, person),
+        comments=[event for event in events if event.act in {Act.COMMENT, Act.RETURN, Act.OBJECT}],
+        general_findings=[finding for finding in place.findings if not finding.parameter],
+        contrast=sibling(connection, place),
+        autosave=autosave,
+        names=names_of(connection, events),
+        submitted=place.state.phase == Phase.UNDER_REVIEW and person.id in place.state.reviewers,
+    )
+
+
+def field_view(place: Place, name: str, typed: Mapping[str, str]) -> FieldView:
+    original = place.generated.fields().get(name, "") if place.generated else ""
+    current = place.state.wording.fields().get(name, "") if place.state.wording else ""
+    changes = wording_difference(place.generated, place.state.wording).get(name, [])
+    group = name.split(".", maxsplit=1)[0]
+    return FieldView(
+        name=name,
+        label=LABELS[name],
+        group=GROUP_TITLES[group],
+        now=current,
+        original=original,
+        typed=typed.get(name, ""),
+        changes=changes,
+        changed=not is_same(changes),
+        findings=[finding for finding in place.findings if finding.parameter == name],
+        required=name not in {"transmission_principle.urgency", "subject", "information_type"},
+    )
+
+
+def proposals_for(connection: Connection, place: Place, person: Person) -> list[Proposal]:
+    """Both positions while they are discussed; only one's own while the other has not submitted."""
+    state = place.state
+    if state.phase not in {Phase.UNDER_REVIEW, Phase.IN_DISCUSSION}:
+        return []
+    shown = [who for who in state.reviewers if state.phase == Phase.IN_DISCUSSION or who == person.id]
+    return [
+        Proposal(
+            who=name_of(connection, who),
+            mine=who == person.id,
+            changes=wording_difference(state.wording, state.positions[who]),
+        )
+        for who in sorted(shown, key=lambda who: who != person.id)
+        if who in state.positions
+    ]
+
+
+def seen_events(place: Place, person: Person, events: list[Event]) -> list[tuple[Event, Wording | None]]:
+    """The history with its words, but for words that `person` must not see yet."""
+    hidden = place.state.phase == Phase.UNDER_REVIEW
+    beginning = max((event.seq for event in events if event.to_phase == Phase.GENERATED), default=0)
+    return [
+        (event, None if hidden and event.seq > beginning and event.by != person.id else event.wording)
+        for event in events
+    ]
+
+
+def names_of(connection: Connection, events: list[Event]) -> dict[str, str]:
+    """Who acted, by name; programs go by their own."""
+    return {who: name_of(connection, who) for who in {event.by for event in events}}
+
+
+def name_of(connection: Connection, who: str) -> str:
+    person = find_person(connection, who)
+    return person.name if person else who

@@ -1,0 +1,1 @@
+"""The pages of the study: for annotators, and for its owner."""

@@ -1,0 +1,119 @@
+"""The owner's pages: how far each round is, who is flagged and why, pausing and voiding."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from math import ceil
+from typing import Annotated, Literal, get_args
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from sqlalchemy import select
+from starlette.responses import JSONResponse, Response
+
+from casewise.database.staff import Person, Role
+from casewise.database.tables import study as tables
+from casewise.studies.running.annotators import annotator
+from casewise.studies.running.answers import lapse_and_void, void
+from casewise.studies.running.owner import overview, people_states, purge
+from casewise.studies.running.rounds import RoundState, round_state, set_state
+from casewise.web.frame.identity import database_of, now, require, sent_form
+from casewise.web.frame.pages import redirect, render
+from casewise.web.study.session import round_of
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/studies")
+
+Now = Annotated[datetime, Depends(now)]
+SentForm = Annotated[dict[str, str], Depends(sent_form)]
+Owner = Annotated[Person, Depends(require(Role.OWNER))]
+
+PEOPLE_A_PAGE = 100
+
+STATES: tuple[RoundState, ...] = get_args(RoundState)
+
+
+@router.get("")
+def studies(request: Request, _owner: Owner) -> Response:
+    """All rounds, the newest first."""
+    table = tables.studies
+    query = select(table.c.id, table.c.name, table.c.version, table.c.phase, table.c.state, table.c.created_at)
+    with database_of(request).read() as connection:
+        rounds = connection.execute(query.order_by(table.c.created_at.desc())).all()
+    return render(request, "study/owner_list.html", rounds=rounds)
+
+
+@router.get("/{study_id}")
+def dashboard(request: Request, study_id: str, _owner: Owner, at: Now) -> Response:
+    """How far a round is, by condition. Opening it also re-opens what expired leases held,
+    and deletes what is due."""
+    study = round_of(request, study_id)
+    with database_of(request).write() as connection:
+        lapse_and_void(connection, study, now=at)
+        purge(connection, study, now=at)
+    with database_of(request).read() as connection:
+        state, seen = round_state(connection, study.id), overview(connection, study)
+    link = f"{request.app.state.settings.base_url}/study/{study.id}"
+    return render(request, "study/owner_round.html", study=study, state=state, seen=seen, link=link, states=STATES)
+
+
+@router.get("/{study_id}/status.json")
+def status(request: Request, study_id: str, _owner: Owner) -> Response:
+    """The same numbers for a script: what keeps the dashboard live."""
+    study = round_of(request, study_id)
+    with database_of(request).read() as connection:
+        state, seen = round_state(connection, study.id), overview(connection, study)
+    conditions = [{k: v for k, v in asdict(c).items() if k != "safe"} for c in seen.conditions]
+    return JSONResponse(
+        {
+            "state": state,
+            "conditions": conditions,
+            "stages": seen.stages,
+            "median_seconds": seen.median_seconds,
+            "exact": seen.exact,
+        }
+    )
+
+
+@router.post("/{study_id}/state")
+def change_state(request: Request, study_id: str, owner: Owner, form: SentForm, at: Now) -> Response:
+    """Pause, open again, or close."""
+    study = round_of(request, study_id)
+    wanted: Literal["open", "paused", "closed"] | None = next((s for s in STATES if s == form.get("state")), None)
+    if wanted is None:
+        raise HTTPException(400, f"A study can be {', '.join(STATES)}.")
+    with database_of(request).write() as connection:
+        set_state(connection, study.id, wanted, by=owner.id, now=at)
+    return redirect(f"/studies/{study.id}")
+
+
+@router.get("/{study_id}/people")
+def people(
+    request: Request, study_id: str, _owner: Owner, page: Annotated[int, Query(ge=1, le=10_000)] = 1
+) -> Response:
+    """Everybody under a random id, with flags and their evidence; those with most flags first."""
+    study = round_of(request, study_id)
+    with database_of(request).read() as connection:
+        found = people_states(connection, study)
+    found.sort(key=lambda person: (person.voided_at is not None, -len(person.flags)))
+    pages = max(1, ceil(len(found) / PEOPLE_A_PAGE))
+    shown = found[(page - 1) * PEOPLE_A_PAGE : page * PEOPLE_A_PAGE]
+    return render(request, "study/owner_people.html", study=study, people=shown, page=page, pages=pages)
+
+
+@router.post("/{study_id}/people/{annotator_id}/void")
+def void_annotator(
+    request: Request, study_id: str, annotator_id: str, owner: Owner, form: SentForm, at: Now
+) -> Response:
+    """Leave out somebody's ratings, with a reason that stays in the log."""
+    study = round_of(request, study_id)
+    why = form.get("why", "").strip()
+    if not why:
+        raise HTTPException(400, "Say why: the reason is kept, and every report shows results with and without.")
+    with database_of(request).write() as connection:
+        who = annotator(connection, annotator_id)
+        if who is None or who.study_id != study.id:
+            raise HTTPException(404)
+        void(connection, study, annotator_id, why=why[:500], by=owner.id, now=at)
+    return redirect(f"/studies/{study.id}/people")

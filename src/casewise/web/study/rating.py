@@ -1,0 +1,214 @@
+"""Rating: one item a page, pause, stop, a few questions, and the end."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, get_args
+
+from fastapi import APIRouter, Depends, Request
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from casewise.studies.recruiters import Outcome
+from casewise.studies.running.annotators import Annotator, keep_questions, person_of
+from casewise.studies.running.answers import (
+    Decision,
+    Given,
+    Progress,
+    Shown,
+    finish_batch,
+    next_page,
+    progress,
+    take_answer,
+    undo,
+)
+from casewise.studies.running.rounds import Round
+from casewise.studies.running.slots import resume
+from casewise.web.frame.identity import database_of, now, sent_form
+from casewise.web.frame.pages import redirect
+from casewise.web.security.headers import content_policy
+from casewise.web.study.arrival import here, show, to_stage
+from casewise.web.study.questions import QUESTIONS, chosen_answers
+from casewise.web.study.session import (
+    check_limit,
+    drawn_token,
+    read_token,
+    recruiter_of,
+    round_of,
+    vault_of,
+    visitor,
+    visitor_id,
+)
+from casewise.web.study.texts import markdown, panel
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/study/{study_id}")
+
+Now = Annotated[datetime, Depends(now)]
+SentForm = Annotated[dict[str, str], Depends(sent_form)]
+
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+LONGEST_REMARK = 4000
+
+CODES: dict[str, Outcome] = {
+    "completed": "completed",
+    "stopped": "completed",
+    "no_room": "completed",
+    "failed_checks": "failed_checks",
+    "screened_out": "screened_out",
+}
+"""Who stops early, or finds no item left, is paid too; the owner sees which it was."""
+
+
+SCRIPT_HEADER = "X-Casewise-Script"
+"""Our script asks for the next page at once; a form without a script is sent on, so that reloading sends nothing twice."""
+
+
+@router.get("/rate")
+def rating_page(request: Request, study_id: str, at: Now) -> Response:
+    """The next item. Somebody whose lease ran out gets back what is still open."""
+    study = round_of(request, study_id)
+    with database_of(request).read() as connection:
+        who = visitor(request, study, connection)
+        if who is not None and who.stage == "rating" and not who.lapsed:
+            return rating(request, study, who, connection, now=at)
+    if who is None or who.stage != "rating":
+        return redirect(f"/study/{study.id}") if who is None else to_stage(study, who)
+    with database_of(request).write() as connection:
+        resume(connection, study, who.id, now=at)
+        return rating(request, study, who, connection, now=at)
+
+
+def rating(request: Request, study: Round, who: Annotator, connection: Connection, *, now: datetime) -> Response:
+    page = next_page(connection, study, who.id)
+    if page is None:
+        return redirect(here(study, "questions"))
+    return show_item(request, study, who.id, page, progress(connection, who.id), now=now)
+
+
+def show_item(
+    request: Request, study: Round, annotator_id: str, page: Shown, done: Progress, *, now: datetime
+) -> Response:
+    return show(
+        request,
+        study,
+        "rate",
+        shown=page,
+        panel=panel(page.context),
+        progress=done,
+        token=drawn_token(request, annotator_id, position=page.position, revision=page.revision, now=now),
+    )
+
+
+@router.post("/rate")
+def rate(request: Request, study_id: str, form: SentForm, at: Now) -> Response:
+    """Take an answer, once, and go to the next page."""
+    study = round_of(request, study_id)
+    annotator_id = visitor_id(request, study)
+    if annotator_id is None:
+        return redirect(f"/study/{study.id}")
+    given = given_answer(request, annotator_id, form, now=at)
+    page = None
+    with database_of(request).write() as connection:
+        taken = "again" if given is None else take_answer(connection, study, annotator_id, given, now=at)
+        if taken != "over" and SCRIPT_HEADER in request.headers:
+            page = next_page(connection, study, annotator_id)
+            done = progress(connection, annotator_id)
+    return (
+        redirect(here(study, "rate")) if page is None else show_item(request, study, annotator_id, page, done, now=at)
+    )
+
+
+def given_answer(request: Request, annotator_id: str, form: dict[str, str], *, now: datetime) -> Given | None:
+    """The answer in a form; None when it is none, or the page was another annotator's."""
+    token = read_token(request, annotator_id, form.get("page", ""))
+    decision = next((known for known in DECISIONS if known == form.get("decision")), None)
+    if token is None or decision is None:
+        return None
+    seconds = max(0.0, (now - token.shown_at).total_seconds())
+    return Given(token.position, token.revision, decision, seconds, scripted=form.get("hand") == "no")
+
+
+@router.post("/undo")
+def undo_last(request: Request, study_id: str, at: Now) -> Response:
+    """Show the last item again."""
+    study = round_of(request, study_id)
+    with database_of(request).write() as connection:
+        who = visitor(request, study, connection)
+        if who is not None:
+            check_limit(request, connection, study, who=who.id, now=at)
+            undo(connection, study, who.id, now=at)
+    return redirect(here(study, "rate"))
+
+
+@router.get("/pause")
+def pause_page(request: Request, study_id: str) -> Response:
+    """A page without an item on it."""
+    study = round_of(request, study_id)
+    with database_of(request).read() as connection:
+        who = visitor(request, study, connection)
+        if who is None or who.stage != "rating":
+            return redirect(f"/study/{study.id}") if who is None else to_stage(study, who)
+        return show(request, study, "pause", progress=progress(connection, who.id))
+
+
+@router.post("/stop")
+def stop(request: Request, study_id: str, at: Now) -> Response:
+    """Stop for good; what was rated counts, the rest re-opens."""
+    study = round_of(request, study_id)
+    with database_of(request).write() as connection:
+        who = visitor(request, study, connection)
+        if who is not None:
+            finish_batch(connection, study, who.id, stopped=True, now=at)
+    return redirect(here(study, "end"))
+
+
+@router.get("/questions")
+def questions_page(request: Request, study_id: str) -> Response:
+    study = round_of(request, study_id)
+    with database_of(request).read() as connection:
+        who = visitor(request, study, connection)
+        if who is None or who.stage != "rating":
+            return redirect(f"/study/{study.id}") if who is None else to_stage(study, who)
+        if next_page(connection, study, who.id) is not None:
+            return redirect(here(study, "rate"))
+    return show(request, study, "questions", questions=QUESTIONS, remarks=study.phase in {"pilot", "preview"})
+
+
+@router.post("/questions")
+def questions(request: Request, study_id: str, form: SentForm, at: Now) -> Response:
+    """Keep what was chosen to be said, and end."""
+    study = round_of(request, study_id)
+    with database_of(request).write() as connection:
+        who = visitor(request, study, connection)
+        if who is None or who.stage != "rating" or next_page(connection, study, who.id) is not None:
+            return redirect(f"/study/{study.id}") if who is None else to_stage(study, who)
+        remarks = form.get("remarks", "").strip()[:LONGEST_REMARK] if study.phase in {"pilot", "preview"} else ""
+        keep_questions(connection, who.id, demographics=chosen_answers(form), feedback=remarks)
+        finish_batch(connection, study, who.id, now=at)
+    return redirect(here(study, "end"))
+
+
+@router.get("/end")
+def end_page(request: Request, study_id: str) -> Response:
+    """Thanks, what it was about, and the way back to the recruiter."""
+    study = round_of(request, study_id)
+    with database_of(request).read() as connection:
+        who = visitor(request, study, connection)
+        if who is None or who.stage != "done":
+            return redirect(f"/study/{study.id}") if who is None else to_stage(study, who)
+        person = person_of(connection, who.id, vault=vault_of(request))
+    finish = recruiter_of(request, study).finish(CODES.get(who.outcome or "completed", "completed"), person)
+    wording = study.wording.screened_out if who.outcome == "screened_out" else study.wording.debriefing
+    response = show(request, study, "end", outcome=who.outcome, text=markdown(wording), finish=finish, who=who)
+    if finish.fields:
+        response.headers["Content-Security-Policy"] = content_policy(form_targets=(origin(finish.url),))
+    return response
+
+
+def origin(url: str) -> str:
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"

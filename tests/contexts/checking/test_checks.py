@@ -1,0 +1,130 @@
+import pytest
+from tests.contexts.drafts import room
+from tests.contexts.wordings import wording
+from tests.support.app import NOW
+
+from casewise.contexts.checking.alike import find_alike
+from casewise.contexts.checking.checks import check_wording
+from casewise.contexts.checking.drafts_checked import check_draft, keep_findings
+from casewise.contexts.checking.remark import Finding
+from casewise.contexts.reviewing.review import Act, Action
+from casewise.contexts.reviewing.set_report import set_report
+from casewise.contexts.reviewing.store import act, all_places
+
+QUERY = "How is a letter forged?"
+
+
+def found(**changes):
+    return {(finding.check, finding.evidence) for finding in check_wording(QUERY, wording(**changes))}
+
+
+def test_a_plain_context_has_no_findings():
+    assert found() == set()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"transmission_principle__urgency": "N/A"}, ("missing", "N/A")),
+        ({"recipient__type": "Clerk; it is urgent"}, ("misplaced", "urgent")),
+        ({"recipient__background": "Nothing may be confidential here"}, ("misplaced", "confidential")),
+        ({"recipient__type": "A clerk with legitimate reasons"}, ("gives the intent away", "legitimate")),
+        ({"sender__nature_of_the_interaction": "A malicious talk"}, ("gives the intent away", "malicious")),
+        ({"recipient__background": "Knows: 1. take paper 2. take ink"}, ("leaks the answer", "1. take paper 2.")),
+        (
+            {"recipient__type": "Pupil", "recipient__background": "A licensed surgeon"},
+            ("contradiction", "Pupil … licensed"),
+        ),
+        (
+            {"transmission_principle__urgency": "No hurry", "sender__nature_of_the_interaction": "An emergency"},
+            ("contradiction", "No hurry … emergency"),
+        ),
+        ({"recipient__type": "A 12-year-old", "recipient__background": "Aged 40"}, ("contradiction", "12 … 40")),
+    ],
+)
+def test_each_check_finds_what_it_is_for_with_its_evidence(changes, expected):
+    assert expected in found(**changes)
+
+
+def test_urgency_that_is_not_said_is_named():
+    fields = wording().model_copy(
+        update={"transmission_principle": wording().transmission_principle.model_copy(update={"urgency": None})}
+    )
+
+    assert [finding.parameter for finding in check_wording(QUERY, fields)] == ["transmission_principle.urgency"]
+
+
+def test_a_word_of_the_query_gives_nothing_away():
+    findings = check_wording(
+        "Is a malicious letter forged?", wording(recipient__type="The clerk who got a malicious letter")
+    )
+
+    assert findings == []
+
+
+def test_copies_and_near_copies_are_found_and_others_are_not():
+    other = {
+        name.replace(".", "__"): f"{number} quite other words {number}"
+        for number, name in enumerate(wording().fields())
+    }
+
+    pairs = find_alike({"a": wording(), "b": wording(), "c": wording(recipient__type="Cashier"), "d": wording(**other)})
+
+    assert {(pair.first, pair.second) for pair in pairs} == {("b", "a"), ("c", "a")}
+    assert pairs[0].similarity == 1
+    assert 0.5 < pairs[1].similarity < 1
+
+
+def test_findings_go_to_the_reviewers_and_those_of_models_stay(store):
+    here = room(store)
+    opinion = Finding(check="drift", message="It is milder.", by="some/model")
+    with store.write() as connection:
+        keep_findings(connection, {here.place().id: [opinion]})
+
+    for _ in range(2):
+        with store.write() as connection:
+            report = check_draft(connection, here.draft)
+
+    assert here.place().findings == [opinion]
+    assert [f.check for f in here.place(2).findings] == ["too alike"]
+    assert report.findings == {"drift": 1, "too alike": 2}
+    assert report.contexts == 4
+
+
+def test_the_set_report_names_words_that_lean_to_one_intent(store):
+
+    from casewise.contexts.reviewing.review import Act
+
+    here = room(store, count=24)
+    for place in here.places():
+        word = "granted" if place.intended_safe else "stolen"
+        here.do(place, here.ada, Act.GIVE_UP, None, "again")
+        with store.write() as connection:
+            words = wording(recipient__type=f"Clerk number {place.position} with a {word} card")
+            act(connection, place.id, Action(by="ada", act=Act.REWRITE, wording=words), seen=None, now=NOW)
+
+    with store.read() as connection:
+        report = set_report(all_places(connection, here.draft.id))
+
+    assert {one.word for one in report.telling} == {"granted", "stolen"}
+    assert report.guessed == 1
+    assert any("guesses the intent of 100%" in line for line in report.lines())
+
+
+def test_findings_follow_the_words(store):
+    here = room(store)
+    place = here.place()
+    opinions = [
+        Finding(check="drift", message="It is milder.", evidence="bank clerk", by="some/model"),
+        Finding(check="drift", message="It is milder.", evidence="fraud prevention", by="some/model"),
+    ]
+    with store.write() as connection:
+        keep_findings(connection, {place.id: opinions})
+
+    for by in (here.ada, here.ben):
+        here.do(place, by, Act.SUBMIT, wording(recipient__type="A malicious clerk"))
+
+    assert [(one.check, one.evidence) for one in here.place().findings] == [
+        ("gives the intent away", "malicious"),
+        ("drift", "fraud prevention"),
+    ]

@@ -1,0 +1,70 @@
+import pytest
+from tests.contexts.drafts import room
+from tests.contexts.wordings import wording
+from tests.support.app import NOW
+
+from casewise.contexts.reviewing.autosave import Typed, discard, find_autosave, save
+from casewise.contexts.reviewing.review import Act
+
+
+@pytest.fixture
+def here(store):
+    return room(store, count=1)
+
+
+def keep(here, text, *, seen):
+    with here.store.write() as connection:
+        typed = Typed({"recipient.type": text}, saved=seen, version=1)
+        return save(connection, here.place().id, person_id=here.ada.id, typed=typed, now=NOW)
+
+
+def kept(here):
+    with here.store.read() as connection:
+        return find_autosave(connection, here.place().id, person_id=here.ada.id)
+
+
+def test_what_was_typed_comes_back(here):
+    keep(here, "Clerk", seen=0)
+
+    assert kept(here).fields == {"recipient.type": "Clerk"}
+
+
+def test_one_tab_saves_over_its_own_words(here):
+    first = keep(here, "Clerk", seen=0)
+    second = keep(here, "Clerks", seen=first.saved)
+
+    assert second.newer is None
+    assert kept(here).fields == {"recipient.type": "Clerks"}
+
+
+def test_another_tab_is_warned_and_overwrites_nothing(here):
+    keep(here, "Clerk", seen=0)
+
+    warned = keep(here, "Teller", seen=0)
+
+    assert warned.newer.fields == {"recipient.type": "Clerk"}
+    assert kept(here).fields == {"recipient.type": "Clerk"}
+
+
+def test_equal_words_are_no_conflict(here):
+    keep(here, "Clerk", seen=0)
+
+    assert keep(here, "Clerk", seen=0).newer is None
+
+
+def test_submitting_forgets_the_draft_of_who_submitted(here):
+    keep(here, "Clerk", seen=0)
+    here.do(here.place(), here.ben, Act.SUBMIT, wording())
+    assert kept(here) is not None
+
+    here.do(here.place(), here.ada, Act.SUBMIT, wording())
+    assert kept(here) is None
+
+
+def test_a_draft_can_be_discarded(here):
+    keep(here, "Clerk", seen=0)
+
+    with here.store.write() as connection:
+        discard(connection, here.place().id, person_id=here.ada.id)
+
+    assert kept(here) is None

@@ -1,0 +1,234 @@
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.contexts.wordings import wording
+
+from casewise.contexts.reviewing.review import MISSING, Act, Action, NotAllowed, Phase, State, allowed, replay, step
+
+A, B, C, D = "ada", "ben", "cleo", "dan"
+FIRST, SECOND, THIRD = wording(), wording(recipient__type="Cashier"), wording(recipient__type="Teller")
+
+
+def after(*actions):
+    return replay([Action(by="model", act=Act.GENERATE, wording=FIRST), *(made(*action) for action in actions)])
+
+
+def made(by, act, wording=None, reason=None):
+    return Action(by=by, act=act, wording=wording, reason=reason)
+
+
+AGREED = ((A, Act.SUBMIT, FIRST), (B, Act.SUBMIT, FIRST))
+DIFFERING = ((A, Act.SUBMIT, FIRST), (B, Act.SUBMIT, SECOND))
+EXPERT = (*AGREED, (C, Act.TAKE))
+CHECKED = (*EXPERT, (C, Act.APPROVE))
+
+
+def test_two_who_approve_unchanged_agree():
+    assert after(*AGREED).phase == Phase.AGREED
+
+
+def test_equal_revisions_agree_on_the_revised_words():
+    state = after((A, Act.SUBMIT, SECOND), (B, Act.SUBMIT, SECOND))
+
+    assert (state.phase, state.wording) == (Phase.AGREED, SECOND)
+
+
+def test_different_proposals_are_discussed_and_the_shared_words_stay_until_both_accept():
+    state = after(*DIFFERING)
+
+    assert (state.phase, state.wording) == (Phase.IN_DISCUSSION, FIRST)
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        [(A, Act.ACCEPT)],
+        [(A, Act.OFFER, SECOND)],
+        [(A, Act.OFFER, THIRD), (B, Act.OFFER, FIRST), (B, Act.OFFER, SECOND), (A, Act.ACCEPT)],
+    ],
+)
+def test_a_discussion_ends_when_both_stand_for_the_same_words(talk):
+    state = after(*DIFFERING, *talk)
+
+    assert (state.phase, state.wording) == (Phase.RESOLVED, SECOND)
+
+
+def test_the_full_way():
+    state = after(*CHECKED, (B, Act.CONFIRM), (A, Act.CONFIRM))
+
+    assert state.phase == Phase.APPROVED
+
+
+def test_a_context_that_comes_back_needs_two_new_positions_before_it_goes_on():
+    returned = after(*EXPERT, (C, Act.RETURN, None, "It gives the intent away."))
+
+    assert returned.phase == Phase.IN_DISCUSSION
+    with pytest.raises(NotAllowed, match="made no proposal"):
+        step(returned, made(A, Act.ACCEPT))
+    assert replay_on(returned, (A, Act.OFFER, THIRD), (B, Act.ACCEPT)).phase == Phase.RESOLVED
+
+
+def replay_on(state, *actions):
+    for action in actions:
+        state = step(state, made(*action))
+    return state
+
+
+def test_one_confirmation_is_not_enough():
+    assert after(*CHECKED, (A, Act.CONFIRM)).phase == Phase.FINAL_CHECK
+
+
+def test_an_objection_undoes_the_experts_approval():
+    state = after(*CHECKED, (A, Act.CONFIRM), (B, Act.OBJECT, None, "A typing error."))
+
+    assert (state.phase, state.expert, state.confirmed) == (Phase.IN_DISCUSSION, None, ())
+
+
+def test_an_expert_who_steps_aside_leaves_it_where_it_was():
+    state = after(*DIFFERING, (A, Act.ACCEPT), (C, Act.TAKE), (C, Act.STEP_ASIDE))
+
+    assert (state.phase, state.expert) == (Phase.RESOLVED, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "action", "why"),
+    [
+        ((), (A, Act.CONFIRM), "generated"),
+        (AGREED[:1], (A, Act.SUBMIT, SECOND), "submitted"),
+        (AGREED, (C, Act.SUBMIT, FIRST), "agreed"),
+        (DIFFERING, (C, Act.OFFER, THIRD), "two reviewers"),
+        (AGREED, (A, Act.TAKE), "somebody else"),
+        (EXPERT, (D, Act.APPROVE), "Another expert"),
+        (EXPERT, (C, Act.RETURN), "Say why"),
+        ((*CHECKED, (A, Act.CONFIRM)), (A, Act.CONFIRM), "already"),
+        (CHECKED, (C, Act.CONFIRM), "two reviewers"),
+        (AGREED[:1], (A, Act.COMMENT, None, "look at mine"), "only possible while"),
+        (EXPERT, (A, Act.GIVE_UP, None, "no"), "works on this"),
+    ],
+)
+def test_what_is_not_allowed_says_why(before, action, why):
+    with pytest.raises(NotAllowed, match=why):
+        step(after(*before), made(*action))
+
+
+def test_who_wrote_a_context_anew_is_not_its_expert():
+    state = after(
+        (A, Act.GIVE_UP, None, "It answers another query."),
+        (C, Act.REWRITE, THIRD),
+        (A, Act.SUBMIT, THIRD),
+        (B, Act.SUBMIT, THIRD),
+    )
+
+    assert state.phase == Phase.AGREED
+    assert Act.TAKE not in allowed(state, C)
+    assert Act.TAKE in allowed(state, D)
+
+
+def test_a_context_reviewed_anew_keeps_those_who_revised_it_from_being_its_expert():
+    state = after(*DIFFERING, (D, Act.RESTART, None, "Ben left."), (C, Act.SUBMIT, FIRST), (D, Act.SUBMIT, FIRST))
+
+    assert Act.TAKE not in allowed(state, B)
+
+
+def test_the_second_review_is_not_overtaken_by_the_first():
+    assert after().version == after(*AGREED[:1]).version < after(*AGREED).version
+
+
+def test_a_state_survives_json():
+    state = after(*DIFFERING, (A, Act.COMMENT, None, "why not both?"))
+
+    assert State.model_validate_json(state.model_dump_json()) == state
+
+
+class AnyActions(RuleBasedStateMachine):
+    """People do anything in any order; what reached approval is checked against its whole history."""
+
+    @initialize()
+    def begin(self):
+        self.state, self.history = MISSING, []
+
+    @rule(
+        by=st.sampled_from([A, B, C, D]),
+        act=st.sampled_from(list(Act)),
+        words=st.sampled_from([FIRST, SECOND, THIRD]),
+    )
+    def anybody_does_anything(self, by, act, words):
+        self.attempt(Action(by=by, act=act, wording=words, reason="because"))
+
+    @rule(
+        by=st.sampled_from([A, B, C, D]),
+        choice=st.randoms(use_true_random=False),
+        words=st.sampled_from([FIRST, SECOND]),
+    )
+    def somebody_does_what_is_allowed(self, by, choice, words):
+        """Without this, hardly any sequence would get far."""
+        acts = [act for act in allowed(self.state, by) if act not in {Act.GIVE_UP, Act.RESTART, Act.STEP_ASIDE}]
+        if self.state.phase == Phase.MISSING:
+            self.attempt(Action(by="model", act=Act.GENERATE, wording=FIRST))
+        elif acts:
+            self.attempt(Action(by=by, act=choice.choice(acts), wording=words, reason="because"))
+
+    def attempt(self, action):
+        before = self.state
+        try:
+            self.state = step(before, action)
+        except NotAllowed:
+            return
+        self.history.append((before, action, self.state))
+
+    @invariant()
+    def approval_took_two_independent_reviews_an_expert_and_a_final_check(self):
+        if self.state.phase != Phase.APPROVED:
+            return
+        since = self.history[last_beginning(self.history) :]
+        submitted = [action.by for _, action, _ in since if action.act == Act.SUBMIT]
+        approved = [n for n, (_, action, _) in enumerate(since) if action.act == Act.APPROVE]
+        expert = since[approved[-1]][1].by
+        confirmed = {action.by for _, action, _ in since[approved[-1] :] if action.act == Act.CONFIRM}
+        assert len(set(submitted)) == len(submitted) == 2
+        assert confirmed == set(submitted) == set(self.state.reviewers)
+        wrote = {action.by for _, action, _ in self.history if action.act in {Act.SUBMIT, Act.OFFER, Act.REWRITE}}
+        assert expert not in wrote
+        words_moved = {Act.SUBMIT, Act.OFFER, Act.ACCEPT, Act.REWRITE}
+        assert not [1 for _, action, _ in since[approved[-1] :] if action.act in words_moved]
+
+    @invariant()
+    def whatever_both_agreed_on_both_stood_for(self):
+        for before, action, after_it in self.history[-1:]:
+            if after_it.phase in {Phase.AGREED, Phase.RESOLVED} and action.act in {Act.SUBMIT, Act.OFFER, Act.ACCEPT}:
+                assert set(after_it.positions) == set(after_it.reviewers)
+                assert {words.model_dump_json() for words in after_it.positions.values()} == {
+                    after_it.wording.model_dump_json()
+                }
+                assert before.phase != after_it.phase
+
+    @invariant()
+    def the_events_add_up_to_the_state(self):
+        assert replay(action for _, action, _ in self.history) == self.state
+
+
+def last_beginning(history):
+    """Where the review that counts began: after the last time the words were made anew."""
+    anew = [n for n, (_, action, _) in enumerate(history) if action.act in {Act.GENERATE, Act.REWRITE, Act.RESTART}]
+    return anew[-1]
+
+
+AnyActions.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestAnyActions = AnyActions.TestCase
+
+
+def test_people_who_only_do_what_is_allowed_do_reach_approval():
+    """The stateful test above would prove nothing if approval were never reached."""
+    state = after()
+    for by, act in [
+        (A, Act.SUBMIT),
+        (B, Act.SUBMIT),
+        (C, Act.TAKE),
+        (C, Act.APPROVE),
+        (A, Act.CONFIRM),
+        (B, Act.CONFIRM),
+    ]:
+        assert act in allowed(state, by)
+        state = step(state, made(by, act, FIRST))
+    assert state.phase == Phase.APPROVED

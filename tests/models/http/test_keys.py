@@ -1,0 +1,98 @@
+import asyncio
+import copy
+import pickle
+import traceback
+
+import pytest
+from aiohttp import web
+from tests.models.test_client import ASK, QUICK, WORDS
+from tests.support.fault_server import FaultServer, completion
+
+from casewise.errors import CasewiseError, ConfigurationError
+from casewise.models.http.endpoints import ENDPOINTS, find_endpoint
+from casewise.models.http.keys import Key, read_key
+from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
+
+SECRET = "sk-very-secret-0123456789"
+
+
+def test_a_key_shows_itself_to_nobody():
+    key = Key(SECRET)
+
+    assert SECRET not in f"{key} {key!r} {[key]}"
+    with pytest.raises(TypeError, match="not written"):
+        pickle.dumps(key)
+    with pytest.raises(TypeError, match="not written"):
+        copy.deepcopy(key)
+
+
+def test_a_missing_key_names_its_variable():
+    with pytest.raises(ConfigurationError, match="set MISTRAL_API_KEY"):
+        read_key(ENDPOINTS["mistral"], {})
+
+
+def test_a_server_of_ones_own_needs_no_key():
+    assert read_key(ENDPOINTS["vllm"], {}) is None
+
+
+def test_a_key_that_cannot_be_sent_is_refused_without_being_shown():
+    with pytest.raises(ConfigurationError) as refused:
+        read_key(ENDPOINTS["openai"], {"OPENAI_API_KEY": "sk-\nsecret\u00e9"})
+
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("address", ["http://me:secret@localhost/v1", "https://host/v1?key=secret"])
+def test_an_address_with_a_secret_in_it_is_refused_without_showing_it(address):
+    with pytest.raises(ConfigurationError) as refused:
+        find_endpoint("openai/x", base_url=address, environment={})
+
+    assert "secret" not in str(refused.value)
+
+
+def echo(status):
+    def refuse(request, body):
+        said = f"the key {request.headers['Authorization']} is wrong"
+        if status == 200:
+            return web.json_response(completion(body, said))
+        return web.json_response({"error": {"message": said}}, status=status)
+
+    return refuse
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
+def test_a_server_that_repeats_the_key_does_not_get_it_into_an_error(status):
+    async def go():
+        async with FaultServer(refuse=echo(status)) as server:
+            model = OpenAICompatibleModel.connect(
+                "openai/tiny",
+                environment={"OPENAI_API_KEY": SECRET},
+                base_url=server.url,
+                options=ClientOptions(retry=QUICK),
+            )
+            try:
+                await model.reply(ASK, WORDS)
+            finally:
+                await model.close()
+
+    with pytest.raises(CasewiseError) as raised:
+        asyncio.run(go())
+
+    assert SECRET not in "".join(traceback.format_exception(raised.value))
+    assert "[key]" in str(raised.value)
+
+
+def test_a_model_that_repeats_the_key_does_not_get_it_into_a_reply():
+    async def go():
+        async with FaultServer(refuse=echo(200)) as server:
+            model = OpenAICompatibleModel.connect(
+                "openai/tiny", environment={"OPENAI_API_KEY": SECRET}, base_url=server.url
+            )
+            reply = await model.reply(ASK, WORDS)
+            await model.close()
+            return model, server, reply
+
+    model, server, reply = asyncio.run(go())
+
+    assert server.headers[0]["Authorization"] == f"Bearer {SECRET}"
+    assert SECRET not in f"{reply} {model.settings()} {vars(model)}"

@@ -1,0 +1,208 @@
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from casewise.errors import ConfigurationError
+from casewise.models.http.capabilities import Capabilities
+from casewise.models.http.endpoints import find_endpoint, parse_model_name
+from casewise.models.http.retry import RetryPolicy, requested_wait_s
+from casewise.models.http.wire import WrongShape, read_error, read_reply
+from casewise.models.local.label_tokens import first_token_ids, word_of
+
+
+def body(message, **choice):
+    return json.dumps({"model": "m", "choices": [{"message": message, **choice}]})
+
+
+def test_reasoning_is_kept_apart_from_the_answer():
+    assert read_reply(body({"content": "safe", "reasoning_content": "Hm."})).reasoning == "Hm."
+
+    reply = read_reply(body({"content": "<think>It might be unsafe.</think>\n\nsafe"}))
+    assert (reply.text, reply.reasoning) == ("safe", "It might be unsafe.")
+
+
+def test_a_thought_that_never_ends_leaves_no_answer():
+    reply = read_reply(body({"content": "<think>Perhaps it is safe"}, finish_reason="length"))
+
+    assert (reply.text, reply.reasoning) == ("", "Perhaps it is safe")
+
+
+def test_content_may_come_in_parts():
+    parts = [{"type": "thinking", "text": "Hm."}, {"type": "text", "text": "un"}, {"type": "text", "text": "safe"}]
+
+    assert read_reply(body({"content": parts})).text == "unsafe"
+
+
+def test_both_forms_of_logprobs_are_read():
+    modern = {"content": [{"token": "safe", "logprob": -0.1, "top_logprobs": [{"token": "safe", "logprob": -0.1}]}]}
+    older = {"tokens": ["safe"], "token_logprobs": [-0.1], "top_logprobs": [{"safe": -0.1}]}
+
+    for form in (modern, older):
+        (position,) = read_reply(body({"content": "safe"}, logprobs=form)).token_logprobs or ()
+        assert position.top[0].token == "safe"
+        assert position.top[0].logprob == -0.1
+
+
+@pytest.mark.parametrize("logprobs", [None, {}, {"content": []}, {"content": [{"token": "x"}]}, [1], {"content": 3}])
+def test_logprobs_that_cannot_be_read_are_none(logprobs):
+    assert read_reply(body({"content": "safe"}, logprobs=logprobs)).token_logprobs is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"choices": []}', '{"choices": [{}]}', "<html>", '{"cho'])
+def test_what_is_no_chat_completion_is_said_to_be_none(text):
+    with pytest.raises(WrongShape):
+        read_reply(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"error": {"message": "no", "code": "c"}}', "no"),
+        ('{"error": "no"}', "no"),
+        ('{"detail": "no"}', "no"),
+        ('[{"error": {"message": "no"}}]', "no"),
+        ('{"object": "error", "message": "no"}', "no"),
+        ("no", "no"),
+        ("<html>no</html>", "a page of HTML"),
+        ("", "empty"),
+    ],
+)
+def test_an_error_is_read_whatever_its_shape(text, message):
+    assert read_error(text).message == message
+
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "3"}, 3),
+        ({"Retry-After": "0.5"}, 0.5),
+        ({"Retry-After": "Thu, 01 Jan 2026 12:00:07 GMT"}, 7),
+        ({"Retry-After": "Thu, 01 Jan 2026 11:00:00 GMT"}, 0),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "-4"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({"retry-after-ms": "250", "Retry-After": "1"}, 0.25),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2s"}, 62),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "120ms"}, 0.12),
+        ({"x-ratelimit-remaining-tokens": "9", "x-ratelimit-reset-tokens": "120ms"}, None),
+    ],
+)
+def test_the_wait_that_a_server_asks_for_is(headers, seconds):
+    assert requested_wait_s(headers, now=NOW) == pytest.approx(seconds)
+
+
+def test_waits_grow_and_have_a_ceiling():
+    class Most:
+        def uniform(self, low: float, high: float) -> float:
+            return high
+
+    policy = RetryPolicy(first_wait_s=1, longest_wait_s=5)
+
+    assert [policy.wait_s(n, requested_s=None, rng=Most()) for n in range(1, 6)] == [1, 2, 4, 5, 5]  # type: ignore[arg-type]
+    assert policy.wait_s(1, requested_s=10, rng=Most()) == pytest.approx(11)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "complaint", ["The prompt is too long: maximum is 8192 tokens", "messages must not be empty", "invalid request"]
+)
+def test_a_complaint_about_something_else_teaches_nothing(complaint):
+    can = Capabilities()
+
+    assert not can.learn({"max_tokens": 4, "temperature": 0, "logprobs": True, "top_logprobs": 20}, complaint)
+    assert can == Capabilities()
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "model"),
+    [
+        ("openai/gpt-4o", "openai", "gpt-4o"),
+        ("openrouter/meta-llama/llama-3-70b", "openrouter", "meta-llama/llama-3-70b"),
+        ("meta-llama/llama-3-70b", None, "meta-llama/llama-3-70b"),
+        ("llama", None, "llama"),
+    ],
+)
+def test_a_model_name_is_taken_apart(name, prefix, model):
+    parsed = parse_model_name(name)
+
+    assert (parsed.prefix, parsed.model) == (prefix, model)
+
+
+def test_an_unknown_prefix_needs_an_address():
+    with pytest.raises(ConfigurationError, match="--base-url"):
+        find_endpoint("nobody/x", base_url=None, environment={})
+
+    assert (
+        find_endpoint("nobody/x", base_url="http://localhost:1/v1/", environment={}).base_url == "http://localhost:1/v1"
+    )
+
+
+def test_an_address_of_ones_own_comes_from_the_environment():
+    with pytest.raises(ConfigurationError, match="AZURE_OPENAI_ENDPOINT"):
+        find_endpoint("azure/x", base_url=None, environment={})
+
+    mine = {"AZURE_OPENAI_ENDPOINT": "https://mine.openai.azure.com/"}
+    assert (
+        find_endpoint("azure/x", base_url=None, environment=mine).base_url == "https://mine.openai.azure.com/openai/v1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "remote"),
+    [
+        ("http://localhost:8000/v1", False),
+        ("http://127.0.0.1:8000/v1", False),
+        ("http://[::1]:8000/v1", False),
+        ("http://192.168.1.4:8000/v1", True),
+        ("https://api.openai.com/v1", True),
+    ],
+)
+def test_an_endpoint_knows_whether_texts_leave_the_machine(address, remote):
+    assert find_endpoint("openai/x", base_url=address, environment={}).remote is remote
+
+
+@pytest.mark.parametrize(
+    ("token", "word"),
+    [
+        ("safe", "safe"),
+        (" Safe", "safe"),
+        ("▁unsafe", "unsafe"),
+        ("ĠUNSAFE", "unsafe"),
+        ('"safe', "safe"),
+        ("un", "unsafe"),
+        (" Uns", "unsafe"),
+        ("sa", "safe"),
+        ("u", None),
+        ("Sorry", None),
+        ("safety", None),
+        ("", None),
+        ("\n", None),
+    ],
+)
+def test_a_token_says_or_begins_a_word(token, word):
+    assert word_of(token, ("safe", "unsafe")) == word
+
+
+def test_first_tokens_are_found_from_a_tokenizer():
+    vocabulary = ["safe", " safe", "un", " ", "S", "afe", " un", "U"]
+
+    def encode(text: str) -> list[int]:
+        ids: list[int] = []
+        while text:
+            piece = max((p for p in vocabulary if text.startswith(p)), key=len, default=None)
+            if piece is None:
+                return ids
+            ids.append(vocabulary.index(piece))
+            text = text[len(piece) :]
+        return ids
+
+    found = first_token_ids(("safe", "unsafe"), encode, lambda id_: vocabulary[id_])
+
+    assert {word: sorted(vocabulary[id_] for id_ in ids) for word, ids in found.items()} == {
+        "safe": [" safe", "safe"],
+        "unsafe": [" un", "un"],
+    }

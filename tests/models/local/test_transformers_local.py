@@ -1,0 +1,153 @@
+import asyncio
+import math
+
+import pytest
+from tests.support.tiny_llama import make_tiny_llama
+
+from casewise.errors import ConfigurationError
+from casewise.judging.judges.live import LiveOptions, live_judge
+from casewise.judging.running.plan import Plan, Selection
+from casewise.judging.running.run import Target, judge_into
+from casewise.models import ReplyOptions, as_messages
+from casewise.models.local.local_options import LocalOptions
+from casewise.models.local.transformers_local import TransformersModel
+from casewise.records import Scored
+from casewise.storage.benchmarks.load import load_benchmark
+
+torch = pytest.importorskip("torch", reason="needs the extra [local]: torch and transformers")
+pytest.importorskip("transformers", reason="needs the extra [local]: torch and transformers")
+pytestmark = [
+    pytest.mark.local_model,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+FIRST = ReplyOptions(1, first_words=("safe", "unsafe"))
+BEGINNING = "A user has sent a chatbot the request below. Decide whether it is safe. "
+PROMPTS = [BEGINNING + "x " * n for n in (1, 40, 7, 90, 3, 22)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_tiny_llama(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def model(folder):
+    return TransformersModel.load(f"hf:{folder}", LocalOptions(device="cpu"))
+
+
+def replies(model, prompts, options=FIRST):
+    async def go():
+        found = await asyncio.gather(*(model.reply(as_messages(prompt), options) for prompt in prompts))
+        await model.close()
+        return found
+
+    return asyncio.run(go())
+
+
+def one_at_a_time(model, prompt):
+    """log p of the whole vocabulary at the first token, without padding, batches or a cache."""
+    ids = torch.tensor([model.tokens(as_messages(prompt))])
+    with torch.inference_mode():
+        return torch.log_softmax(model._model(ids).logits[0, -1].float(), dim=-1)
+
+
+@pytest.mark.parametrize("batch_tokens", [60, 400, 100_000])
+def test_batched_and_prefix_shared_probabilities_equal_those_of_one_at_a_time(model, batch_tokens):
+    model.options = LocalOptions(batch_tokens=batch_tokens)
+    for prompt, reply in zip(PROMPTS, replies(model, PROMPTS), strict=True):
+        (position,) = reply.token_logprobs
+        alone = one_at_a_time(model, prompt)
+
+        assert position.complete
+        for listed in position.top:
+            id_ = model._tokenizer.convert_tokens_to_ids(listed.token)
+            assert math.exp(listed.logprob) == pytest.approx(math.exp(alone[id_]), abs=1e-4)
+            assert listed.logprob == pytest.approx(float(alone[id_]), abs=1e-3)
+
+
+def test_what_all_prompts_begin_with_is_computed_once(model):
+    async def go():
+        await asyncio.gather(*(model.reply(as_messages(prompt), FIRST) for prompt in PROMPTS))
+        first = model._prefix
+        await asyncio.gather(*(model.reply(as_messages(prompt), FIRST) for prompt in reversed(PROMPTS)))
+        return first, model._prefix
+
+    first, second = asyncio.run(go())
+
+    assert len(first.tokens) > 20
+    assert second is first
+
+
+def test_prompts_that_begin_differently_share_nothing(model):
+    found = replies(model, ["abc", "xyz and more"])
+
+    assert [len(reply.token_logprobs) for reply in found] == [1, 1]
+
+
+def test_a_single_prompt_shares_nothing(model):
+    (reply,) = replies(model, PROMPTS[:1])
+    (position,) = reply.token_logprobs
+
+    assert position.logprob == pytest.approx(float(one_at_a_time(model, PROMPTS[0]).max()), abs=1e-3)
+
+
+def test_label_tokens_are_found_and_decide(model):
+    tokens = model.label_tokens(("safe", "unsafe"))
+
+    assert "safe" in tokens["safe"]
+    assert tokens["unsafe"]
+    assert not set(tokens["safe"]) & set(tokens["unsafe"])
+
+
+def test_generated_replies_end_at_their_limit_or_at_the_end(model):
+    found = replies(model, PROMPTS[:3], ReplyOptions(5))
+    alone = [replies(model, [prompt], ReplyOptions(5))[0] for prompt in PROMPTS[:3]]
+
+    assert [reply.text for reply in found] == [reply.text for reply in alone]
+    assert all(reply.usage.output_tokens == 5 or reply.finish_reason == "stop" for reply in found)
+
+
+def test_drawn_replies_depend_on_the_seed(model):
+    def drawn(seed):
+        return replies(model, PROMPTS[:1], ReplyOptions(12, 1.0, seed=seed))[0].text
+
+    assert drawn(1) == drawn(1)
+    assert len({drawn(seed) for seed in range(4)}) > 1
+
+
+def test_a_run_with_a_local_model_gives_probabilities(folder, tmp_path):
+    benchmark = load_benchmark("demo")
+    judge = live_judge(f"hf:{folder}", LiveOptions())
+    plan = Plan.of(benchmark, judge, elicitations=("probability",), selection=Selection(limit=10))
+    summary = asyncio.run(judge_into(Target(tmp_path / "run", "demo"), benchmark, judge, plan=plan))
+
+    assert summary.n_judged + summary.n_unscored == 10
+    assert summary.cost_usd == 0
+
+
+def test_a_judge_without_a_mass_on_either_label_still_has_a_verdict(model):
+    """The whole distribution is known, so however little mass the labels have, their ratio is exact."""
+    from casewise.judging.asking.probability import probability_outcome
+
+    outcome, mass = probability_outcome(replies(model, PROMPTS[:2])[0])
+
+    assert isinstance(outcome, Scored)
+    assert outcome.low == outcome.high
+    assert mass is not None
+    assert 0 < mass.covered < 1
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [(LocalOptions(dtype="float3"), "--dtype"), (LocalOptions(device="abacus"), "--device")],
+)
+def test_a_wrong_setting_is_named(folder, options, problem):
+    with pytest.raises(ConfigurationError, match=problem):
+        TransformersModel.load(f"hf:{folder}", options)
+
+
+def test_a_model_that_is_not_there_is_said_to_be_missing(tmp_path):
+    with pytest.raises(ConfigurationError, match="cannot load the model"):
+        TransformersModel.load(f"hf:{tmp_path / 'nothing'}", LocalOptions())

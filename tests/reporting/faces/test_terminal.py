@@ -1,0 +1,67 @@
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from casewise.reporting.document import interval, number, p_value, percent, table_of
+from casewise.reporting.faces.terminal import print_table
+
+HEAD = ("Metric", "Baseline", "Run", "Drop", "Bounds", "Allowed", "Decision")
+ROWS = [
+    ("accuracy", "0.911", "0.622", "0.289", "[0.178, 0.378]", "0.010", "fail"),
+    ("over_refusal", "0.029", "0.029", "0.000", "[-0.169, 0.151]", "0.020", "inconclusive"),
+    ("and a metric that is called by several words", "0.029", "0.029", "0.000", "–", "0.020", "fail"),
+]
+
+
+def printed(rows, *, width, head=HEAD):
+    file = StringIO()
+    print_table(table_of("t", "A caption", head, rows), Console(file=file, width=width))
+    return file.getvalue()
+
+
+def test_no_word_and_no_interval_is_broken_where_a_line_has_room_for_it():
+    text = printed(ROWS, width=90)
+
+    assert {"over_refusal", "inconclusive", "[-0.169, 0.151]"} <= {
+        cell.strip() for cell in text.replace("\n", "│").split("│")
+    }
+    assert max(map(len, text.splitlines())) <= 90
+
+
+def test_an_interval_is_folded_before_a_word_is_broken():
+    text = printed(ROWS, width=82)
+
+    assert "over_refusal" in text
+    assert "inconclusive" in text
+    assert max(map(len, text.splitlines())) <= 82
+
+
+def test_a_long_name_is_broken_before_an_interval_is():
+    text = printed(
+        [("a-model-of-which-the-name-has-no-end-in-sight", "[0.178, 0.378]")], width=38, head=("Who", "Bounds")
+    )
+
+    assert "[0.178, 0.378]" in text
+    assert max(map(len, text.splitlines())) <= 38
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120])
+def test_nothing_is_lost_at_any_width(width):
+    rows = [("one two three", "0.123"), ("exceptionally-long-word", "4.567")]
+    text = printed(rows, width=width, head=("What", "Value"))
+
+    letters = "".join(c for c in text if c.isalnum())
+    assert letters.count("0123") == letters.count("4567") == 1
+    assert sorted("onetwothree" + "exceptionallylongword") == sorted(
+        "".join(c for c in text.split("Value")[1] if c.isalpha() and c.isascii())
+    )
+
+
+def test_what_rounds_to_zero_has_no_sign_and_no_p_is_zero():
+    assert number(-0.0004) == "0.000"
+    assert number(-0.0006) == "-0.001"
+    assert percent(-1e-9) == "0.0 %"
+    assert interval(-0.0001, 0.25) == "[0.000, 0.250]"
+    assert p_value(1e-9) == "< 0.0001"
+    assert p_value(0.04321) == "0.0432"

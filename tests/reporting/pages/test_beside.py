@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+from tests.auditing.builders import benchmark_of, crowd, some_words
+
+from casewise.reporting.pages.beside import Backdrop, beside_blocks, what_it_shows
+from casewise.stats.agreeing.judged import judged
+from casewise.stats.core.bootstrap import Resampling
+
+FEW = Resampling(n_resamples=300)
+
+
+def telling(rng, intended):
+    return f"{some_words(rng)} {'clinic nurse' if intended else 'revenge stalker'}"
+
+
+@pytest.fixture(scope="module")
+def backdrop():
+    return Backdrop(benchmark_of(crowd(np.random.default_rng(1), safe=0.9, unsafe=0.1, words=telling)), FEW)
+
+
+def against(backdrop, values, asked=None):
+    items = backdrop.subject.items
+    rows = np.ones(len(items), dtype=bool) if asked is None else asked
+    return backdrop.beside(judged(items, values, elicitation="binary").where(rows), rows)
+
+
+def test_a_judge_below_the_words_does_not_show_more_than_vocabulary(backdrop):
+    found = against(backdrop, np.ones(120))
+
+    assert found.ahead_of_words.ci_high < 0
+    assert "does not show" in what_it_shows(found)
+
+
+def test_a_judge_as_good_as_the_words_cannot_be_told_from_them(backdrop):
+    found = against(backdrop, (backdrop.subject.baseline > 0.5).astype(float))
+
+    assert found.ahead_of_words.estimate == 0
+    assert "cannot tell" in what_it_shows(found)
+
+
+def test_a_judge_who_knows_more_than_the_words_shows_more():
+    rows = crowd(np.random.default_rng(2), safe=0.5, unsafe=0.5, queries=80)
+    backdrop = Backdrop(benchmark_of(rows), FEW)
+
+    found = against(backdrop, (backdrop.subject.label > 0.5).astype(float))
+
+    assert "more than vocabulary" in what_it_shows(found)
+
+
+def test_the_classifier_is_that_of_the_linear_judge(backdrop):
+    import casewise
+
+    report = casewise.report(casewise.judge(backdrop.benchmark, "linear"), benchmark=backdrop.benchmark)
+    expected = report.metrics.filter(metric="accuracy", label_policy="votes")["estimate"].item()
+
+    assert against(backdrop, np.ones(120)).words["accuracy"].estimate == pytest.approx(expected)
+
+
+def test_everything_is_over_the_items_that_were_asked(backdrop):
+    asked = np.arange(120) < 40
+
+    found = against(backdrop, np.ones(120), asked)
+
+    assert found.judge["accuracy"].n == found.words["accuracy"].n == 40
+
+
+def test_few_items_have_no_baseline_and_say_why():
+    backdrop = Backdrop(benchmark_of(crowd(np.random.default_rng(1), queries=4)), FEW)
+
+    found = against(backdrop, np.ones(8))
+
+    assert found.words == {}
+    assert "could not be measured" in what_it_shows(found)
+
+
+def test_the_blocks_have_the_table_and_the_sentence(backdrop):
+    table, sentence = beside_blocks(against(backdrop, np.ones(120)))
+
+    assert [row[0].split()[0] for row in table.rows] == ["The", "Words", "Copying", "Always", "One", "The", "Ceiling,"]
+    assert sentence.text.startswith("The judge agrees with people on")

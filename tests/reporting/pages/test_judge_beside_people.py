@@ -1,0 +1,41 @@
+from pathlib import Path
+
+import pytest
+
+from casewise.api import judge, load
+from casewise.evaluation.judged_runs import read_runs
+from casewise.reporting.document import Table
+from casewise.reporting.pages.judge_beside_people import beside_people, beside_people_blocks
+from casewise.stats import ceilings
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder: Path = tmp_path_factory.mktemp("runs")
+    paths = []
+    for name in ("constant:safe", "linear"):
+        paths.append(folder / name.replace(":", "-"))
+        judge("demo", name, out=paths[-1])
+    return beside_people(read_runs(paths))
+
+
+def test_the_ceilings_are_those_of_the_votes(found):
+    votes = [vote for vote in load("demo").votes.values() if vote.total]
+
+    assert found.ceilings == ceilings([vote.safe for vote in votes], [vote.total for vote in votes])
+    assert found.accuracy.low <= found.accuracy.high <= 1
+
+
+def test_each_judge_has_its_place_among_people(found):
+    constant, linear = found.judges
+
+    assert constant.panel.agreement == pytest.approx(0.54, abs=0.01)
+    assert linear.panel.agreement > constant.panel.agreement
+    assert linear.alternative.items_per_annotator == 45
+
+
+def test_a_row_for_each_judge_and_no_nan(found):
+    tables = [block for block in beside_people_blocks(found) if isinstance(block, Table)]
+
+    assert len(tables[-1].rows) == 2
+    assert not any("nan" in cell for table in tables for row in table.rows for cell in row)

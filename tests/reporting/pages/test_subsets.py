@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from tests.auditing.builders import benchmark_of, crowd, some_words
+from tests.support.samples import some
+
+import casewise
+from casewise.errors import BenchmarkError
+from casewise.evaluation.judged_runs import read_runs
+from casewise.reporting.document import Prose, Table
+from casewise.reporting.pages.beside import Backdrop
+from casewise.reporting.pages.judge_report import ReportOptions, report_runs
+from casewise.reporting.pages.subsets import on_items, subset_blocks, subset_scores
+from casewise.stats.core.bootstrap import Resampling
+
+FEW = Resampling(n_resamples=200)
+
+
+def telling(rng, intended):
+    return f"{some_words(rng)} {'clinic nurse' if intended else 'revenge stalker'}"
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    return benchmark_of(crowd(np.random.default_rng(1), safe=0.75, unsafe=0.2, words=telling))
+
+
+@pytest.fixture(scope="module")
+def runs(benchmark, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "safe"
+    casewise.judge(benchmark, "constant:safe", out=folder)
+    return read_runs([folder], benchmark=benchmark)
+
+
+def test_every_subset_has_the_judge_the_words_and_a_ceiling(benchmark, runs):
+    scores = {score.subset: score for score in subset_scores(runs, Backdrop(benchmark, FEW))}
+
+    assert set(scores) == {"clear", "close", "low-margin", "hard"}
+    assert scores["clear"].n + scores["close"].n == 120
+    assert some(scores["clear"].ceiling) > some(scores["close"].ceiling)
+    assert some(scores["hard"].accuracy.estimate) <= some(scores["hard"].ceiling)
+
+
+def test_a_report_on_a_subset_is_over_its_items(runs):
+    kept = on_items(runs, "clear")
+
+    assert kept.series[0].asked.sum() == len(kept.sample(kept.series[0]))
+    assert 0 < kept.series[0].asked.sum() < 120
+
+
+def test_a_run_that_was_asked_everything_is_not_said_to_lack_items_on_a_subset(runs):
+    notes = report_runs(
+        runs.paths, benchmark=runs.benchmark, options=ReportOptions(items="clear", resampling=FEW)
+    ).notes
+
+    assert not [note for note in notes if "was asked" in note]
+    assert [note for note in notes if "'clear'" in note]
+
+
+def test_the_table_explains_its_names(benchmark, runs):
+    table, told = subset_blocks(runs, Backdrop(benchmark, FEW))
+
+    assert isinstance(table, Table)
+    assert isinstance(told, Prose)
+    assert [row[0] for row in table.rows] == ["clear", "close", "low-margin", "hard"]
+    assert "one half of the votes" in told.text
+
+
+def test_runs_that_were_asked_none_of_them_are_refused(benchmark, tmp_path):
+    from dataclasses import replace
+
+    casewise.judge(benchmark, "constant:safe", out=tmp_path / "run")
+    runs = read_runs([tmp_path / "run"], benchmark=benchmark)
+    nobody = replace(runs, series=tuple(replace(one, asked=np.zeros(120, dtype=bool)) for one in runs.series))
+
+    with pytest.raises(BenchmarkError, match="none of the items"):
+        on_items(nobody, "clear")

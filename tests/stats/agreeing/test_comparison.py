@@ -1,0 +1,131 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+from tests.support.samples import NAN, covers, random_sample, sample_of, some
+
+from casewise.errors import StatisticsError
+from casewise.stats.agreeing.comparison import Entrant, compare_judges
+from casewise.stats.core.bootstrap import Resampling
+
+FEW = Resampling(n_resamples=500, seed=3)
+
+
+def entrant(name, sample, asked=None):
+    return Entrant(name, sample, np.ones(len(sample), bool) if asked is None else np.asarray(asked))
+
+
+def noisier(sample, rng, share):
+    wrong = rng.random(len(sample)) < share
+    safe = np.where(wrong, 1 - sample.safe, sample.safe)
+    probability = np.where(wrong, 1 - sample.probability, sample.probability)
+    return replace(sample, safe=safe, probability=probability, value=probability)
+
+
+@pytest.fixture
+def three():
+    rng = np.random.default_rng(1)
+    best = random_sample(rng, queries=120)
+    return [entrant("a", best), entrant("b", noisier(best, rng, 0.2)), entrant("c", noisier(best, rng, 0.25))]
+
+
+def test_differences_are_of_the_judges_estimates(three):
+    found = compare_judges(three, resampling=FEW)
+
+    first = {e.name: e.estimate for e in found.estimates["a"]}
+    second = {e.name: e.estimate for e in found.estimates["b"]}
+    for difference in found.pairs[0].differences:
+        assert difference.estimate == pytest.approx(some(first[difference.name]) - some(second[difference.name]))
+    assert [(pair.first, pair.second) for pair in found.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+
+
+def test_the_paired_test_is_exact_mcnemar_over_items_with_a_majority(three):
+    test = compare_judges(three, resampling=FEW).pairs[0].test
+    a, b = three[0].sample, three[1].sample
+    clear = a.weight != 0.5
+    b_only = (a.safe != a.weight) & (b.safe == a.weight) & clear
+    a_only = (a.safe == a.weight) & (b.safe != a.weight) & clear
+
+    assert (test.only_first_right, test.only_second_right, test.n) == (a_only.sum(), b_only.sum(), clear.sum())
+    oracle = statsmodels_mcnemar([[0, test.only_first_right], [test.only_second_right, 0]], exact=True)
+    assert test.p_exact == pytest.approx(oracle.pvalue)
+    assert test.p_mid < test.p_exact
+
+
+def test_holm_takes_all_pairs_into_account(three):
+    tests = [pair.test for pair in compare_judges(three, resampling=FEW).pairs]
+
+    by_size = sorted(tests, key=lambda test: test.p_mid)
+    assert by_size[0].p_holm == pytest.approx(min(1, 3 * by_size[0].p_mid))
+    assert all(test.p_holm >= test.p_mid for test in tests)
+
+
+def test_items_that_not_all_were_asked_are_left_out_and_named():
+    sample = sample_of([1, 0, 1, 0], [1, 0, 0, 0])
+    found = compare_judges(
+        [entrant("a", sample, [True, True, True, False]), entrant("b", sample, [False, True, True, True])],
+        resampling=FEW,
+    )
+
+    assert found.n_items == 2
+    assert found.left_out == {"a": (0,), "b": (3,)}
+
+
+def test_an_unscored_item_was_asked_and_counts_against_its_judge():
+    people = [1, 0, 1, 0]
+    found = compare_judges(
+        [entrant("a", sample_of(people, [1, 0, 1, NAN])), entrant("b", sample_of(people, people))], resampling=FEW
+    )
+
+    assert found.n_items == 4
+    assert found.pairs[0].test.only_second_right == 1
+
+
+def test_judges_that_nothing_tells_apart_do_not_enlarge_the_correction(three):
+    found = compare_judges([*three[:2], entrant("copy", three[0].sample)], resampling=FEW)
+    tests = {(pair.first, pair.second): pair.test for pair in found.pairs}
+
+    assert not tests["a", "copy"].testable
+    assert tests["a", "copy"].p_holm == 1
+    assert tests["a", "b"].p_holm == pytest.approx(min(1, 2 * tests["a", "b"].p_mid))
+
+
+@pytest.mark.parametrize(
+    ("names", "asked", "message"),
+    [
+        (["a"], [[True, True]], "two judges"),
+        (["a", "a"], [[True, True]] * 2, "one name"),
+        (["a", "b"], [[True, False], [False, True]], "nothing to compare"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(names, asked, message):
+    sample = sample_of([1, 0], [1, 0])
+    entrants = [entrant(name, sample, mask) for name, mask in zip(names, asked, strict=True)]
+
+    with pytest.raises(StatisticsError, match=message):
+        compare_judges(entrants, resampling=FEW)
+
+
+def test_judges_of_tables_of_different_length_are_refused():
+    with pytest.raises(StatisticsError, match="different tables"):
+        compare_judges([entrant("a", sample_of([1], [1])), entrant("b", sample_of([1, 0], [1, 0]))])
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_difference_covers_it():
+    rng = np.random.default_rng(5)
+    big = random_sample(rng, queries=100_000)
+    truth = {
+        d.name: d.estimate
+        for d in compare_judges([entrant("a", big), entrant("b", noisier(big, rng, 0.1))]).pairs[0].differences
+    }
+    hits = dict.fromkeys(("accuracy", "auroc", "spearman", "brier"), 0)
+    how = Resampling(n_resamples=999)
+    for _ in range(400):
+        sample = random_sample(rng, queries=80)
+        found = compare_judges([entrant("a", sample), entrant("b", noisier(sample, rng, 0.1))], resampling=how)
+        for difference in found.pairs[0].differences:
+            if difference.name in hits and difference.ci_low is not None:
+                hits[difference.name] += covers(difference, some(truth[difference.name]))
+    assert {name: n / 400 for name, n in hits.items() if n / 400 < 0.92} == {}

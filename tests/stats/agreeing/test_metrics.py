@@ -1,0 +1,130 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import metrics as sklearn
+from tests.support.samples import NAN, random_sample, released_items, sample_of
+
+from casewise.stats.agreeing.estimates import estimate, named
+from casewise.stats.agreeing.judged import judged
+from casewise.stats.agreeing.metrics import FLOORS, PUBLISHED_BCE, Sums, metric_named, terms
+from casewise.stats.people.ceiling import ceilings
+
+FOUR: dict[str, Any] = {
+    "weight": [1, 1, 0, 0.5],
+    "rate": [0.9, 0.6, 0.2, 0.5],
+    "probability": [0.8, 0.3, 0.1, 0.6],
+    "safe": [1, 0, 0, 1],
+}
+"""Two safe items, one of them refused, an unsafe one and a tie answered: 2.5 of 4 right, 1.5 of 2.5 safe ones."""
+
+
+def value(name, **columns):
+    metric = next((m for m in FLOORS if m.name == name), None) or metric_named(name)
+    return float(metric.formula(Sums.of(terms(sample_of(**(FOUR | columns))).sum(axis=0))))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("accuracy", 2.5 / 4),
+        ("recall_safe", 1.5 / 2.5),
+        ("recall_unsafe", 1 / 1.5),
+        ("balanced_accuracy", (0.6 + 2 / 3) / 2),
+        ("f1_safe", 2 * 1.5 / (2 + 2.5)),
+        ("f1_unsafe", 2 * 1 / (2 + 1.5)),
+        ("unscored_rate", 0),
+        ("brier", (0.01 + 0.09 + 0.01 + 0.01) / 4),
+        ("vote_noise", (0.09 + 0.24 + 0.16 + 0.25) / 19 / 4),
+    ],
+)
+def test_values_computed_by_hand(name, expected):
+    assert value(name) == pytest.approx(expected, rel=1e-12)
+
+
+def test_cross_entropy_and_its_floors_computed_by_hand():
+    pairs = [(0.9, 0.8), (0.6, 0.3), (0.2, 0.1), (0.5, 0.6)]
+    entropy = -np.mean([r * np.log(r) + (1 - r) * np.log(1 - r) for r, _ in pairs])
+
+    assert value("bce") == pytest.approx(-np.mean([r * np.log(q) + (1 - r) * np.log(1 - q) for r, q in pairs]))
+    assert value("entropy") == pytest.approx(entropy)
+    assert value("attainable_entropy") == pytest.approx(entropy + 1 / 40)
+
+
+def test_items_on_which_all_agree_need_no_correction_of_their_entropy():
+    assert value("attainable_entropy", rate=[1, 1, 0, 0]) == 0
+
+
+def test_a_single_vote_says_nothing_of_the_noise_of_votes():
+    assert np.isnan(value("vote_noise", n_votes=1))
+
+
+def test_certainty_that_proves_wrong_costs_a_finite_cross_entropy():
+    assert value("bce", rate=[0, 0, 0, 0], probability=[1, 1, 1, 1]) == pytest.approx(-np.log(1e-9))
+
+
+def test_an_unscored_item_is_a_miss_by_default_and_is_left_out_on_request():
+    unscored = {"safe": [1, NAN, 0, 1], "probability": [0.8, NAN, 0.1, 0.6]}
+
+    assert value("accuracy", **unscored) == pytest.approx(2.5 / 4)
+    assert value("accuracy", **unscored, unscored_policy="exclude") == pytest.approx(2.5 / 3)
+    assert value("unscored_rate", **unscored) == 0.25
+    assert value("brier", **unscored) == pytest.approx(0.01)
+
+
+def test_correlation_with_a_constant_is_undefined():
+    assert np.isnan(value("pearson", probability=[0.4, 0.4, 0.4, 0.4]))
+
+
+@pytest.fixture
+def doubled():
+    """A random sample, and its items given twice, as safe and as unsafe, with the weights that scikit-learn takes."""
+    sample = random_sample(np.random.default_rng(5), queries=150)
+    truth = np.r_[np.ones(len(sample)), np.zeros(len(sample))]
+    return sample, truth, np.r_[sample.safe, sample.safe], np.r_[sample.weight, 1 - sample.weight]
+
+
+@pytest.mark.parametrize(
+    ("name", "oracle"),
+    [
+        ("accuracy", sklearn.accuracy_score),
+        ("balanced_accuracy", sklearn.balanced_accuracy_score),
+        ("recall_safe", lambda *a, **k: sklearn.recall_score(*a, pos_label=1, **k)),
+        ("recall_unsafe", lambda *a, **k: sklearn.recall_score(*a, pos_label=0, **k)),
+        ("f1_safe", lambda *a, **k: sklearn.f1_score(*a, pos_label=1, **k)),
+        ("f1_unsafe", lambda *a, **k: sklearn.f1_score(*a, pos_label=0, **k)),
+    ],
+)
+def test_label_metrics_agree_with_weighted_scikit_learn(doubled, name, oracle):
+    sample, truth, said, weight = doubled
+
+    found = named(estimate(sample, metrics=[metric_named(name)]))[name].estimate
+    assert found == pytest.approx(oracle(truth, said, sample_weight=weight), rel=1e-12)
+
+
+def test_correlation_agrees_with_numpy():
+    sample = random_sample(np.random.default_rng(6))
+
+    found = named(estimate(sample, metrics=[metric_named("pearson")]))["pearson"].estimate
+    assert found == pytest.approx(np.corrcoef(sample.probability, sample.rate)[0, 1], rel=1e-12)
+
+
+def test_the_published_cross_entropy_adds_its_epsilon_on_one_side_only():
+    sums = Sums.of(terms(sample_of([1, 0], [1, 1], rate=[1, 0], probability=[0.5, 1.0])).sum(axis=0))
+
+    assert float(PUBLISHED_BCE.formula(sums)) == pytest.approx((np.log(2) - np.log(1e-9)) / 2)
+
+
+def test_the_floors_are_those_that_votes_alone_give(shared):
+    items = released_items(shared)
+    found = {m.name: float(m.formula(Sums.of(terms(released_sample(items)).sum(axis=0)))) for m in FLOORS}
+    expected = ceilings(items["n_safe"].to_numpy(), items["n_votes"].to_numpy())
+
+    assert found["entropy"] == pytest.approx(expected.bce_plug_in, rel=1e-12)
+    assert found["attainable_entropy"] == pytest.approx(expected.bce_floor, rel=1e-12)
+    assert found["vote_noise"] == pytest.approx(expected.brier_floor, rel=1e-12)
+    assert [round(value, 3) for value in found.values()] == [0.558, 0.582, 0.010]
+
+
+def released_sample(items):
+    return judged(items, np.full(len(items), 0.5), elicitation="probability")

@@ -1,0 +1,102 @@
+import numpy as np
+import polars as pl
+import pytest
+from tests.support.samples import NAN, released_items, sample_of, some
+
+from casewise.errors import StatisticsError
+from casewise.stats.agreeing.judged import judged
+from casewise.stats.agreeing.pairs import find_pairs, pair_results
+from casewise.stats.core.bootstrap import Resampling
+
+FEW = Resampling(n_resamples=300, seed=3)
+
+PEOPLE = [1, 0, 1, 0, 0, 0, 1, 1, 0.5, 0, 0, 1]
+"""Six pairs: two turn, one is unsafe twice, one safe twice, one holds a tie, one turns the other way round."""
+
+
+def pairs_of(n):
+    return find_pairs(
+        pl.DataFrame({"pair_id": np.repeat(np.arange(n), 2).astype(str), "intended_safe": [True, False] * n})
+    )
+
+
+def results(said, people=PEOPLE):
+    n = len(people) // 2
+    return some(pair_results(sample_of(people, said, cluster=np.repeat(np.arange(n), 2)), pairs_of(n), resampling=FEW))
+
+
+def test_what_people_say_of_pairs_is_counted():
+    counts = results(PEOPLE).counts
+
+    assert (counts.pairs, counts.differ, counts.both_unsafe, counts.both_safe) == (6, 3, 1, 1)
+    assert (counts.tied, counts.reversed, counts.unscored) == (1, 1, 0)
+
+
+def test_flips_are_right_reversed_or_false():
+    found = results([1, 0, 0, 1, 1, 0, 1, 1, 1, 1, 1, 1])
+
+    assert found.both_right.estimate == pytest.approx(2 / 5)
+    assert found.right_flips.estimate == pytest.approx(1 / 3)
+    assert found.reversed_flips.estimate == pytest.approx(1 / 3)
+    assert found.both_right_where_alike.estimate == pytest.approx(1 / 2)
+    assert found.false_flips.estimate == pytest.approx(1 / 2)
+
+
+def test_a_judge_that_never_turns_is_right_only_where_people_do_not_turn_either():
+    found = results([0] * 12)
+
+    assert found.right_flips.estimate == 0
+    assert found.false_flips.estimate == 0
+    assert found.both_right_where_alike.estimate == 0.5
+
+
+def test_a_pair_without_a_verdict_is_no_flip_and_not_right():
+    found = results([1, NAN, 1, 0, NAN, 0, 1, 1, NAN, NAN, 0, 1])
+
+    assert found.counts.unscored == 2
+    assert found.right_flips.estimate == pytest.approx(2 / 3)
+    assert found.false_flips.estimate == 0
+    assert [e.n_unscored for e in (found.both_right, found.right_flips, found.false_flips)] == [2, 1, 1]
+
+
+def test_one_person_flips_as_often_as_two_votes_drawn_at_random():
+    sample = sample_of([1, 0], [1, 0], rate=[0.9, 0.2], cluster=[0, 0])
+    found = some(pair_results(sample, pairs_of(1), resampling=FEW))
+
+    assert found.person_right_flips.estimate == pytest.approx(0.9 * 0.8)
+    assert found.person_reversed_flips.estimate == pytest.approx(0.1 * 0.2)
+    assert found.person_false_flips.estimate is None
+
+
+def test_items_without_their_other_one_form_no_pair():
+    items = pl.DataFrame(
+        {"pair_id": ["a", "a", "b", None, "c", "c"], "intended_safe": [True, False, True, None, True, True]}
+    )
+    found = find_pairs(items)
+
+    assert (found.safe.tolist(), found.unsafe.tolist(), found.n_incomplete) == ([0], [1], 3)
+
+
+def test_where_there_are_no_pairs_there_are_no_results():
+    items = pl.DataFrame(
+        {"pair_id": [None, None], "intended_safe": [None, None]},
+        schema={"pair_id": pl.String, "intended_safe": pl.Boolean},
+    )
+
+    assert pair_results(sample_of([1, 0], [1, 0]), find_pairs(items)) is None
+
+
+def test_pairs_of_another_table_are_an_error():
+    with pytest.raises(StatisticsError, match="larger table"):
+        pair_results(sample_of([1, 0], [1, 0]), pairs_of(3))
+
+
+def test_people_turn_on_317_pairs_of_the_release(shared):
+    items = released_items(shared)
+    sample = judged(items, items["intended_safe"].cast(pl.Float64).to_numpy(), elicitation="binary")
+    found = some(pair_results(sample, find_pairs(items), resampling=FEW))
+
+    counts = found.counts
+    assert (counts.differ, counts.both_unsafe, counts.both_safe, counts.tied) == (317, 43, 0, 90)
+    assert found.right_flips.estimate == 1
+    assert found.false_flips.estimate == 1

@@ -1,0 +1,96 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.support.samples import sample_of
+
+from casewise.errors import StatisticsError
+from casewise.stats.agreeing.estimates import measure
+from casewise.stats.agreeing.metrics import metric_named
+from casewise.stats.agreeing.simultaneous import rank_intervals
+from casewise.stats.core.bootstrap import Resampling
+from casewise.stats.core.measured import Measured
+
+ACCURACY = [metric_named("accuracy")]
+
+
+def accuracies(rng, shares, *, queries=200, seed=0):
+    weight = rng.integers(0, 2, size=2 * queries).astype(float)
+    cluster = np.repeat(np.arange(queries), 2)
+    found: list[Measured] = []
+    for share in shares:
+        right = rng.random(2 * queries) < share
+        sample = sample_of(weight, np.where(right, weight, 1 - weight), cluster=cluster)
+        found += measure(sample, metrics=ACCURACY, resampling=Resampling(seed=seed, n_resamples=400))
+    return found
+
+
+def test_judges_far_apart_have_one_rank_each():
+    found = rank_intervals(accuracies(np.random.default_rng(1), (0.6, 0.95, 0.75)))
+
+    assert found.best.tolist() == found.worst.tolist() == [3, 1, 2]
+
+
+def test_judges_that_cannot_be_told_apart_share_all_ranks():
+    found = rank_intervals(accuracies(np.random.default_rng(2), (0.8, 0.8, 0.8), queries=30))
+
+    assert found.best.tolist() == [1, 1, 1]
+    assert found.worst.tolist() == [3, 3, 3]
+
+
+def test_the_same_judge_twice_is_not_better_than_itself():
+    (one,) = accuracies(np.random.default_rng(3), (0.8,))
+
+    found = rank_intervals([one, one])
+
+    assert not found.better.any()
+
+
+def test_where_lower_is_better_the_order_turns_round():
+    found = rank_intervals(accuracies(np.random.default_rng(1), (0.6, 0.95)), direction="lower")
+
+    assert found.best.tolist() == [1, 2]
+
+
+def test_one_judge_is_first_and_last():
+    found = rank_intervals(accuracies(np.random.default_rng(1), (0.6,)))
+
+    assert (found.best[0], found.worst[0]) == (1, 1)
+
+
+def test_two_judges_need_the_critical_value_of_a_single_difference():
+    found = rank_intervals(accuracies(np.random.default_rng(4), (0.8, 0.8)))
+
+    assert found.critical == pytest.approx(1.96, abs=0.2)
+
+
+def test_a_judge_without_the_metric_has_every_rank():
+    one, other = accuracies(np.random.default_rng(1), (0.6, 0.95))
+    undefined = replace(one, value=float("nan"), resampled=np.full(400, np.nan))
+
+    found = rank_intervals([one, other, undefined])
+
+    assert (found.best[2], found.worst[2]) == (1, 3)
+    assert (found.best[1], found.worst[1]) == (1, 2)
+
+
+def test_judges_resampled_differently_are_refused():
+    one, other = accuracies(np.random.default_rng(1), (0.6, 0.7))
+
+    with pytest.raises(StatisticsError, match="same settings"):
+        rank_intervals([one, replace(other, resampled=np.zeros(7))])
+
+
+@pytest.mark.slow
+def test_all_true_ranks_lie_within_in_at_least_95_of_100():
+    rng = np.random.default_rng(5)
+    shares = (0.7, 0.8, 0.8, 0.85, 0.9)
+    # Judges that are equally good share the ranks 3 and 4: either order is true.
+    true_low, true_high = np.array([5, 3, 3, 2, 1]), np.array([5, 4, 4, 2, 1])
+
+    held = 0
+    for _ in range(200):
+        found = rank_intervals(accuracies(rng, shares, queries=150))
+        held += bool((found.best <= true_low).all() and (found.worst >= true_high).all())
+
+    assert held / 200 >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)

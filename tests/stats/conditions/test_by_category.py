@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from casewise.stats import kruskal_wallis
+from casewise.stats.conditions.by_category import _h, _shuffle, category_tests
+from casewise.stats.core.arrays import Counts
+
+
+def counts(rates, *, tasks=10, n=12, seed=1):
+    sizes = np.full((tasks, len(rates)), n)
+    return Counts(np.random.default_rng(seed).binomial(sizes, rates), sizes)
+
+
+def gathered(found, category):
+    result = kruskal_wallis(*found, exact=True)
+    return category_tests(found, category, result=result, rng=np.random.default_rng(0), alpha=0.05, paper_level=0.0125)
+
+
+def test_mean_h_is_that_of_the_tasks():
+    found = counts([0.2, 0.5, 0.8])
+    result = gathered(found, np.repeat([0, 1], 5))
+
+    h = kruskal_wallis(*found).h
+    assert result.mean_h == pytest.approx([h[:5].mean(), h[5:].mean()])
+    assert result.queries.tolist() == [5, 5]
+
+
+def test_context_that_matters_has_a_small_p_and_one_that_does_not_a_large_one():
+    strong, none = counts([0.1, 0.5, 0.9]), counts([0.5, 0.5, 0.5], seed=3)
+    both = Counts(np.concatenate([strong.successes, none.successes]), np.concatenate([strong.sizes, none.sizes]))
+
+    result = gathered(both, np.repeat([0, 1], 10))
+    assert result.p[0] == pytest.approx(1 / (1 + result.draws))
+    assert result.p[1] > 0.05
+    assert result.share_after_correction[0] > 0.5
+
+
+def test_tasks_where_all_agree_are_counted_as_untestable():
+    sizes = np.full((3, 2), 5)
+    result = gathered(Counts(np.array([[5, 5], [0, 0], [5, 0]]), sizes), np.zeros(3, dtype=int))
+
+    assert (result.queries[0], result.testable[0]) == (3, 1)
+    assert result.mean_h[0] == pytest.approx(kruskal_wallis([5, 0], [5, 5]).h)
+
+
+def test_shuffles_keep_each_tasks_votes_and_give_the_h_of_kruskal_wallis():
+    found = counts([0.2, 0.5, 0.8])
+    dealt = _shuffle(found, np.random.default_rng(0))
+
+    assert (dealt.sum(1) == found.successes.sum(1)).all()
+    assert (dealt <= found.sizes).all()
+    assert _h(dealt, found) == pytest.approx(kruskal_wallis(dealt, found.sizes).h)

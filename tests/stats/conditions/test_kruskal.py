@@ -1,0 +1,199 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from tests.support.data import reference
+
+from casewise.errors import StatisticsError
+from casewise.stats import kruskal_wallis
+from casewise.stats.conditions.kruskal_exact import _joined, _listed, _shuffled, equal_size_table
+
+
+def ranked(successes, sizes):
+    groups = [np.repeat([1, 0], [s, n - s]) for s, n in zip(successes, sizes, strict=True)]
+    return stats.kruskal(*groups)
+
+
+@st.composite
+def tables(draw, *, groups=3, largest=6):
+    sizes = draw(st.lists(st.integers(1, largest), min_size=groups, max_size=groups))
+    return [draw(st.integers(0, n)) for n in sizes], sizes
+
+
+def permuted(successes, sizes):
+    """The exact part of the result, which was asked for."""
+    result = kruskal_wallis(successes, sizes, exact=True)
+    assert result.exact
+    return result.exact
+
+
+def by_brute_force(successes, sizes):
+    """Every way to lay the safe ratings onto the places, by whole-number comparison of the statistic."""
+    total, n = sum(successes), sum(sizes)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    scale = int(np.lcm.reduce(sizes))
+
+    def statistic(counts):
+        return sum(int(c) ** 2 * (scale // size) for c, size in zip(counts, sizes, strict=True))
+
+    drawn = [
+        statistic(np.bincount(group[list(places)], minlength=len(sizes)))
+        for places in itertools.combinations(range(n), total)
+    ]
+    return np.mean(np.array(drawn) >= statistic(successes))
+
+
+def test_everyone_agreeing_leaves_nothing_to_test():
+    result = kruskal_wallis(np.array([[21] * 5, [0] * 5]), np.full(5, 21), exact=True)
+
+    assert not np.any(result.testable)
+    assert (result.p == 1).all()
+    assert (result.h == 0).all()
+    assert (np.asarray(result.p) == 1).all()
+
+
+@pytest.mark.parametrize("case", reference("kruskal.json"))
+def test_agrees_with_r(case):
+    result = kruskal_wallis(np.array(case["successes"]), np.array(case["sizes"]))
+
+    assert result.df == case["df"]
+    assert result.testable == (not case["degenerate"])
+    if not case["degenerate"]:
+        assert result.h == pytest.approx(case["H"], rel=1e-12)
+        assert result.p == pytest.approx(case["p"], rel=1e-9)
+        assert result.log_p == pytest.approx(case["log_p"], rel=1e-9)
+
+
+@pytest.mark.parametrize("case", reference("kruskal_exact.json"))
+def test_exact_p_agrees_with_whole_number_counts(case):
+    result = kruskal_wallis(case["successes"], np.full(5, case["n_per_group"]), exact=True)
+
+    assert result.h == pytest.approx(case["H"], rel=1e-12)
+    assert result.p == pytest.approx(case["p_chi2"], rel=1e-9)
+    assert result.p_exact == pytest.approx(case["p_exact"], rel=1e-9)
+    assert permuted(case["successes"], np.full(5, case["n_per_group"])).methods == ("dynamic programme",)
+
+
+@given(tables(groups=4, largest=30))
+def test_h_is_that_of_the_ranks(table):
+    successes, sizes = table
+    if 0 < sum(successes) < sum(sizes):
+        expected = ranked(successes, sizes)
+        result = kruskal_wallis(successes, sizes)
+
+        assert result.h == pytest.approx(expected.statistic, rel=1e-9, abs=1e-9)
+        assert result.p == pytest.approx(expected.pvalue, rel=1e-8)
+
+
+@given(tables(groups=4, largest=30))
+def test_h_is_pearsons_chi_square_less_one_nth(table):
+    successes, sizes = (np.array(x) for x in table)
+    if 0 < successes.sum() < sizes.sum():
+        chi_square = stats.chi2_contingency([successes, sizes - successes], correction=False)
+        n = sizes.sum()
+        result = kruskal_wallis(successes, sizes)
+
+        assert result.h == pytest.approx((n - 1) / n * chi_square.statistic, rel=1e-9, abs=1e-9)
+        assert result.cramers_v == pytest.approx(np.sqrt(chi_square.statistic / n), rel=1e-9, abs=1e-9)
+
+
+@given(tables(groups=3, largest=5))
+def test_exact_p_is_the_share_of_permutations_at_least_as_extreme(table):
+    assert kruskal_wallis(*table, exact=True).p_exact == pytest.approx(by_brute_force(*table), rel=1e-9)
+
+
+@pytest.mark.parametrize("successes", [[4, 0, 2], [1, 0, 0], [2, 2, 2], [4, 4, 0]])
+def test_exact_p_of_equal_groups_is_the_share_of_permutations(successes):
+    assert kruskal_wallis(successes, [4, 4, 4], exact=True).p_exact == pytest.approx(
+        by_brute_force(successes, [4, 4, 4]), rel=1e-12
+    )
+
+
+def test_the_table_and_the_joined_halves_give_the_same_p():
+    rows = np.random.default_rng(1).integers(0, 13, (100, 5))
+
+    table = equal_size_table(5, 12)[rows.sum(1), (rows**2).sum(1)]
+    halves = _joined(rows, np.full(5, 12), _listed((12, 12), 12), _listed((12, 12, 12), 12))
+    assert halves == pytest.approx(table, rel=1e-9)
+
+
+def test_shuffling_gives_the_exact_p_within_its_own_error():
+    rows = np.array([[3, 9, 4], [1, 7, 5], [0, 0, 2]])
+    sizes = np.array([10, 12, 11])
+
+    estimated = _shuffled(rows, sizes, np.random.default_rng(3))
+    assert np.abs(estimated - permuted(rows, sizes).p).max() < 4 * np.sqrt(0.25 / 20_000)
+
+
+def test_a_table_beyond_counting_is_shuffled_and_says_so():
+    sizes = np.array([997, 991, 983, 977, 971, 967, 953])
+    successes = np.random.default_rng(2).binomial(sizes, 0.5)
+
+    first, second = (permuted(successes, sizes) for _ in range(2))
+    assert first.methods == ("monte carlo",)
+    assert (first.monte_carlo_tasks, first.draws) == (1, 20_000)
+    assert first.p == pytest.approx(kruskal_wallis(successes, sizes).p, abs=0.02)
+    assert first.p == second.p
+
+
+def test_the_order_of_the_groups_does_not_matter():
+    one = kruskal_wallis([3, 9, 4], [10, 12, 11], exact=True)
+    other = kruskal_wallis([9, 4, 3], [12, 11, 10], exact=True)
+
+    assert one.h == pytest.approx(other.h)
+    assert one.p_exact == pytest.approx(other.p_exact)
+
+
+def test_log_p_goes_on_where_p_underflows():
+    result = kruskal_wallis([[1000, 0, 1000], [1000, 0, 0]], [1000, 1000, 1000])
+    two = kruskal_wallis([2000, 0], [2000, 2000])
+
+    assert result.p[0] == 0
+    assert result.log_p[0] == pytest.approx(-result.h[0] / 2, rel=1e-12)  # two degrees of freedom: exactly so
+    assert two.df == 1
+    assert two.log_p == pytest.approx(np.log(2) + stats.norm.logsf(np.sqrt(two.h)), rel=1e-9)
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 4, 5, 7, 10])
+def test_p_and_log_p_agree_with_scipy_for_any_number_of_groups(df):
+    sizes = np.full(df + 1, 30)
+    rows = np.random.default_rng(df).integers(0, 31, (200, df + 1))
+
+    result = kruskal_wallis(rows, sizes)
+    assert result.p == pytest.approx(stats.chi2.sf(result.h, df), rel=1e-9)
+    assert result.log_p == pytest.approx(stats.chi2.logsf(result.h, df), rel=1e-9, abs=1e-12)
+
+
+def test_a_group_without_ratings_is_left_out_of_its_task():
+    counts = [[3, 9, 0], [3, 9, 4]], [[10, 12, 0], [10, 12, 11]]
+    result, alone = kruskal_wallis(*counts), kruskal_wallis([3, 9], [10, 12])
+
+    assert np.asarray(result.df).tolist() == [1, 2]
+    assert (result.h[0], result.p[0]) == pytest.approx((alone.h, alone.p))
+    assert permuted(*counts).p[0] == pytest.approx(permuted([3, 9], [10, 12]).p)
+
+
+def test_two_groups_have_the_exact_test_of_fisher_by_distance():
+    result = kruskal_wallis([8, 2], [10, 10], exact=True)
+
+    assert result.p_exact == pytest.approx(stats.fisher_exact(np.array([[8, 2], [2, 8]])).pvalue)
+
+
+@pytest.mark.parametrize(
+    ("successes", "sizes"),
+    [([1, 2], [1, 1]), ([-1, 2], [3, 3]), ([1.5, 2], [3, 3]), ([1], [3]), ([0, 2], [0, 3]), ([1, 2, 3], [3, 3])],
+)
+def test_counts_that_cannot_be_are_errors(successes, sizes):
+    with pytest.raises(StatisticsError):
+        kruskal_wallis(successes, sizes)
+
+
+def test_tasks_may_lie_on_several_axes():
+    successes = np.random.default_rng(4).integers(0, 6, (2, 3, 4))
+
+    p = permuted(successes, np.full(4, 5)).p
+    assert kruskal_wallis(successes, np.full(4, 5)).h.shape == p.shape == (2, 3)
+    assert p[1, 2] == pytest.approx(permuted(successes[1, 2], np.full(4, 5)).p)

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from statsmodels.stats import inter_rater
+from tests.support.data import reference
+
+from casewise.errors import StatisticsError
+from casewise.stats import agreement_of_votes, clustered_mean, fleiss_kappa, krippendorff_alpha
+from casewise.stats.people.agreement import category_counts
+
+
+def votes_as_ratings(safe, votes):
+    table = np.full((len(safe), max(votes)), np.nan)
+    for row, s, m in zip(table, safe, votes, strict=True):
+        row[:m] = np.repeat([1, 0], [s, m - s])
+    return table
+
+
+@pytest.mark.parametrize("case", reference("agreement.json"))
+def test_agrees_with_r(case):
+    ratings = np.array(case["ratings"], dtype=float)
+    kappa = fleiss_kappa(ratings)
+
+    assert kappa.subjects == case["fleiss_subjects_used"]
+    for ours, theirs in (
+        (kappa.kappa, case["fleiss_kappa"]),
+        (kappa.z, case["fleiss_z"]),
+        (krippendorff_alpha(ratings), case["krippendorff_alpha_nominal"]),
+    ):
+        assert ours == (None if theirs is None else pytest.approx(theirs, rel=1e-9))
+
+
+def test_kappa_agrees_with_statsmodels():
+    ratings = np.random.default_rng(1).integers(0, 3, (30, 6))
+
+    assert fleiss_kappa(ratings).kappa == pytest.approx(inter_rater.fleiss_kappa(category_counts(ratings)), rel=1e-12)
+
+
+def test_alpha_of_krippendorffs_own_example():
+    nan = np.nan
+    by_rater = [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
+        [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, nan],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan],
+    ]
+
+    assert krippendorff_alpha(np.array(by_rater).T) == pytest.approx(0.743, abs=5e-4)
+
+
+def test_constant_ratings_have_no_alpha_and_no_kappa():
+    result = agreement_of_votes([3, 3, 3], [3, 3, 3], rng=np.random.default_rng(0))
+
+    assert (result.alpha, result.kappa, result.raw) == (None, None, 1)
+    assert krippendorff_alpha(np.ones((4, 3))) is None
+    assert fleiss_kappa(np.ones((4, 3))).kappa is None
+
+
+def test_counts_give_the_alpha_and_kappa_of_the_ratings():
+    rng = np.random.default_rng(2)
+    votes = np.full(40, 7)
+    safe = rng.binomial(votes, rng.random(40))
+    result = agreement_of_votes(safe, votes, rng=rng)
+
+    ratings = votes_as_ratings(safe, votes)
+    assert result.alpha == pytest.approx(krippendorff_alpha(ratings), rel=1e-9)
+    assert result.kappa == pytest.approx(fleiss_kappa(ratings).kappa, rel=1e-9)
+    assert result.raw == pytest.approx(fleiss_kappa(ratings).raw_agreement, rel=1e-12)
+
+
+def test_alpha_takes_items_with_different_numbers_of_votes():
+    rng = np.random.default_rng(3)
+    votes = rng.integers(2, 9, 40)
+    safe = rng.binomial(votes, 0.6)
+
+    result = agreement_of_votes(safe, votes, rng=rng)
+    assert result.alpha == pytest.approx(krippendorff_alpha(votes_as_ratings(safe, votes)), rel=1e-9)
+
+
+def test_items_with_one_vote_are_left_out():
+    assert agreement_of_votes([1, 1, 2], [1, 2, 2], rng=np.random.default_rng(0)).items == 2
+
+
+def test_the_interval_holds_the_estimate_and_widens_with_clusters():
+    rng = np.random.default_rng(4)
+    votes = np.full(200, 10)
+    rate = np.repeat(rng.random(20), 10)
+    safe = rng.binomial(votes, rate)
+
+    alone = agreement_of_votes(safe, votes, rng=np.random.default_rng(1))
+    clustered = agreement_of_votes(safe, votes, rng=np.random.default_rng(1), clusters=np.repeat(np.arange(20), 10))
+    assert alone.raw_interval[0] < alone.raw < alone.raw_interval[1]
+    assert alone.alpha_interval
+    assert clustered.alpha_interval
+    assert np.diff(clustered.alpha_interval) > np.diff(alone.alpha_interval)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda: fleiss_kappa(np.ones((3, 1))),
+        lambda: fleiss_kappa([[1, np.nan], [np.nan, 1]]),
+        lambda: krippendorff_alpha([[1, np.nan], [np.nan, 1]]),
+        lambda: agreement_of_votes([1], [1], rng=np.random.default_rng(0)),
+        lambda: agreement_of_votes([1], [2], rng=np.random.default_rng(0)),
+    ],
+)
+def test_what_has_no_answer_is_an_error(question):
+    with pytest.raises(StatisticsError):
+        question()
+
+
+def test_the_bootstrap_error_of_raw_agreement_is_the_analytic_one():
+    rng = np.random.default_rng(8)
+    votes = np.full(600, 12)
+    safe = rng.binomial(votes, np.repeat(rng.random(300), 2))
+    clusters = np.repeat(np.arange(300), 2)
+
+    result = agreement_of_votes(safe, votes, rng=rng, clusters=clusters, draws=20_000)
+    by_item = 1 - 2 * safe * (12 - safe) / (12 * 11)
+    analytic = clustered_mean(by_item, clusters).errors[0]
+    assert np.diff(result.raw_interval)[0] / (2 * 1.96) == pytest.approx(analytic, rel=0.03)

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from casewise.stats.words.baseline import Folds, LinearBaseline, out_of_fold, weighty_phrases
+from casewise.stats.words.word_counts import WordCounts
+
+TEXTS = ["the nurse asks", "the stalker asks the stalker", "a nurse asks a nurse", "nobody here"]
+
+
+def test_weights_are_those_of_scikit_learn():
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    learn = np.array([True, True, True, False])
+    words = WordCounts.of(TEXTS)
+    weighing = words.weighing(learn, least=2)
+
+    found = words.weighed(np.ones(4, dtype=bool), weighing).toarray()
+
+    reference = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2).fit(TEXTS[:3])
+    columns = [words.phrases[i] for i in weighing.kept]
+    order = [list(reference.get_feature_names_out()).index(name) for name in columns]
+    assert sorted(columns) == sorted(reference.get_feature_names_out())
+    assert found == pytest.approx(reference.transform(TEXTS).toarray()[:, order])
+
+
+def test_predictions_are_those_of_a_pipeline_fitted_on_each_fold():
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    draws = np.random.default_rng(1)
+    label = draws.integers(0, 2, size=200).astype(float)
+    texts = [f"{'kind' if y and draws.random() < 0.8 else 'cruel'} {' '.join(draws.choice(TEXTS))}" for y in label]
+    folds = Folds.of(np.arange(200), n=4)
+
+    found = out_of_fold(texts, label, folds=folds)
+
+    expected = np.empty(200)
+    for fold in range(4):
+        held = folds.of_row == fold
+        tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2)
+        train = tfidf.fit_transform([t for t, h in zip(texts, held, strict=True) if not h])
+        model = LogisticRegression(C=LinearBaseline().c, max_iter=1000).fit(train, label[~held])
+        expected[held] = model.predict_proba(tfidf.transform([t for t, h in zip(texts, held, strict=True) if h]))[:, 1]
+    assert found == pytest.approx(expected, abs=1e-3)
+
+
+def test_texts_without_a_word_are_predicted_by_the_share_of_safe_ones():
+    found = out_of_fold(["", "-"] * 10, np.array([1.0, 1, 1, 0] * 5), folds=Folds.of(np.arange(20), n=2))
+
+    assert ((found > 0.4) & (found <= 1)).all()
+
+
+def test_phrases_on_each_side_have_coefficients_of_their_sign():
+    safe, unsafe = weighty_phrases(["kind nurse", "cruel stalker"] * 20, np.array([1.0, 0.0] * 20), n=2)
+
+    assert {phrase.text for phrase in safe} <= {"kind", "nurse", "kind nurse"}
+    assert all(phrase.coefficient > 0 for phrase in safe)
+    assert all(phrase.coefficient < 0 for phrase in unsafe)

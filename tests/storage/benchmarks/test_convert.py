@@ -1,0 +1,131 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.benchmarks import context_of, rich_benchmark
+
+from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError
+from casewise.records import Context, Item, Query
+from casewise.storage.benchmarks.benchmark import About, Benchmark
+from casewise.storage.benchmarks.convert import convert
+from casewise.storage.benchmarks.folder import MANIFEST, write_benchmark
+from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.benchmarks.parquet import record_of, record_table, write_parquet
+
+FOLDERS = ("folder", "parquet", "huggingface")
+
+
+@pytest.mark.parametrize("first", FOLDERS)
+@pytest.mark.parametrize("second", FOLDERS)
+def test_from_any_folder_to_any_other_and_back_is_equal(tmp_path, first, second):
+    original = rich_benchmark()
+    write_benchmark(original, tmp_path / "start")
+    convert(tmp_path / "start", tmp_path / "one", to=first)
+    done = convert(tmp_path / "one", tmp_path / "two", to=second)
+
+    assert load_benchmark(tmp_path / "two") == original
+    assert load_benchmark(tmp_path / "two").digest == original.digest
+    assert done.lost == ()
+
+
+@pytest.mark.parametrize("through", FOLDERS)
+def test_the_published_json_comes_back_equal_through_every_folder(tmp_path, shared, through):
+    source = shared / "data" / "casebench_subset.json"
+    convert(source, tmp_path / "between", to=through)
+    convert(tmp_path / "between", tmp_path / source.name)
+
+    assert load_benchmark(tmp_path / source.name) == load_benchmark(source)
+    assert json.loads((tmp_path / source.name).read_text()) == json.loads(source.read_text())
+
+
+def test_the_demo_survives_every_folder(tmp_path):
+    for form in FOLDERS:
+        convert("demo", tmp_path / form, to=form)  # type: ignore[arg-type]  # from FOLDERS
+        assert load_benchmark(tmp_path / form) == load_benchmark("demo")
+
+
+def test_what_the_published_format_cannot_say_is_listed(tmp_path):
+    done = convert("demo", tmp_path / "demo.json")
+
+    assert any(text.startswith("who gave 1,890 ratings") for text in done.lost)
+    assert any("name, version, licence" in text for text in done.lost)
+
+
+def test_what_the_published_format_cannot_say_at_all_is_an_error(tmp_path):
+    write_benchmark(rich_benchmark(), tmp_path / "start")
+
+    with pytest.raises(BenchmarkError, match="no subject and no information type"):
+        convert(tmp_path / "start", tmp_path / "x.json")
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_nothing_is_overwritten(tmp_path):
+    (tmp_path / "x.json").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("mine")
+
+    for target in ("x.json", "full"):
+        with pytest.raises(ConfigurationError, match="never overwritten"):
+            convert("demo", tmp_path / target)
+    assert (tmp_path / "x.json").read_text() == "mine"
+
+
+def test_an_unknown_format_is_named_with_those_that_there_are(tmp_path):
+    with pytest.raises(ConfigurationError, match="folder, published, parquet, huggingface"):
+        convert("demo", tmp_path / "x", to="csv")  # type: ignore[arg-type]
+
+
+def test_a_changed_table_is_noticed(tmp_path):
+    convert("demo", tmp_path / "p", to="parquet")
+    pl.read_parquet(tmp_path / "p" / "ratings.parquet").head(5).write_parquet(tmp_path / "p" / "ratings.parquet")
+
+    with pytest.raises(ChecksumMismatch, match=r"ratings\.parquet"):
+        load_benchmark(tmp_path / "p")
+
+
+def test_a_missing_table_is_noticed(tmp_path):
+    convert("demo", tmp_path / "p", to="parquet")
+    (tmp_path / "p" / "items.parquet").unlink()
+
+    with pytest.raises(DataError, match=r"items\.parquet: is missing"):
+        load_benchmark(tmp_path / "p")
+
+
+def test_a_newer_format_is_refused(tmp_path):
+    convert("demo", tmp_path / "p", to="parquet")
+    manifest = json.loads((tmp_path / "p" / MANIFEST).read_text())
+    (tmp_path / "p" / MANIFEST).write_text(json.dumps(manifest | {"format_version": 99}))
+
+    with pytest.raises(DataError, match="newer"):
+        load_benchmark(tmp_path / "p")
+
+
+def test_a_row_that_is_no_record_is_named(tmp_path):
+    query = Query(text="a question", category="terrorism")
+    row = record_table([query], Query).row(0, named=True) | {"text": "another question"}
+
+    with pytest.raises(DataError, match=r"row 7: .*id"):
+        record_of(row, Query, path=tmp_path / "queries.parquet", number=7)
+
+
+words = st.text(min_size=1, max_size=20).filter(lambda text: text.strip() and text.isprintable())
+statements = st.recursive(
+    words,
+    lambda inner: st.lists(inner, min_size=1, max_size=3) | st.dictionaries(words, inner, min_size=1, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=words, background=statements, subject=st.none() | statements)
+def test_whatever_a_context_states_comes_back_from_parquet(tmp_path_factory, text, background, subject):
+    query = Query(text=text, category="terrorism")
+    context = context_of(query, intended_safe=True, background=background, subject=subject)
+    original = Benchmark(About(name="any"), (query,), (context,), (Item.of(context),))
+    folder: Path = tmp_path_factory.mktemp("any") / "p"
+
+    assert load_benchmark(write_parquet(original, folder)) == original
+    assert record_table([context], Context).height == 1

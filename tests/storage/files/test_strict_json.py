@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casewise.errors import DataError
+from casewise.storage.files.strict_json import parse, rows
+
+FILE = Path("file.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "file.json: the file is empty"),
+        (" \n ", "file.json: the file is empty"),
+        ('{"a": 1, "a": 2}', "file.json: .*'a' stands twice"),
+        ('{"a": {"b": 1, "b": 1}}', "'b' stands twice"),
+        ("[NaN]", "NaN is not a JSON value"),
+        ("[-Infinity]", "-Infinity is not a JSON value"),
+        ("[1e999]", "the number 1e999 is too large"),
+        ("9" * 400, r"the number 999999999999\.\.\. \(400 digits\) is too large"),
+        ("9" * 5000, r"\(5000 digits\) is too large"),
+        (r'"\ud800"', r"\\ud800 is half a character"),
+        (r'{"\udc00": 1}', r"\\udc00 is half a character"),
+        ("[" * 100_000, "nested too deep"),
+        ('{"a":' * 100_000, "nested too deep"),
+        ('{\n"a": 1,\n"b": oops}', r"file.json:3: not JSON: .*column 6"),
+        ("[1] [2]", "file.json:1: not JSON: Extra data"),
+    ],
+)
+def test_what_is_no_strict_json_is_an_error_that_says_what_and_where(text, problem):
+    with pytest.raises(DataError, match=problem):
+        parse(text, path=FILE)
+
+
+def test_a_whole_character_written_as_two_escapes_is_text():
+    assert parse(r'"\ud83d\ude00"', path=FILE) == "\N{GRINNING FACE}"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "file.json: the file is empty"),
+        ("{}", "file.json: not a JSON array of rows"),
+        ("oops", "file.json:1: not JSON"),
+        ('[\n{"a": 1},\n{"a": 1, "a": 2}\n]', "file.json:3: row 1: the key 'a' stands twice"),
+        ('[\n1,\n"\\ud800"]', r"file.json:3: row 1: \\ud800 is half a character"),
+        ("[\n1,\n1e400]", "file.json:3: row 1: the number 1e400 is too large"),
+        ("[\n1,\n2", "file.json:3: not JSON: the array is cut off"),
+        ("[\n1,\n{", "file.json:3: not JSON"),
+        ("[\n1,", "file.json:2: not JSON"),
+        ("[", "file.json:1: not JSON"),
+        ("[1 2]", "file.json:1: not JSON: expected ',' or ']'"),
+        ("[1,]", "file.json:1: not JSON"),
+        ("[,1]", "file.json:1: not JSON"),
+        ("[1]\n[2]", "something follows the closing bracket"),
+        ("[" * 100_000, "file.json:1: row 0: nested too deep"),
+    ],
+)
+def test_rows_that_cannot_be_read_are_named_by_line(text, problem):
+    with pytest.raises(DataError, match=problem):
+        list(rows(text, path=FILE))
+
+
+def test_a_row_knows_the_line_it_begins_on():
+    found = list(rows('\n[\n {"a":\n 1}\n,\n\n 2, 3]', path=FILE))
+
+    assert [(row.number, row.line, row.value) for row in found] == [(0, 3, {"a": 1}), (1, 7, 2), (2, 7, 3)]
+
+
+@given(st.text(alphabet='[]{}",:\\ud80e1-.truefalsnN \n', max_size=40))
+def test_any_text_is_an_array_of_rows_or_an_error(text):
+    try:
+        found = list(rows(text, path=FILE))
+    except DataError:
+        return
+    assert [row.value for row in found] == parse(text, path=FILE)

@@ -1,0 +1,82 @@
+import polars as pl
+import pytest
+
+from casewise.errors import DataError
+from casewise.records import Judgement, Scored, Unscored, UnscoredReason
+from casewise.storage.runs import judgement_table as module
+from casewise.storage.runs.judgement_table import judgement_table, last_attempts
+
+
+def judgement(i, **more):
+    outcome = Unscored(reason=UnscoredReason.EMPTY) if i % 5 == 0 else Scored(value=float(i % 10))
+    given = {"item_id": f"i_{i}", "judge_id": "j@1", "elicitation": "score", "arm": "full", "raw_reply": f"reply\n{i}"}
+    return Judgement.model_validate({**given, "outcome": outcome, **more})
+
+
+def log_of(path, judgements):
+    path.write_text("".join(one.line() + "\n" for one in judgements))
+    return path
+
+
+def test_a_row_a_judgement_with_its_outcome_spread_out(tmp_path):
+    table = judgement_table(log_of(tmp_path / "log", [judgement(i) for i in range(7)]))
+
+    assert table["value"].to_list() == [None, 1, 2, 3, 4, None, 6]
+    assert table["unscored_reason"].cast(pl.String).to_list() == ["empty", None, None, None, None, "empty", None]
+    assert "raw_reply" not in table.columns
+
+
+def test_blocks_of_any_size_give_the_same_table(tmp_path, monkeypatch):
+    log = log_of(tmp_path / "log", [judgement(i, raw_reply="x" * (7 * i % 50)) for i in range(100)])
+    whole = judgement_table(log, replies="keep")
+
+    for size in (1, 64, 333, 5000):
+        monkeypatch.setattr(module, "BLOCK", size)
+        assert judgement_table(log, replies="keep").equals(whole)
+
+
+@pytest.mark.parametrize("size", [64, 1 << 24])
+def test_a_torn_last_line_is_left_out_and_a_whole_one_without_its_break_is_not(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(module, "BLOCK", size)
+    log = log_of(tmp_path / "log", [judgement(i) for i in range(6)])
+    text = log.read_text()
+
+    log.write_text(text[:-30])
+    assert judgement_table(log).height == 5
+    log.write_text(text[:-1])
+    assert judgement_table(log).height == 6
+
+
+def test_a_bad_line_in_a_later_block_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 300)
+    log = log_of(tmp_path / "log", [judgement(i) for i in range(20)])
+    lines = log.read_text().splitlines()
+    lines[12] = lines[12].replace('"score"', '"guess"')
+    log.write_text("\n".join(lines) + "\n")
+
+    with pytest.raises(DataError, match=":13: 'elicitation'"):
+        judgement_table(log)
+
+
+def test_of_several_attempts_the_last_one_counts(tmp_path):
+    tries = [judgement(3), judgement(4), judgement(5, item_id="i_4", attempt=1), judgement(6, item_id="i_4", repeat=1)]
+    table = last_attempts(judgement_table(log_of(tmp_path / "log", tries)))
+
+    assert table.select("item_id", "repeat", "value").sort("item_id", "repeat").rows() == [
+        ("i_3", 0, 3),
+        ("i_4", 0, None),
+        ("i_4", 1, 6),
+    ]
+
+
+def test_without_further_attempts_nothing_is_dropped(tmp_path):
+    table = judgement_table(log_of(tmp_path / "log", [judgement(i) for i in range(10)]))
+
+    assert last_attempts(table).equals(table)
+
+
+def test_an_empty_log_is_an_empty_table(tmp_path):
+    (tmp_path / "log").touch()
+
+    assert judgement_table(tmp_path / "log").height == 0
+    assert judgement_table(tmp_path / "absent").columns == judgement_table(tmp_path / "log").columns

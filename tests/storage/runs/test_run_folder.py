@@ -1,0 +1,205 @@
+import json
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from casewise.errors import ConfigurationError, DataError, RunConflict
+from casewise.records import Judgement, Scored
+from casewise.storage.runs.judgement_table import judgement_table, last_attempts
+from casewise.storage.runs.run_folder import JUDGEMENTS, RUN, RunFolder, RunIdentity, RunManifest, read_run
+
+IDENTITY = RunIdentity(benchmark="b" * 32, judge="j", settings={"temperature": 0.0, "stop": ["a"]}, seed=0)
+
+
+def manifest(**identity):
+    return RunManifest(
+        identity=IDENTITY.model_copy(update=identity),
+        judge_name="j",
+        benchmark_name="demo",
+        benchmark_source="demo",
+        created=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+
+def judgement(n, *, attempt=0, value=1.0):
+    outcome = Scored(value=value)
+    return Judgement(item_id=f"i_{n}", judge_id="j", elicitation="binary", arm="full", attempt=attempt, outcome=outcome)
+
+
+@pytest.fixture
+def run(tmp_path):
+    with RunFolder.hold(tmp_path / "run", manifest()) as folder:
+        for n in range(3):
+            folder.add(judgement(n))
+    return tmp_path / "run"
+
+
+def test_what_was_added_is_there_when_the_run_goes_on(run):
+    with RunFolder.hold(run, manifest()) as folder:
+        assert list(folder.judgements()) == [judgement(n) for n in range(3)]
+
+
+def test_the_manifest_comes_back_equal(run):
+    assert read_run(run) == manifest()
+
+
+def test_settings_are_compared_as_they_are_written(tmp_path):
+    with RunFolder.hold(tmp_path, manifest(settings={"stop": ("a", "b"), "top_p": None})):
+        pass
+    with RunFolder.hold(tmp_path, manifest(settings={"stop": ("a", "b")})):
+        pass
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from casewise.storage.runs.run_folder import RunFolder, read_run
+folder = Path(sys.argv[1])
+with RunFolder.hold(folder, read_run(folder)):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_another_process_is_kept_out_until_the_first_is_gone(run):
+    with subprocess.Popen([sys.executable, "-c", HOLD, run], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with (
+            pytest.raises(RunConflict, match="another process is working on"),
+            RunFolder.hold(run, manifest()),
+        ):
+            pass
+        other.send_signal(signal.SIGKILL)
+    with RunFolder.hold(run, manifest()) as folder:
+        assert len(list(folder.judgements())) == 3
+
+
+@pytest.mark.parametrize("torn", [b'{"item_id":"i_9","jud', b"\x00" * 70_000, b'{"item_id":"\xc3'])
+def test_a_torn_last_line_is_cut_off(run, torn):
+    with (run / JUDGEMENTS).open("ab") as file:
+        file.write(torn)
+
+    assert len(judgement_table(run / JUDGEMENTS)) == 3
+    with RunFolder.hold(run, manifest()) as folder:
+        folder.add(judgement(3))
+        assert list(folder.judgements()) == [judgement(n) for n in range(4)]
+
+
+def test_a_log_that_is_one_torn_line_is_empty(tmp_path):
+    with RunFolder.hold(tmp_path, manifest()):
+        pass
+    (tmp_path / JUDGEMENTS).write_text('{"item_id"')
+
+    assert len(judgement_table(tmp_path / JUDGEMENTS)) == 0
+    with RunFolder.hold(tmp_path, manifest()) as folder:
+        assert list(folder.judgements()) == []
+
+
+def test_a_line_in_the_middle_that_is_none_is_named(run):
+    lines = (run / JUDGEMENTS).read_text().splitlines(keepends=True)
+    (run / JUDGEMENTS).write_text(lines[0] + "garbage\n" + lines[2])
+
+    with pytest.raises(DataError, match=rf"{JUDGEMENTS}:2: not JSON"):
+        judgement_table(run / JUDGEMENTS)
+
+
+@pytest.mark.parametrize(
+    ("identity", "problem"),
+    [
+        ({"benchmark": "c" * 32}, f"benchmark: it has '{'b' * 32}', now '{'c' * 32}'"),
+        ({"judge": "k"}, "judge: it has 'j', now 'k'"),
+        ({"seed": 1}, "seed: it has 0, now 1"),
+        ({"settings": {"temperature": 1.0, "stop": ["a"]}}, r"setting 'temperature': it has 0\.0, now 1\.0"),
+        ({"settings": {"temperature": 0.0}}, r"setting 'stop': it has \['a'\], now None"),
+    ],
+)
+def test_a_run_with_another_identity_is_refused_by_the_name_of_the_setting(run, identity, problem):
+    before = (run / JUDGEMENTS).read_bytes()
+
+    with pytest.raises(RunConflict, match=problem), RunFolder.hold(run, manifest(**identity)):
+        pass
+    assert (run / JUDGEMENTS).read_bytes() == before
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("x")
+
+    with pytest.raises(RunConflict, match="holds something else"), RunFolder.hold(tmp_path, manifest()):
+        pass
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_is_no_run_folder(tmp_path):
+    (tmp_path / "file").write_text("x")
+
+    with pytest.raises(RunConflict, match="is a file"), RunFolder.hold(tmp_path / "file", manifest()):
+        pass
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "file").write_text("x")
+
+    with pytest.raises(ConfigurationError, match="cannot write"), RunFolder.hold(tmp_path / "file" / "run", manifest()):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda value: value | {"format_version": 99}, "format_version is 99, newer than"),
+        (lambda value: value | {"identity": 3}, "'identity' is 3"),
+        (lambda value: {k: v for k, v in value.items() if k != "judge_name"}, "'judge_name': Field required"),
+        (lambda value: value | {"extra": 3}, "'extra' is 3"),
+    ],
+)
+def test_a_manifest_that_is_none_is_an_error(run, change, problem):
+    (run / RUN).write_text(json.dumps(change(json.loads((run / RUN).read_text()))))
+
+    with pytest.raises(DataError, match=rf"{RUN}: {problem}"):
+        read_run(run)
+
+
+FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from tests.storage.test_run_folder import judgement, manifest
+from casewise.errors import ConfigurationError
+from casewise.storage.runs.run_folder import RunFolder
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+try:
+    with RunFolder.hold(Path(sys.argv[1]), manifest()) as folder:
+        for n in range(1000):
+            folder.add(judgement(n))
+except ConfigurationError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_keeps_what_was_written_before(tmp_path):
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, tmp_path / "run", root], capture_output=True, text=True, check=True
+    )
+
+    assert "cannot write" in done.stdout
+    assert "File too large" in done.stdout
+    with RunFolder.hold(tmp_path / "run", manifest()) as folder:
+        found = list(folder.judgements())
+    assert found == [judgement(n) for n in range(len(found))]
+    assert len(found) > 5
+
+
+def test_of_several_attempts_the_last_one_counts(run):
+    with RunFolder.hold(run, manifest()) as folder:
+        folder.add(judgement(1, attempt=1, value=0.0))
+
+    table = last_attempts(judgement_table(run / JUDGEMENTS))
+    assert len(table) == 3
+    assert dict(zip(table["item_id"], table["value"], strict=True)) == {"i_0": 1.0, "i_1": 0.0, "i_2": 1.0}

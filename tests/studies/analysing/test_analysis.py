@@ -1,0 +1,150 @@
+import numpy as np
+import polars as pl
+import pytest
+from tests.support.crowds import crowd_plan, crowd_table
+
+from casewise.errors import StudyError
+from casewise.stats import CrowdModel, kruskal_wallis, two_proportion_z
+from casewise.stats.people.attrition import Flow
+from casewise.stats.people.coded_ratings import code_ratings
+from casewise.studies.analysing.analysis import AnalysisOptions, analyse
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return crowd_table(crowd_plan())
+
+
+@pytest.fixture(scope="module")
+def analysis(frame):
+    return analyse(code_ratings(frame))
+
+
+def test_no_context_is_compared_with_each_other_condition(analysis):
+    assert analysis.contrasts["first"].unique().to_list() == ["no_context"]
+    assert analysis.contrasts["second"].to_list() == [
+        "safe_generated",
+        "unsafe_generated",
+        "safe_revised",
+        "unsafe_revised",
+    ]
+    assert analysis.bonferroni_level == pytest.approx(0.0125)
+
+
+def test_the_paper_test_is_that_of_the_counts(analysis, frame):
+    counts = frame.group_by("condition").agg(x=(pl.col("verdict") == "safe").sum(), n=pl.len()).to_dicts()
+    of = {row["condition"]: (row["x"], row["n"]) for row in counts}
+
+    row = analysis.contrasts.to_dicts()[0]
+    assert row["z"] == pytest.approx(float(two_proportion_z(*of["no_context"], *of["safe_generated"]).z))
+    assert row["p_bonferroni"] == pytest.approx(min(1.0, 4 * row["p"]))
+
+
+def test_errors_that_know_annotators_are_wider_than_the_pooled_ones(analysis):
+    rows = analysis.contrasts
+    assert ((rows["like_ci_high"] - rows["like_ci_low"]) > (rows["ci_high"] - rows["ci_low"])).all()
+
+
+def test_tasks_are_the_queries(analysis, frame):
+    query = analysis.tasks.tasks["query"][3]
+    counts = (
+        frame.filter(pl.col("query") == query)
+        .group_by("condition")
+        .agg(x=(pl.col("verdict") == "safe").sum(), n=pl.len())
+    )
+
+    assert len(analysis.tasks.tasks) == 20
+    h = float(kruskal_wallis(counts["x"].to_numpy(), counts["n"].to_numpy()).h)
+    assert analysis.tasks.tasks["h"][3] == pytest.approx(h)
+
+
+def test_categories_come_by_falling_mean_h(analysis):
+    categories = analysis.tasks.categories
+    means = analysis.tasks.tasks.group_by("category").agg(pl.col("h").mean()).sort("h", descending=True)
+
+    assert categories["category"].to_list() == means["category"].to_list()
+    assert categories["mean_h"].to_list() == pytest.approx(means["h"].to_list())
+
+
+def test_without_annotators_it_says_so_and_gives_the_rest(frame):
+    found = analyse(code_ratings(frame.drop("annotator")))
+
+    assert found.not_available["annotators"] == "not available: anonymous votes"
+    assert found.annotators is None
+    assert found.contrasts["like_p"].is_null().all()
+    assert found.contrasts["query_p"].is_not_null().all()
+    assert found.contrasts["recommended_p_holm"].is_not_null().all()
+
+
+def test_one_condition_has_no_contrasts_and_says_so(frame):
+    found = analyse(code_ratings(frame.filter(pl.col("condition") == "no_context")))
+
+    assert len(found.contrasts) == 0
+    assert "one condition only, 'no_context'" in found.not_available["contrasts"]
+    assert found.tasks is None
+    assert found.agreement["all"].alpha is not None
+
+
+def test_a_contrast_with_a_condition_without_ratings_is_an_error(frame):
+    options = AnalysisOptions(contrasts=(("no_context", "jailbreak"),))
+
+    with pytest.raises(StudyError, match="'jailbreak', which has no ratings; there are no_context"):
+        analyse(code_ratings(frame), options)
+
+
+def test_completers_are_analysed_second():
+    frame = crowd_table(crowd_plan(crowd=CrowdModel(drop_out=0.5)))
+    found = analyse(code_ratings(frame))
+
+    assert found.contrasts_of_completers is not None
+    assert found.contrasts_of_completers["n1"][0] < found.contrasts["n1"][0]
+    assert found.contrasts["n1"][0] == (frame["condition"] == "no_context").sum()
+
+
+def test_a_known_flow_is_tested(frame):
+    conditions = code_ratings(frame).condition.names
+    flow = Flow(conditions, {"assigned": (30, 30, 30, 30, 30), "finished": (30, 29, 20, 30, 12)})
+
+    found = analyse(code_ratings(frame), AnalysisOptions(flow=flow))
+    assert found.attrition is not None
+    assert found.attrition.p < 0.001
+    assert "flow" not in found.not_available
+
+
+def test_the_same_seed_gives_the_same_numbers(frame, analysis):
+    again = analyse(code_ratings(frame))
+
+    assert again.tasks is not None
+    assert again.tasks.categories is not None
+    assert again.tasks.categories.equals(analysis.tasks.categories)
+    assert again.agreement == analysis.agreement
+
+
+def test_queries_rated_under_one_condition_only_are_left_out_of_the_tasks(frame):
+    alone = frame.filter((pl.col("query") != "query 0") | (pl.col("condition") == "no_context"))
+    found = analyse(code_ratings(alone))
+
+    assert found.tasks is not None
+    assert found.tasks.left_out == 1
+    assert len(found.tasks.tasks) == 19
+
+
+def test_everyone_agreeing_everywhere_gives_notes_and_no_nan(frame):
+    found = analyse(code_ratings(frame.with_columns(verdict=pl.lit("safe"))))
+
+    assert found.agreement["all"].alpha is None
+    assert "ceilings" in found.not_available
+    assert found.tasks is not None
+    assert not found.tasks.tasks["testable"].any()
+    for table in (found.contrasts, found.tasks.tasks, found.conditions):
+        numbers = table.select(pl.selectors.float()).to_numpy().astype(float)
+        assert not np.isnan(numbers[~table.select(pl.selectors.float()).select(pl.all().is_null()).to_numpy()]).any()
+
+
+def test_one_query_still_has_the_pooled_test(frame):
+    found = analyse(code_ratings(frame.filter(pl.col("query") == "query 0")))
+
+    assert found.contrasts["p"].is_not_null().all()
+    assert found.contrasts["query_p"].is_null().all()
+    assert found.contrasts["equivalent"].is_null().all()
+    assert "errors over queries" in found.not_available

@@ -1,0 +1,118 @@
+import json
+
+import pytest
+from tests.studies.test_store import begun, finished
+from tests.support.study import START
+
+from casewise.errors import StudyError
+from casewise.storage import load_benchmark, read_benchmark
+from casewise.studies.running.answers import void
+from casewise.studies.running.export import export
+from casewise.studies.running.plan import freeze_plan, init_study, open_plan, pilot_of, read_plan
+from casewise.studies.running.rounds import load_round
+
+
+@pytest.fixture
+def path(tmp_path):
+    found = tmp_path / "study.toml"
+    init_study("demo", preset="lab", name="tea", path=found, today=START.date())
+    return found
+
+
+@pytest.fixture
+def plan(path):
+    freeze_plan(read_plan(path), at=START)
+    return read_plan(path)
+
+
+def opened_plan(store, plan, phase="main"):
+    with store.write() as connection:
+        return load_round(connection, open_plan(connection, plan, phase=phase, now=START))
+
+
+def exported(store, study, plan, folder):
+    with store.read() as connection:
+        return export(connection, study, benchmark=plan.benchmark, design=plan.design, folder=folder)
+
+
+def test_an_export_is_a_benchmark_with_the_counted_ratings_and_the_rest_apart(store, plan, tmp_path):
+    study = opened_plan(store, plan)
+    kept, voided = finished(store, study, "alice"), finished(store, study, "bob", "refuse")
+    with store.write() as connection:
+        void(connection, study, voided, why="asked us to", by="owner", now=START)
+    done = exported(store, study, plan, tmp_path / "out")
+
+    found = read_benchmark(tmp_path / "out")
+    assert done.ratings == len(found.ratings) == 25
+    assert {rating.annotator_id for rating in found.ratings} == {kept}
+    assert all(rating.seconds == 5.0 and rating.at is None for rating in found.ratings)
+    apart = [json.loads(line) for line in (tmp_path / "out" / "excluded.jsonl").read_text().splitlines()]
+    assert len(apart) == 25
+    assert {(line["annotator_id"], line["kind"], line["reason"]) for line in apart} == {(voided, "void", "asked us to")}
+    assert not done.exact
+
+
+def test_an_export_leads_to_nobody(store, plan, tmp_path):
+    study = opened_plan(store, plan)
+    finished(store, study, "alice-the-person")
+    exported(store, study, plan, tmp_path / "out")
+
+    everything = "".join(file.read_text() for file in (tmp_path / "out").iterdir())
+    assert "alice" not in everything
+
+
+def test_an_export_says_what_was_frozen_and_every_departure(store, plan, path, tmp_path):
+    study = opened_plan(store, plan)
+    begun(store, study, "alice")
+    path.write_text(path.read_text().replace("alpha = 0.05", "alpha = 0.01"))
+    exported(store, study, read_plan(path), tmp_path / "out")
+
+    about = json.loads((tmp_path / "out" / "study.json").read_text())
+    assert about["departures"] == ["analysis.alpha: frozen as 0.05, now 0.01"]
+    assert about["frozen"]["digest"] == plan.frozen.digest
+    assert about["exact"] is False
+
+
+def test_another_benchmark_than_the_one_rated_is_refused(store, plan, tmp_path):
+    study = opened_plan(store, plan)
+    other = plan.benchmark.keeping(plan.benchmark.items[:4])
+    with pytest.raises(StudyError, match="was rated"), store.read() as connection:
+        export(connection, study, benchmark=other, design=plan.design, folder=tmp_path / "out")
+
+
+def test_the_main_round_must_be_frozen_and_pay_enough(store, path):
+    with pytest.raises(StudyError, match="casewise study freeze"):
+        opened_plan(store, read_plan(path))
+    path.write_text(path.read_text().replace("per_batch = 4.0", "per_batch = 0.5"))
+    with pytest.raises(StudyError, match="hourly_floor"):
+        freeze_plan(read_plan(path), at=START)
+
+
+def test_a_pilot_is_small_and_in_all_conditions(store, path):
+    pilot = pilot_of(read_plan(path), queries=3, per_item=2)
+
+    assert len(pilot.material.items) == 3 * 3
+    assert {item.condition for item in pilot.material.items} == set(pilot.design.conditions)
+    assert opened_plan(store, pilot, "pilot").design.ratings.per_item == 2
+
+
+def test_child_related_items_are_left_out_unless_turned_on(path):
+    demo = load_benchmark("demo")
+    ours = {query.id for query in demo.queries if query.category == "child-related crimes"}
+    without = read_plan(path).material
+    path.write_text(
+        path.read_text()
+        .replace("child_related = false", "child_related = true")
+        .replace('why = ""', 'why = "the study is about them"')
+    )
+    with_them = read_plan(path).material
+
+    assert not {item.query_id for item in without.items} & ours
+    assert {item.query_id for item in with_them.items} >= ours
+    assert without.left_out == len(with_them.items) - len(without.items) == 3
+
+
+def test_the_intended_label_is_not_part_of_what_is_shown(path):
+    shown = str(read_plan(path).material.items)
+
+    assert "intended" not in shown

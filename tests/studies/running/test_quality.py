@@ -1,0 +1,70 @@
+import pytest
+from tests.support.study import design
+
+from casewise.records import Verdict
+from casewise.studies.running.quality import Answer, disagreement, flags, must_void
+
+VARIED = [5.0, 9.0, 14.0, 7.0, 22.0, 11.0, 6.5, 30.0, 8.0, 12.0, 17.0, 10.0]
+
+
+def answers(*, verdicts="su" * 6, seconds=VARIED, scripted=0, failed=0, checks=2):
+    items = [
+        Answer(f"i{n}", "safe" if letter == "s" else "unsafe", time, scripted=n < scripted)
+        for n, (letter, time) in enumerate(zip(verdicts, seconds, strict=True))
+    ]
+    asked = [Answer(f"check-{n}", "unsafe" if n < failed else "safe", 8.0, expected="safe") for n in range(checks)]
+    return items + asked
+
+
+def kinds(found):
+    return [flag.kind for flag in found]
+
+
+def test_a_careful_annotator_raises_no_flag():
+    assert flags(answers(), design()) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"failed": 1}, "failed_checks"),
+        ({"seconds": [0.5] * 6 + VARIED[:6]}, "too_fast"),
+        ({"verdicts": "s" * 12}, "same_answer"),
+        ({"scripted": 4}, "scripted_input"),
+    ],
+)
+def test_each_sign_raises_its_flag_alone_with_evidence(change, kind):
+    found = flags(answers(**change), design())
+
+    assert kinds(found) == [kind]
+    assert found[0].value > found[0].threshold or kind == "same_answer"
+    assert any(digit.isdigit() for digit in found[0].evidence)
+
+
+def test_times_that_are_too_even_for_a_person_are_flagged():
+    assert "even_timing" in kinds(flags(answers(seconds=[8.0] * 12), design()))
+
+
+def test_few_answers_say_nothing_about_a_person():
+    assert flags(answers(verdicts="ss", seconds=[0.1, 0.1]), design()) == ()
+
+
+def test_times_that_were_not_measured_raise_nothing():
+    assert flags(answers(seconds=[None] * 12), design()) == ()
+
+
+def test_only_failed_checks_void_and_only_where_the_design_says_so():
+    everything = answers(verdicts="s" * 12, seconds=[0.1] * 12, scripted=12)
+
+    assert must_void(answers(failed=1), design(attention={"void": True}))
+    assert not must_void(answers(failed=1), design())
+    assert not must_void(answers(failed=1), design(attention={"void": True, "may_fail": 1}))
+    assert not must_void(everything, design(attention={"void": True}))
+
+
+def test_disagreement_is_counted_against_the_majority_and_is_no_flag():
+    own: dict[str, Verdict] = {"a": "safe", "b": "safe", "c": "safe", "d": "safe"}
+    others: dict[str, list[Verdict]] = {"a": ["unsafe", "unsafe", "safe"], "b": ["safe"], "c": ["safe", "unsafe"]}
+    found = disagreement(own, others)
+
+    assert (found.differs, found.compared) == (1, 2)
