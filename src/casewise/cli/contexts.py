@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from casewise.contexts.writing.generation import GenerationSummary
     from casewise.database import Database
 
-__all__ = ["app"]
+__all__ = ["app", "opened"]
 
 app = typer.Typer(
     help="Select queries, generate contexts for them, check, review and release them.",

@@ -14,7 +14,17 @@ import typer
 if TYPE_CHECKING:
     from casewise.reporting.document import Document
 
-__all__ = ["JsonOption", "LabelsOption", "TiesOption", "UnscoredOption", "note", "print_json", "progress_bar", "show"]
+__all__ = [
+    "JsonOption",
+    "LabelsOption",
+    "TiesOption",
+    "UnscoredOption",
+    "note",
+    "print_json",
+    "progress_bar",
+    "show",
+    "write",
+]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
+__all__ = ["DatabaseOption", "app", "invite", "serve"]
+
 app = Typer()
 
 DatabaseOption = Annotated[

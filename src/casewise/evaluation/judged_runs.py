@@ -25,7 +25,7 @@ from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.runs.judgement_table import judgement_table, last_attempts
 from casewise.storage.runs.run_folder import JUDGEMENTS, RunManifest, read_run
 
-__all__ = ["JudgedRuns", "Series", "read_runs"]
+__all__ = ["JudgedRuns", "Series", "find_benchmark", "read_runs"]
 
 NEEDED = ("item_id", "elicitation", "arm", "repeat", "value", "unscored_reason", "model_version")
 """What of a judgement a report needs; a million rows of the rest would be copied for nothing."""

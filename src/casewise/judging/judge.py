@@ -30,7 +30,7 @@ from casewise.records import (
     UnscoredReason,
 )
 
-__all__ = ["Answer", "Ask", "CallableJudge", "ConstantJudge", "Judge"]
+__all__ = ["Answer", "Ask", "CallableJudge", "ConstantJudge", "Judge", "LocalJudge"]
 
 
 @dataclass(frozen=True)

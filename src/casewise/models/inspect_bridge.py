@@ -10,7 +10,7 @@ from casewise.errors import ConfigurationError, ModelError, Unauthorised, Unavai
 from casewise.models.http.faults import FILTERED
 from casewise.models.protocol import Message, Position, Rejected, Reply, ReplyOptions, TokenLogprob, Usage
 
-__all__ = ["InspectModel", "reply_of"]
+__all__ = ["InspectModel", "inspect_messages", "reply_of"]
 
 FINISHED: Mapping[str, str] = {"max_tokens": "length", "model_length": "length"}
 """Inspect's words for how a reply ended, where ours differ."""

@@ -12,7 +12,18 @@ from casewise.records.base import ContentRecord, Provenance, Record
 from casewise.records.ids import content_id
 from casewise.records.statement import Statement, as_text
 
-__all__ = ["GROUPS", "PARAMETERS", "Context", "Origin", "Recipient", "Sender", "ShownContext", "TransmissionPrinciple"]
+__all__ = [
+    "GROUPS",
+    "OPTIONAL",
+    "PARAMETERS",
+    "Context",
+    "Origin",
+    "Recipient",
+    "Sender",
+    "ShownContext",
+    "TransmissionPrinciple",
+    "checked_names",
+]
 
 Origin = Literal["generated", "revised", "imported"]
 

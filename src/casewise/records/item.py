@@ -10,7 +10,7 @@ from casewise.records.base import ContentRecord
 from casewise.records.context import Context
 from casewise.records.statement import Text
 
-__all__ = ["CONDITIONS", "NO_CONTEXT_CONDITION", "Item", "condition_of"]
+__all__ = ["CONDITIONS", "NO_CONTEXT_CONDITION", "Item", "condition_of", "condition_problem"]
 
 NO_CONTEXT_CONDITION = "no_context"
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 __all__ = [
+    "Block",
     "Document",
     "Exhibit",
     "Figure",
@@ -20,6 +21,7 @@ __all__ = [
     "Prose",
     "Section",
     "Table",
+    "count",
     "interval",
     "number",
     "p_value",

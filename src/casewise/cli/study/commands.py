@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from casewise.studies.running.plan import Plan
     from casewise.studies.running.rounds import Phase, Round
 
-__all__ = ["app"]
+__all__ = ["app", "opened", "the_round"]
 
 app = typer.Typer(
     help="Have people rate items, each exactly as often as promised.", no_args_is_help=True, rich_markup_mode=None

@@ -12,7 +12,7 @@ from typing import Any
 from casewise.contexts.checking.alike import Alike, find_alike
 from casewise.contexts.reviewing.store import Place
 
-__all__ = ["SetReport", "TellingWord", "set_report"]
+__all__ = ["SetReport", "TellingWord", "alike_of", "set_report"]
 
 FOLDS = 5
 FEWEST = 20

@@ -14,7 +14,7 @@ from casewise.contexts.checking.wording import Wording
 from casewise.models import Reply
 from casewise.records import PARAMETERS
 
-__all__ = ["Failed", "FailedReason", "Read", "read_reply"]
+__all__ = ["Failed", "FailedReason", "Read", "read_reply", "top_objects"]
 
 
 class FailedReason(StrEnum):

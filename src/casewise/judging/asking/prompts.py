@@ -22,7 +22,7 @@ from casewise.models.protocol import Message
 from casewise.records import ShownContext
 from casewise.records.ids import digest
 
-__all__ = ["ContextRole", "Prompt", "PromptSet", "default_prompts", "published_prompts", "read_prompts"]
+__all__ = ["ContextRole", "Prompt", "PromptSet", "default_prompts", "in_words", "published_prompts", "read_prompts"]
 
 ContextRole = Literal["user", "system"]
 

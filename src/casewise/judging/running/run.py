@@ -21,7 +21,7 @@ from casewise.runs.stopping import Stop, stopping_on_signals
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.run_folder import RunFolder, RunIdentity, RunManifest, Session, now
 
-__all__ = ["Plan", "RunSummary", "Target", "judge_into"]
+__all__ = ["Plan", "RunSummary", "Target", "Watch", "judge_into"]
 
 Group = tuple[Ask, ...]
 """Asks that one call answers; the first one makes it."""

@@ -12,7 +12,7 @@ from casewise.models.http.retry import is_retried, requested_wait_s
 from casewise.models.http.wire import ServerError
 from casewise.models.protocol import Rejected
 
-__all__ = ["Fault", "meaning"]
+__all__ = ["FILTERED", "Fault", "meaning"]
 
 
 @dataclass(frozen=True)

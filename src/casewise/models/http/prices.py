@@ -8,7 +8,7 @@ from decimal import Decimal
 from casewise.models.http.endpoints import Endpoint
 from casewise.models.protocol import Usage
 
-__all__ = ["Prices", "find_prices"]
+__all__ = ["FREE", "Prices", "find_prices"]
 
 
 @dataclass(frozen=True)

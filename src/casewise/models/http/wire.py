@@ -12,7 +12,7 @@ from typing import Any
 from casewise.models.http.capabilities import Capabilities
 from casewise.models.protocol import Message, Position, Reply, ReplyOptions, TokenLogprob, Usage
 
-__all__ = ["ServerError", "WrongShape", "read_error", "read_reply", "request_body"]
+__all__ = ["ServerError", "WrongShape", "optional_text", "parsed", "read_error", "read_reply", "request_body"]
 
 
 class WrongShape(ValueError):

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLOURS",
+    "DIM",
+    "INK",
     "SERIES",
+    "THEMED",
+    "WIDTH",
+    "data",
     "dots_with_intervals",
     "for_page",
     "histogram_by_verdict",

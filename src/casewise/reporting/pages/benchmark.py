@@ -12,7 +12,7 @@ from casewise.reporting.pages.judge import shown_groups
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
 
-__all__ = ["benchmark_json", "benchmark_page", "item_json", "item_page"]
+__all__ = ["benchmark_json", "benchmark_page", "item_exhibit", "item_json", "item_page"]
 
 
 def benchmark_page(benchmark: Benchmark) -> Document:

@@ -18,7 +18,7 @@ from casewise.stats.agreeing.over_refusal import RefusalRates, Refusals
 from casewise.stats.agreeing.pairs import PairResults
 from casewise.stats.agreeing.repeats import JudgeNoise
 
-__all__ = ["detail_sections", "estimate_frame"]
+__all__ = ["detail_sections", "estimate_frame", "limits"]
 
 PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
     ("both_right", "Right on both items", None),

@@ -17,7 +17,7 @@ from casewise.storage.files.atomic import write_text
 from casewise.studies.analysing.analysis import PAPER_LEVEL, AnalysisOptions, StudyAnalysis, analyse
 from casewise.studies.analysing.ratings_source import RatingsSource, read_ratings
 
-__all__ = ["StudyReport", "study_report"]
+__all__ = ["StudyReport", "plain", "study_report"]
 
 
 @dataclass(frozen=True)

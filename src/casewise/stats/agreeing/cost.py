@@ -14,7 +14,7 @@ from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Functional, Totals, TotalsByCluster
 from casewise.stats.words.baseline import Folds
 
-__all__ = ["RATIOS", "CostCurve", "CostPoint", "TurningPoint", "cost_curve", "turning_point"]
+__all__ = ["RATIOS", "CostCurve", "CostPoint", "TurningPoint", "cost_curve", "fitted_verdicts", "turning_point"]
 
 RATIOS: tuple[float, ...] = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 """Harms of one wrongly safe verdict, in over-refusals."""

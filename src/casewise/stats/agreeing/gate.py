@@ -18,7 +18,7 @@ from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured, TotalsByCluster, robust_variance, share
 from casewise.stats.core.share_intervals import korn_graubard
 
-__all__ = ["GATED", "Decision", "Gate", "MetricGate", "gate"]
+__all__ = ["GATED", "Decision", "Gate", "MetricGate", "accuracy_scores", "gate"]
 
 Decision = Literal["pass", "fail", "inconclusive"]
 

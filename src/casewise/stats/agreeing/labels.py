@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["PUBLISHED", "VOTES", "LabelBase", "LabelPolicy", "Labels", "Ties", "labels"]
+__all__ = ["PUBLISHED", "VOTES", "LabelBase", "LabelPolicy", "Labels", "Ties", "column", "labels"]
 
 LabelBase = Literal["votes", "published", "intended"]
 Ties = Literal["half", "drop", "safe", "unsafe"]

@@ -21,6 +21,7 @@ from casewise.stats.core.measured import Functional, Measured, Totals, TotalsByC
 __all__ = [
     "FLOORS",
     "METRICS",
+    "PUBLISHED_BCE",
     "Metric",
     "Sums",
     "accuracy",

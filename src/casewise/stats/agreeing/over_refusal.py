@@ -13,7 +13,7 @@ from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import TotalsByCluster, share
 
-__all__ = ["AGREEMENT", "AGREEMENT_CURVE", "RefusalRates", "Refusals", "refusals"]
+__all__ = ["AGREEMENT", "AGREEMENT_CURVE", "ROUNDING", "RefusalRates", "Refusals", "refusal_terms", "refusals"]
 
 AGREEMENT = 0.7
 """At least so many of the people agree on an item that is counted."""

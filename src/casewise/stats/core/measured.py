@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from casewise.stats.core.arrays import FloatArray, safe_divide
 from casewise.stats.core.bootstrap import Resampling, cluster_sums
 
-__all__ = ["ANALYTIC_FROM", "Functional", "Measured", "Totals", "TotalsByCluster", "share"]
+__all__ = ["ANALYTIC_FROM", "Functional", "Measured", "Totals", "TotalsByCluster", "robust_variance", "share"]
 
 ANALYTIC_FROM = 20_000
 """Above so many clusters the analytic error serves: it is then as good, and a bootstrap would take minutes."""

@@ -22,7 +22,18 @@ from casewise.storage.benchmarks.folder import check_counts, check_files, new_fo
 from casewise.storage.files.atomic import replacing
 from casewise.storage.files.strict_json import parse, what_is_wrong
 
-__all__ = ["TABLES", "column_of", "is_parquet", "read_parquet", "record_table", "write_parquet", "write_table"]
+__all__ = [
+    "STATEMENTS",
+    "TABLES",
+    "column_of",
+    "is_parquet",
+    "read_parquet",
+    "record_table",
+    "tables_with_rows",
+    "write_parquet",
+    "write_table",
+    "write_tables",
+]
 
 R = TypeVar("R", bound=Record)
 

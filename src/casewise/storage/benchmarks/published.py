@@ -21,7 +21,7 @@ from casewise.storage.benchmarks.benchmark import About, Benchmark, Published
 from casewise.storage.files.atomic import read_text, write_text
 from casewise.storage.files.strict_json import Row, brief, rows, what_is_wrong
 
-__all__ = ["KEYS", "PublishedRow", "intent_votes", "read_published", "read_rows", "write_published"]
+__all__ = ["KEYS", "Placed", "PublishedRow", "intent_votes", "read_published", "read_rows", "write_published"]
 
 KEYS = ("scores", "query", "context", "context_intended_to_be_safe", "safe_rate", "category")
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from casewise.errors import ConfigurationError, DataError
 
-__all__ = ["read_text", "replacing", "write_text"]
+__all__ = ["cannot_read", "cannot_write", "read_text", "replacing", "write_text"]
 
 
 @contextmanager

@@ -22,7 +22,17 @@ from casewise.storage.benchmarks.folder import read_manifest_file
 from casewise.storage.files.atomic import cannot_write, write_text
 from casewise.storage.files.jsonl import read_jsonl, record
 
-__all__ = ["FORMAT_VERSION", "JUDGEMENTS", "RUN", "RunFolder", "RunIdentity", "RunManifest", "Session", "read_run"]
+__all__ = [
+    "FORMAT_VERSION",
+    "JUDGEMENTS",
+    "RUN",
+    "RunFolder",
+    "RunIdentity",
+    "RunManifest",
+    "Session",
+    "now",
+    "read_run",
+]
 
 FORMAT_VERSION = 1
 """Of run folders. A reader knows every version up to this one."""

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from casewise.errors import ConfigurationError
 
 __all__ = [
+    "CHILD_RELATED",
     "Analysis",
     "Attention",
     "Contact",

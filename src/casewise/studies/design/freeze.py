@@ -12,7 +12,7 @@ from casewise.errors import StudyError
 from casewise.records.ids import digest
 from casewise.studies.design.design import Design
 
-__all__ = ["Departure", "Frozen", "departures", "freeze", "policy", "read_frozen", "write_frozen"]
+__all__ = ["Departure", "Frozen", "departures", "freeze", "plain", "policy", "read_frozen", "write_frozen"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ __all__ = [
     "admit",
     "annotator",
     "answer_quiz",
+    "count_stages",
     "find_returner",
     "has_room",
     "keep_questions",

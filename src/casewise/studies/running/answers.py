@@ -22,6 +22,7 @@ __all__ = [
     "Shown",
     "Taken",
     "answers_of",
+    "as_answer",
     "finish_batch",
     "lapse_and_void",
     "next_page",

@@ -24,7 +24,7 @@ from casewise.web.frame.identity import database_of, now, require, sent_form
 from casewise.web.frame.pages import redirect, render
 from casewise.web.review.view import names_of, seen_events
 
-__all__ = ["ReviewRoom", "draft_named", "place_with", "router"]
+__all__ = ["ReviewRoom", "draft_named", "draft_of", "place_with", "router"]
 
 router = APIRouter(prefix="/review")
 

@@ -13,7 +13,7 @@ from fastapi import HTTPException, Request
 
 from casewise.web.security.cookies import read_cookie
 
-__all__ = ["BROWSER_COOKIE", "CSRF_FIELD", "CSRF_HEADER", "browser_id", "check_csrf", "csrf_token"]
+__all__ = ["BROWSER_COOKIE", "CSRF_FIELD", "CSRF_HEADER", "SESSION_COOKIE", "browser_id", "check_csrf", "csrf_token"]
 
 BROWSER_COOKIE = "casewise_browser"
 SESSION_COOKIE = "casewise_session"

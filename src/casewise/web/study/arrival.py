@@ -35,7 +35,7 @@ from casewise.web.study.session import (
 )
 from casewise.web.study.texts import markdown
 
-__all__ = ["here", "router", "show"]
+__all__ = ["here", "router", "show", "to_stage"]
 
 router = APIRouter(prefix="/study/{study_id}")
 
