@@ -188,21 +188,21 @@ def add_key(row):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda row: {k: v for k, v in row.items() if k != "some-model"}, "row 0 has no judge's value"),
-        (add_key, r"row 0 has the unknown keys \['some-model', 'another-model'\]"),
-        (lambda row: row | {"some-model": True}, "row 0: the judge's value is True"),
-        (lambda row: row | {"some-model": [7]}, r"row 0: the judge's value is \[7\]"),
-        (lambda row: row | {"category": "gardening"}, "row 0: no category is called 'gardening'"),
-        (lambda row: row | {"safe_rate": 0.123}, r"row 0: safe_rate is 0\.123, but the 20 votes give"),
-        (lambda row: row | {"safe_rate": 1.5}, r"row 0: 'safe_rate' is 1\.5"),
+        (lambda row: {k: v for k, v in row.items() if k != "some-model"}, "row 1 has no judge's value"),
+        (add_key, r"row 1 has the unknown keys \['some-model', 'another-model'\]"),
+        (lambda row: row | {"some-model": True}, "row 1: the judge's value is True"),
+        (lambda row: row | {"some-model": [7]}, r"row 1: the judge's value is \[7\]"),
+        (lambda row: row | {"category": "gardening"}, "row 1: no category is called 'gardening'"),
+        (lambda row: row | {"safe_rate": 0.123}, r"row 1: safe_rate is 0\.123, but the 20 votes give"),
+        (lambda row: row | {"safe_rate": 1.5}, r"row 1: 'safe_rate' is 1\.5"),
         (
             lambda row: row | {"scores": [1, 3]},
-            r"row 0: 'scores\.1': 3 is no vote; a vote is 1 \(safe\) or 2 \(unsafe\)",
+            r"row 1: 'scores\.1': 3 is no vote; a vote is 1 \(safe\) or 2 \(unsafe\)",
         ),
-        (lambda row: row | {"scores": [True]}, r"row 0: 'scores\.0': True is no vote"),
-        (lambda row: row | {"scores": []}, "row 0: 'scores'"),
-        (lambda row: row | {"query": 3}, "row 0: 'query' is 3"),
-        (lambda row: [row], "row 0 is list, not an object"),
+        (lambda row: row | {"scores": [True]}, r"row 1: 'scores\.0': True is no vote"),
+        (lambda row: row | {"scores": []}, "row 1: 'scores'"),
+        (lambda row: row | {"query": 3}, "row 1: 'query' is 3"),
+        (lambda row: [row], "row 1 is list, not an object"),
     ],
 )
 def test_rows_that_are_none_are_named(tmp_path, change, problem):

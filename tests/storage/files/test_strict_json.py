@@ -45,9 +45,9 @@ def test_a_whole_character_written_as_two_escapes_is_text():
         ("", "file.json: the file is empty"),
         ("{}", "file.json: not a JSON array of rows"),
         ("oops", "file.json:1: not JSON"),
-        ('[\n{"a": 1},\n{"a": 1, "a": 2}\n]', "file.json:3: row 1: the key 'a' stands twice"),
-        ('[\n1,\n"\\ud800"]', r"file.json:3: row 1: \\ud800 is half a character"),
-        ("[\n1,\n1e400]", "file.json:3: row 1: the number 1e400 is too large"),
+        ('[\n{"a": 1},\n{"a": 1, "a": 2}\n]', "file.json:3: row 2: the key 'a' stands twice"),
+        ('[\n1,\n"\\ud800"]', r"file.json:3: row 2: \\ud800 is half a character"),
+        ("[\n1,\n1e400]", "file.json:3: row 2: the number 1e400 is too large"),
         ("[\n1,\n2", "file.json:3: not JSON: the array is cut off"),
         ("[\n1,\n{", "file.json:3: not JSON"),
         ("[\n1,", "file.json:2: not JSON"),
@@ -56,7 +56,7 @@ def test_a_whole_character_written_as_two_escapes_is_text():
         ("[1,]", "file.json:1: not JSON"),
         ("[,1]", "file.json:1: not JSON"),
         ("[1]\n[2]", "something follows the closing bracket"),
-        ("[" * 100_000, "file.json:1: row 0: nested too deep"),
+        ("[" * 100_000, "file.json:1: row 1: nested too deep"),
     ],
 )
 def test_rows_that_cannot_be_read_are_named_by_line(text, problem):
@@ -67,7 +67,7 @@ def test_rows_that_cannot_be_read_are_named_by_line(text, problem):
 def test_a_row_knows_the_line_it_begins_on():
     found = list(rows('\n[\n {"a":\n 1}\n,\n\n 2, 3]', path=FILE))
 
-    assert [(row.number, row.line, row.value) for row in found] == [(0, 3, {"a": 1}), (1, 7, 2), (2, 7, 3)]
+    assert [(row.number, row.line, row.value) for row in found] == [(1, 3, {"a": 1}), (2, 7, 2), (3, 7, 3)]
 
 
 @given(st.text(alphabet='[]{}",:\\ud80e1-.truefalsnN \n', max_size=40))

@@ -168,7 +168,7 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from tests.storage.test_run_folder import judgement, manifest
+from tests.storage.runs.test_run_folder import judgement, manifest
 from casewise.errors import ConfigurationError
 from casewise.storage.runs.run_folder import RunFolder
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -178,11 +178,11 @@ def read_records(places: Mapping[str, Path], model: type[R]) -> tuple[R, ...]:
         rows = pl.read_parquet(path).to_dicts()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(path, None, f"cannot be read as Parquet: {error}") from error
-    return tuple(record_of(row, model, path=path, number=number) for number, row in enumerate(rows))
+    return tuple(record_of(row, model, path=path, number=number) for number, row in enumerate(rows, 1))
 
 
 def record_of(row: Mapping[str, Any], model: type[R], *, path: Path, number: int) -> R:
-    """The record that a row holds; `number` is its place, from 0."""
+    """The record that a row holds; `number` is its place, from 1."""
     try:
         return model.model_validate_json(json.dumps(value_of(row, model, path=path)))
     except ValidationError as error:

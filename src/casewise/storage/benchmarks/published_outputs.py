@@ -109,7 +109,7 @@ def judge_key(found: list[Row], *, path: Path) -> str:
     """The one key that every row has besides the release's own: the judge's name."""
     counts = Counter(key for row in found for key in row.value if key not in KEYS)
     if not counts:
-        raise DataError(path, found[0].line, f"row 0 has no judge's value: only {', '.join(KEYS)}")
+        raise DataError(path, found[0].line, f"row {found[0].number} has no judge's value: only {', '.join(KEYS)}")
     name: str
     name, times = counts.most_common(1)[0]
     for row in found:

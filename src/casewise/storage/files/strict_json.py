@@ -20,15 +20,15 @@ MOST_DIGITS = 300
 
 SPACE = re.compile(r"[ \t\n\r]*")
 
-UNION_MEMBER = re.compile(r"constrained-str$|list\[|dict\[")
-"""What pydantic calls the forms that a statement can have, in the place of an error; no user knows these names."""
+UNION_MEMBER = re.compile(r"function-wrap\[|nullable\[")
+"""What pydantic calls the forms that a value can have, in the place of an error; no user knows these names."""
 
 MAY_BE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """An escape that is half a character unless its other half follows."""
 
 
 class Row(NamedTuple):
-    """An element of a JSON array, with its place in the file."""
+    """An element of a JSON array: its number, counted from 1, and the line it begins on."""
 
     number: int
     line: int
@@ -130,7 +130,7 @@ def rows(text: str, *, path: Path) -> Iterator[Row]:
         parse(text, path=path)
         raise DataError(path, None, "not a JSON array of rows")
     position = skip_space(text, position + 1)
-    line, counted, index, mark = 1, 0, 0, text[position : position + 1]
+    line, counted, number, mark = 1, 0, 1, text[position : position + 1]
     while mark != "]":
         line += text.count("\n", counted, position)
         counted = position
@@ -141,9 +141,9 @@ def rows(text: str, *, path: Path) -> Iterator[Row]:
         except json.JSONDecodeError as error:
             raise DataError(path, error.lineno, f"not JSON: {error.msg} (column {error.colno})") from error
         except (ValueError, RecursionError) as error:
-            raise DataError(path, line, f"row {index}: {unreadable(error)}") from error
-        yield Row(index, line, value)
-        index += 1
+            raise DataError(path, line, f"row {number}: {unreadable(error)}") from error
+        yield Row(number, line, value)
+        number += 1
         position = skip_space(text, position)
         mark = text[position : position + 1]
         if mark == ",":
