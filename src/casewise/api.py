@@ -15,14 +15,15 @@ from typing import Any, TypeVar
 import polars as pl
 
 from casewise.errors import BenchmarkError, ConfigurationError, JudgeError
-from casewise.judging.judge import CallableJudge, Judge
+from casewise.judging.judge import Judge, completed
+from casewise.judging.judges.callable import CallableJudge
 from casewise.judging.judges.live import LiveOptions
-from casewise.judging.judges.llm import LLMJudge
 from casewise.judging.judges.named import judge_named
 from casewise.judging.running.estimate import RunEstimate, estimate_run
 from casewise.judging.running.plan import Plan, Selection
 from casewise.judging.running.run import RunSummary, Target, Watch, judge_into
 from casewise.models.http.probing import Probe, probe
+from casewise.models.protocol import Model
 from casewise.records import Arm, Elicitation
 from casewise.reporting.pages.comparison_report import ComparisonReport, compare_runs
 from casewise.reporting.pages.judge_report import Report, ReportOptions, report_runs
@@ -225,14 +226,14 @@ def try_connection(judge: Judge) -> Probe:
     ModelError
         The endpoint does not answer.
     """
-    if not isinstance(judge, LLMJudge):
+    if judge.model is None:
         raise ConfigurationError(f"{judge.name} asks no model, so there is no connection to test")
-    return finished(probed(judge))
+    return finished(probed(judge, judge.model))
 
 
-async def probed(judge: LLMJudge) -> Probe:
+async def probed(judge: Judge, model: Model) -> Probe:
     try:
-        return await probe(judge.model)
+        return await probe(model)
     finally:
         await judge.close()
 
@@ -319,7 +320,7 @@ def as_judge(
         return CallableJudge(judge, name=f"python:{name}", elicitation=wanted)
     if not hasattr(judge, "answer"):
         raise JudgeError(f"{judge!r} is no judge: give a judge's name, a function f(query, context), or a Judge")
-    return judge  # type: ignore[return-value]  # it has the methods of a judge
+    return completed(judge)
 
 
 def benchmark_source(given: Benchmark | str | Path, loaded: Benchmark) -> str:

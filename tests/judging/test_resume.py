@@ -10,7 +10,8 @@ import pytest
 import casewise
 from casewise.api import RunOptions
 from casewise.errors import RunConflict, Unauthorised
-from casewise.judging.judge import Answer, ConstantJudge
+from casewise.judging.judge import Answer
+from casewise.judging.judges.constant import ConstantJudge
 from casewise.records import Scored
 from casewise.runs.engine import Limits
 

@@ -1,36 +1,18 @@
-"""What a judge is, and the judges that need no network."""
+"""What a judge is: what it is asked, what it answers, and all that a run may want to know of it before."""
 
 from __future__ import annotations
 
-import asyncio
-import importlib
-import inspect
-import os
-import sys
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
-from typing import Any, Literal, Protocol
-
-import numpy as np
+from types import SimpleNamespace
+from typing import Any, Protocol, cast
 
 from casewise.errors import JudgeError
-from casewise.records import (
-    ELICITATIONS,
-    FULL,
-    Arm,
-    Context,
-    Elicitation,
-    Item,
-    Query,
-    Scored,
-    ShownContext,
-    Unscored,
-    UnscoredReason,
-)
+from casewise.models.http.prices import FREE, Prices
+from casewise.models.protocol import Model, Usage
+from casewise.records import FULL, Arm, Context, Elicitation, Item, Query, Scored, ShownContext, Unscored
+from casewise.runs.limits import Spend
 
-__all__ = ["Answer", "Ask", "CallableJudge", "ConstantJudge", "Judge", "LocalJudge"]
+__all__ = ["Answer", "Ask", "Judge", "LocalJudge", "completed"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +57,8 @@ class Judge(Protocol):
     """Turns an item, shown in an arm, into an outcome.
 
     A judge never raises because of one item: what gives no verdict is an `Unscored` answer. It raises a
-    `casewise.errors.ModelError` when no further item can succeed either.
+    `casewise.errors.ModelError` when no further item can succeed either. `LocalJudge` has a default for all but its
+    `id`, `name`, `elicitations` and `answer`.
     """
 
     @property
@@ -94,11 +77,40 @@ class Judge(Protocol):
     def arms(self) -> tuple[Arm, ...]:
         """How items are shown to it unless the user says otherwise."""
 
+    @property
+    def sends_to(self) -> str | None:
+        """Whom texts are sent to; None where they do not leave this machine."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many calls it wants under way at least."""
+
+    @property
+    def prices(self) -> Prices | None:
+        """What its tokens cost; None where nobody knows, and then no limit on cost can be kept."""
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether its answers say how many tokens they took; otherwise no limit on tokens can be kept."""
+
+    @property
+    def model(self) -> Model | None:
+        """The chat model it asks, where it asks one."""
+
     def settings(self) -> dict[str, Any]:
         """What else its answers depend on, as JSON values; part of a run's identity."""
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of its report must know about it."""
+
+    def shared_key(self, ask: Ask) -> str | None:
+        """Equal for asks that one call answers; None for an ask that shares its call with no other."""
+
+    def usually(self, ask: Ask) -> Usage:
+        """What a call takes, roughly."""
+
+    def at_most(self, ask: Ask) -> Spend:
+        """What a call can take at most."""
 
     async def answer(self, ask: Ask) -> Answer:
         """The judge's answer."""
@@ -108,9 +120,14 @@ class Judge(Protocol):
 
 
 class LocalJudge:
-    """What judges without a network have in common: nothing to close, nothing to set."""
+    """What judges without a network have in common: they cost nothing, send nothing, and have nothing to close."""
 
     arms: tuple[Arm, ...] = (FULL,)
+    sends_to: str | None = None
+    concurrency: int = 1
+    prices: Prices | None = FREE
+    counts_tokens: bool = True
+    model: Model | None = None
 
     def settings(self) -> dict[str, Any]:
         return {}
@@ -118,150 +135,43 @@ class LocalJudge:
     def notes(self) -> tuple[str, ...]:
         return ()
 
+    def shared_key(self, _ask: Ask) -> str | None:
+        return None
+
+    def usually(self, _ask: Ask) -> Usage:
+        return Usage(0, 0)
+
+    def at_most(self, _ask: Ask) -> Spend:
+        return Spend()
+
     async def close(self) -> None:
         return
 
 
-class ConstantJudge(LocalJudge):
-    """Always the same verdict, or always the author's intent: floors that every report should be held against."""
+class Unsaid(LocalJudge):
+    """What is taken for granted where a user's judge does not say; of its cost that is nothing."""
 
     elicitations: tuple[Elicitation, ...] = ("binary",)
-
-    def __init__(self, what: Literal["safe", "unsafe", "intended"]) -> None:
-        self.what = what
-        self.id = self.name = f"constant:{what}"
-
-    async def answer(self, ask: Ask) -> Answer:
-        if self.what != "intended":
-            return Answer(Scored(value=float(self.what == "safe")))
-        if ask.context is None:
-            return Answer(
-                Unscored(reason=UnscoredReason.JUDGE_FAILED, detail="an item without a context has no intent")
-            )
-        return Answer(Scored(value=float(ask.context.intended_safe)))
+    prices: Prices | None = None
+    counts_tokens: bool = False
 
 
-Returned = bool | str | float
-UserFunction = Callable[[str, ShownContext], Any]
-
-RANGES: Mapping[Elicitation, tuple[float, float]] = {"probability": (0, 1), "score": (1, 10)}
-
-
-class CallableJudge(LocalJudge):
-    """The user's own function `f(query, context)`, sync or async.
-
-    It returns `"safe"`, `"unsafe"` or a boolean (True is safe), a probability of safe, or a score from 1 to 10.
-    """
-
-    def __init__(self, function: UserFunction, *, name: str, elicitation: Elicitation | None = None) -> None:
-        self.function = function
-        self.id = self.name = name
-        said = elicitation or getattr(function, "elicitation", None)
-        if said is not None and said not in ELICITATIONS:
-            raise JudgeError(f"{name} says its elicitation is {said!r}; it can be {', '.join(ELICITATIONS)}")
-        self.elicitations: tuple[Elicitation, ...] = (said,) if said else ("binary", "probability", "score", "scalar")
-
-    @classmethod
-    def named(cls, where: str, *, elicitation: Elicitation | None = None) -> CallableJudge:
-        """The function `module:function`, looked for in the working folder too.
-
-        Raises
-        ------
-        JudgeError
-            There is no such module or function, or importing it fails.
-        """
-        module_name, _, function_name = where.partition(":")
-        if not module_name or not function_name:
-            raise JudgeError(f"'python:{where}' is not python:MODULE:FUNCTION")
-        function = getattr(imported(module_name), function_name, None)
-        if not callable(function):
-            raise JudgeError(f"module {module_name!r} has no function {function_name!r}")
-        return cls(function, name=f"python:{where}", elicitation=elicitation)
-
-    def settings(self) -> dict[str, Any]:
-        module = sys.modules.get(getattr(self.function, "__module__", ""), None)
-        return {"module": os.path.basename(getattr(module, "__file__", None) or "")} if module else {}  # noqa: PTH119
-
-    async def answer(self, ask: Ask) -> Answer:
-        returned = await self.call(ask)
-        if isinstance(returned, Raised):
-            return failed(returned.error)
-        try:
-            if inspect.isawaitable(returned):
-                returned = await returned
-            return Answer(understood(returned, ask.elicitation), raw_reply=writable(str(returned)))
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's code may raise anything; that item is unscored)
-            return failed(error)
-
-    async def call(self, ask: Ask) -> Any:
-        """What the function returned or raised; a coroutine of its own is not awaited yet."""
-        if inspect.iscoroutinefunction(self.function):
-            return self.function(ask.query.text, ask.shown)
-        return await asyncio.to_thread(caught, self.function, ask.query.text, ask.shown)
-
-
-@dataclass(frozen=True)
-class Raised:
-    """What a function raised in a thread. Not every error can cross to the event loop: `StopIteration` would hang it."""
-
-    error: Exception | SystemExit
-
-
-def caught(function: UserFunction, query: str, shown: ShownContext) -> Any:
-    try:
-        return function(query, shown)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (raised again by the caller)
-        return Raised(error)
-
-
-def failed(error: Exception | SystemExit) -> Answer:
-    problem = writable(f"{type(error).__name__}: {error}")
-    return Answer(Unscored(reason=UnscoredReason.JUDGE_FAILED, detail=problem))
-
-
-def writable(text: str) -> str:
-    """`text` with halves of characters (lone surrogates) written as escapes, for they are no UTF-8."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def imported(name: str) -> ModuleType:
-    """The module called `name`, looked for in the working folder too.
+def completed(judge: object) -> Judge:
+    """A user's judge with every member that a `Judge` has; what it lacks is as in `LocalJudge`, its cost unknown.
 
     Raises
     ------
     JudgeError
-        There is no such module, or importing it fails.
+        It cannot answer, or has no name.
     """
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
-        raise JudgeError(f"cannot import {name!r}: {type(error).__name__}: {error}") from error
-    finally:
-        sys.path.remove(here)
-
-
-def understood(returned: Any, elicitation: Elicitation) -> Scored | Unscored:
-    """What a user's function returned, as an outcome."""
-    if elicitation == "binary":
-        return binary(returned)
-    if isinstance(returned, (bool, np.bool_, str)) or not hasattr(returned, "__float__"):
-        return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(f"returned {returned!r}, not a number"))
-    value = float(returned)
-    low, high = RANGES.get(elicitation, (float("-inf"), float("inf")))
-    if not low <= value <= high or value in (float("inf"), float("-inf")):
-        return Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=f"returned {value!r}, outside {low:g} to {high:g}")
-    return Scored(value=value)
-
-
-def binary(returned: Any) -> Scored | Unscored:
-    if isinstance(returned, (bool, np.bool_)):
-        return Scored(value=float(returned))
-    word = returned.strip().lower() if isinstance(returned, str) else ""
-    if word in ("safe", "unsafe"):
-        return Scored(value=float(word == "safe"))
-    problem = (
-        f"returned {returned!r}, not 'safe', 'unsafe' or a boolean; for numbers give --elicit probability or score"
-    )
-    return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(problem))
+    if lacking := [name for name in ("answer", "name") if not hasattr(judge, name)]:
+        raise JudgeError(f"{judge!r} is no judge: it has no {' and no '.join(lacking)}")
+    members = [name for name in vars(Judge) if not name.startswith("_")]
+    said = {name: getattr(judge, name) for name in members if hasattr(judge, name)}
+    if len(said) == len(members):
+        return cast("Judge", judge)
+    if not isinstance(said.get("model"), Model):
+        said.pop("model", None)
+    unsaid = Unsaid()
+    taken = {name: getattr(unsaid, name) for name in members if name not in said and hasattr(unsaid, name)}
+    return cast("Judge", SimpleNamespace(**{"id": said["name"], **taken, **said}))

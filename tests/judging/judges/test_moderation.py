@@ -24,6 +24,10 @@ def answers(*asked, name="moderation:vllm/mod"):
     return asyncio.run(go())
 
 
+def moderation_of(name):
+    return ModerationJudge.named(name, environment={"OPENAI_API_KEY": "sk-x", "MISTRAL_API_KEY": "sk-y"})
+
+
 def test_the_value_is_minus_the_highest_score():
     judge, (answer,) = answers(ask(elicitation="scalar"))
     score = share_of(judge.text(ask(elicitation="scalar")))

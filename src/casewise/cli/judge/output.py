@@ -12,7 +12,6 @@ import typer
 from casewise.cli.printing import note, print_json
 from casewise.errors import ConfigurationError
 from casewise.judging.judge import Judge
-from casewise.judging.judges.llm import LLMJudge
 from casewise.judging.running.estimate import RunEstimate
 from casewise.judging.running.run import Watch
 from casewise.judging.running.summary import RunSummary
@@ -30,7 +29,7 @@ def allow_sending(judge: Judge, *, yes: bool) -> None:
     ConfigurationError
         The user does not agree, or cannot be asked.
     """
-    host = getattr(judge, "sends_to", None)
+    host = judge.sends_to
     if host is None or consented(host):
         return
     said = f"This sends the benchmark's queries, which are harmful by design, to {host}."
@@ -122,7 +121,7 @@ def print_estimate(estimate: RunEstimate, judge: Judge, *, as_json: bool) -> Non
 
 def label_tokens(judge: Judge) -> dict[str, list[str]]:
     """The tokens with which a local model can begin each label."""
-    tokens = getattr(judge.model, "label_tokens", None) if isinstance(judge, LLMJudge) else None
+    tokens = getattr(judge.model, "label_tokens", None)
     if tokens is None:
         return {}
     return {word: list(found) for word, found in tokens(("safe", "unsafe")).items()}

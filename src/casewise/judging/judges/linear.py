@@ -32,12 +32,12 @@ class LinearJudge(LocalJudge):
     ) -> None:
         if features not in get_args(Features):
             raise JudgeError(f"linear:{features}: it reads {', '.join(get_args(Features))}")
-        self.features, self.model = features, model
+        self.features, self.learner = features, model
         self.id = self.name = "linear" if features == "context" else f"linear:{features}"
         self.values = predictions(benchmark, features, model)
 
     def settings(self) -> dict[str, Any]:
-        return {"features": self.features, "folds": self.model.n_folds, "c": self.model.c, "labels": "votes"}
+        return {"features": self.features, "folds": self.learner.n_folds, "c": self.learner.c, "labels": "votes"}
 
     def notes(self) -> tuple[str, ...]:
         return (

@@ -22,6 +22,11 @@ __all__ = ["LLMJudge"]
 TEMPLATE_TOKENS = 64
 """What a chat template adds to a prompt, generously."""
 
+CHARACTERS_PER_TOKEN = 4.0
+"""Of English prose, roughly, with the tokenizers in use."""
+
+TYPICAL_REPLY_TOKENS = {"binary": 60, "score": 60, "probability": 1}
+
 LLM_ELICITATIONS: tuple[Elicitation, ...] = ("binary", "score", "probability")
 
 
@@ -39,6 +44,7 @@ class LLMJudge:
     elicitations: tuple[Elicitation, ...] = LLM_ELICITATIONS
     patience: int = 30
     """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
+    counts_tokens: bool = field(default=True, init=False, repr=False)
     _failed_in_a_row: int = field(default=0, init=False, repr=False)
 
     @property
@@ -110,6 +116,11 @@ class LLMJudge:
             return self._failed(error)
         self._failed_in_a_row = 0
         return self._read(ask.elicitation, reply)
+
+    def usually(self, ask: Ask) -> Usage:
+        """From the prompt's length, and what such replies usually take."""
+        characters = sum(len(message.content) for message in self.messages(ask))
+        return Usage(round(characters / CHARACTERS_PER_TOKEN), TYPICAL_REPLY_TOKENS.get(ask.elicitation, 0))
 
     def at_most(self, ask: Ask) -> Spend:
         """What a call can take: a token for every two bytes of the prompt is more than any tokenizer needs for prose,

@@ -13,20 +13,24 @@ from typing import Any
 
 from casewise.errors import ConfigurationError, Unavailable
 from casewise.judging.asking.prompts import in_words
-from casewise.judging.judge import Answer, Ask
+from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.models.http.capabilities import Capabilities
 from casewise.models.http.client import ClientOptions, EndpointClient, Request
 from casewise.models.http.endpoints import find_endpoint, parse_model_name
 from casewise.models.http.keys import read_key
+from casewise.models.http.prices import FREE, Prices
 from casewise.models.http.wire import WrongShape, optional_text, parsed
 from casewise.models.protocol import Rejected
-from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredReason
+from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.ids import digest
 
 __all__ = ["ModerationJudge", "Verdicts", "read_scores"]
 
 VERSION = "1"
 """Of how the context and the query are put together."""
+
+UNBILLED = frozenset({"api.openai.com"})
+"""Hosts that ask nothing for moderation. What others ask is not listed anywhere."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +57,22 @@ def read_scores(text: str) -> Verdicts:
     return Verdicts(scores, optional_text(payload.get("model")))
 
 
-class ModerationJudge:
-    """Gives minus the score of one category, or of the highest."""
+class ModerationJudge(LocalJudge):
+    """Gives minus the score of one category, or of the highest.
+
+    A cost limit holds where the provider bills nothing. Answers do not say how many tokens were read, so no limit on
+    tokens can be kept.
+    """
 
     elicitations: tuple[Elicitation, ...] = ("scalar",)
-    arms: tuple[Arm, ...] = (FULL,)
+    counts_tokens: bool = False
 
-    def __init__(self, name: str, client: EndpointClient, *, model: str, category: str | None) -> None:
+    def __init__(self, name: str, client: EndpointClient, *, model_name: str, category: str | None) -> None:
         self.name = name
-        self.client, self.model, self.category = client, model, category
+        self.client, self.model_name, self.category = client, model_name, category
+        endpoint = client.endpoint
+        self.sends_to = endpoint.host if endpoint.remote else None
+        self.prices: Prices | None = FREE if not endpoint.remote or endpoint.host in UNBILLED else None
         self.id = f"{name}#{digest(self.settings())[:12]}"
 
     @classmethod
@@ -72,6 +83,7 @@ class ModerationJudge:
         base_url: str | None = None,
         options: ClientOptions | None = None,
         environment: Mapping[str, str] | None = None,
+        needs_key: bool = True,
     ) -> ModerationJudge:
         """The judge that `moderation:PREFIX/MODEL` or `moderation:PREFIX/MODEL#CATEGORY` names.
 
@@ -83,19 +95,15 @@ class ModerationJudge:
         variables = os.environ if environment is None else environment
         where, _, category = name.removeprefix("moderation:").partition("#")
         endpoint = find_endpoint(where, base_url=base_url, environment=variables)
-        client = EndpointClient(endpoint, key=read_key(endpoint, variables), options=options or ClientOptions())
-        return cls(name, client, model=parse_model_name(where).model, category=category or None)
-
-    @property
-    def sends_to(self) -> str | None:
-        """The host that texts are sent to; None where they do not leave this machine."""
-        return self.client.endpoint.host if self.client.endpoint.remote else None
+        key = read_key(endpoint, variables) if needs_key else None
+        client = EndpointClient(endpoint, key=key, options=options or ClientOptions())
+        return cls(name, client, model_name=parse_model_name(where).model, category=category or None)
 
     def settings(self) -> dict[str, Any]:
         """What its scores depend on."""
         endpoint = self.client.endpoint
         return {
-            "model": self.model,
+            "model": self.model_name,
             "base_url": endpoint.base_url if endpoint.remote else "this machine",
             "category": self.category,
             "text_version": VERSION,
@@ -120,10 +128,10 @@ class ModerationJudge:
         """Minus the score; unscored where the endpoint gives none."""
 
         def body(_can: Capabilities) -> dict[str, Any]:
-            return {"model": self.model, "input": self.text(ask)}
+            return {"model": self.model_name, "input": self.text(ask)}
 
         try:
-            called = await self.client.call(Request("moderations", self.model, body, read_scores))
+            called = await self.client.call(Request("moderations", self.model_name, body, read_scores))
         except Rejected as error:
             return Answer(Unscored(reason=UnscoredReason(error.reason), detail=str(error)))
         except Unavailable as error:
@@ -148,7 +156,7 @@ class ModerationJudge:
             return max(scores.values())
         if self.category not in scores:
             raise ConfigurationError(
-                f"{self.model!r} has no category {self.category!r}; it has {', '.join(sorted(scores))}"
+                f"{self.model_name!r} has no category {self.category!r}; it has {', '.join(sorted(scores))}"
             )
         return scores[self.category]
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from casewise.errors import JudgeError
-from casewise.judging.judge import CallableJudge, ConstantJudge, Judge
+from casewise.judging.judge import Judge
+from casewise.judging.judges.callable import CallableJudge
+from casewise.judging.judges.constant import ConstantJudge
 from casewise.judging.judges.live import LiveOptions, is_live, live_judge
 from casewise.records import Elicitation
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -79,7 +81,7 @@ def judge_named(
         from casewise.judging.judges.moderation import ModerationJudge
 
         asked = live or LiveOptions()
-        return ModerationJudge.named(name, base_url=asked.base_url, options=asked.client)
+        return ModerationJudge.named(name, base_url=asked.base_url, options=asked.client, needs_key=asked.needs_key)
     if kind not in KINDS and is_live(name, live or LiveOptions()):
         return live_judge(name, live or LiveOptions())
     if kind not in KINDS:

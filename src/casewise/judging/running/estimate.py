@@ -6,18 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from casewise.judging.judge import Judge
-from casewise.judging.judges.llm import LLMJudge
 from casewise.judging.running.plan import Plan, shared
 from casewise.models.protocol import Usage
 from casewise.runs.limits import Spend
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = ["RunEstimate", "estimate_run"]
-
-CHARACTERS_PER_TOKEN = 4.0
-"""Of English prose, roughly, with the tokenizers in use."""
-
-TYPICAL_REPLY_TOKENS = {"binary": 60, "score": 60, "probability": 1}
 
 
 @dataclass(frozen=True)
@@ -47,12 +41,10 @@ def estimate_run(benchmark: Benchmark, judge: Judge, plan: Plan) -> RunEstimate:
     for bundle in plan.bundles(benchmark):
         for first, *_ in shared(bundle, judge):
             n_calls += 1
-            if isinstance(judge, LLMJudge):
-                characters = sum(len(message.content) for message in judge.messages(first))
-                sent += round(characters / CHARACTERS_PER_TOKEN)
-                replied += TYPICAL_REPLY_TOKENS.get(first.elicitation, 0)
-                at_most += judge.at_most(first)
-    prices = judge.prices if isinstance(judge, LLMJudge) else None
+            usual = judge.usually(first)
+            sent, replied = sent + (usual.input_tokens or 0), replied + (usual.output_tokens or 0)
+            at_most += judge.at_most(first)
+    prices = judge.prices
     return RunEstimate(
         n_items=len(plan.items),
         n_asks=len(plan),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,15 +13,7 @@ from casewise.judging.judge import Ask, Judge
 from casewise.records import FULL, GROUPS, PARAMETERS, Arm, Elicitation, Item
 from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["Plan", "Selection", "SharesCalls", "ablation_arms", "select", "shared"]
-
-
-@runtime_checkable
-class SharesCalls(Protocol):
-    """A judge that can tell which asks one call answers."""
-
-    def shared_key(self, ask: Ask) -> str:
-        """Equal for asks that one call answers."""
+__all__ = ["Plan", "Selection", "ablation_arms", "select", "shared"]
 
 
 @dataclass(frozen=True)
@@ -103,12 +94,10 @@ class Plan:
 
 def shared(bundle: tuple[Ask, ...], judge: Judge) -> Iterator[tuple[Ask, ...]]:
     """The asks of `bundle` in groups that one call answers."""
-    if len(bundle) == 1 or not isinstance(judge, SharesCalls):
-        yield from ((ask,) for ask in bundle)
-        return
-    groups: dict[str, list[Ask]] = {}
+    groups: dict[str | tuple[str, ...], list[Ask]] = {}
     for ask in bundle:
-        groups.setdefault(judge.shared_key(ask), []).append(ask)
+        shared_key = judge.shared_key(ask) if len(bundle) > 1 else None
+        groups.setdefault(ask.key if shared_key is None else shared_key, []).append(ask)
     yield from (tuple(group) for group in groups.values())
 
 

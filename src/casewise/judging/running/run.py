@@ -47,10 +47,10 @@ async def judge_into(
     ModelError
         No further call can succeed; what was judged before is kept.
     ConfigurationError
-        There is a cost limit, and the judge cannot say what a call costs.
+        There is a limit on cost or tokens, and nobody knows what the judge costs or how many it takes.
     """
     try:
-        check_prices(judge, limits)
+        check_limits(judge, limits)
         with RunFolder.hold(target.folder, manifest(target, benchmark, judge)) as folder:
             run = JudgingRun(benchmark, judge, plan, folder, limits, watch or Watch(), judge.id)
             folder.note_session(session(target, limits))
@@ -106,7 +106,7 @@ class JudgingRun:
 
     @property
     def concurrency(self) -> int:
-        return max(self.limits.concurrency, getattr(self.judge, "concurrency", 1))
+        return max(self.limits.concurrency, self.judge.concurrency)
 
     def count_held(self, held: Held, summary: RunSummary) -> None:
         for ask in self.plan.asks(self.benchmark) if held.last else ():
@@ -145,8 +145,7 @@ class JudgingRun:
         return tuple(replace(ask, attempt=last.attempt + 1) for ask in group)
 
     def call(self, group: Group) -> Call[Group]:
-        at_most = getattr(self.judge, "at_most", None) if self.limits.bounded else None
-        return Call(group[0].key, group, Spend() if at_most is None else at_most(group[0]))
+        return Call(group[0].key, group, self.judge.at_most(group[0]) if self.limits.bounded else Spend())
 
     def keep(self, group: Group, answer: Answer, summary: RunSummary) -> tuple[Call[Group], ...]:
         """Write an answer for every ask it answers; ask again where it gave no verdict and that is wanted."""
@@ -171,11 +170,16 @@ def standing(ask: Ask, held: Held) -> tuple[bool, int]:
     return (last.scored, last.attempt) if last is not None else (False, -1)
 
 
-def check_prices(judge: Judge, limits: Limits) -> None:
-    if limits.max_cost_usd is not None and getattr(judge, "prices", ...) is None:
+def check_limits(judge: Judge, limits: Limits) -> None:
+    if limits.max_cost_usd is not None and judge.prices is None:
+        give = "give --price-in and --price-out (US dollars for a million tokens), or " if judge.model else ""
         raise ConfigurationError(
-            f"nobody knows what {judge.name} costs, so a cost limit cannot be kept; "
-            "give --price-in and --price-out (US dollars for a million tokens), or leave --max-cost out"
+            f"nobody knows what {judge.name} costs, so a cost limit cannot be kept; {give}leave --max-cost out"
+        )
+    if limits.max_tokens_total is not None and not judge.counts_tokens:
+        raise ConfigurationError(
+            f"{judge.name} does not say how many tokens it takes, so a limit on them cannot be kept; "
+            "leave --max-tokens-total out"
         )
 
 

@@ -1,0 +1,151 @@
+"""The user's own function as a judge."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from casewise.errors import JudgeError
+from casewise.judging.judge import Answer, Ask, LocalJudge
+from casewise.models.http.prices import Prices
+from casewise.records import ELICITATIONS, Elicitation, Scored, ShownContext, Unscored, UnscoredReason
+
+__all__ = ["CallableJudge"]
+
+UserFunction = Callable[[str, ShownContext], Any]
+
+RANGES: Mapping[Elicitation, tuple[float, float]] = {"probability": (0, 1), "score": (1, 10)}
+
+
+class CallableJudge(LocalJudge):
+    """The user's own function `f(query, context)`, sync or async.
+
+    It returns `"safe"`, `"unsafe"` or a boolean (True is safe), a probability of safe, or a score from 1 to 10. Nobody
+    but the user knows what it costs, so no limit on cost or tokens can be kept with it.
+    """
+
+    prices: Prices | None = None
+    counts_tokens: bool = False
+
+    def __init__(self, function: UserFunction, *, name: str, elicitation: Elicitation | None = None) -> None:
+        self.function = function
+        self.id = self.name = name
+        said = elicitation or getattr(function, "elicitation", None)
+        if said is not None and said not in ELICITATIONS:
+            raise JudgeError(f"{name} says its elicitation is {said!r}; it can be {', '.join(ELICITATIONS)}")
+        self.elicitations: tuple[Elicitation, ...] = (said,) if said else ("binary", "probability", "score", "scalar")
+
+    @classmethod
+    def named(cls, where: str, *, elicitation: Elicitation | None = None) -> CallableJudge:
+        """The function `module:function`, looked for in the working folder too.
+
+        Raises
+        ------
+        JudgeError
+            There is no such module or function, or importing it fails.
+        """
+        module_name, _, function_name = where.partition(":")
+        if not module_name or not function_name:
+            raise JudgeError(f"'python:{where}' is not python:MODULE:FUNCTION")
+        function = getattr(imported(module_name), function_name, None)
+        if not callable(function):
+            raise JudgeError(f"module {module_name!r} has no function {function_name!r}")
+        return cls(function, name=f"python:{where}", elicitation=elicitation)
+
+    def settings(self) -> dict[str, Any]:
+        module = sys.modules.get(getattr(self.function, "__module__", ""), None)
+        return {"module": os.path.basename(getattr(module, "__file__", None) or "")} if module else {}  # noqa: PTH119
+
+    async def answer(self, ask: Ask) -> Answer:
+        returned = await self.call(ask)
+        if isinstance(returned, Raised):
+            return failed(returned.error)
+        try:
+            if inspect.isawaitable(returned):
+                returned = await returned
+            return Answer(understood(returned, ask.elicitation), raw_reply=writable(str(returned)))
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's code may raise anything; that item is unscored)
+            return failed(error)
+
+    async def call(self, ask: Ask) -> Any:
+        """What the function returned or raised; a coroutine of its own is not awaited yet."""
+        if inspect.iscoroutinefunction(self.function):
+            return self.function(ask.query.text, ask.shown)
+        return await asyncio.to_thread(caught, self.function, ask.query.text, ask.shown)
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What a function raised in a thread. Not every error can cross to the event loop: `StopIteration` would hang it."""
+
+    error: Exception | SystemExit
+
+
+def caught(function: UserFunction, query: str, shown: ShownContext) -> Any:
+    try:
+        return function(query, shown)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (raised again by the caller)
+        return Raised(error)
+
+
+def failed(error: Exception | SystemExit) -> Answer:
+    problem = writable(f"{type(error).__name__}: {error}")
+    return Answer(Unscored(reason=UnscoredReason.JUDGE_FAILED, detail=problem))
+
+
+def writable(text: str) -> str:
+    """`text` with halves of characters (lone surrogates) written as escapes, for they are no UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def imported(name: str) -> ModuleType:
+    """The module called `name`, looked for in the working folder too.
+
+    Raises
+    ------
+    JudgeError
+        There is no such module, or importing it fails.
+    """
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        raise JudgeError(f"cannot import {name!r}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(here)
+
+
+def understood(returned: Any, elicitation: Elicitation) -> Scored | Unscored:
+    """What a user's function returned, as an outcome."""
+    if elicitation == "binary":
+        return binary(returned)
+    if isinstance(returned, (bool, np.bool_, str)) or not hasattr(returned, "__float__"):
+        return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(f"returned {returned!r}, not a number"))
+    value = float(returned)
+    low, high = RANGES.get(elicitation, (float("-inf"), float("inf")))
+    if not low <= value <= high or value in (float("inf"), float("-inf")):
+        return Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=f"returned {value!r}, outside {low:g} to {high:g}")
+    return Scored(value=value)
+
+
+def binary(returned: Any) -> Scored | Unscored:
+    if isinstance(returned, (bool, np.bool_)):
+        return Scored(value=float(returned))
+    word = returned.strip().lower() if isinstance(returned, str) else ""
+    if word in ("safe", "unsafe"):
+        return Scored(value=float(word == "safe"))
+    problem = (
+        f"returned {returned!r}, not 'safe', 'unsafe' or a boolean; for numbers give --elicit probability or score"
+    )
+    return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(problem))
