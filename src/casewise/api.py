@@ -316,8 +316,7 @@ def as_judge(
     if isinstance(judge, str):
         return judge_named(judge, benchmark, elicitation=wanted, live=live)
     if callable(judge) and not hasattr(judge, "answer"):
-        name = getattr(judge, "__name__", type(judge).__name__)
-        return CallableJudge(judge, name=f"python:{name}", elicitation=wanted)
+        return CallableJudge(judge, elicitation=wanted)
     if not hasattr(judge, "answer"):
         raise JudgeError(f"{judge!r} is no judge: give a judge's name, a function f(query, context), or a Judge")
     return completed(judge)

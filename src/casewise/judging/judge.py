@@ -156,7 +156,7 @@ class Unsaid(LocalJudge):
     counts_tokens: bool = False
 
 
-def completed(judge: object) -> Judge:
+def completed(given: object) -> Judge:
     """A user's judge with every member that a `Judge` has; what it lacks is as in `LocalJudge`, its cost unknown.
 
     Raises
@@ -164,12 +164,12 @@ def completed(judge: object) -> Judge:
     JudgeError
         It cannot answer, or has no name.
     """
-    if lacking := [name for name in ("answer", "name") if not hasattr(judge, name)]:
-        raise JudgeError(f"{judge!r} is no judge: it has no {' and no '.join(lacking)}")
+    if lacking := [name for name in ("answer", "name") if not hasattr(given, name)]:
+        raise JudgeError(f"{given!r} is no judge: it has no {' and no '.join(lacking)}")
     members = [name for name in vars(Judge) if not name.startswith("_")]
-    said = {name: getattr(judge, name) for name in members if hasattr(judge, name)}
+    said = {name: getattr(given, name) for name in members if hasattr(given, name)}
     if len(said) == len(members):
-        return cast("Judge", judge)
+        return cast("Judge", given)
     if not isinstance(said.get("model"), Model):
         said.pop("model", None)
     unsaid = Unsaid()

@@ -121,7 +121,8 @@ def print_estimate(estimate: RunEstimate, judge: Judge, *, as_json: bool) -> Non
 
 def label_tokens(judge: Judge) -> dict[str, list[str]]:
     """The tokens with which a local model can begin each label."""
-    tokens = getattr(judge.model, "label_tokens", None)
+    model = judge.model
+    tokens = getattr(model, "label_tokens", None)
     if tokens is None:
         return {}
     return {word: list(found) for word, found in tokens(("safe", "unsafe")).items()}

@@ -37,12 +37,12 @@ class CallableJudge(LocalJudge):
     prices: Prices | None = None
     counts_tokens: bool = False
 
-    def __init__(self, function: UserFunction, *, name: str, elicitation: Elicitation | None = None) -> None:
+    def __init__(self, function: UserFunction, *, name: str = "", elicitation: Elicitation | None = None) -> None:
         self.function = function
-        self.id = self.name = name
+        self.id = self.name = name or f"python:{getattr(function, '__name__', type(function).__name__)}"
         said = elicitation or getattr(function, "elicitation", None)
         if said is not None and said not in ELICITATIONS:
-            raise JudgeError(f"{name} says its elicitation is {said!r}; it can be {', '.join(ELICITATIONS)}")
+            raise JudgeError(f"{self.name} says its elicitation is {said!r}; it can be {', '.join(ELICITATIONS)}")
         self.elicitations: tuple[Elicitation, ...] = (said,) if said else ("binary", "probability", "score", "scalar")
 
     @classmethod
