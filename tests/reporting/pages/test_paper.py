@@ -1,10 +1,12 @@
 import pytest
 from tests.auditing.builders import Row, benchmark_of, crowd, published_votes
+from tests.support.published import output_rows, write
 
 from casewise.errors import BenchmarkError
 from casewise.reporting.document import Prose
 from casewise.reporting.faces.html import html
 from casewise.reporting.pages.paper import NOT_POSSIBLE, paper_page
+from casewise.storage import load_benchmark
 
 
 @pytest.fixture
@@ -51,6 +53,16 @@ def test_the_case_studies_have_a_row_a_query(page):
 def test_what_cannot_be_computed_is_named_with_its_reason(page):
     assert set(NOT_POSSIBLE) <= set(table(page, "not-table").rows)
     assert ">nan<" not in html(page)
+
+
+def test_an_output_that_cannot_be_read_is_named_and_the_others_are_scored(tmp_path):
+    good = write(tmp_path / "safety_good" / "output_score.json", output_rows([3, 8, 9, 2], judge="good"))
+    bad = write(tmp_path / "safety_bad" / "output_score.json", [{"query": 3}])
+
+    page = paper_page(load_benchmark("demo"), outputs=[bad, good])
+
+    assert any(str(bad) in notice and "no judge's value" in notice for notice in page.notices)
+    assert [row[0] for row in table(page, "judges-table").rows] == ["good"]
 
 
 def test_without_outputs_and_categories_the_rest_is_shown():

@@ -5,6 +5,8 @@ from tests.support.data import SHARED
 from tests.support.published import output_rows, write
 
 from casewise.errors import CasewiseError, ConfigurationError, DataError
+from casewise.records import PARAMETERS
+from casewise.records.context import omit
 from casewise.reporting.pages.replay import replay
 from casewise.stats.agreeing.estimates import Resampling
 
@@ -54,7 +56,12 @@ def output(tmp_path, values, *, name="output_score.json", change=lambda row: row
 
 
 def test_the_file_name_says_the_elicitation_and_what_was_left_out(tmp_path):
-    file = output(tmp_path, [0.2, 0.9], name="output_logits_transmission_principle,recipient.json")
+    file = output(
+        tmp_path,
+        [0.2, 0.9],
+        name="output_logits_transmission_principle,recipient.json",
+        change=without("recipient", "transmission_principle"),
+    )
 
     found = replay(file, resampling=FAST)
 
@@ -63,8 +70,8 @@ def test_the_file_name_says_the_elicitation_and_what_was_left_out(tmp_path):
     assert found.judge == "some-model"
 
 
-def without(*groups):
-    return lambda row: row | {"context": {k: v for k, v in row["context"].items() if k not in groups}}
+def without(*names):
+    return lambda row: row | {"context": omit(row["context"], names)}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +79,11 @@ def without(*groups):
     [
         ("output_score.json", without("recipient"), ("recipient",)),
         ("output_score_recipient.json", without("recipient"), ("recipient",)),
-        ("output_score_transmission_principle.urgency.json", lambda row: row, ("transmission_principle.urgency",)),
+        *(
+            (f"output_score_{said}.json", without(name), (name,))
+            for name in PARAMETERS
+            for said in (name, name.rpartition(".")[2])
+        ),
         (
             "output_score.json",
             without("sender", "recipient", "transmission_principle"),
@@ -91,6 +102,14 @@ def without(*groups):
 )
 def test_files_with_parameters_left_out_or_none_left(tmp_path, name, change, omitted):
     assert replay(output(tmp_path, [3, 8], name=name, change=change), resampling=FAST).omitted == omitted
+
+
+@pytest.mark.parametrize("name", ["recipient", "confidentiality", "sender.platform_type", "recipient,urgency"])
+def test_a_file_whose_contexts_state_what_its_name_says_was_omitted_is_an_error(tmp_path, name):
+    file = output(tmp_path, [3, 8], name=f"output_score_{name}.json")
+
+    with pytest.raises(DataError, match=r"says that '[a-z_.]+' was omitted, but the context of row 1 states it"):
+        replay(file)
 
 
 def test_a_renamed_file_needs_the_elicitation(tmp_path):

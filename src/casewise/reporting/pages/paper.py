@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from casewise.errors import BenchmarkError
+from casewise.errors import BenchmarkError, CasewiseError
 from casewise.records import CONDITIONS, Taxonomy
 from casewise.reporting.charts.drawing import dots_with_intervals, for_page
 from casewise.reporting.document import (
@@ -81,11 +81,11 @@ def paper_page(benchmark: Benchmark, *, outputs: Sequence[Path] = ()) -> Documen
     if not benchmark.ratings:
         raise BenchmarkError(f"{benchmark.name!r} has no ratings: nothing of the paper can be computed from it")
     items = item_table(benchmark)
-    replays = [replay(path) for path in outputs]
+    replays, unread = scored_again(outputs)
     return Document(
         title=f"The CASE-Bench paper, recomputed from {benchmark.name}",
         subtitle="Sun, Zhan, Feng, Woodland and Such (ICML 2025)",
-        notices=benchmark.notes(),
+        notices=(*benchmark.notes(), *unread),
         sections=(
             Section("power", "Section 3.2 and appendix E.1: sample size", tuple(sample_size()), brief=True),
             Section("contrast", "Section 5.1: influence of context", tuple(influence(items)), brief=True),
@@ -100,6 +100,17 @@ def paper_page(benchmark: Benchmark, *, outputs: Sequence[Path] = ()) -> Documen
             Section("not", "What the release does not allow", (not_possible(),), brief=True),
         ),
     )
+
+
+def scored_again(outputs: Sequence[Path]) -> tuple[list[Replay], list[str]]:
+    """Every output file that can be read, and a sentence for each that cannot: one bad file does not stop the rest."""
+    found, unread = [], []
+    for path in outputs:
+        try:
+            found.append(replay(path))
+        except CasewiseError as error:
+            unread.append(f"Not read, so not on this page: {error}")
+    return found, unread
 
 
 def anchor(name: str) -> str:

@@ -1,7 +1,9 @@
 """A judge's output file of the published release: `exp/safety_MODEL/output_MODE.json`.
 
 The rows of the release with one more key, named after the model, whose value is the judge's. The file name says the
-elicitation (`logits` is `probability`) and, after it, which parameters of the context the judge was not shown.
+elicitation (`logits` is `probability`) and, after it, which parameters of the context the judge was not shown: by their
+dotted names, or by the last word alone, as in six of the release's files (`output_logits_confidentiality.json`). What
+a name says is held against the contexts in the file.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from casewise.errors import ConfigurationError, DataError
-from casewise.records import GROUPS, Arm, Elicitation, Scored, Unscored, UnscoredReason, sorry_bench
+from casewise.records import GROUPS, PARAMETERS, Arm, Elicitation, Scored, Unscored, UnscoredReason, sorry_bench
 from casewise.records.context import checked_names
 from casewise.storage.benchmarks.published import KEYS, Placed, read_rows
 from casewise.storage.files.atomic import read_text
@@ -23,6 +25,9 @@ __all__ = ["OutputRow", "PublishedOutput", "outcome_of", "read_output"]
 MODES: dict[str, Elicitation] = {"binary": "binary", "score": "score", "logits": "probability"}
 
 NO_CONTEXT_NAMES = ("nocontext", "no_context", "without_context", "none", "all")
+
+LAST_WORDS = {name.rpartition(".")[2]: name for name in PARAMETERS}
+"""The last word of each parameter's name; no two share one."""
 
 RANGES: dict[Elicitation, tuple[float, float]] = {"score": (1, 10), "probability": (0, 1)}
 
@@ -76,6 +81,7 @@ def read_output(path: Path, *, elicitation: Elicitation | None = None) -> Publis
     values = [row.value[judge] for row in found]
     entries, _ = read_rows(path, ((row, {k: v for k, v in row.value.items() if k != judge}) for row in found))
     named, omitted = what_the_name_says(path)
+    check_omitted(path, omitted, entries)
     how = elicitation or named
     if how is None:
         raise ConfigurationError(
@@ -130,9 +136,39 @@ def what_the_name_says(path: Path) -> tuple[Elicitation | None, tuple[str, ...]]
         return MODES[mode], GROUPS
     omitted = tuple(name.strip() for name in rest.split(",") if name.strip())
     try:
-        return MODES[mode], checked_names(omitted)
+        return MODES[mode], checked_names(LAST_WORDS.get(name, name) for name in omitted)
     except ConfigurationError as error:
         raise DataError(path, None, f"its name says that {rest!r} was omitted: {error}; rename the file") from error
+
+
+def check_omitted(path: Path, omitted: Sequence[str], entries: Sequence[Placed]) -> None:
+    """Nothing that the file's name says was omitted may stand in a context; a file that holds none of it says nothing.
+
+    Raises
+    ------
+    DataError
+        A context states it.
+    """
+    if set(omitted) >= set(GROUPS):
+        return
+    for entry in entries:
+        for name in omitted:
+            if states(entry.row.context, name):
+                raise DataError(
+                    path,
+                    entry.line,
+                    f"the file's name says that {name!r} was omitted, but the context of row {entry.number} states it; "
+                    "rename the file",
+                )
+
+
+def states(context: Any, name: str) -> bool:
+    """Whether `context` has the group or parameter called `name`."""
+    group, _, parameter = name.partition(".")
+    if not isinstance(context, dict) or context.get(group) is None:
+        return False
+    value = context[group]
+    return not parameter or (isinstance(value, dict) and value.get(parameter) is not None)
 
 
 def output_row(path: Path, entry: Placed, raw: Any, elicitation: Elicitation) -> OutputRow:
