@@ -6,11 +6,10 @@ import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise.reporting.faces.html import html
-from casewise.reporting.study.page import p_value
 from casewise.reporting.study.report import study_report
+from casewise.reporting.study.written import p_value
 from casewise.stats import CrowdModel
 from casewise.stats.people.attrition import Flow
-from casewise.studies.analysing.analysis import AnalysisOptions
 from casewise.studies.analysing.ratings_source import RatingsSource
 
 FLOW = Flow(
@@ -28,14 +27,14 @@ def frame():
 
 @pytest.fixture(scope="module")
 def full(frame):
-    return study_report(RatingsSource(frame, "a study"), AnalysisOptions(strata=("age",), flow=FLOW))
+    return study_report(RatingsSource(frame, "a study"), strata=("age",), flow=FLOW)
 
 
 def test_every_part_has_its_section(full):
     anchors = [section.anchor for section in full.document.sections]
 
     assert anchors == [
-        *("conditions", "contrasts", "tasks", "categories", "cases"),
+        *("conditions", "contrasts", "labels", "tasks", "categories", "cases"),
         *("agreement", "ceilings", "panel", "annotators", "strata", "flow", "methods"),
     ]
 

@@ -7,7 +7,8 @@ from casewise.errors import StudyError
 from casewise.stats import CrowdModel, kruskal_wallis, two_proportion_z
 from casewise.stats.people.attrition import Flow
 from casewise.stats.people.coded_ratings import code_ratings
-from casewise.studies.analysing.analysis import AnalysisOptions, analyse
+from casewise.studies.analysing.analysis import analyse
+from casewise.studies.analysing.options import AnalysisOptions
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def test_without_annotators_it_says_so_and_gives_the_rest(frame):
     assert found.annotators is None
     assert found.contrasts["like_p"].is_null().all()
     assert found.contrasts["query_p"].is_not_null().all()
-    assert found.contrasts["recommended_p_holm"].is_not_null().all()
+    assert found.contrasts["recommended_p_corrected"].is_not_null().all()
 
 
 def test_one_condition_has_no_contrasts_and_says_so(frame):

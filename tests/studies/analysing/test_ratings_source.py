@@ -124,7 +124,7 @@ def test_an_exported_study_brings_its_plan_and_its_people(tmp_path):
 
     found = read_exported_study(tmp_path)
     assert found is not None
-    assert found.contrasts == (("a", "b"),)
+    assert found.planned["contrasts"] == (("a", "b"),)
     assert found.finished == {"1", "3"}
     assert found.flow is not None
     assert found.flow.counts == {

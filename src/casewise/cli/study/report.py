@@ -35,26 +35,51 @@ def report(
         Path | None, typer.Option("--flow", help="CSV of people at each step: step, condition (or all), people.")
     ] = None,
     margin: Annotated[float, typer.Option("--margin", help="Largest difference that would not matter (TOST).")] = 0.05,
-    alpha: Annotated[float, typer.Option("--alpha", help="Level of the tests, before correction.")] = 0.05,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", help="Level of the tests. Default: as the study froze it, else 0.05.")
+    ] = None,
+    correction: Annotated[
+        str | None,
+        typer.Option(
+            "--correction", help="holm, bonferroni, benjamini-hochberg or none. Default: as frozen, else holm."
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option("--labels", help="votes, published or intended. Default: as frozen, else votes.")
+    ] = None,
+    ties: Annotated[
+        str | None, typer.Option("--ties", help="half, drop, safe or unsafe. Default: as frozen, else half.")
+    ] = None,
+    exclude: Annotated[
+        str | None,
+        typer.Option("--exclude", help="Whose ratings to leave out: failed_checks or nobody. Default: as frozen."),
+    ] = None,
     crossed: Annotated[bool, typer.Option("--crossed", help="Annotators may rate under several conditions.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="For the bootstrap and the shuffles.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """The whole analysis of a study's ratings: print the main tables, and write page, tables and figures."""
+    """The whole analysis of a study's ratings: print the main tables, and write page, tables and figures.
+
+    An exported study is analysed as it was frozen; an option that differs is a departure, and the report says so.
+    """
     from casewise.reporting.study.report import study_report
-    from casewise.studies.analysing.analysis import AnalysisOptions
     from casewise.studies.analysing.flow_table import read_flow
+    from casewise.studies.analysing.options import chosen
     from casewise.studies.design.planned import read_contrasts
 
-    options = AnalysisOptions(
-        contrasts=read_contrasts(contrast) if contrast else None,
+    wanted = chosen(
         alpha=alpha,
+        correction=correction,
+        labels=labels,
+        ties=ties,
+        exclude=None if exclude is None else () if exclude == "nobody" else (exclude,),
+        contrasts=read_contrasts(contrast) if contrast else None,
         margin=margin,
         strata=tuple(stratum or ()),
         flow=None if flow is None else read_flow(flow),
         seed=seed,
     )
-    found = study_report(ratings, options, crossed=crossed, case_studies=tuple(category or ()))
+    found = study_report(ratings, crossed=crossed, case_studies=tuple(category or ()), **wanted)
     found.write(out)
     if as_json:
         print_json(found.as_json())

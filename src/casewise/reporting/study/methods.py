@@ -7,6 +7,14 @@ from casewise.studies.analysing.analysis import StudyAnalysis
 __all__ = ["methods"]
 
 
+CORRECTED = {
+    "holm": "p values were corrected by Holm's method",
+    "bonferroni": "p values were corrected by Bonferroni's method",
+    "benjamini-hochberg": "p values were corrected by the method of Benjamini and Hochberg (1995)",
+    "none": "p values were not corrected",
+}
+
+
 def methods(analysis: StudyAnalysis) -> str:
     """What was done, in the words of a paper; every number is this study's."""
     return " ".join(
@@ -43,7 +51,7 @@ def _contrasts(analysis: StudyAnalysis) -> str:
             "Miller, 2011)"
         )
     return (
-        f"Conditions were compared in {n} planned contrast{'s' if n > 1 else ''} of safe rates {how}; p values were corrected by Holm's method, "
+        f"Conditions were compared in {n} planned contrast{'s' if n > 1 else ''} of safe rates {how}; {CORRECTED[analysis.options.correction]}, "
         f"and equivalence within ±{analysis.options.margin:g} was tested by two one-sided tests. For comparison with Sun et "
         f"al. (2025) we also give pooled two-proportion z tests at the Bonferroni level of {analysis.bonferroni_level:.4g}."
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,7 +25,10 @@ from casewise.reporting.document import (
 )
 from casewise.reporting.study.methods import methods
 from casewise.reporting.study.page_people import people_sections
+from casewise.reporting.study.without import left_out
+from casewise.reporting.study.written import contrast_name, p_value
 from casewise.studies.analysing.analysis import PAPER_LEVEL, StudyAnalysis
+from casewise.studies.analysing.options import AnalysisOptions
 
 __all__ = ["study_page"]
 
@@ -36,13 +38,20 @@ MOST_QUERIES = 20
 QUOTE_THIS = (
     "Quote the first interval: it holds for other queries of the kind and other people, with errors clustered by query "
     "across conditions and by annotator. The second speaks of these very queries and other people. Both are of the first "
-    "condition less the second; p is corrected by Holm over the planned contrasts."
+    "condition less the second."
 )
 
 ANONYMOUS = (
     "The interval knows that queries differ, but not that annotators do, because votes are anonymous: it is too narrow by "
-    "what annotators have in common. p is corrected by Holm over the planned contrasts."
+    "what annotators have in common."
 )
+
+CORRECTED = {
+    "holm": "corrected by Holm",
+    "bonferroni": "corrected by Bonferroni",
+    "benjamini-hochberg": "corrected by Benjamini and Hochberg",
+    "none": "not corrected",
+}
 
 POOLED = (
     "The pooled z test takes every rating for independent. With annotators who differ as much as people do, it finds a "
@@ -67,6 +76,8 @@ def study_page(
             for section in (
                 Section("conditions", "Conditions", tuple(conditions(analysis)), brief=True),
                 Section("contrasts", "Condition against condition", tuple(contrasts(analysis)), brief=True),
+                Section("left-out", "With and without what was left out", tuple(left_out(analysis)), brief=True),
+                Section("labels", "What people call the items", tuple(label_counts(analysis))),
                 Section("tasks", "Task by task", tuple(tasks(analysis)), brief=True),
                 Section("categories", "By category", tuple(categories(analysis))),
                 Section("cases", "Query by query", tuple(cases(analysis, case_studies))),
@@ -105,18 +116,20 @@ def contrasts(analysis: StudyAnalysis) -> Iterator[Block]:
     if not len(analysis.contrasts):
         yield Notice(analysis.not_available["contrasts"])
         return
-    yield recommended(analysis.contrasts, name="contrasts", caption="Differences of safe rates, as randomised")
-    yield Prose(ANONYMOUS if analysis.anonymous else QUOTE_THIS)
+    options = analysis.options
+    yield recommended(analysis.contrasts, options, name="contrasts", caption="Differences of safe rates, as randomised")
+    corrected = f" p is {CORRECTED[options.correction]} over the planned contrasts, at the level {options.alpha:g}."
+    yield Prose((ANONYMOUS if analysis.anonymous else QUOTE_THIS) + corrected)
     if analysis.contrasts_of_completers is not None and len(analysis.contrasts_of_completers):
         caption = "The same among those who finished"
-        yield recommended(analysis.contrasts_of_completers, name="completers", caption=caption)
+        yield recommended(analysis.contrasts_of_completers, options, name="completers", caption=caption)
     yield as_in_paper(analysis)
     yield Prose(POOLED)
     yield equivalents(analysis)
     yield contrast_figure(analysis)
 
 
-def recommended(table: pl.DataFrame, *, name: str, caption: str) -> Block:
+def recommended(table: pl.DataFrame, options: AnalysisOptions, *, name: str, caption: str) -> Block:
     known = table["like_error"].is_not_null().any()
     cells = []
     for row in table.to_dicts():
@@ -126,12 +139,17 @@ def recommended(table: pl.DataFrame, *, name: str, caption: str) -> Block:
                 contrast_name(row),
                 number(row[f"{first}_estimate"]),
                 interval(row[f"{first}_ci_low"], row[f"{first}_ci_high"]),
-                p_value(row["recommended_p_holm"]),
+                p_value(row["recommended_p_corrected"]),
+                "–" if row["differs"] is None else "yes" if row["differs"] else "not shown",
                 interval(row["these_ci_low"], row["these_ci_high"]) if known else "anonymous votes",
                 number(row["query_estimate"]),
             )
         )
-    heads = ("Contrast", "Difference", "Queries like these", "p (Holm)", "These queries", "Average per query")
+    p = "p" if options.correction == "none" else f"p ({options.correction.title()})"
+    heads = (
+        *("Contrast", "Difference", "Queries like these", p),
+        *(f"Differs at {options.alpha:g}", "These queries", "Average per query"),
+    )
     said = caption if known else f"{caption}; errors over queries only, since votes are anonymous"
     return table_of(name, said, heads, cells, frame=table)
 
@@ -199,6 +217,13 @@ def contrast_figure(analysis: StudyAnalysis) -> Figure:
         "Intervals of each contrast under four kinds of error; the numbers stand in the tables above.",
         for_page(drawn, name="contrast-intervals"),
     )
+
+
+def label_counts(analysis: StudyAnalysis) -> Iterator[Block]:
+    heads = ("Condition", "Items", "Safe", "Unsafe", "Half of each", "No label")
+    cells = [tuple(row.values()) for row in analysis.labels.to_dicts()]
+    caption = f"Items by their label, under the policy {analysis.options.label_policy.name}"
+    yield table_of("labels", caption, heads, cells, frame=analysis.labels)
 
 
 def tasks(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -304,19 +329,3 @@ def missing(analysis: StudyAnalysis) -> Iterator[Block]:
     rows = list(analysis.not_available.items())
     if rows:
         yield table_of("not-available", "What these ratings cannot tell", ("Part", "Why"), rows)
-
-
-def contrast_name(row: dict[str, Any]) -> str:
-    """A pair of conditions, in words that a narrow table can break."""
-    return f"{row['first']} − {row['second']}".replace("_", " ")
-
-
-def p_value(p: float | None, log_p: float | None = None) -> str:
-    """A p value written out; below the smallest number as a power of ten, from its logarithm."""
-    if p is None:
-        return "–"
-    if p >= 0.001:
-        return f"{p:.3f}"
-    if p > 0:
-        return f"{p:.1e}"
-    return "< 1e-300" if log_p is None else f"1e{math.floor(log_p / math.log(10))}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, is_dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,9 @@ import polars as pl
 from casewise.reporting.document import Document
 from casewise.stats.people.coded_ratings import code_ratings
 from casewise.storage.files.atomic import write_text
-from casewise.studies.analysing.analysis import PAPER_LEVEL, AnalysisOptions, StudyAnalysis, analyse
+from casewise.studies.analysing.analysis import PAPER_LEVEL, StudyAnalysis, analyse
+from casewise.studies.analysing.exported_study import ExportedStudy
+from casewise.studies.analysing.options import Wanted, settle
 from casewise.studies.analysing.ratings_source import RatingsSource, read_ratings
 
 __all__ = ["StudyReport", "plain", "study_report"]
@@ -29,6 +32,10 @@ class StudyReport:
     notes: tuple[str, ...] = ()
     case_studies: tuple[str, ...] = ()
     """Categories whose queries are shown one by one; empty: those with the largest and the smallest mean H."""
+    study: ExportedStudy | None = None
+    """Plan and people, where the ratings are an exported study's."""
+    departures: tuple[str, ...] = ()
+    """From what was frozen; `notes` say them too."""
 
     @cached_property
     def document(self) -> Document:
@@ -44,6 +51,7 @@ class StudyReport:
             "conditions": a.conditions,
             "contrasts": a.contrasts,
             "contrasts_of_completers": a.contrasts_of_completers,
+            "labels": a.labels,
             **(
                 {}
                 if a.tasks is None
@@ -51,6 +59,7 @@ class StudyReport:
             ),
         }
         numbers = {
+            "left_out": a.left_out,
             "agreement": a.agreement,
             "reliability": a.reliability,
             "ceilings": a.ceilings,
@@ -68,6 +77,8 @@ class StudyReport:
         return {
             "name": self.name,
             "notes": list(self.notes),
+            "frozen": self.study.frozen.digest if self.study and self.study.frozen else None,
+            "departures": list(self.departures),
             "not_available": a.not_available,
             "options": {**plain(asdict(a.options)), "bonferroni_level": a.bonferroni_level, "paper_level": PAPER_LEVEL},
             "ratings": len(a.ratings),
@@ -100,10 +111,10 @@ class StudyReport:
 
 def study_report(
     source: Path | str | RatingsSource,
-    options: AnalysisOptions = AnalysisOptions(),
     *,
     crossed: bool = False,
     case_studies: tuple[str, ...] = (),
+    **wanted: Unpack[Wanted],
 ) -> StudyReport:
     """Read ratings, analyse them, and give the report.
 
@@ -111,12 +122,13 @@ def study_report(
     ----------
     source
         CSV, Parquet, a benchmark, or ratings read already.
-    options
-        What was decided before the data were seen.
     crossed
         Whether annotators may rate under several conditions.
     case_studies
         Categories to show query by query.
+    **wanted
+        Options of the analysis (see `AnalysisOptions`). An exported study has its own, which hold where nothing else is
+        wanted; what differs from what it froze is a departure, and the report says so.
 
     Raises
     ------
@@ -124,14 +136,27 @@ def study_report(
         The ratings cannot be read, or cannot be what they say; the message says where.
     """
     found = source if isinstance(source, RatingsSource) else read_ratings(source)
-    if found.study is not None:
-        options = replace(
-            options,
-            contrasts=options.contrasts or found.study.contrasts or None,
-            flow=options.flow or found.study.flow,
-        )
-    ratings = code_ratings(found.frame, strata=options.strata, crossed=crossed, source=found.name)
-    return StudyReport(analyse(ratings, options), found.name, found.notes, case_studies)
+    study = found.study
+    if study is not None and wanted.get("flow") is None:
+        wanted["flow"] = study.flow
+    options, departures = settle(wanted, study.planned if study else {}, frozen=bool(study and study.frozen))
+    kept, left_out = found.split(options.exclude)
+    code = partial(code_ratings, strata=options.strata, crossed=crossed, source=found.name)
+    analysis = analyse(
+        code(kept),
+        options,
+        all_ratings=code(pl.concat([kept, left_out.drop("reason")])) if len(left_out) else None,
+        reasons=dict(left_out.group_by("reason", maintain_order=True).len().iter_rows()),
+    )
+    departed = (*(study.departures if study else ()), *map(str, departures))
+    return StudyReport(analysis, found.name, (*found.notes, *_said(study, departed)), case_studies, study, departed)
+
+
+def _said(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[str]:
+    """What readers must know of how the study went, before its numbers."""
+    yield from (f"Departs from what was frozen: {departure}" for departure in departures)
+    if study is not None and not study.exact:
+        yield f"The study had not come to its end ({study.stopping}) when it was exported."
 
 
 def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame]:
@@ -140,6 +165,7 @@ def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame]:
     candidates = {
         "conditions": analysis.conditions,
         "contrasts": analysis.contrasts,
+        "labels": analysis.labels,
         "tasks": None if tasks is None else tasks.tasks,
         "post_hoc": None if tasks is None else tasks.post_hoc,
         "categories": None if tasks is None else tasks.categories,

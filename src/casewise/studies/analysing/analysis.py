@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -13,16 +13,17 @@ from casewise.errors import StatisticsError
 from casewise.stats import AccuracyCeiling, Agreement, Ceilings, Reliability, accuracy_ceiling, agreement_of_votes
 from casewise.stats import ceilings as vote_ceilings
 from casewise.stats import reliability as vote_reliability
-from casewise.stats.core.arrays import checked_share
 from casewise.stats.people.annotators import AnnotatorTable, annotator_table
-from casewise.stats.people.attrition import Attrition, Flow, attrition
+from casewise.stats.people.attrition import Attrition, attrition
 from casewise.stats.people.coded_ratings import CodedRatings
 from casewise.stats.people.panel import PanelCurve, panel_curve
 from casewise.stats.people.strata import StratumRates, safe_rate_by_stratum
 from casewise.studies.analysing.contrast_table import condition_table, contrast_table, default_contrasts
+from casewise.studies.analysing.label_table import label_table
+from casewise.studies.analysing.options import AnalysisOptions
 from casewise.studies.analysing.task_tables import TaskTests, task_tests
 
-__all__ = ["PAPER_LEVEL", "AnalysisOptions", "StudyAnalysis", "analyse"]
+__all__ = ["PAPER_LEVEL", "LeftOut", "StudyAnalysis", "analyse"]
 
 Answer = TypeVar("Answer")
 
@@ -32,26 +33,15 @@ PAPER_LEVEL = 0.05 / 4
 ANONYMOUS = "not available: anonymous votes"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AnalysisOptions:
-    """What is decided before the data are seen."""
+@dataclass(frozen=True)
+class LeftOut:
+    """The headline numbers with the ratings that were left out, to be set beside those without."""
 
-    contrasts: tuple[tuple[str, str], ...] | None = None
-    """Planned contrasts; None: the first condition against each other."""
-    alpha: float = 0.05
-    margin: float = 0.05
-    """Largest difference of safe rates that would not matter."""
-    level: float = 0.95
-    strata: tuple[str, ...] = ()
-    reference_size: int = 10
-    """People in the reference of the panel curve."""
-    flow: Flow | None = None
-    """How many took part at each step, where known."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("alpha", "level", "margin"):
-            checked_share(getattr(self, name), name)
+    conditions: pl.DataFrame
+    contrasts: pl.DataFrame
+    ratings: int
+    reasons: dict[str, int]
+    """Ratings left out, by the reason given."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +55,10 @@ class StudyAnalysis:
     """As randomised: all valid ratings, those of people who left part-way included."""
     contrasts_of_completers: pl.DataFrame | None
     """The same of those who finished; None where all did, or it is not known."""
+    left_out: LeftOut | None
+    """What the ratings left out would change; None where nothing was, or it is not known."""
+    labels: pl.DataFrame
+    """One row a condition: how many items people call safe and unsafe, by the label policy."""
     tasks: TaskTests | None
     agreement: dict[str, Agreement]
     """`all` and each condition."""
@@ -88,10 +82,23 @@ class StudyAnalysis:
         return self.options.alpha / max(1, len(self.contrasts))
 
 
-def analyse(ratings: CodedRatings, options: AnalysisOptions = AnalysisOptions()) -> StudyAnalysis:
+def analyse(
+    ratings: CodedRatings,
+    options: AnalysisOptions = AnalysisOptions(),
+    *,
+    all_ratings: CodedRatings | None = None,
+    reasons: Mapping[str, int] | None = None,
+) -> StudyAnalysis:
     """Everything that these ratings can tell.
 
     A part that the ratings cannot answer is left out and explained, never guessed.
+
+    Parameters
+    ----------
+    all_ratings
+        `ratings` and those that were left out of them, where there are some.
+    reasons
+        How many were left out, by the reason given.
 
     Raises
     ------
@@ -118,6 +125,8 @@ def analyse(ratings: CodedRatings, options: AnalysisOptions = AnalysisOptions())
         conditions=condition_table(ratings, level=options.level),
         contrasts=_contrasts(ratings, options, why),
         contrasts_of_completers=_completers(ratings, options),
+        left_out=None if all_ratings is None else _with_left_out(all_ratings, options, reasons or {}),
+        labels=label_table(ratings, options.label_policy),
         tasks=task_tests(ratings, alpha=options.alpha, paper_level=PAPER_LEVEL, rng=rng),
         agreement=_agreement(ratings, rng=rng),
         reliability=attempt("reliability", lambda: vote_reliability(*counts, rng=rng, clusters=clusters)),
@@ -151,7 +160,7 @@ def _contrasts(ratings: CodedRatings, options: AnalysisOptions, why: dict[str, s
         why["contrasts"] = f"not available: there is one condition only, {ratings.condition.names[0]!r}"
         return pl.DataFrame()
     planned: Sequence[tuple[str, str]] = options.contrasts or default_contrasts(ratings.condition.names)
-    table = contrast_table(ratings, planned, alpha=options.alpha, margin=options.margin, level=options.level)
+    table = contrast_table(ratings, planned, options)
     if table["like_p"].is_null().any() and table["query_p"].is_null().any():
         why["errors over queries"] = "not available for a contrast with fewer than two queries, or where nothing varies"
     return table
@@ -160,6 +169,11 @@ def _contrasts(ratings: CodedRatings, options: AnalysisOptions, why: dict[str, s
 def _completers(ratings: CodedRatings, options: AnalysisOptions) -> pl.DataFrame | None:
     finished = ratings.completers()
     return None if finished is None else _contrasts(finished, options, {})
+
+
+def _with_left_out(ratings: CodedRatings, options: AnalysisOptions, reasons: Mapping[str, int]) -> LeftOut:
+    contrasts = _contrasts(ratings, options, {})
+    return LeftOut(condition_table(ratings, level=options.level), contrasts, len(ratings), dict(reasons))
 
 
 def _agreement(ratings: CodedRatings, *, rng: np.random.Generator) -> dict[str, Agreement]:

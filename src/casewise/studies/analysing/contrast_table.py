@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import StatisticsError, StudyError
-from casewise.stats import adjust, clustered_contrast, equivalence, two_proportion_z
+from casewise.stats import adjust, clustered_contrast, equivalence, korn_graubard, two_proportion_z
 from casewise.stats.conditions.contrast import ClusteredContrast, Difference
+from casewise.stats.core.multiplicity import Correction
 from casewise.stats.people.coded_ratings import CodedRatings
+from casewise.studies.analysing.options import AnalysisOptions
 
 __all__ = ["condition_table", "contrast_table", "default_contrasts"]
 
@@ -25,8 +27,6 @@ def default_contrasts(conditions: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 def condition_table(ratings: CodedRatings, *, level: float) -> pl.DataFrame:
     """Safe rate of each condition, with its Korn-Graubard interval over queries."""
-    from casewise.stats import korn_graubard
-
     rows: list[dict[str, Any]] = []
     for index, name in enumerate(ratings.condition.names):
         chosen = ratings.within(index)
@@ -54,31 +54,39 @@ def condition_table(ratings: CodedRatings, *, level: float) -> pl.DataFrame:
 
 
 def contrast_table(
-    ratings: CodedRatings, contrasts: Sequence[tuple[str, str]], *, alpha: float, margin: float, level: float
+    ratings: CodedRatings, contrasts: Sequence[tuple[str, str]], options: AnalysisOptions
 ) -> pl.DataFrame:
     """One row a contrast.
 
     `z`, `p`, `log_p`, `ci_low`, `ci_high` are the paper's pooled test with its corrections `p_bonferroni`, `p_holm`
     and `p_benjamini_hochberg`; `like_*` the errors clustered by query and annotator, `these_*` those by annotator
     around these queries' rates, `query_*` the average per-query difference; `equivalent_p` the TOST within `margin`.
+    `recommended_p` is that of `like_*`, else of `query_*`; `recommended_p_corrected` is corrected as `options` say, and
+    `differs` whether it reaches their alpha.
 
     Raises
     ------
     StudyError
         A contrast names a condition that has no ratings.
     """
-    rows = [_row(ratings, first, second, level=level) for first, second in contrasts]
+    rows = [_row(ratings, first, second, level=options.level) for first, second in contrasts]
     if not rows:
         return pl.DataFrame()
     table = pl.DataFrame(rows, infer_schema_length=None)
     testable = table["testable"].to_numpy()
     for method in ("bonferroni", "holm", "benjamini_hochberg"):
         table = table.with_columns(pl.Series(f"p_{method}", adjust(table["p"].to_numpy(), method, where=testable)))
+    table = table.with_columns(_corrected(table, options))
+    return table.with_columns(_equivalence(table, margin=options.margin, alpha=options.alpha))
+
+
+def _corrected(table: pl.DataFrame, options: AnalysisOptions) -> list[pl.Series]:
     best = table["like_p"].cast(pl.Float64).fill_null(table["query_p"].cast(pl.Float64))
-    known = best.is_not_null().to_numpy()
-    holm = adjust(best.fill_null(1.0).to_numpy(), "holm", where=known)
-    table = table.with_columns(pl.Series("recommended_p_holm", holm).set(pl.Series(~known), None))
-    return table.with_columns(_equivalence(table, margin=margin, alpha=alpha))
+    known = best.is_not_null()
+    method: Correction = "benjamini_hochberg" if options.correction == "benjamini-hochberg" else options.correction
+    adjusted = adjust(best.fill_null(1.0).to_numpy(), method, where=known.to_numpy())
+    p = pl.Series("recommended_p_corrected", adjusted).set(~known, None)
+    return [best.alias("recommended_p"), p, (p <= options.alpha).alias("differs")]
 
 
 def _row(ratings: CodedRatings, first: str, second: str, *, level: float) -> dict[str, Any]:

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from casewise.errors import DataError
 from casewise.stats.people.attrition import Flow
+from casewise.studies.design.design import Analysis, problems
+from casewise.studies.design.freeze import Frozen, read_frozen, unflattened
 
 __all__ = ["ExportedStudy", "read_exported_study"]
 
@@ -22,9 +26,18 @@ class ExportedStudy:
     """Plan and people of a study that `casewise study export` wrote."""
 
     flow: Flow | None
-    contrasts: tuple[tuple[str, str], ...]
+    planned: dict[str, Any]
+    """How its ratings are to be analysed, by the names of `AnalysisOptions`: as frozen, or else as its design has it."""
+    stopping: str
+    frozen: Frozen | None
+    exact: bool
+    """Whether every item has exactly its promised number of valid ratings."""
     finished: frozenset[str]
     """Annotators who rated all that they were assigned."""
+    failed_checks: frozenset[str]
+    """Annotators who failed more attention checks than the design allows, whether that voided them or not."""
+    excluded: tuple[dict[str, Any], ...]
+    """Ratings that do not count: `item_id`, `annotator_id`, `verdict`, `seconds`, `kind` and `reason`."""
     departures: tuple[str, ...]
     """From what was frozen before the data were seen."""
 
@@ -35,22 +48,47 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
     Raises
     ------
     DataError
-        `study.json` or `annotators.jsonl` cannot be read.
+        A file cannot be read, or states a plan that is none.
+    StudyError
+        What was frozen was changed afterwards.
     """
     if not (folder / "study.json").is_file() or not (folder / "annotators.jsonl").is_file():
         return None
     about = _json(folder / "study.json", (folder / "study.json").read_text(encoding="utf-8"), None)
-    text = (folder / "annotators.jsonl").read_text(encoding="utf-8")
-    people = [
-        _json(folder / "annotators.jsonl", line, number) for number, line in enumerate(text.splitlines(), start=1)
-    ]
+    people = _lines(folder / "annotators.jsonl")
     design = about.get("design", {})
+    frozen = read_frozen(about["frozen"], source=str(folder / "study.json")) if about.get("frozen") else None
+    analysis = _analysis(design if frozen is None else unflattened(frozen.policy), folder / "study.json")
+    contrasts = (design if frozen is None else frozen.policy).get("contrasts", ())
+    excluded = folder / "excluded.jsonl"
     return ExportedStudy(
         flow=_flow(people, tuple(design.get("conditions", ()))),
-        contrasts=tuple((first, second) for first, second in design.get("contrasts", ())),
+        planned=analysis.model_dump(exclude={"stopping"})
+        | {"contrasts": tuple((first, second) for first, second in contrasts) or None},
+        stopping=analysis.stopping,
+        frozen=frozen,
+        exact=bool(about.get("exact")),
         finished=frozenset(person["annotator_id"] for person in people if person.get("outcome") in RATED_ALL),
+        failed_checks=frozenset(person["annotator_id"] for person in people if _failed(person)),
+        excluded=tuple(_lines(excluded)) if excluded.is_file() else (),
         departures=tuple(about.get("departures") or ()),
     )
+
+
+def _analysis(design: dict[str, Any], path: Path) -> Analysis:
+    try:
+        return Analysis.model_validate(design.get("analysis", {}))
+    except ValidationError as error:
+        raise DataError(path, None, f"its analysis plan cannot be read: {problems(error)}") from None
+
+
+def _failed(person: dict[str, Any]) -> bool:
+    return any(flag.get("kind") == "failed_checks" for flag in person.get("flags", ()))
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    text = path.read_text(encoding="utf-8")
+    return [_json(path, line, number) for number, line in enumerate(text.splitlines(), start=1)]
 
 
 def _json(path: Path, text: str, line: int | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import polars as pl
 
 from casewise.errors import DataError
+from casewise.storage.benchmarks.load import load_benchmark
 from casewise.studies.analysing.exported_study import ExportedStudy, read_exported_study
+from casewise.studies.running.quality import FAILED_CHECKS
 
 __all__ = ["RatingsSource", "read_ratings"]
 
@@ -19,6 +22,11 @@ ALIASES = {
     "annotator_id": "annotator",
     "worker": "annotator",
     "duration_s": "seconds",
+}
+
+SCHEMA = {
+    **dict.fromkeys(("item", "query", "category", "condition", "annotator", "verdict"), pl.String),
+    "seconds": pl.Float64,
 }
 
 VOTES = "votes"
@@ -34,6 +42,23 @@ class RatingsSource:
     notes: tuple[str, ...] = ()
     study: ExportedStudy | None = None
     """Plan and people, where the ratings are an exported study's."""
+    voided: pl.DataFrame | None = None
+    """Ratings that were voided while the study ran, with the same columns and their `reason`."""
+
+    def split(self, exclude: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The ratings that count when these grounds exclude, and those left out, with the `reason` of each.
+
+        What the study voided for a ground that does not exclude counts again; what it kept although the ground
+        excludes is left out.
+        """
+        if self.study is None or self.voided is None:
+            return self.frame, self.frame.clear().with_columns(reason=pl.lit("", pl.String))
+        failed = pl.col("annotator").is_in(sorted(self.study.failed_checks))
+        excluded = "failed_checks" in exclude
+        dropped = self.frame.filter(failed & excluded).with_columns(reason=pl.lit(FAILED_CHECKS))
+        back = (pl.col("reason") == FAILED_CHECKS) & (not excluded)
+        kept = pl.concat([self.frame.filter(~(failed & excluded)), self.voided.filter(back).drop("reason")])
+        return kept, pl.concat([dropped, self.voided.filter(~back)])
 
 
 def read_ratings(path: Path | str) -> RatingsSource:
@@ -110,8 +135,6 @@ def _condition(frame: pl.DataFrame, path: Path) -> pl.Series | pl.Expr:
 
 
 def _from_benchmark(path: Path | str) -> RatingsSource:
-    from casewise.storage.benchmarks.load import load_benchmark
-
     benchmark = load_benchmark(path)
     if not benchmark.ratings:
         raise DataError(path, None, "this benchmark holds no ratings")
@@ -120,14 +143,26 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
         (rating.item_id, *of[rating.item_id], rating.annotator_id, rating.verdict, rating.seconds)
         for rating in benchmark.ratings
     ]
-    schema = dict.fromkeys(("item", "query", "category", "condition", "annotator", "verdict"), pl.String)
-    frame = pl.DataFrame(rows, schema={**schema, "seconds": pl.Float64}, orient="row")
+    frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     unrated = len(benchmark.items) - frame["item"].n_unique()
     notes = [f"{unrated:,} items have no ratings and are left out."] if unrated else []
     silent = sorted({item.condition for item in benchmark.items} - set(frame["condition"].unique()))
     notes += [f"Condition {name!r} has items but no ratings." for name in silent]
     study = read_exported_study(Path(path))
-    if study is not None:
-        frame = frame.with_columns(finished=pl.col("annotator").is_in(sorted(study.finished)))
-        notes += [f"Departs from what was frozen: {departure}" for departure in study.departures]
-    return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes), study)
+    if study is None:
+        return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes))
+    voided = [
+        (rating["item_id"], *of[rating["item_id"]], rating["annotator_id"], rating["verdict"], rating.get("seconds"))
+        for rating in study.excluded
+        if rating["kind"] == "void"
+    ]
+    finished = pl.col("annotator").is_in(sorted(study.finished))
+    reasons = pl.Series("reason", [r["reason"] for r in study.excluded if r["kind"] == "void"], dtype=pl.String)
+    apart = pl.DataFrame(voided, schema=SCHEMA, orient="row").with_columns(finished=finished).with_columns(reasons)
+    return RatingsSource(
+        frame.with_columns(finished=finished),
+        benchmark.name,
+        (*benchmark.notes(), *notes),
+        study,
+        apart,
+    )

@@ -52,8 +52,8 @@ class SimulationPlan:
 def simulation_plan(path: Path) -> SimulationPlan:
     """The plan in a TOML file: `[simulation.safe_rates]`, and optionally `[simulation]` and `[crowd]`.
 
-    A `study.toml` serves too, once it has these tables: conditions, contrasts and `ratings.per_item` and
-    `.per_annotator` are then the study's own.
+    A `study.toml` serves too, once it has these tables: conditions, contrasts, `ratings.per_item`, `.per_annotator` and
+    `analysis.alpha` are then the study's own.
 
     Raises
     ------
@@ -81,7 +81,10 @@ def _plan(read: dict[str, Any]) -> SimulationPlan:
     missing = [name for name in conditions if name not in rates]
     if missing:
         raise ConfigurationError(f"simulation.safe_rates has no rate for {', '.join(missing)}")
-    categories, alpha = int(simulation.pop("categories", 1)), float(simulation.pop("alpha", 0.05))
+    categories, alpha = (
+        int(simulation.pop("categories", 1)),
+        float(simulation.pop("alpha", read.get("analysis", {}).get("alpha", 0.05))),
+    )
     defaults = {
         "ratings_per_item": ratings.get("per_item", 21),
         "items_per_annotator": ratings.get("per_annotator", 25),

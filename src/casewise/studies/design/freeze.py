@@ -12,7 +12,17 @@ from casewise.errors import StudyError
 from casewise.records.ids import digest
 from casewise.studies.design.design import Design
 
-__all__ = ["Departure", "Frozen", "departures", "freeze", "plain", "policy", "read_frozen", "write_frozen"]
+__all__ = [
+    "Departure",
+    "Frozen",
+    "departures",
+    "freeze",
+    "plain",
+    "policy",
+    "read_frozen",
+    "unflattened",
+    "write_frozen",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,18 @@ def policy(design: Design) -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
+
+
+def unflattened(policy: dict[str, Any]) -> dict[str, Any]:
+    """A policy's dotted names as tables, the way a design has them."""
+    nested: dict[str, Any] = {}
+    for name, value in policy.items():
+        table, dot, key = name.partition(".")
+        if dot:
+            nested.setdefault(table, {})[key] = value
+        else:
+            nested[table] = value
+    return nested
 
 
 def freeze(design: Design, *, at: datetime) -> Frozen:

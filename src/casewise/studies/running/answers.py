@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from casewise.database.tables import study as tables
 from casewise.studies.running.events import note
-from casewise.studies.running.quality import Answer, must_void
+from casewise.studies.running.quality import FAILED_CHECKS, Answer, must_void
 from casewise.studies.running.rounds import Round
 from casewise.studies.running.slots import lapse_expired, lease_end, release, resume, take_slot
 
@@ -243,7 +243,7 @@ def finish_batch(
     release(connection, annotator_id, states={"waiting": "dropped", "lapsed": "dropped"})
     outcome = "stopped" if stopped else "completed"
     if must_void(answers_of(connection, study, annotator_id), study.design):
-        void(connection, study, annotator_id, why="failed attention checks", by="system", now=now)
+        void(connection, study, annotator_id, why=FAILED_CHECKS, by="system", now=now)
         outcome = "failed_checks"
     connection.execute(
         update(ANNOTATORS)
@@ -277,7 +277,7 @@ def lapse_and_void(connection: Connection, study: Round, *, now: datetime) -> in
     if study.design.attention.void:
         for annotator_id in suspects(connection, study):
             if must_void(answers_of(connection, study, annotator_id), study.design):
-                void(connection, study, annotator_id, why="failed attention checks", by="system", now=now)
+                void(connection, study, annotator_id, why=FAILED_CHECKS, by="system", now=now)
     return expired
 
 

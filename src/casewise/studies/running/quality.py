@@ -16,9 +16,12 @@ from typing import Literal
 from casewise.records import Verdict
 from casewise.studies.design.design import Attention, Design
 
-__all__ = ["Answer", "Disagreement", "Flag", "FlagKind", "disagreement", "flags", "must_void"]
+__all__ = ["FAILED_CHECKS", "Answer", "Disagreement", "Flag", "FlagKind", "disagreement", "flags", "must_void"]
 
 FlagKind = Literal["failed_checks", "too_fast", "same_answer", "scripted_input", "even_timing"]
+
+FAILED_CHECKS = "failed attention checks"
+"""The reason kept with ratings that were voided without the owner."""
 
 ENOUGH = 10
 """Answers below which a share of answers says nothing about a person."""
