@@ -64,10 +64,10 @@ def report(
     """
     from casewise.reporting.study.report import study_report
     from casewise.studies.analysing.flow_table import read_flow
-    from casewise.studies.analysing.options import chosen
+    from casewise.studies.analysing.options import choose_options
     from casewise.studies.design.planned import read_contrasts
 
-    wanted = chosen(
+    wanted = choose_options(
         alpha=alpha,
         correction=correction,
         labels=labels,

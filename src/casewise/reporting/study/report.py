@@ -17,7 +17,7 @@ from casewise.stats.people.coded_ratings import code_ratings
 from casewise.storage.files.atomic import write_text
 from casewise.studies.analysing.analysis import PAPER_LEVEL, StudyAnalysis, analyse
 from casewise.studies.analysing.exported_study import ExportedStudy
-from casewise.studies.analysing.options import Wanted, settle
+from casewise.studies.analysing.options import ChosenOptions, settle
 from casewise.studies.analysing.ratings_source import RatingsSource, read_ratings
 
 __all__ = ["StudyReport", "plain", "study_report"]
@@ -114,7 +114,7 @@ def study_report(
     *,
     crossed: bool = False,
     case_studies: tuple[str, ...] = (),
-    **wanted: Unpack[Wanted],
+    **wanted: Unpack[ChosenOptions],
 ) -> StudyReport:
     """Read ratings, analyse them, and give the report.
 

@@ -12,7 +12,7 @@ from casewise.stats.core.arrays import checked_share
 from casewise.stats.people.attrition import Flow
 from casewise.studies.design.freeze import Departure
 
-__all__ = ["AnalysisOptions", "Ground", "PlannedCorrection", "Wanted", "chosen", "settle"]
+__all__ = ["AnalysisOptions", "ChosenOptions", "Ground", "PlannedCorrection", "choose_options", "settle"]
 
 PlannedCorrection = Literal["holm", "bonferroni", "none", "benjamini-hochberg"]
 Ground = Literal["failed_checks"]
@@ -54,7 +54,7 @@ class AnalysisOptions:
         return LabelPolicy(self.labels, self.ties)
 
 
-class Wanted(TypedDict, total=False):
+class ChosenOptions(TypedDict, total=False):
     """Those of `AnalysisOptions` that somebody asks for; what is not here is as the study froze it."""
 
     contrasts: tuple[tuple[str, str], ...] | None
@@ -71,7 +71,7 @@ class Wanted(TypedDict, total=False):
     seed: int
 
 
-def chosen(**values: object) -> Wanted:
+def choose_options(**values: object) -> ChosenOptions:
     """Those of `values` that are not None, checked against what each can be.
 
     Raises
@@ -86,11 +86,11 @@ def chosen(**values: object) -> Wanted:
         ]
         if wrong:
             raise ConfigurationError(f"--{name} is {wrong[0]!r}; it can be {', '.join(there)}")
-    return cast(Wanted, {name: value for name, value in values.items() if value is not None})
+    return cast(ChosenOptions, {name: value for name, value in values.items() if value is not None})
 
 
 def settle(
-    wanted: Wanted, planned: Mapping[str, Any], *, frozen: bool
+    wanted: ChosenOptions, planned: Mapping[str, Any], *, frozen: bool
 ) -> tuple[AnalysisOptions, tuple[Departure, ...]]:
     """The options that hold, and where `wanted` departs from what was frozen.
 

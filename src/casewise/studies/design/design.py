@@ -26,6 +26,7 @@ __all__ = [
     "RecruiterSettings",
     "Sensitive",
     "TextFiles",
+    "problems",
     "read_design",
 ]
 
