@@ -53,7 +53,8 @@ def benchmark_of_900():
 def write_run(folder: Path, benchmark, n: int) -> None:
     import numpy as np
 
-    from casewise.storage.runs.run_folder import RUN, RunIdentity, RunManifest
+    from casewise.storage.runs.judgement_run import RunIdentity, RunManifest
+    from casewise.storage.runs.run_folder import RUN
 
     rng = np.random.default_rng(2)
     ids = items_of(benchmark)

@@ -32,8 +32,8 @@ from casewise.runs.engine import Limits
 from casewise.stats.agreeing.labels import LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.runs.judgement_run import JUDGEMENTS
 from casewise.storage.runs.judgement_table import judgement_table
-from casewise.storage.runs.run_folder import JUDGEMENTS
 
 __all__ = ["Replay", "Run", "RunOptions", "compare", "judge", "judge_async", "load", "replay", "report"]
 

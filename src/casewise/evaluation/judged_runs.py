@@ -22,8 +22,8 @@ from casewise.stats.core.arrays import FloatArray
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
 from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.runs.judgement_run import JUDGEMENTS, RunManifest, read_run
 from casewise.storage.runs.judgement_table import judgement_table, last_attempts
-from casewise.storage.runs.run_folder import JUDGEMENTS, RunManifest, read_run
 
 __all__ = ["JudgedRuns", "Series", "find_benchmark", "read_runs"]
 

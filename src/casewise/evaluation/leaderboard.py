@@ -25,8 +25,8 @@ from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured
 from casewise.stats.people.ceiling import Ceilings, ceilings
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.runs.judgement_run import JUDGEMENTS
 from casewise.storage.runs.judgement_table import judgement_table
-from casewise.storage.runs.run_folder import JUDGEMENTS
 from casewise.storage.runs.sampling_file import refuse_sampled
 
 __all__ = ["Leaderboard", "LeaderboardRow", "leaderboard"]

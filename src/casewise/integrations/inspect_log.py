@@ -13,7 +13,8 @@ from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
 from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.files.jsonl import read_jsonl
-from casewise.storage.runs.run_folder import JUDGEMENTS, RunManifest, read_run
+from casewise.storage.runs.attempts import last_records
+from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS, RunManifest, read_run
 
 __all__ = ["export_inspect_log"]
 
@@ -38,21 +39,12 @@ def export_inspect_log(
     found = load_benchmark(benchmark if benchmark is not None else manifest.benchmark_source)
     if found.digest != manifest.identity.benchmark:
         raise BenchmarkError(f"the run is over another benchmark than {found.name!r}; give the one it was run on")
-    kept = last_attempts(run / JUDGEMENTS)
+    kept = last_records(read_jsonl(run / JUDGEMENTS, Judgement), JUDGEMENT_LOG)
     if not kept:
         raise DataError(run / JUDGEMENTS, None, "holds no judgements yet")
     target.parent.mkdir(parents=True, exist_ok=True)
     write_eval_log(as_log(manifest, found, kept, policy), str(target))
     return target
-
-
-def last_attempts(log: Path) -> list[Judgement]:
-    last: dict[tuple[str, ...], Judgement] = {}
-    for one in read_jsonl(log, Judgement):
-        key = (one.item_id, one.elicitation, one.arm, str(one.repeat))
-        if key not in last or one.attempt >= last[key].attempt:
-            last[key] = one
-    return list(last.values())
 
 
 def as_log(manifest: RunManifest, benchmark: Benchmark, judgements: list[Judgement], policy: LabelPolicy) -> Any:

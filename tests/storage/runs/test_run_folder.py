@@ -6,11 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.support.sums import SUMS, Sum, sum_manifest
 
 from casewise.errors import ConfigurationError, DataError, RunConflict
 from casewise.records import Judgement, Scored
+from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS, RunIdentity, RunManifest, read_run
 from casewise.storage.runs.judgement_table import judgement_table, last_attempts
-from casewise.storage.runs.run_folder import JUDGEMENTS, RUN, RunFolder, RunIdentity, RunManifest, read_run
+from casewise.storage.runs.run_folder import RUN, RunFolder, kind_of, read_manifest
 
 IDENTITY = RunIdentity(benchmark="b" * 32, judge="j", settings={"temperature": 0.0, "stop": ["a"]}, seed=0)
 
@@ -32,15 +34,15 @@ def judgement(n, *, attempt=0, value=1.0):
 
 @pytest.fixture
 def run(tmp_path):
-    with RunFolder.hold(tmp_path / "run", manifest()) as folder:
+    with RunFolder.hold(tmp_path / "run", manifest(), JUDGEMENT_LOG) as folder:
         for n in range(3):
             folder.add(judgement(n))
     return tmp_path / "run"
 
 
 def test_what_was_added_is_there_when_the_run_goes_on(run):
-    with RunFolder.hold(run, manifest()) as folder:
-        assert list(folder.judgements()) == [judgement(n) for n in range(3)]
+    with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
+        assert list(folder.records()) == [judgement(n) for n in range(3)]
 
 
 def test_the_manifest_comes_back_equal(run):
@@ -48,18 +50,19 @@ def test_the_manifest_comes_back_equal(run):
 
 
 def test_settings_are_compared_as_they_are_written(tmp_path):
-    with RunFolder.hold(tmp_path, manifest(settings={"stop": ("a", "b"), "top_p": None})):
+    with RunFolder.hold(tmp_path, manifest(settings={"stop": ("a", "b"), "top_p": None}), JUDGEMENT_LOG):
         pass
-    with RunFolder.hold(tmp_path, manifest(settings={"stop": ("a", "b")})):
+    with RunFolder.hold(tmp_path, manifest(settings={"stop": ("a", "b")}), JUDGEMENT_LOG):
         pass
 
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from casewise.storage.runs.run_folder import RunFolder, read_run
+from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, read_run
+from casewise.storage.runs.run_folder import RunFolder
 folder = Path(sys.argv[1])
-with RunFolder.hold(folder, read_run(folder)):
+with RunFolder.hold(folder, read_run(folder), JUDGEMENT_LOG):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -71,12 +74,12 @@ def test_another_process_is_kept_out_until_the_first_is_gone(run):
         assert other.stdout.readline() == "held\n"
         with (
             pytest.raises(RunConflict, match="another process is working on"),
-            RunFolder.hold(run, manifest()),
+            RunFolder.hold(run, manifest(), JUDGEMENT_LOG),
         ):
             pass
         other.send_signal(signal.SIGKILL)
-    with RunFolder.hold(run, manifest()) as folder:
-        assert len(list(folder.judgements())) == 3
+    with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
+        assert len(list(folder.records())) == 3
 
 
 @pytest.mark.parametrize("torn", [b'{"item_id":"i_9","jud', b"\x00" * 70_000, b'{"item_id":"\xc3'])
@@ -85,19 +88,19 @@ def test_a_torn_last_line_is_cut_off(run, torn):
         file.write(torn)
 
     assert len(judgement_table(run / JUDGEMENTS)) == 3
-    with RunFolder.hold(run, manifest()) as folder:
+    with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
         folder.add(judgement(3))
-        assert list(folder.judgements()) == [judgement(n) for n in range(4)]
+        assert list(folder.records()) == [judgement(n) for n in range(4)]
 
 
 def test_a_log_that_is_one_torn_line_is_empty(tmp_path):
-    with RunFolder.hold(tmp_path, manifest()):
+    with RunFolder.hold(tmp_path, manifest(), JUDGEMENT_LOG):
         pass
     (tmp_path / JUDGEMENTS).write_text('{"item_id"')
 
     assert len(judgement_table(tmp_path / JUDGEMENTS)) == 0
-    with RunFolder.hold(tmp_path, manifest()) as folder:
-        assert list(folder.judgements()) == []
+    with RunFolder.hold(tmp_path, manifest(), JUDGEMENT_LOG) as folder:
+        assert list(folder.records()) == []
 
 
 def test_a_line_in_the_middle_that_is_none_is_named(run):
@@ -121,7 +124,7 @@ def test_a_line_in_the_middle_that_is_none_is_named(run):
 def test_a_run_with_another_identity_is_refused_by_the_name_of_the_setting(run, identity, problem):
     before = (run / JUDGEMENTS).read_bytes()
 
-    with pytest.raises(RunConflict, match=problem), RunFolder.hold(run, manifest(**identity)):
+    with pytest.raises(RunConflict, match=problem), RunFolder.hold(run, manifest(**identity), JUDGEMENT_LOG):
         pass
     assert (run / JUDGEMENTS).read_bytes() == before
 
@@ -129,7 +132,7 @@ def test_a_run_with_another_identity_is_refused_by_the_name_of_the_setting(run, 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
 
-    with pytest.raises(RunConflict, match="holds something else"), RunFolder.hold(tmp_path, manifest()):
+    with pytest.raises(RunConflict, match="holds something else"), RunFolder.hold(tmp_path, manifest(), JUDGEMENT_LOG):
         pass
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -137,14 +140,17 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
 def test_a_file_is_no_run_folder(tmp_path):
     (tmp_path / "file").write_text("x")
 
-    with pytest.raises(RunConflict, match="is a file"), RunFolder.hold(tmp_path / "file", manifest()):
+    with pytest.raises(RunConflict, match="is a file"), RunFolder.hold(tmp_path / "file", manifest(), JUDGEMENT_LOG):
         pass
 
 
 def test_a_place_that_cannot_be_written_is_said(tmp_path):
     (tmp_path / "file").write_text("x")
 
-    with pytest.raises(ConfigurationError, match="cannot write"), RunFolder.hold(tmp_path / "file" / "run", manifest()):
+    with (
+        pytest.raises(ConfigurationError, match="cannot write"),
+        RunFolder.hold(tmp_path / "file" / "run", manifest(), JUDGEMENT_LOG),
+    ):
         pass
 
 
@@ -170,11 +176,12 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from tests.storage.runs.test_run_folder import judgement, manifest
 from casewise.errors import ConfigurationError
+from casewise.storage.runs.judgement_run import JUDGEMENT_LOG
 from casewise.storage.runs.run_folder import RunFolder
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 try:
-    with RunFolder.hold(Path(sys.argv[1]), manifest()) as folder:
+    with RunFolder.hold(Path(sys.argv[1]), manifest(), JUDGEMENT_LOG) as folder:
         for n in range(1000):
             folder.add(judgement(n))
 except ConfigurationError as error:
@@ -190,16 +197,80 @@ def test_a_full_disk_keeps_what_was_written_before(tmp_path):
 
     assert "cannot write" in done.stdout
     assert "File too large" in done.stdout
-    with RunFolder.hold(tmp_path / "run", manifest()) as folder:
-        found = list(folder.judgements())
+    with RunFolder.hold(tmp_path / "run", manifest(), JUDGEMENT_LOG) as folder:
+        found = list(folder.records())
     assert found == [judgement(n) for n in range(len(found))]
     assert len(found) > 5
 
 
 def test_of_several_attempts_the_last_one_counts(run):
-    with RunFolder.hold(run, manifest()) as folder:
+    with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
         folder.add(judgement(1, attempt=1, value=0.0))
 
     table = last_attempts(judgement_table(run / JUDGEMENTS))
     assert len(table) == 3
     assert dict(zip(table["item_id"], table["value"], strict=True)) == {"i_0": 1.0, "i_1": 0.0, "i_2": 1.0}
+
+
+def test_a_folder_holds_any_kind_of_log_and_says_which(tmp_path):
+    with RunFolder.hold(tmp_path / "sums", sum_manifest(base=10), SUMS) as folder:
+        folder.add(Sum(left=1, right=2, value=3))
+
+    assert kind_of(tmp_path / "sums") == "sums"
+    assert read_manifest(tmp_path / "sums", SUMS) == sum_manifest(base=10)
+    assert (
+        tmp_path / "sums" / "sums.jsonl"
+    ).read_text() == '{"left":1,"right":2,"attempt":0,"value":3,"cost_usd":0.0}\n'
+
+
+def test_a_folder_without_a_kind_is_a_judges(run):
+    assert kind_of(run) == "judgements"
+
+
+def test_a_run_of_another_kind_is_refused_by_its_kind(run, tmp_path):
+    with RunFolder.hold(tmp_path / "sums", sum_manifest(), SUMS):
+        pass
+
+    with pytest.raises(DataError, match="is a run of sums, not of judgements"):
+        read_run(tmp_path / "sums")
+    with (
+        pytest.raises(RunConflict, match="holds a run of judgements, not of sums"),
+        RunFolder.hold(run, sum_manifest(), SUMS),
+    ):
+        pass
+
+
+def test_an_older_folder_that_goes_on_is_from_then_on_of_the_newer_format(tmp_path):
+    """What is added to it may be what an older reader does not know."""
+    with RunFolder.hold(tmp_path, sum_manifest().model_copy(update={"format_version": 1}), SUMS):
+        pass
+    before = read_manifest(tmp_path, SUMS).format_version
+    with RunFolder.hold(tmp_path, sum_manifest(), SUMS):
+        pass
+
+    assert (before, read_manifest(tmp_path, SUMS).format_version) == (1, 2)
+
+
+def test_a_judges_manifest_is_written_as_it_always_was(run):
+    assert (
+        (run / RUN).read_text()
+        == """{
+ "format_version": 1,
+ "identity": {
+  "benchmark": "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
+  "judge": "j",
+  "settings": {
+   "temperature": 0.0,
+   "stop": [
+    "a"
+   ]
+  },
+  "seed": 0
+ },
+ "judge_name": "j",
+ "benchmark_name": "demo",
+ "benchmark_source": "demo",
+ "created": "2026-01-01T00:00:00Z"
+}
+"""
+    )

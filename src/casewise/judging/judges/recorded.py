@@ -12,7 +12,8 @@ from casewise.records.ids import digest
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.published_outputs import PublishedOutput, read_output
 from casewise.storage.files.jsonl import read_jsonl
-from casewise.storage.runs.run_folder import JUDGEMENTS, read_run
+from casewise.storage.runs.attempts import last_records
+from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS, read_run
 
 __all__ = ["RecordedJudge"]
 
@@ -60,7 +61,7 @@ class RecordedJudge(LocalJudge):
 def of_run(path: Path) -> RecordedJudge:
     run = read_run(path)
     answers: dict[Key, Answer] = {}
-    for judgement in read_jsonl(path / JUDGEMENTS, Judgement):
+    for judgement in last_records(read_jsonl(path / JUDGEMENTS, Judgement), JUDGEMENT_LOG):
         key = (judgement.item_id, judgement.elicitation, judgement.arm, judgement.repeat)
         answers[key] = Answer(judgement.outcome, raw_reply=judgement.raw_reply, model_version=judgement.model_version)
     return RecordedJudge(run.judge_name, answers, source={"run": digest([[*key] for key in sorted(answers)])})

@@ -19,7 +19,8 @@ from casewise.runs.engine import Call, Control, Limits, perform
 from casewise.runs.limits import Budget, Spend
 from casewise.runs.stopping import Stop, stopping_on_signals
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.runs.run_folder import RunFolder, RunIdentity, RunManifest, Session, now
+from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, RunIdentity, RunManifest
+from casewise.storage.runs.run_folder import RunFolder, Session, now
 
 __all__ = ["Plan", "RunSummary", "Target", "Watch", "judge_into"]
 
@@ -51,7 +52,7 @@ async def judge_into(
     """
     try:
         check_limits(judge, limits)
-        with RunFolder.hold(target.folder, manifest(target, benchmark, judge)) as folder:
+        with RunFolder.hold(target.folder, manifest(target, benchmark, judge), JUDGEMENT_LOG) as folder:
             run = JudgingRun(benchmark, judge, plan, folder, limits, watch or Watch(), judge.id)
             folder.note_session(session(target, limits))
             return await run.perform(RunSummary(target.folder, n_items=len(plan.items), notes=judge.notes()))
@@ -76,7 +77,7 @@ class JudgingRun:
     benchmark: Benchmark
     judge: Judge
     plan: Plan
-    folder: RunFolder
+    folder: RunFolder[RunManifest, Judgement]
     limits: Limits
     watch: Watch
     judge_id: str

@@ -10,7 +10,8 @@ import polars as pl
 from casewise.evaluation.judged_runs import JudgedRuns
 from casewise.reporting.document import Block, Prose, count, number, percent, table_of
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy, labels
-from casewise.storage.runs.run_folder import JUDGEMENTS
+from casewise.storage.runs.attempts import last_rows
+from casewise.storage.runs.judgement_run import JUDGEMENTS
 
 __all__ = ["covered_mass_blocks", "covered_mass_table"]
 
@@ -61,17 +62,19 @@ def word_of(weight: float) -> str:
 
 def of_run(log: Path) -> pl.DataFrame:
     """The mass of each last attempt that keeps one."""
-    key = ["item_id", "arm", "repeat"]
-    return (
+    said = (
         pl.scan_ndjson(log, schema=LOG_SCHEMA, low_memory=True)
         .filter(pl.col("elicitation") == "probability")
-        .select("item_id", "arm", "repeat", "attempt", mass=pl.col("detail").struct.field("covered_mass"))
+        .select(
+            "item_id",
+            "arm",
+            pl.col("repeat", "attempt").fill_null(0),
+            mass=pl.col("detail").struct.field("covered_mass"),
+        )
         .collect(engine="streaming")
-        .sort("attempt", nulls_last=False)
-        .unique(key, keep="last")
-        .filter(pl.col("mass").is_not_null())
-        .select("item_id", "arm", "mass")
     )
+    last = last_rows(said, ["item_id", "arm", "repeat"])
+    return last.filter(pl.col("mass").is_not_null()).select("item_id", "arm", "mass")
 
 
 def covered_mass_blocks(table: pl.DataFrame) -> Iterator[Block]:

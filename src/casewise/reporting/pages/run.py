@@ -16,8 +16,8 @@ from casewise.reporting.pages.benchmark import item_exhibit, item_json
 from casewise.reporting.pages.judge import shown_groups
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.runs.judgement_run import JUDGEMENTS, RunManifest, read_run
 from casewise.storage.runs.judgement_table import judgement_table, last_attempts
-from casewise.storage.runs.run_folder import JUDGEMENTS, RunManifest, read_run
 
 __all__ = ["run_json", "run_page"]
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from casewise.errors import DataError
 from casewise.records import ELICITATIONS, Judgement, UnscoredReason
 from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.runs.attempts import last_rows
 
 __all__ = ["judgement_table", "last_attempts"]
 
@@ -129,15 +130,4 @@ def name_the_line(path: Path) -> None:
 
 def last_attempts(table: pl.DataFrame) -> pl.DataFrame:
     """One row a judgement asked for: of several attempts, the last one counts."""
-    key = [*LONG, "repeat"]
-    if all_differ(table, key):
-        return table
-    if not (table["attempt"] > 0).any():
-        return table.unique(key, keep="last", maintain_order=True)
-    return table.sort("attempt", maintain_order=True).unique(key, keep="last", maintain_order=True)
-
-
-def all_differ(table: pl.DataFrame, key: list[str]) -> bool:
-    """Whether no two rows have one key, as far as hashes tell: a fifth of the memory of comparing the keys."""
-    hashes = table.select(pl.struct(key).hash())
-    return bool(hashes.to_series().n_unique() == len(table))
+    return last_rows(table, [*LONG, "repeat"])

@@ -1,4 +1,4 @@
-"""A run as a folder: what was asked in `run.json`, every judgement in `judgements.jsonl`, and nobody else at it.
+"""A run as a folder: what was asked in `run.json`, every answer in a log such as `judgements.jsonl`, nobody else at it.
 
 The log only grows: one write a line, synced to disk each second and at the end, so that a killed process loses at most
 what was in flight and a power cut at most a second. A torn last line is cut off when the run goes on.
@@ -13,61 +13,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from casewise.errors import DataError, RunConflict
-from casewise.records import Judgement
 from casewise.records.base import Record
 from casewise.storage.benchmarks.folder import read_manifest_file
-from casewise.storage.files.atomic import cannot_write, write_text
+from casewise.storage.files.atomic import cannot_write, read_text, write_text
 from casewise.storage.files.jsonl import read_jsonl, record
+from casewise.storage.files.strict_json import parse
+from casewise.storage.runs.log_kind import AnyManifest, LogKind
 
-__all__ = [
-    "FORMAT_VERSION",
-    "JUDGEMENTS",
-    "RUN",
-    "RunFolder",
-    "RunIdentity",
-    "RunManifest",
-    "Session",
-    "now",
-    "read_run",
-]
-
-FORMAT_VERSION = 1
-"""Of run folders. A reader knows every version up to this one."""
+__all__ = ["RUN", "RunFolder", "Session", "kind_of", "now", "read_manifest"]
 
 RUN = "run.json"
-JUDGEMENTS = "judgements.jsonl"
 SESSIONS = "sessions.jsonl"
 LOCK = ".lock"
 
 SYNC_EVERY_S = 1.0
 
+JUDGEMENTS = "judgements"
+"""The kind of a folder that names none: judges' runs are older than other kinds."""
 
-class RunIdentity(Record):
-    """What makes a run this run: a change here is a new run. Its plan may grow."""
-
-    benchmark: str
-    """The benchmark's digest."""
-    judge: str
-    """The judge's id, which holds the versions of its prompts."""
-    settings: dict[str, Any]
-    """The judge's settings: model options and what else its answers depend on."""
-    seed: int
-
-
-class RunManifest(Record):
-    """What `run.json` says."""
-
-    format_version: int = FORMAT_VERSION
-    identity: RunIdentity
-    judge_name: str
-    benchmark_name: str
-    benchmark_source: str
-    """What to give `casewise report` to find the benchmark again: a name or a path."""
-    synthetic: str | None = None
-    created: datetime
+M = TypeVar("M", bound=AnyManifest)
+R = TypeVar("R", bound=Record)
 
 
 class Session(Record):
@@ -79,18 +47,20 @@ class Session(Record):
     command: str | None = None
 
 
-class RunFolder:
+class RunFolder(Generic[M, R]):
     """A run folder, held by this process until it is closed.
 
-    Use `RunFolder.hold`; `read_run` reads one without holding it.
+    Use `RunFolder.hold`; `read_manifest` reads one without holding it.
     """
 
-    def __init__(self, path: Path, manifest: RunManifest, log: int) -> None:
-        self.path, self.manifest, self._log, self._synced = path, manifest, log, time.monotonic()
+    def __init__(self, path: Path, manifest: M, kind: LogKind[M, R], log: int) -> None:
+        self.path, self.manifest, self.kind = path, manifest, kind
+        self.log_path = path / kind.file
+        self._log, self._synced = log, time.monotonic()
 
     @classmethod
     @contextmanager
-    def hold(cls, path: Path, manifest: RunManifest) -> Iterator[Self]:
+    def hold(cls, path: Path, manifest: M, kind: LogKind[M, R]) -> Iterator[Self]:
         """Begin the run at `path`, or go on with it, with nobody else at it.
 
         Raises
@@ -109,24 +79,24 @@ class RunFolder:
             raise cannot_write(path, error) from error
         try:
             take(lock, path)
-            begun = begin(path, manifest)
-            log = open_log(path / JUDGEMENTS)
+            begun = begin(path, manifest, kind)
+            log = open_log(path / kind.file)
             try:
-                yield cls(path, begun, log)
+                yield cls(path, begun, kind, log)
             finally:
-                close_log(log, path / JUDGEMENTS)
+                close_log(log, path / kind.file)
         finally:
             os.close(lock)
 
-    def add(self, judgement: Judgement) -> None:
-        """Append a judgement: one write, and a sync to disk when a second has passed since the last.
+    def add(self, answered: R) -> None:
+        """Append a record: one write, and a sync to disk when a second has passed since the last.
 
         Raises
         ------
         ConfigurationError
             It cannot be written, because the disk is full for example; what was written before stays readable.
         """
-        line = memoryview((judgement.line() + "\n").encode())
+        line = memoryview((answered.line() + "\n").encode())
         try:
             while line:
                 line = line[os.write(self._log, line) :]
@@ -134,25 +104,25 @@ class RunFolder:
                 os.fsync(self._log)
                 self._synced = time.monotonic()
         except OSError as error:
-            raise cannot_write(self.path / JUDGEMENTS, error) from error
+            raise cannot_write(self.log_path, error) from error
 
-    def judgements(self) -> Iterator[Judgement]:
+    def records(self) -> Iterator[R]:
         """What the log holds so far."""
-        return read_jsonl(self.path / JUDGEMENTS, Judgement)
+        return read_jsonl(self.log_path, self.kind.record)
 
-    def places(self) -> Iterator[tuple[int, Judgement]]:
-        """What the log holds so far, each judgement with its place in the file, in bytes."""
-        place, path = 0, self.path / JUDGEMENTS
+    def places(self) -> Iterator[tuple[int, R]]:
+        """What the log holds so far, each record with its place in the file, in bytes."""
+        place, path = 0, self.log_path
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                yield place, record(as_text(line, path, number), Judgement, path=path, line=number)
+                yield place, record(as_text(line, path, number), self.kind.record, path=path, line=number)
                 place += len(line)
 
-    def at(self, place: int) -> Judgement:
-        """The judgement at a place of the log."""
-        with (self.path / JUDGEMENTS).open("rb") as file:
+    def at(self, place: int) -> R:
+        """The record at a place of the log."""
+        with self.log_path.open("rb") as file:
             file.seek(place)
-            return Judgement.model_validate_json(file.readline())
+            return self.kind.record.model_validate_json(file.readline())
 
     def sync(self) -> None:
         """Put what was added on the disk, now."""
@@ -189,29 +159,41 @@ def take(lock: int, path: Path) -> None:
         raise RunConflict(f"another process is working on {path}; wait for it, or choose another place") from error
 
 
-def begin(path: Path, manifest: RunManifest) -> RunManifest:
+def begin(path: Path, manifest: M, kind: LogKind[M, R]) -> M:
     """The manifest of the run at `path`: the one that is there if it is the same run, else `manifest`, written."""
     if not (path / RUN).is_file():
-        write_text(path / RUN, manifest.model_dump_json(indent=1, exclude_none=True) + "\n")
-        return manifest
-    there = read_run(path)
-    as_written = RunIdentity.model_validate_json(manifest.identity.model_dump_json())
-    if differences := [*differing(there.identity, as_written)]:
+        return written(path, manifest)
+    if (other := kind_of(path)) != kind.name:
+        raise RunConflict(f"{path} holds a run of {other}, not of {kind.name}; choose another place")
+    there = read_manifest(path, kind)
+    identity = type(manifest.identity).model_validate_json(manifest.identity.model_dump_json())
+    if differences := [*differing(there.identity, identity)]:
         raise RunConflict(
             f"{path} holds a run that differs in {'; '.join(differences)}; use the same settings to go on with it, "
             "or choose another place"
         )
+    if there.format_version < manifest.format_version:
+        return written(path, there.model_copy(update={"format_version": manifest.format_version}))
     return there
 
 
-def differing(old: RunIdentity, new: RunIdentity) -> Iterator[str]:
-    for name in ("benchmark", "judge", "seed"):
-        if getattr(old, name) != getattr(new, name):
-            yield f"{name}: it has {getattr(old, name)!r}, now {getattr(new, name)!r}"
-    for name in sorted({*old.settings, *new.settings}):
-        before, after = old.settings.get(name), new.settings.get(name)
-        if before != after:
-            yield f"setting {name!r}: it has {before!r}, now {after!r}"
+def written(path: Path, manifest: M) -> M:
+    write_text(path / RUN, manifest.model_dump_json(indent=1, exclude_none=True) + "\n")
+    return manifest
+
+
+def differing(old: Record, new: Record) -> Iterator[str]:
+    """What two identities differ in; a table of settings is told setting by setting."""
+    before, after = dict(old), dict(new)
+    tables = [name for name, value in after.items() if isinstance(value, dict)]
+    for name, value in after.items():
+        if name not in tables and before[name] != value:
+            yield f"{name}: it has {before[name]!r}, now {value!r}"
+    for table in tables:
+        for name in sorted({*before[table], *after[table]}):
+            was, now = before[table].get(name), after[table].get(name)
+            if was != now:
+                yield f"setting {name!r}: it has {was!r}, now {now!r}"
 
 
 def open_log(path: Path) -> int:
@@ -248,18 +230,37 @@ def cut_torn_line(path: Path) -> None:
         file.truncate(end)
 
 
-def read_run(path: Path) -> RunManifest:
-    """The manifest of a run folder.
+def kind_of(path: Path) -> str:
+    """What kind of run the folder at `path` holds: `judgements`, or what its `run.json` names.
 
     Raises
     ------
     DataError
-        There is none, it is not valid, or a newer casewise wrote it.
+        It holds no run.
     """
+    value = parse(read_text(manifest_file(path)), path=path / RUN)
+    named = value.get("kind") if isinstance(value, dict) else None
+    return named if isinstance(named, str) else JUDGEMENTS
+
+
+def read_manifest(path: Path, kind: LogKind[M, R]) -> M:
+    """The manifest of a run folder of this kind.
+
+    Raises
+    ------
+    DataError
+        There is none, it is not valid, a newer casewise wrote it, or it is a run of another kind.
+    """
+    if (other := kind_of(path)) != kind.name:
+        raise DataError(path, None, f"is a run of {other}, not of {kind.name}")
+    return read_manifest_file(path / RUN, kind.manifest, newest=kind.newest)
+
+
+def manifest_file(path: Path) -> Path:
     file = path / RUN
     if not file.is_file():
         raise DataError(path, None, f"is no run folder: it has no {RUN}")
-    return read_manifest_file(file, RunManifest, newest=FORMAT_VERSION)
+    return file
 
 
 def now() -> datetime:
