@@ -6,11 +6,17 @@ import os
 from collections.abc import Generator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from tests.support.data import SHARED
 
 REQUIRED = tuple(name for name in os.environ.get("CASEWISE_TEST_REQUIRE", "").split(",") if name)
 """Markers whose tests may not be skipped here; read once at import, before tests isolate the environment."""
+
+hypothesis.settings.register_profile(
+    "any machine, however busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine, however busy")
 
 pytest_plugins = ["tests.support.postgres", "tests.support.browser", "tests.support.app"]
 

@@ -214,7 +214,7 @@ def last_beginning(history):
     return anew[-1]
 
 
-AnyActions.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+AnyActions.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 TestAnyActions = AnyActions.TestCase
 
 
