@@ -4,28 +4,12 @@
     >>> run = casewise.judge("demo", "linear")
     >>> report = casewise.report(run)
 
-Names are loaded when they are used, so that importing casewise costs next to nothing.
+Names are loaded when they are used (`__init__.pyi` says where each one lives), so that importing casewise costs next to nothing.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from casewise.api import Run, compare, judge, judge_async, load, replay, report
-
-__all__ = ["Run", "__version__", "compare", "judge", "judge_async", "load", "replay", "report"]
+import lazy_loader
 
 __version__ = "0.1.0"
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'casewise' has no attribute {name!r}")
-    from casewise import api
-
-    return getattr(api, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ += ["__version__"]

@@ -54,7 +54,7 @@ print(casewise.report(run).metrics.height > 5, callable(casewise.replay), casewi
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert done.stdout.split() == ["True", "True", "casewise.api"]
+    assert done.stdout.split() == ["True", "True", "casewise.api.judging"]
 
 
 def test_no_submodule_has_the_name_of_a_public_function():
@@ -64,8 +64,8 @@ def test_no_submodule_has_the_name_of_a_public_function():
 def test_every_public_name_is_there():
     for name in casewise.__all__:
         assert getattr(casewise, name) is not None
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        casewise.nothing  # noqa: B018
+    with pytest.raises(AttributeError, match="casewise attribute nothing"):
+        getattr(casewise, "nothing")  # noqa: B009  (mypy knows that there is no such name)
 
 
 @pytest.mark.parametrize("module", ["casewise", "casewise.api", "casewise.stats"])
@@ -75,9 +75,9 @@ def test_every_name_that_a_module_offers_is_there(module):
         assert hasattr(loaded, name)
 
 
-@pytest.mark.parametrize("name", ["casewise", "casewise.api"])
+@pytest.mark.parametrize("name", ["benchmarks", "judging", "evaluating", "auditing"])
 def test_the_examples_of_the_api_run(name):
-    failed, tried = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    failed, tried = doctest.testmod(importlib.import_module(f"casewise.api.{name}"), optionflags=doctest.ELLIPSIS)
 
     assert tried
     assert not failed

@@ -153,10 +153,10 @@ def judge(
     output.allow_sending(made, yes=yes)
     folder = out or default_folder(benchmark, judge)
     if until_precise is not None:
+        from casewise.api.until_precise import judge_until_precise
         from casewise.cli.judge.options import only
-        from casewise.until_precise import judge_until_precise
 
-        quiet = replace(options, benchmark_source=api.benchmark_source(benchmark, found))
+        quiet = replace(options, benchmark_source=api.source_of(benchmark, found))
         precise = judge_until_precise(
             found, judge, half_width=until_precise, out=folder, elicitation=only(elicitations), options=quiet
         )
@@ -167,7 +167,7 @@ def judge(
         note(f"next: casewise report {shlex.quote(str(folder))}")
         return
     with output.watching(f"judging {benchmark}", quiet=as_json) as watch:
-        watched = replace(options, watch=watch, benchmark_source=api.benchmark_source(benchmark, found))
+        watched = replace(options, watch=watch, benchmark_source=api.source_of(benchmark, found))
         run = api.judge(
             found, made, out=folder, elicitations=elicitations, arms=chosen, repeats=repeats, options=watched
         )

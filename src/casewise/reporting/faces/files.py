@@ -10,7 +10,7 @@ from casewise.reporting.charts import drawing as charts
 from casewise.reporting.document import Document, Table
 from casewise.storage.files.atomic import replacing, write_text
 
-__all__ = ["write_figures", "write_tables"]
+__all__ = ["frame_of", "write_figures", "write_tables"]
 
 
 def write_figures(document: Document, folder: Path) -> tuple[Path, ...]:
@@ -51,6 +51,7 @@ def write_tables(document: Document, folder: Path) -> tuple[Path, ...]:
 
 
 def frame_of(table: Table) -> pl.DataFrame:
+    """The numbers behind a table, unrounded; the cells as texts where it keeps none."""
     if table.frame is not None:
         return table.frame
     return pl.DataFrame(list(table.rows), schema=dict.fromkeys(table.columns, pl.String), orient="row")

@@ -181,7 +181,7 @@ def by_category(items: pl.DataFrame) -> Iterator[Block]:
         rows.with_columns(h=pl.Series(found.h), significant=pl.Series(found.p < PAPERS_LEVEL))
         .group_by("category")
         .agg(queries=pl.len(), h=pl.col("h").mean(), significant=pl.col("significant").sum())
-        .sort("h", descending=True)
+        .sort("h", "category", descending=[True, False])
     )
     cells = [(r["category"], r["queries"], number(r["h"], digits=2), r["significant"]) for r in frame.to_dicts()]
     head = ("Category", "Queries", "Mean H", "Significant at 0.0125")

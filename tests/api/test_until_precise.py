@@ -6,12 +6,12 @@ from tests.auditing.builders import benchmark_of, crowd
 from typer.testing import CliRunner
 
 import casewise
+from casewise.api.until_precise import judge_until_precise
 from casewise.cli.app import app
 from casewise.errors import BenchmarkError, ConfigurationError, RunConflict
 from casewise.evaluation.leaderboard import leaderboard
 from casewise.reporting.pages.gate import gate_runs
 from casewise.storage import write_benchmark
-from casewise.until_precise import judge_until_precise
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_one_that_came_to_ask_every_query_is_a_run_like_any_other(tmp_path):
 
 
 def test_one_that_was_cut_short_is_barred_too_and_its_report_says_so(benchmark, tmp_path, monkeypatch):
-    monkeypatch.setattr("casewise.until_precise.right", cut_short)
+    monkeypatch.setattr("casewise.api.until_precise.right", cut_short)
 
     with pytest.raises(KeyboardInterrupt):
         judge_until_precise(benchmark, "constant:safe", half_width=0.05, out=tmp_path / "run")

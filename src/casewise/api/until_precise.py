@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from casewise import api
+from casewise.api.judging import RunOptions
+from casewise.api.judging import judge as judge_all
 from casewise.auditing.subject import Subject
 from casewise.errors import ConfigurationError, RunConflict
 from casewise.evaluation.judged_runs import read_runs
@@ -77,7 +78,7 @@ def judge_until_precise(
     half_width: float,
     out: Path,
     elicitation: Elicitation | None = None,
-    options: api.RunOptions = api.RunOptions(),
+    options: RunOptions = RunOptions(),
 ) -> PreciseRun:
     """Ask queries, both items of each, until the interval for accuracy on this whole benchmark is narrow enough.
 
@@ -110,7 +111,7 @@ def judge_until_precise(
         ids = frozenset(subject.items["item_id"].to_numpy()[rows].tolist())
         chosen = replace(options, selection=Selection(ids=ids))
         try:
-            api.judge(benchmark, judge, out=out, elicitations=(elicitation,) if elicitation else (), options=chosen)
+            judge_all(benchmark, judge, out=out, elicitations=(elicitation,) if elicitation else (), options=chosen)
         finally:
             # A run that is cut short must not pass for one over items chosen fairly.
             if (out / RUN).is_file() and not (out / SAMPLING).is_file():

@@ -1,0 +1,32 @@
+from .api import (
+    Run,
+    audit,
+    compare,
+    gate,
+    judge,
+    judge_async,
+    leaderboard,
+    load,
+    paper,
+    power,
+    replay,
+    report,
+)
+
+__version__: str
+
+__all__ = [
+    "Run",
+    "__version__",
+    "audit",
+    "compare",
+    "gate",
+    "judge",
+    "judge_async",
+    "leaderboard",
+    "load",
+    "paper",
+    "power",
+    "replay",
+    "report",
+]

@@ -1,0 +1,76 @@
+"""What a benchmark's numbers hide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from casewise.api.benchmarks import Source, as_benchmark
+from casewise.api.shown import Shown
+from casewise.auditing.audit import Audit, matching
+from casewise.auditing.audit import audit as audit_of
+from casewise.auditing.findings import Finding, checked_codes
+from casewise.auditing.subject import AuditOptions
+from casewise.reporting.document import Document
+from casewise.reporting.pages.audit import audit_page
+
+__all__ = ["AuditOptions", "Audited", "audit", "checked_codes"]
+
+
+@dataclass(frozen=True, repr=False)
+class Audited(Shown):
+    """What an audit of a benchmark found."""
+
+    found: Audit
+
+    @property
+    def findings(self) -> pl.DataFrame:
+        """A row a finding, the weightiest first."""
+        rows = [
+            {"code": one.code, "part": one.part, "weight": one.weight, "title": one.title, "advice": one.advice}
+            for one in self.found.findings
+        ]
+        text = pl.String
+        return pl.DataFrame(
+            rows, schema={"code": text, "part": text, "weight": pl.Float64, "title": text, "advice": text}
+        )
+
+    def matching(self, codes: Iterable[str]) -> tuple[Finding, ...]:
+        """The findings with these codes; a part such as `labels` stands for all of its codes, `any` for all there are.
+
+        Raises
+        ------
+        ConfigurationError
+            One of them is no code.
+        """
+        return matching(self.found, checked_codes(codes))
+
+    @cached_property
+    def document(self) -> Document:
+        """The audit laid out."""
+        return audit_page(self.found)
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        return self.found.as_json()
+
+
+def audit(benchmark: Source, *, seed: int = 0, options: AuditOptions | None = None) -> Audited:
+    """Look for what the numbers of `benchmark` hide: in its labels, its wording, its baselines, its people.
+
+    Raises
+    ------
+    BenchmarkError
+        The benchmark has no items.
+
+    Examples
+    --------
+    >>> found = audit("demo", options=AuditOptions(resamples=200, splits=10, folds=5))
+    >>> found.findings.columns
+    ['code', 'part', 'weight', 'title', 'advice']
+    """
+    return Audited(audit_of(as_benchmark(benchmark), options=options or AuditOptions(seed=seed)))

@@ -1,0 +1,258 @@
+"""From runs to numbers: reports, comparisons, the gate, the leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, get_args
+
+import polars as pl
+
+from casewise.api.benchmarks import Source
+from casewise.api.run import Run, benchmark_of, folders_of
+from casewise.api.shown import Shown
+from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.evaluation.leaderboard import Leaderboard
+from casewise.evaluation.leaderboard import leaderboard as leaderboard_of
+from casewise.reporting.document import Document
+from casewise.reporting.pages.comparison_report import ComparisonReport, compare_runs
+from casewise.reporting.pages.gate import GateReport, gate_runs, parse_margins
+from casewise.reporting.pages.judge_report import Report, ReportOptions, report_runs
+from casewise.reporting.pages.leaderboard import leaderboard_page
+from casewise.stats.agreeing.gate import Decision
+from casewise.stats.agreeing.labels import LabelPolicy, Ties
+from casewise.stats.agreeing.sample import UnscoredPolicy
+
+__all__ = ["Board", "Gated", "compare", "gate", "leaderboard", "report", "report_options"]
+
+
+def policy_of(labels: str | LabelPolicy) -> LabelPolicy:
+    return labels if isinstance(labels, LabelPolicy) else LabelPolicy.parse(labels)
+
+
+def report_options(
+    labels: str = "votes",
+    *,
+    ties: str = "half",
+    unscored: str = "miss",
+    items: str | None = None,
+    fit_thresholds: bool = False,
+) -> ReportOptions:
+    """The options of a report that these words name.
+
+    Raises
+    ------
+    ConfigurationError
+        One of them is no such policy.
+    """
+    if ties not in get_args(Ties):
+        raise ConfigurationError(f"--ties is {ties!r}; it can be {', '.join(get_args(Ties))}")
+    if unscored not in get_args(UnscoredPolicy):
+        raise ConfigurationError(f"--unscored is {unscored!r}; it can be {', '.join(get_args(UnscoredPolicy))}")
+    policy = LabelPolicy.parse(labels, ties=ties)  # type: ignore[arg-type]  # checked above
+    return ReportOptions(
+        labels=policy,
+        unscored=unscored,  # type: ignore[arg-type]  # checked above
+        items=items,
+        fit_thresholds=fit_thresholds,
+    )
+
+
+def report(
+    *runs: Run | str | Path,
+    benchmark: Source | None = None,
+    labels: str | LabelPolicy = "votes",
+    options: ReportOptions | None = None,
+) -> Report:
+    """The report of one or more runs over one benchmark.
+
+    Parameters
+    ----------
+    labels
+        The label policy: `votes`, `published`, `intended`, each with `,override:CATEGORY=unsafe` where wanted.
+
+    Raises
+    ------
+    DataError, BenchmarkError
+        A folder is no run, holds nothing, or the runs are over different benchmarks; or there are no runs.
+
+    Examples
+    --------
+    >>> from casewise.api import judge
+    >>> found = report(judge("demo", "constant:safe"))
+    >>> found.metrics.filter(pl.col("metric") == "recall_safe")["estimate"].to_list()
+    [1.0]
+    """
+    if not runs:
+        raise BenchmarkError("there is nothing to report: give at least one run")
+    found = options or ReportOptions(labels=policy_of(labels))
+    return report_runs(folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=found)
+
+
+def compare(
+    *runs: Run | str | Path,
+    benchmark: Source | None = None,
+    labels: str | LabelPolicy = "votes",
+    by_repeat: bool = False,
+    options: ReportOptions | None = None,
+) -> ComparisonReport:
+    """Compare two or more runs over one benchmark, or the arms and elicitations of one.
+
+    Parameters
+    ----------
+    labels
+        The label policy, as for `report`.
+    by_repeat
+        Compare repeats too, each as a judge of its own; otherwise an item's value is their mean.
+
+    Raises
+    ------
+    DataError, BenchmarkError, StatisticsError
+        A folder is no run, the runs are over different benchmarks, or there is nothing to compare.
+
+    Examples
+    --------
+    >>> from casewise.api import judge
+    >>> found = compare(judge("demo", "constant:safe"), judge("demo", "constant:intended"))
+    >>> found.comparison.n_items
+    90
+    """
+    if not runs:
+        raise BenchmarkError("there is nothing to compare: give at least one run")
+    found = options or ReportOptions(labels=policy_of(labels))
+    return compare_runs(folders_of(runs), benchmark=benchmark_of(runs, benchmark), by_repeat=by_repeat, options=found)
+
+
+@dataclass(frozen=True, repr=False)
+class Gated(Shown):
+    """A run held against another: may it pass?"""
+
+    found: GateReport
+
+    @property
+    def decision(self) -> Decision:
+        """`pass`, `fail`, or `inconclusive` where these items cannot tell."""
+        return self.found.found.decision
+
+    @property
+    def exit_code(self) -> int:
+        """What the command ends with."""
+        return self.found.exit_code
+
+    @property
+    def metrics(self) -> pl.DataFrame:
+        """A row a metric: baseline, run, drop, its bounds, what is allowed, the decision."""
+        return pl.DataFrame([{**vars(one), "decision": one.decision} for one in self.found.found.metrics])
+
+    @cached_property
+    def document(self) -> Document:
+        """The summary laid out."""
+        return self.found.document
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        return self.found.as_json()
+
+
+def gate(
+    run: Run | str | Path,
+    baseline: Run | str | Path,
+    *,
+    max_drop: str | Mapping[str, float],
+    labels: str | LabelPolicy = "votes",
+    benchmark: Source | None = None,
+) -> Gated:
+    """Is `run` worse than `baseline`, on the items that both were asked, by more than is allowed?
+
+    Parameters
+    ----------
+    max_drop
+        Metric to the largest drop allowed: `{"accuracy": 0.01}`, or `"accuracy=0.01,over_refusal=0.02"`.
+
+    Raises
+    ------
+    BenchmarkError
+        The runs are over different benchmarks, or share no items.
+    ConfigurationError
+        They were not asked alike, or `max_drop` names no such metric.
+
+    Examples
+    --------
+    >>> from casewise.api import judge
+    >>> intended = judge("demo", "constant:intended")
+    >>> gate(intended, intended, max_drop={"accuracy": 0.05}).decision
+    'pass'
+    """
+    runs = [baseline, run]
+    written = max_drop if isinstance(max_drop, str) else ",".join(f"{name}={drop!r}" for name, drop in max_drop.items())
+    before, after = folders_of(runs)
+    found = gate_runs(
+        after,
+        before,
+        margins=parse_margins(written),
+        labels=policy_of(labels),
+        benchmark=benchmark_of(runs, benchmark),
+    )
+    return Gated(found)
+
+
+@dataclass(frozen=True, repr=False)
+class Board(Shown):
+    """Runs over one benchmark beside each other, best accuracy first."""
+
+    found: Leaderboard
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        """A row a judge: ranks, estimates by metric with the ends of their intervals, unscored, cost."""
+        return pl.DataFrame(
+            [
+                {
+                    "judge": row.name,
+                    "run": row.run,
+                    "best_rank": row.best_rank,
+                    "worst_rank": row.worst_rank,
+                    "n_unscored": row.n_unscored,
+                    "cost_usd": row.cost_usd,
+                    **{
+                        f"{name}{part}": getattr(one, field)
+                        for name, one in row.numbers.items()
+                        for part, field in (("", "estimate"), ("_ci_low", "ci_low"), ("_ci_high", "ci_high"))
+                    },
+                }
+                for row in self.found.rows
+            ],
+            infer_schema_length=None,
+        )
+
+    @cached_property
+    def document(self) -> Document:
+        """The leaderboard laid out."""
+        return leaderboard_page(self.found)
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        return self.found.as_json()
+
+
+def leaderboard(*runs: Run | str | Path, labels: str | LabelPolicy = "votes", benchmark: Source | None = None) -> Board:
+    """Runs over one benchmark beside each other and beside published numbers, with ranks that are intervals.
+
+    Raises
+    ------
+    BenchmarkError
+        There are no runs, they are over different benchmarks, or no item was asked of all of them.
+
+    Examples
+    --------
+    >>> from casewise.api import judge
+    >>> board = leaderboard(judge("demo", "constant:safe"), judge("demo", "constant:intended"))
+    >>> board.rows["judge"].to_list()
+    ['constant:intended (binary)', 'constant:safe (binary)']
+    """
+    if not runs:
+        raise BenchmarkError("there is nothing to put side by side: give at least one run")
+    found = leaderboard_of(folders_of(runs), benchmark=benchmark_of(runs, benchmark), labels=policy_of(labels))
+    return Board(found)

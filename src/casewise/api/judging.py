@@ -1,0 +1,197 @@
+"""Have a judge decide the items of a benchmark: a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from casewise.api.benchmarks import Source, as_benchmark, source_of
+from casewise.api.run import PassingFolder, Run
+from casewise.api.waiting import finished
+from casewise.errors import ConfigurationError, JudgeError
+from casewise.judging.judge import Judge, completed
+from casewise.judging.judges.callable import CallableJudge
+from casewise.judging.judges.live import LiveOptions
+from casewise.judging.judges.named import judge_named
+from casewise.judging.running.estimate import RunEstimate, estimate_run
+from casewise.judging.running.plan import Plan, Selection
+from casewise.judging.running.run import Target, Watch, judge_into
+from casewise.models.http.probing import Probe, probe
+from casewise.models.protocol import Model
+from casewise.records import Arm, Elicitation
+from casewise.runs.engine import Limits
+from casewise.storage.benchmarks.benchmark import Benchmark
+
+__all__ = ["AnyJudge", "RunOptions", "as_judge", "estimate", "judge", "judge_async", "try_connection"]
+
+AnyJudge = str | Judge | Callable[..., Any]
+"""A judge's name, a judge, or a function `f(query, context)`."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a run is done, and what it asks besides elicitations, arms and repeats."""
+
+    seed: int = 0
+    limits: Limits = field(default_factory=Limits)
+    selection: Selection = field(default_factory=Selection)
+    """Which items to ask about."""
+    retry_unscored: int = 0
+    """How often to ask again at most where a reply gave no verdict."""
+    live: LiveOptions = field(default_factory=LiveOptions)
+    """How a model is reached and asked."""
+    watch: Watch | None = None
+    """Who is told of the progress, and who may stop the run."""
+    command: str | None = None
+    benchmark_source: str | None = None
+    """What finds the benchmark again, where it is given as an object."""
+
+
+async def judge_async(
+    benchmark: Source,
+    judge: AnyJudge,
+    *,
+    out: str | Path | None = None,
+    elicitations: Sequence[Elicitation] = (),
+    arms: Sequence[Arm] = (),
+    repeats: int = 1,
+    options: RunOptions = RunOptions(),
+) -> Run:
+    """As `judge`, to await."""
+    loaded = as_benchmark(benchmark)
+    found = as_judge(judge, loaded, elicitations=tuple(elicitations), live=options.live)
+    plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
+    kept = PassingFolder() if out is None else None
+    folder = kept.path / "run" if kept is not None else Path(str(out))
+    source = options.benchmark_source or source_of(benchmark, loaded)
+    target = Target(folder, source, seed=options.seed, command=options.command)
+    summary = await judge_into(target, loaded, found, plan=plan, limits=options.limits, watch=options.watch)
+    return Run(folder, loaded, summary, kept)
+
+
+def judge(
+    benchmark: Source,
+    judge: AnyJudge,
+    *,
+    out: str | Path | None = None,
+    elicitations: Sequence[Elicitation] = (),
+    arms: Sequence[Arm] = (),
+    repeats: int = 1,
+    options: RunOptions = RunOptions(),
+) -> Run:
+    """Have `judge` decide every item of `benchmark`. Works in a notebook's own event loop too.
+
+    Parameters
+    ----------
+    judge
+        A judge's name as on the command line (`linear`, `constant:safe`, `recorded:FILE`, …), a function
+        `f(query, context)`, or an object with the methods of `casewise.judging.judge.Judge`.
+    out
+        A run folder, new or to be gone on with. Without it the run lives as long as the object returned.
+    elicitations, arms, repeats
+        What to ask; by default what the judge is asked by default, once.
+    options
+        How the run is done; nothing that its results depend on, but for the seed.
+
+    Raises
+    ------
+    JudgeError
+        There is no such judge.
+    RunConflict
+        `out` holds something else, another run, or another process works on it.
+
+    Examples
+    --------
+    >>> run = judge("demo", "constant:intended")
+    >>> run.summary.n_judged
+    90
+    """
+    return finished(
+        judge_async(
+            benchmark,
+            judge,
+            out=out,
+            elicitations=elicitations,
+            arms=arms,
+            repeats=repeats,
+            options=options,
+        )
+    )
+
+
+def planned(
+    benchmark: Benchmark,
+    judge: Judge,
+    *,
+    elicitations: Sequence[Elicitation],
+    arms: Sequence[Arm],
+    repeats: int,
+    options: RunOptions,
+) -> Plan:
+    """What a run would ask."""
+    return Plan.of(
+        benchmark,
+        judge,
+        elicitations=tuple(elicitations),
+        arms=tuple(arms),
+        repeats=repeats,
+        selection=options.selection,
+        retry_unscored=options.retry_unscored,
+    )
+
+
+def estimate(
+    benchmark: Source,
+    judge: AnyJudge,
+    *,
+    elicitations: Sequence[Elicitation] = (),
+    arms: Sequence[Arm] = (),
+    repeats: int = 1,
+    options: RunOptions = RunOptions(),
+) -> RunEstimate:
+    """What such a run would take: calls, tokens, cost. Nobody is called."""
+    loaded = as_benchmark(benchmark)
+    found = as_judge(judge, loaded, elicitations=tuple(elicitations), live=options.live)
+    plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
+    return estimate_run(loaded, found, plan)
+
+
+def try_connection(judge: Judge) -> Probe:
+    """Make one call to a judge's model, and say what its endpoint can do.
+
+    Raises
+    ------
+    ConfigurationError
+        The judge asks no model.
+    ModelError
+        The endpoint does not answer.
+    """
+    if judge.model is None:
+        raise ConfigurationError(f"{judge.name} asks no model, so there is no connection to test")
+    return finished(probed(judge, judge.model))
+
+
+async def probed(judge: Judge, model: Model) -> Probe:
+    try:
+        return await probe(model)
+    finally:
+        await judge.close()
+
+
+def as_judge(
+    judge: AnyJudge,
+    benchmark: Benchmark,
+    *,
+    elicitations: tuple[Elicitation, ...] = (),
+    live: LiveOptions | None = None,
+) -> Judge:
+    wanted = elicitations[0] if elicitations else None
+    if isinstance(judge, str):
+        return judge_named(judge, benchmark, elicitation=wanted, live=live)
+    if callable(judge) and not hasattr(judge, "answer"):
+        return CallableJudge(judge, elicitation=wanted)
+    if not hasattr(judge, "answer"):
+        raise JudgeError(f"{judge!r} is no judge: give a judge's name, a function f(query, context), or a Judge")
+    return completed(judge)

@@ -1,0 +1,80 @@
+"""The published release: its judges' outputs scored again, and its paper recomputed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from casewise.api.benchmarks import Source, as_benchmark
+from casewise.api.shown import Shown
+from casewise.records import Elicitation
+from casewise.reporting.document import Document
+from casewise.reporting.faces.as_json import document_json
+from casewise.reporting.pages.paper import paper_page
+from casewise.reporting.pages.replay import Replay, replay_table
+from casewise.reporting.pages.replay import replay as score_again
+from casewise.stats.core.bootstrap import Resampling
+
+__all__ = ["Paper", "Replay", "paper", "replay", "replay_table"]
+
+
+def replay(path: str | Path, *, elicitation: Elicitation | None = None, seed: int = 0) -> Replay:
+    """Score a judge's output file of the published release, by its rules and by ours.
+
+    Parameters
+    ----------
+    path
+        `exp/safety_MODEL/output_MODE.json` of the release.
+    elicitation
+        How the judge was asked, where the file's name does not say it.
+    seed
+        Of the intervals.
+
+    Raises
+    ------
+    DataError
+        The file is no such output; the message says where.
+    ConfigurationError
+        Neither the name nor `elicitation` says how the judge was asked.
+    """
+    return score_again(path, elicitation=elicitation, resampling=Resampling(seed=seed))
+
+
+@dataclass(frozen=True, repr=False)
+class Paper(Shown):
+    """The tables and figures of the CASE-Bench paper, as far as a benchmark allows them."""
+
+    page: Document
+
+    @property
+    def document(self) -> Document:
+        """All of them, laid out."""
+        return self.page
+
+    def as_json(self) -> dict[str, Any]:
+        """Every table with its cells, as plain JSON values."""
+        return document_json(self.page)
+
+
+def paper(benchmark: Source = "casebench", *, outputs: str | Path | Sequence[str | Path] = ()) -> Paper:
+    """Each table and figure of the CASE-Bench paper that its release allows, recomputed; for the others, why not.
+
+    Parameters
+    ----------
+    outputs
+        Judges' output files of the release, or a folder that holds some (`output_MODE.json`, at any depth).
+
+    Raises
+    ------
+    BenchmarkError
+        The benchmark has no ratings.
+    """
+    given = [outputs] if isinstance(outputs, (str, Path)) else outputs
+    files = [file for one in given for file in output_files(Path(one))]
+    return Paper(paper_page(as_benchmark(benchmark), outputs=files))
+
+
+def output_files(path: Path) -> list[Path]:
+    return sorted(path.rglob("output_*.json")) if path.is_dir() else [path]

@@ -1,0 +1,47 @@
+"""Numbers that show themselves: as a page in a notebook, as HTML or Markdown, as frames."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import polars as pl
+
+from casewise.reporting.document import Document
+from casewise.reporting.faces.files import frame_of
+from casewise.reporting.faces.html import html, html_fragment
+from casewise.reporting.faces.markdown import markdown
+
+__all__ = ["Shown"]
+
+
+class Shown(ABC):
+    """What has a document, and so every face that a document has."""
+
+    @property
+    @abstractmethod
+    def document(self) -> Document:
+        """The numbers laid out, ready for any face."""
+
+    @abstractmethod
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table of the document by its name: unrounded where it keeps its numbers, else the cells as texts."""
+        return {table.name: frame_of(table) for table in self.document.tables()}
+
+    def to_html(self) -> str:
+        """One self-contained page."""
+        return html(self.document)
+
+    def to_markdown(self) -> str:
+        """GitHub-flavoured Markdown."""
+        return markdown(self.document)
+
+    def _repr_html_(self) -> str:
+        return html_fragment(self.document)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.document.title}>"

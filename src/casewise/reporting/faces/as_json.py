@@ -1,0 +1,48 @@
+"""A report as JSON: what stands in it, for reports that have no numbers of their own to give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from casewise.reporting.document import Document, Exhibit, Figure, Notice, Prose, Table
+
+__all__ = ["document_json"]
+
+
+def document_json(document: Document) -> dict[str, Any]:
+    """The whole of `document` as plain JSON values; a table is its heads and its cells as they are written."""
+    return {
+        "title": document.title,
+        "subtitle": document.subtitle,
+        "notices": list(document.notices),
+        "sections": [
+            {
+                "name": section.anchor,
+                "heading": section.heading,
+                "blocks": [block_json(block) for block in section.blocks],
+            }
+            for section in document.sections
+        ],
+    }
+
+
+def block_json(block: Prose | Notice | Table | Figure | Exhibit) -> dict[str, Any]:
+    if isinstance(block, (Prose, Notice)):
+        return {"text": block.text}
+    if isinstance(block, Table):
+        return {
+            "table": block.name,
+            "caption": block.caption,
+            "columns": list(block.columns),
+            "rows": [list(row) for row in block.rows],
+        }
+    if isinstance(block, Figure):
+        behind = {"behind": block_json(block.behind)} if block.behind is not None else {}
+        return {"figure": block.name, "caption": block.caption, "shows": block.alt, **behind}
+    return {
+        "exhibit": block.heading,
+        "facts": [list(fact) for fact in block.facts],
+        "query": block.query,
+        "context": {group: dict(texts) for group, texts in block.context},
+        **({"reply": block.reply} if block.reply else {}),
+    }

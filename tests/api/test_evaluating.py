@@ -1,0 +1,42 @@
+"""The gate and the leaderboard from Python, with frames out."""
+
+import pytest
+
+import casewise
+from casewise.errors import BenchmarkError, ConfigurationError
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return [casewise.judge("demo", name) for name in ("constant:safe", "constant:intended")]
+
+
+def test_a_gate_has_its_decision_and_a_frame_of_metrics(runs):
+    safe, intended = runs
+
+    found = casewise.gate(safe, intended, max_drop={"accuracy": 0.05})
+
+    assert (found.decision, found.exit_code) == ("fail", 1)
+    assert found.metrics.select("name", "decision").rows() == [("accuracy", "fail")]
+    assert casewise.gate(safe, intended, max_drop="accuracy=0.05").as_json() == found.as_json()
+
+
+def test_a_gate_names_a_metric_that_there_is_none_of(runs):
+    with pytest.raises(ConfigurationError, match="no metric is called 'speed'"):
+        casewise.gate(*runs, max_drop={"speed": 0.1})
+
+
+def test_a_leaderboard_has_a_frame_with_a_row_a_judge(runs):
+    board = casewise.leaderboard(*runs)
+
+    rows = board.rows
+    assert rows["judge"].to_list() == ["constant:intended (binary)", "constant:safe (binary)"]
+    assert (rows["accuracy_ci_low"] <= rows["accuracy"]).all()
+    assert "<table" in board._repr_html_()
+    assert board.tables["board"].height == 2
+
+
+@pytest.mark.parametrize("make", [casewise.report, casewise.compare, casewise.leaderboard])
+def test_without_a_run_there_is_nothing_to_evaluate(make):
+    with pytest.raises(BenchmarkError, match="give at least one run"):
+        make()
