@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from casewise.api.benchmarks import Source, as_benchmark
-from casewise.api.shown import Shown
+from casewise.api.displayed import Displayed
 from casewise.auditing.audit import Audit, matching
 from casewise.auditing.audit import audit as audit_of
 from casewise.auditing.findings import Finding, checked_codes
@@ -22,7 +22,7 @@ __all__ = ["AuditOptions", "Audited", "audit", "checked_codes"]
 
 
 @dataclass(frozen=True, repr=False)
-class Audited(Shown):
+class Audited(Displayed):
     """What an audit of a benchmark found."""
 
     found: Audit

@@ -11,8 +11,8 @@ from typing import Any, get_args
 import polars as pl
 
 from casewise.api.benchmarks import Source
+from casewise.api.displayed import Displayed
 from casewise.api.run import Run, benchmark_of, folders_of
-from casewise.api.shown import Shown
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.evaluation.leaderboard import Leaderboard
 from casewise.evaluation.leaderboard import leaderboard as leaderboard_of
@@ -126,7 +126,7 @@ def compare(
 
 
 @dataclass(frozen=True, repr=False)
-class Gated(Shown):
+class Gated(Displayed):
     """A run held against another: may it pass?"""
 
     found: GateReport
@@ -199,7 +199,7 @@ def gate(
 
 
 @dataclass(frozen=True, repr=False)
-class Board(Shown):
+class Board(Displayed):
     """Runs over one benchmark beside each other, best accuracy first."""
 
     found: Leaderboard

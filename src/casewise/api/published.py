@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.api.benchmarks import Source, as_benchmark
-from casewise.api.shown import Shown
+from casewise.api.displayed import Displayed
 from casewise.records import Elicitation
 from casewise.reporting.document import Document
 from casewise.reporting.faces.as_json import document_json
@@ -43,7 +43,7 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None, seed: in
 
 
 @dataclass(frozen=True, repr=False)
-class Paper(Shown):
+class Paper(Displayed):
     """The tables and figures of the CASE-Bench paper, as far as a benchmark allows them."""
 
     page: Document

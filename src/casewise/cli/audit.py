@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from casewise import api
 from casewise.cli.printing import JsonOption, note, print_json, show, write
 
 __all__ = ["audit"]
@@ -24,31 +25,19 @@ def audit(
     as_json: JsonOption = False,
 ) -> None:
     """What a benchmark's numbers hide: its labels, its wording, its baselines, with evidence and what to do."""
-    from casewise.auditing import AuditOptions
-    from casewise.auditing import audit as make_audit
-    from casewise.auditing.audit import matching
-    from casewise.auditing.findings import checked_codes
-    from casewise.reporting.pages.audit import audit_page
-    from casewise.storage.benchmarks.load import load_benchmark
-
-    wanted = checked_codes(fail_on or [])
-    found = make_audit(load_benchmark(benchmark), options=AuditOptions(seed=seed))
-    page = audit_page(found)
+    wanted = api.checked_codes(fail_on or [])
+    found = api.audit(benchmark, seed=seed)
     if html is not None:
-        from casewise.reporting.faces.html import html as as_html
-
-        write(html, as_html(page))
+        write(html, found.to_html())
     if markdown is not None:
-        from casewise.reporting.faces.markdown import markdown as as_markdown
-
-        write(markdown, as_markdown(page))
+        write(markdown, found.to_markdown())
     if as_json:
         print_json(found.as_json())
     else:
-        show(page)
+        show(found.document)
     for path in (html, markdown):
         if path is not None:
             note(f"written: {path}")
-    if failing := matching(found, wanted):
+    if failing := found.matching(wanted):
         note(f"found, and asked to fail on: {', '.join(finding.code for finding in failing)}")
         raise typer.Exit(1)

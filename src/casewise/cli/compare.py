@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from casewise import api
 from casewise.cli.faces import Faces, FiguresOption, LatexOption, MarkdownOption, TablesOption
 from casewise.cli.printing import JsonOption, LabelsOption, TiesOption, UnscoredOption, note, print_json, show, write
 
@@ -32,11 +33,8 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Which judge agrees better with people, and is the difference real?"""
-    from casewise.api import compare as make_comparison
-    from casewise.cli.options import report_options
-
-    options = report_options(labels, ties=ties, unscored=unscored)
-    found = make_comparison(*runs, benchmark=benchmark, by_repeat=by_repeat, options=options)
+    options = api.report_options(labels, ties=ties, unscored=unscored)
+    found = api.compare(*runs, benchmark=benchmark, by_repeat=by_repeat, options=options)
     Faces(markdown, latex, figures, tables).write(found.document)
     if as_json:
         print_json(found.as_json())

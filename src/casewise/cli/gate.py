@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from casewise import api
 from casewise.cli.printing import JsonOption, LabelsOption, print_json, show, write
 
 __all__ = ["gate"]
@@ -28,15 +29,9 @@ def gate(
     as_json: JsonOption = False,
 ) -> None:
     """Is this run worse than that one by more than is allowed? Exit 0: no. 1: yes. 3: these items cannot tell."""
-    from casewise.reporting.pages.gate import gate_runs, parse_margins
-    from casewise.stats.agreeing.labels import LabelPolicy
-
-    margins = parse_margins(max_drop)
-    found = gate_runs(run, baseline, margins=margins, labels=LabelPolicy.parse(labels), benchmark=benchmark)
+    found = api.gate(run, baseline, max_drop=max_drop, labels=labels, benchmark=benchmark)
     if markdown is not None:
-        from casewise.reporting.faces.markdown import markdown as as_markdown
-
-        write(markdown, as_markdown(found.document))
+        write(markdown, found.to_markdown())
     if as_json:
         print_json(found.as_json())
     else:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from casewise import api
 from casewise.cli.printing import JsonOption, LabelsOption, note, print_json, show, write
 
 __all__ = ["leaderboard"]
@@ -23,22 +24,13 @@ def leaderboard(
     as_json: JsonOption = False,
 ) -> None:
     """Runs beside each other and beside published numbers, with ranks that are intervals."""
-    from casewise.evaluation.leaderboard import leaderboard as make_leaderboard
-    from casewise.reporting.pages.leaderboard import leaderboard_page
-    from casewise.stats.agreeing.labels import LabelPolicy
-
-    board = make_leaderboard(runs, benchmark=benchmark, labels=LabelPolicy.parse(labels))
-    page = leaderboard_page(board)
+    board = api.leaderboard(*runs, benchmark=benchmark, labels=labels)
     if html is not None:
-        from casewise.reporting.faces.html import html as as_html
-
-        write(html, as_html(page))
+        write(html, board.to_html())
         note(f"page: {html}")
     if markdown is not None:
-        from casewise.reporting.faces.markdown import markdown as as_markdown
-
-        write(markdown, as_markdown(page))
+        write(markdown, board.to_markdown())
     if as_json:
         print_json(board.as_json())
     else:
-        show(page)
+        show(board.document)

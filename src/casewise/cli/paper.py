@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from casewise import api
 from casewise.cli.faces import Faces, FiguresOption, LatexOption, MarkdownOption, TablesOption
 from casewise.cli.printing import note, show, write
 
@@ -25,15 +26,9 @@ def paper(
     tables: TablesOption = None,
 ) -> None:
     """Each table and figure of the CASE-Bench paper that its release allows, recomputed; for the others, why not."""
-    from casewise.reporting.pages.paper import paper_page
-    from casewise.storage.benchmarks.load import load_benchmark
-
-    files = sorted(outputs.rglob("output_*.json")) if outputs is not None else []
-    page = paper_page(load_benchmark(benchmark), outputs=files)
+    found = api.paper(benchmark, outputs=() if outputs is None else outputs)
     if html is not None:
-        from casewise.reporting.faces.html import html as as_html
-
-        write(html, as_html(page))
+        write(html, found.to_html())
         note(f"page: {html}")
-    Faces(markdown, latex, figures, tables).write(page)
-    show(page)
+    Faces(markdown, latex, figures, tables).write(found.document)
+    show(found.document)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from casewise import api
 from casewise.cli.faces import Faces, FiguresOption, LatexOption, MarkdownOption, TablesOption
 from casewise.cli.printing import (
     JsonOption,
@@ -48,11 +48,8 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """How well judges agree with people: print the main numbers, and write the page."""
-    from casewise.api import report as make_report
-    from casewise.cli.options import report_options
-
-    options = replace(report_options(labels, ties=ties, unscored=unscored), items=items, fit_thresholds=fit_thresholds)
-    found = make_report(*runs, benchmark=benchmark, options=options)
+    options = api.report_options(labels, ties=ties, unscored=unscored, items=items, fit_thresholds=fit_thresholds)
+    found = api.report(*runs, benchmark=benchmark, options=options)
     page = html or runs[0] / "report.html"
     write(page, found.to_html())
     if len(runs) == 1:

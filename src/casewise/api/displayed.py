@@ -12,10 +12,10 @@ from casewise.reporting.faces.files import frame_of
 from casewise.reporting.faces.html import html, html_fragment
 from casewise.reporting.faces.markdown import markdown
 
-__all__ = ["Shown"]
+__all__ = ["Displayed"]
 
 
-class Shown(ABC):
+class Displayed(ABC):
     """What has a document, and so every face that a document has."""
 
     @property
