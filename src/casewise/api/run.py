@@ -16,8 +16,8 @@ from casewise.judging.running.run import RunSummary
 from casewise.reporting.pages.judge_report import Report, ReportOptions, report_runs
 from casewise.stats.agreeing.labels import LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.runs.judgement_table import judgement_table
 from casewise.storage.runs.judgement_run import JUDGEMENTS
+from casewise.storage.runs.judgement_table import judgement_table
 
 __all__ = ["PassingFolder", "Run", "benchmark_of", "folders_of"]
 
