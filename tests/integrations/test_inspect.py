@@ -13,6 +13,7 @@ from casewise.api import judge, report
 from casewise.judging.judges.live import LiveOptions, live_judge
 from casewise.judging.running.plan import Plan, Selection
 from casewise.judging.running.run import Target, judge_into
+from casewise.models.load import ModelOptions
 from casewise.storage.benchmarks.load import load_benchmark
 
 pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
@@ -69,7 +70,7 @@ def test_inspect_agrees_with_our_own_report():
             *("--model", "openai/tiny", "--log-dir", "logs", "-M", "responses_api=false"),
             server=server,
         )
-        options = LiveOptions(base_url=server.url)
+        options = LiveOptions(model=ModelOptions(server.url))
         ours = judge("demo", live_judge("vllm/tiny", options, environment={}), elicitations=("binary",), out="ours")
     metrics = the_log("logs")["results"]["scores"][0]["metrics"]
     table = {row["metric"]: row["estimate"] for row in report(ours).metrics.to_dicts()}
@@ -85,7 +86,7 @@ def test_a_model_of_inspect_is_a_judge_of_ours(monkeypatch, tmp_path):
 
     async def go(server):
         async with server:
-            judge = live_judge("inspect:openai-api/openai/tiny", LiveOptions(base_url=server.url))
+            judge = live_judge("inspect:openai-api/openai/tiny", LiveOptions(model=ModelOptions(server.url)))
             plan = Plan.of(benchmark, judge, elicitations=("binary", "probability"), selection=Selection(limit=6))
             return await judge_into(Target(tmp_path / "run", "demo"), benchmark, judge, plan=plan)
 

@@ -20,6 +20,7 @@ from casewise.judging.running.plan import Plan
 from casewise.judging.running.run import Target, judge_into
 from casewise.models.http.openai_compatible import ClientOptions
 from casewise.models.http.retry import RetryPolicy
+from casewise.models.load import ModelOptions
 from casewise.runs.engine import Limits
 from casewise.storage.benchmarks.load import load_benchmark
 
@@ -127,7 +128,7 @@ def test_a_run_that_meets_every_fault_ends_with_every_ask_judged_or_unscored_onc
     async def go(server):
         async with server:
             client = ClientOptions(100, 0.5, RetryPolicy(retries=3, first_wait_s=0.01, longest_wait_s=0.1))
-            judge = live_judge("vllm/tiny", LiveOptions(base_url=server.url, client=client), environment={})
+            judge = live_judge("vllm/tiny", LiveOptions(model=ModelOptions(server.url, client=client)), environment={})
             plan = Plan.of(benchmark, judge, elicitations=("binary", "score", "probability"), repeats=8)
             target = Target(tmp_path / "run", "demo")
             return plan, await judge_into(target, benchmark, judge, plan=plan, limits=Limits(100))

@@ -112,13 +112,14 @@ def generate(
 ) -> None:
     """Have a model write the contexts that are missing. The same command again goes on where it stopped."""
     from casewise.contexts.drafts import checked_intent, find_draft
+    from casewise.contexts.writing.fake_writers import REHEARSALS
     from casewise.contexts.writing.generation import GenerationOptions, checked_which
     from casewise.contexts.writing.generation import generate as run
     from casewise.contexts.writing.prompts import default_prompt, read_prompt
-    from casewise.contexts.writing.writers import writer_named
+    from casewise.models.load import ModelOptions, load_model
     from casewise.runs.limits import Limits
 
-    writer = writer_named(model, environment=os.environ, base_url=base_url)
+    writer = load_model(model, ModelOptions(base_url, fakes=REHEARSALS))
     options = GenerationOptions(
         prompt=read_prompt(prompts) if prompts else default_prompt(),
         which=checked_which(which),
@@ -165,11 +166,12 @@ def check(
     """Look for drift, contradictions, misplaced words, give-aways, leaks and copies; reviewers see what is found."""
     from casewise.contexts.checking.drafts_checked import check_draft
     from casewise.contexts.drafts import find_draft
+    from casewise.contexts.writing.fake_writers import REHEARSALS
     from casewise.contexts.writing.opinions import ask_opinions, summary_lines
-    from casewise.contexts.writing.writers import writer_named
+    from casewise.models.load import ModelOptions, load_model
     from casewise.runs.limits import Limits
 
-    writer = writer_named(ask, environment=os.environ, base_url=base_url) if ask else None
+    writer = load_model(ask, ModelOptions(base_url, fakes=REHEARSALS)) if ask else None
     store = opened(database)
     with store.read() as connection:
         found = find_draft(connection, draft)

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from casewise.models.protocol import Message, Position, Reply, ReplyOptions, TokenLogprob, Usage
+from casewise.models.protocol import Message, ModelDefaults, Position, Reply, ReplyOptions, TokenLogprob, Usage
 
-__all__ = ["FakeModel"]
+__all__ = ["Answering", "FakeModel"]
 
 Answering = Callable[[tuple[Message, ...], ReplyOptions], Reply | str | Exception]
 
 
-class FakeModel:
+class FakeModel(ModelDefaults):
     """Replies what it is told to, or, told nothing, verdicts that hang on a hash of the prompt.
 
     Parameters
@@ -57,9 +57,6 @@ class FakeModel:
     def settings(self) -> dict[str, Any]:
         """Its name; a rehearsal has nothing else to tell."""
         return {"model": self.name}
-
-    async def close(self) -> None:
-        """Nothing to give back."""
 
 
 def rehearsed(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:

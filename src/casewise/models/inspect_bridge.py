@@ -8,7 +8,16 @@ from typing import Any
 
 from casewise.errors import ConfigurationError, ModelError, Unauthorised, Unavailable
 from casewise.models.http.faults import FILTERED
-from casewise.models.protocol import Message, Position, Rejected, Reply, ReplyOptions, TokenLogprob, Usage
+from casewise.models.protocol import (
+    Message,
+    ModelDefaults,
+    Position,
+    Rejected,
+    Reply,
+    ReplyOptions,
+    TokenLogprob,
+    Usage,
+)
 
 __all__ = ["InspectModel", "inspect_messages", "reply_of"]
 
@@ -21,12 +30,16 @@ LOCAL_PROVIDERS = frozenset({"mockllm", "hf", "vllm", "sglang", "ollama", "llama
 RETRIES = 6
 
 
-class InspectModel:
+class InspectModel(ModelDefaults):
     """A model behind one of Inspect AI's providers, which keeps keys, retries and connections by itself."""
+
+    takes = frozenset({"temperature", "seed"})
 
     def __init__(self, name: str, model: Any) -> None:
         self.name = name
         self._model = model
+        provider = name.removeprefix("inspect:").split("/", maxsplit=1)[0]
+        self.sends_to = None if provider in LOCAL_PROVIDERS else provider
 
     @classmethod
     def named(cls, name: str, *, base_url: str | None = None, concurrency: int = 32) -> InspectModel:
@@ -46,12 +59,6 @@ class InspectModel:
             return cls(name, get_model(name.removeprefix("inspect:"), base_url=base_url, config=config, memoize=False))
         except Exception as error:  # providers raise errors of their own kinds
             raise ConfigurationError(f"Inspect AI cannot make {name.removeprefix('inspect:')!r}: {error}") from error
-
-    @property
-    def sends_to(self) -> str | None:
-        """The provider, unless it runs on this machine."""
-        provider = self.name.removeprefix("inspect:").split("/", maxsplit=1)[0]
-        return None if provider in LOCAL_PROVIDERS else provider
 
     def settings(self) -> dict[str, Any]:
         """The model's name, which holds the provider."""

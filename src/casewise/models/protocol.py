@@ -16,6 +16,7 @@ from casewise.errors import ModelError
 __all__ = [
     "Message",
     "Model",
+    "ModelDefaults",
     "Position",
     "Rejected",
     "RejectedReason",
@@ -122,6 +123,21 @@ class Model(Protocol):
     name: str
     """As the user named it: `openai/gpt-4o`, `hf:./model`."""
 
+    @property
+    def sends_to(self) -> str | None:
+        """Whom texts are sent to; None where they do not leave this machine."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many calls it wants under way at least: a local model fills its batches from those that wait."""
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """Those of the `ReplyOptions` that it honours, as far as is known; an endpoint may yet complain of one."""
+
+    def label_tokens(self, words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+        """For each word, the tokens with which a reply of it can begin; empty where that cannot be known."""
+
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         """One reply.
 
@@ -143,6 +159,20 @@ class Model(Protocol):
     async def close(self) -> None:
         """Give back connections and memory."""
         ...
+
+
+class ModelDefaults:
+    """What a model is taken for that says nothing else: it stays on this machine and honours a temperature."""
+
+    sends_to: str | None = None
+    concurrency: int = 1
+    takes: frozenset[str] = frozenset({"temperature"})
+
+    def label_tokens(self, _words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+        return {}
+
+    async def close(self) -> None:
+        return
 
 
 def as_messages(text: str) -> tuple[Message, ...]:

@@ -9,13 +9,14 @@ from casewise import database
 from casewise.contexts.drafts import create_draft, progress
 from casewise.contexts.reviewing.review import Act, Phase
 from casewise.contexts.reviewing.store import all_places, events_of
-from casewise.contexts.writing.fake_writers import behaving, misbehaving, rehearsal
+from casewise.contexts.writing.fake_writers import REHEARSALS, behaving, misbehaving
 from casewise.contexts.writing.generation import GenerationOptions, generate
 from casewise.contexts.writing.replies import FailedReason
 from casewise.database.only_one import only_one
 from casewise.errors import ConfigurationError, RunConflict, Unauthorised, Unavailable
 from casewise.models import FakeModel, Rejected
 from casewise.models.http.prices import Prices
+from casewise.models.load import ModelOptions, load_model
 from casewise.records import sorry_bench
 from casewise.runs.limits import Limits
 
@@ -31,6 +32,10 @@ def store(tmp_path):
 def draft(store):
     with store.write() as connection:
         return create_draft(connection, "x", queries=queries(10), taxonomy=sorry_bench(), now=NOW)
+
+
+def rehearsal(name):
+    return load_model(name, ModelOptions(fakes=REHEARSALS)).model
 
 
 def run(store, draft, model, **options):

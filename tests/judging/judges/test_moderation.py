@@ -8,6 +8,7 @@ from casewise.errors import ConfigurationError
 from casewise.judging.judges.moderation import ModerationJudge, read_scores
 from casewise.judging.judges.named import judge_named
 from casewise.models.http.wire import WrongShape
+from casewise.models.load import ModelOptions
 from casewise.records import NO_CONTEXT, Scored
 from casewise.storage.benchmarks.load import load_benchmark
 
@@ -15,7 +16,7 @@ from casewise.storage.benchmarks.load import load_benchmark
 def answers(*asked, name="moderation:vllm/mod"):
     async def go():
         async with FaultServer() as server:
-            judge = ModerationJudge.named(name, base_url=server.url, environment={})
+            judge = ModerationJudge.named(name, options=ModelOptions(server.url), environment={})
             try:
                 return judge, [await judge.answer(one) for one in asked]
             finally:

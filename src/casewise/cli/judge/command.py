@@ -116,19 +116,27 @@ def judge(
     """Have a judge decide every item of a benchmark. The same command again goes on where it stopped."""
     from casewise import api
     from casewise.cli.judge import output
-    from casewise.cli.judge.options import arms_of, elicitations_of, ids_of, live_options
+    from casewise.cli.judge.options import arms_of, elicitations_of, ids_of, prices_of, role_of
+    from casewise.judging.asking.elicitation import AskOptions
+    from casewise.judging.judges.live import LiveOptions
     from casewise.judging.running.plan import Selection
+    from casewise.models.http.client import ClientOptions
+    from casewise.models.http.retry import RetryPolicy
+    from casewise.models.load import ModelOptions
+    from casewise.models.local.local_options import LocalOptions
     from casewise.runs.engine import Limits
 
-    live = live_options(
-        base_url=base_url,
-        prompts=prompts,
-        context_role=context_role,
-        ask=(temperature, max_tokens, seed),
-        prices=(price_in, price_out),
-        client=(concurrency, timeout, tries),
-        local=(dtype, device, batch_tokens),
-        needs_key=not dry_run,
+    live = LiveOptions(
+        prompts,
+        role_of(context_role),
+        AskOptions(temperature, max_tokens, seed),
+        ModelOptions(
+            base_url,
+            prices_of(price_in, price_out),
+            ClientOptions(concurrency, timeout, RetryPolicy(retries=tries)),
+            LocalOptions(dtype, device, batch_tokens),
+            needs_key=not dry_run,
+        ),
     )
     found = api.load(benchmark)
     elicitations = elicitations_of(elicit)

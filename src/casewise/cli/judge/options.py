@@ -9,11 +9,11 @@ from casewise.errors import ConfigurationError
 from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation
 
 if TYPE_CHECKING:
-    from casewise.judging.judges.live import LiveOptions
+    from casewise.judging.asking.prompts import ContextRole
     from casewise.models.http.prices import Prices
     from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["arms_of", "elicitations_of", "ids_of", "live_options", "only"]
+__all__ = ["arms_of", "elicitations_of", "ids_of", "only", "prices_of", "role_of"]
 
 
 def elicitations_of(text: str | None) -> tuple[Elicitation, ...]:
@@ -49,46 +49,29 @@ def arms_of(*, no_context: bool, omit: Sequence[str] | None, ablate: str | None,
     return tuple(dict.fromkeys(arms))
 
 
-def live_options(
-    *,
-    base_url: str | None,
-    prompts: str,
-    context_role: str,
-    ask: tuple[float, int, int | None],
-    prices: tuple[float | None, float | None],
-    client: tuple[int, float, int],
-    local: tuple[str, str, int],
-    needs_key: bool,
-) -> LiveOptions:
-    """The options of `casewise judge` that speak of a model.
+def role_of(name: str) -> ContextRole:
+    """Where the context goes, by `--context-role`.
 
     Raises
     ------
     ConfigurationError
-        The context's role is neither `user` nor `system`, or one price is given without the other.
+        It is neither `user` nor `system`.
     """
-    from casewise.judging.asking.elicitation import AskOptions
-    from casewise.judging.judges.live import LiveOptions
-    from casewise.models.http.openai_compatible import ClientOptions
-    from casewise.models.http.retry import RetryPolicy
-    from casewise.models.local.local_options import LocalOptions
-
-    if context_role not in ("user", "system"):
-        raise ConfigurationError(f"--context-role is {context_role!r}; it is user or system")
-    concurrency, timeout_s, retries = client
-    return LiveOptions(
-        base_url=base_url,
-        prompts=prompts,
-        context_role="user" if context_role == "user" else "system",
-        ask=AskOptions(*ask),
-        prices=prices_of(*prices),
-        client=ClientOptions(concurrency, timeout_s, RetryPolicy(retries=retries)),
-        local=LocalOptions(*local),
-        needs_key=needs_key,
-    )
+    if name == "user":
+        return "user"
+    if name == "system":
+        return "system"
+    raise ConfigurationError(f"--context-role is {name!r}; it is user or system")
 
 
 def prices_of(price_in: float | None, price_out: float | None) -> Prices | None:
+    """The user's own prices, where both or neither are given.
+
+    Raises
+    ------
+    ConfigurationError
+        One is given without the other.
+    """
     from casewise.models.http.prices import Prices
 
     if price_in is None and price_out is None:

@@ -121,11 +121,8 @@ def print_estimate(estimate: RunEstimate, judge: Judge, *, as_json: bool) -> Non
 
 def label_tokens(judge: Judge) -> dict[str, list[str]]:
     """The tokens with which a local model can begin each label."""
-    model = judge.model
-    tokens = getattr(model, "label_tokens", None)
-    if tokens is None:
-        return {}
-    return {word: list(found) for word, found in tokens(("safe", "unsafe")).items()}
+    tokens = judge.model.label_tokens(("safe", "unsafe")) if judge.model else {}
+    return {word: list(found) for word, found in tokens.items()}
 
 
 def print_probe(probe: Probe, *, as_json: bool) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from casewise.models import FakeModel, Message, Model, Reply, ReplyOptions, Usage
+from casewise.models import Message, Reply, ReplyOptions, Usage
+from casewise.models.fake import Answering
 
-__all__ = ["REHEARSALS", "rehearsal"]
+__all__ = ["REHEARSALS"]
 
 PLACES = ("a training centre", "a town library", "an evening school", "a repair shop", "a theatre", "a newspaper")
 WORK = ("an instructor", "a librarian", "an apprentice", "a retired engineer", "a stage manager", "a trainee editor")
@@ -86,9 +87,5 @@ def misbehaving(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
     return MISDEEDS[number // 2 % len(MISDEEDS)](text) if number % 2 else Reply(text, "stop")
 
 
-REHEARSALS = {"fake/contexts": behaving, "fake/misbehaving": misbehaving}
-
-
-def rehearsal(name: str) -> Model | None:
-    """The rehearsal model called `name`, or None: `fake/contexts` behaves, `fake/misbehaving` does not."""
-    return FakeModel(REHEARSALS[name], name=name) if name in REHEARSALS else None
+REHEARSALS: Mapping[str, Answering] = {"fake/contexts": behaving, "fake/misbehaving": misbehaving}
+"""The rehearsal models: `fake/contexts` behaves, `fake/misbehaving` does not."""

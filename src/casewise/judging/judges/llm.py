@@ -60,12 +60,12 @@ class LLMJudge:
     @property
     def sends_to(self) -> str | None:
         """Whom texts are sent to; None where they do not leave this machine."""
-        return getattr(self.model, "sends_to", None)
+        return self.model.sends_to
 
     @property
     def concurrency(self) -> int:
         """How many calls it wants under way at least: a local model fills its batches from those that wait."""
-        return getattr(self.model, "concurrency", 1)
+        return self.model.concurrency
 
     @property
     def arms(self) -> tuple[Arm, ...]:
@@ -74,8 +74,7 @@ class LLMJudge:
 
     def notes(self) -> tuple[str, ...]:
         """What the endpoint would not do, as far as it has said so."""
-        can = getattr(self.model, "can", None)
-        if can is None or can.temperature or self.options.temperature is None:
+        if "temperature" in self.model.takes or self.options.temperature is None:
             return ()
         return (f"{self.name} takes no temperature: its replies were drawn at its own, not at the one asked for.",)
 

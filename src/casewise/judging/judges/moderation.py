@@ -15,11 +15,12 @@ from casewise.errors import ConfigurationError, Unavailable
 from casewise.judging.asking.prompts import in_words
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.models.http.capabilities import Capabilities
-from casewise.models.http.client import ClientOptions, EndpointClient, Request
+from casewise.models.http.client import EndpointClient, Request
 from casewise.models.http.endpoints import find_endpoint, parse_model_name
 from casewise.models.http.keys import read_key
 from casewise.models.http.prices import FREE, Prices
 from casewise.models.http.wire import WrongShape, optional_text, parsed
+from casewise.models.load import ModelOptions
 from casewise.models.protocol import Rejected
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.ids import digest
@@ -80,10 +81,8 @@ class ModerationJudge(LocalJudge):
         cls,
         name: str,
         *,
-        base_url: str | None = None,
-        options: ClientOptions | None = None,
+        options: ModelOptions | None = None,
         environment: Mapping[str, str] | None = None,
-        needs_key: bool = True,
     ) -> ModerationJudge:
         """The judge that `moderation:PREFIX/MODEL` or `moderation:PREFIX/MODEL#CATEGORY` names.
 
@@ -92,11 +91,12 @@ class ModerationJudge(LocalJudge):
         ConfigurationError
             The prefix is unknown, the address unusable, or the key is not set.
         """
+        options = options or ModelOptions()
         variables = os.environ if environment is None else environment
         where, _, category = name.removeprefix("moderation:").partition("#")
-        endpoint = find_endpoint(where, base_url=base_url, environment=variables)
-        key = read_key(endpoint, variables) if needs_key else None
-        client = EndpointClient(endpoint, key=key, options=options or ClientOptions())
+        endpoint = find_endpoint(where, base_url=options.base_url, environment=variables)
+        key = read_key(endpoint, variables) if options.needs_key else None
+        client = EndpointClient(endpoint, key=key, options=options.client)
         return cls(name, client, model_name=parse_model_name(where).model, category=category or None)
 
     def settings(self) -> dict[str, Any]:

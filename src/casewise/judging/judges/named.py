@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from casewise.errors import JudgeError
 from casewise.judging.judge import Judge
 from casewise.judging.judges.callable import CallableJudge
 from casewise.judging.judges.constant import ConstantJudge
-from casewise.judging.judges.live import LiveOptions, is_live, live_judge
+from casewise.judging.judges.live import LiveOptions, live_judge
+from casewise.models.load import BACKENDS, names_model
 from casewise.records import Elicitation
 from casewise.storage.benchmarks.benchmark import Benchmark
 
@@ -24,6 +25,7 @@ class Wish:
     rest: str
     benchmark: Benchmark
     elicitation: Elicitation | None = None
+    live: LiveOptions = field(default_factory=LiveOptions)
 
 
 def linear(wish: Wish) -> Judge:
@@ -48,22 +50,29 @@ def python(wish: Wish) -> Judge:
     return CallableJudge.named(wish.rest, elicitation=wish.elicitation)
 
 
+def moderation(wish: Wish) -> Judge:
+    from casewise.judging.judges.moderation import ModerationJudge
+
+    return ModerationJudge.named(f"moderation:{wish.rest}", options=wish.live.model)
+
+
 KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
     "linear": ("linear, linear:query, linear:query+context", linear),
     "constant": ("constant:safe, constant:unsafe, constant:intended", constant),
     "recorded": ("recorded:FILE (a published output file or a run folder)", recorded),
     "python": ("python:MODULE:FUNCTION (your own callable)", python),
+    "moderation": (
+        "moderation:openai/MODEL, moderation:openai/MODEL#CATEGORY (a moderation endpoint's scores)",
+        moderation,
+    ),
 }
 """What there is: kind to what to write, and what makes it."""
 
 
-LIVE = """\
-  openai/MODEL, anthropic/MODEL, vllm/MODEL and others (a model behind an endpoint; casewise doctor lists them all)
-  any MODEL with --base-url ADDRESS (any server that speaks OpenAI's chat completions)
-  hf:PATH_OR_ID (a model run here with transformers)
-  inspect:PROVIDER/MODEL (any model that Inspect AI knows)
-  moderation:openai/MODEL, moderation:openai/MODEL#CATEGORY (a moderation endpoint's scores)
-  fake/rehearsal (made-up replies, to rehearse a run)"""
+def all_forms() -> str:
+    """What one can write, a line each."""
+    models = [form for backend in BACKENDS for form in backend.forms]
+    return "\n".join(f"  {form}" for form in (*(form for form, _ in KINDS.values()), *models))
 
 
 def judge_named(
@@ -76,15 +85,10 @@ def judge_named(
     JudgeError
         There is no such judge; the message lists those that there are.
     """
+    asked = live or LiveOptions()
     kind, _, rest = name.partition(":")
-    if kind == "moderation":
-        from casewise.judging.judges.moderation import ModerationJudge
-
-        asked = live or LiveOptions()
-        return ModerationJudge.named(name, base_url=asked.base_url, options=asked.client, needs_key=asked.needs_key)
-    if kind not in KINDS and is_live(name, live or LiveOptions()):
-        return live_judge(name, live or LiveOptions())
-    if kind not in KINDS:
-        there_are = "\n".join(f"  {form}" for form, _ in KINDS.values())
-        raise JudgeError(f"no judge is called {name!r}; there are:\n{there_are}\n{LIVE}")
-    return KINDS[kind][1](Wish(rest, benchmark, elicitation))
+    if kind in KINDS:
+        return KINDS[kind][1](Wish(rest, benchmark, elicitation, asked))
+    if names_model(name, asked.model):
+        return live_judge(name, asked)
+    raise JudgeError(f"no judge is called {name!r}; there are:\n{all_forms()}")

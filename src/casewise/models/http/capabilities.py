@@ -41,6 +41,11 @@ class Capabilities:
             return False
         return any(lesson(self, body, complaint) for lesson in LESSONS)
 
+    @property
+    def takes(self) -> frozenset[str]:
+        """The options of a reply that may be sent."""
+        return frozenset(name for name in ("temperature", "json_schema", "seed") if getattr(self, name))
+
     def settings(self) -> dict[str, Any]:
         """What was learnt, for the notes of a run's session."""
         return dict(vars(self))

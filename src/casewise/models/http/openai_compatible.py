@@ -15,12 +15,12 @@ from casewise.models.http.concurrency import AdaptiveGate
 from casewise.models.http.endpoints import Endpoint, find_endpoint, parse_model_name
 from casewise.models.http.keys import Key, read_key
 from casewise.models.http.wire import read_reply, request_body
-from casewise.models.protocol import Message, Rejected, Reply, ReplyOptions
+from casewise.models.protocol import Message, ModelDefaults, Rejected, Reply, ReplyOptions
 
 __all__ = ["ClientOptions", "OpenAICompatibleModel"]
 
 
-class OpenAICompatibleModel:
+class OpenAICompatibleModel(ModelDefaults):
     """A model behind a chat-completions endpoint."""
 
     def __init__(
@@ -35,6 +35,7 @@ class OpenAICompatibleModel:
         self.endpoint = endpoint
         self.model = parse_model_name(name).model
         self.client = EndpointClient(endpoint, key=key, options=options or ClientOptions())
+        self.sends_to = endpoint.host if endpoint.remote else None
 
     @classmethod
     def connect(
@@ -57,11 +58,6 @@ class OpenAICompatibleModel:
         key = read_key(endpoint, environment) if needs_key else None
         return cls(name, endpoint, key=key, options=options)
 
-    @property
-    def sends_to(self) -> str | None:
-        """The host that texts are sent to; None where they do not leave this machine."""
-        return self.endpoint.host if self.endpoint.remote else None
-
     def settings(self) -> dict[str, Any]:
         """The model's name, and the address of its endpoint where that is not this machine, whose ports change."""
         return {"model": self.name, "base_url": self.endpoint.base_url if self.endpoint.remote else "this machine"}
@@ -70,6 +66,11 @@ class OpenAICompatibleModel:
     def can(self) -> Capabilities:
         """What the endpoint was found to be able to do."""
         return self.client.can
+
+    @property
+    def takes(self) -> frozenset[str]:  # type: ignore[override]  # it changes with what the endpoint says
+        """What the endpoint has not complained of."""
+        return self.can.takes
 
     @property
     def gate(self) -> AdaptiveGate:

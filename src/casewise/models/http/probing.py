@@ -48,16 +48,15 @@ async def probe(model: Model) -> Probe:
     """
     options = ReplyOptions(64, 0.0, top_logprobs=20, json_schema=SCHEMA, seed=1)
     reply = await model.reply(QUESTION, options)
-    can = getattr(model, "can", None)
     first = reply.token_logprobs[0] if reply.token_logprobs else None
     return Probe(
         model=model.name,
         model_version=reply.model_version,
         latency_s=round(reply.latency_s, 3),
-        temperature=getattr(can, "temperature", True),
+        temperature="temperature" in model.takes,
         top_logprobs=len(first.top) if first is not None else 0,
-        json_schema=getattr(can, "json_schema", False) and fits(reply),
-        seed=getattr(can, "seed", False),
+        json_schema="json_schema" in model.takes and fits(reply),
+        seed="seed" in model.takes,
         reply=reply.text[:200],
     )
 

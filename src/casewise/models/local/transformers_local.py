@@ -17,7 +17,7 @@ from casewise.errors import ConfigurationError
 from casewise.models.local.batching import Batcher, common_prefix, length_sorted_batches
 from casewise.models.local.label_tokens import first_token_ids
 from casewise.models.local.local_options import LocalOptions
-from casewise.models.protocol import Message, Position, Reply, ReplyOptions, TokenLogprob, Usage
+from casewise.models.protocol import Message, ModelDefaults, Position, Reply, ReplyOptions, TokenLogprob, Usage
 from casewise.records.ids import digest
 
 __all__ = ["TransformersModel"]
@@ -34,11 +34,12 @@ class SharedPrefix:
     cache: Any
 
 
-class TransformersModel:
+class TransformersModel(ModelDefaults):
     """A causal language model with its tokenizer, held in memory."""
 
     concurrency = 1024
     """How many asks should wait at once, so that batches are full and of similar lengths."""
+    takes = frozenset({"temperature", "seed"})
 
     def __init__(self, name: str, model: Any, tokenizer: Any, options: LocalOptions) -> None:
         self.name = name

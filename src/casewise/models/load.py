@@ -1,0 +1,123 @@
+"""From what a user calls a model to the model: one table, one entry for each backend."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from casewise.errors import ConfigurationError
+from casewise.models.fake import Answering, FakeModel
+from casewise.models.http.endpoints import parse_model_name
+from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
+from casewise.models.http.prices import FREE, Prices, find_prices
+from casewise.models.local.local_options import LocalOptions
+from casewise.models.protocol import Model
+
+__all__ = ["BACKENDS", "Backend", "LoadedModel", "ModelOptions", "load_model", "names_model"]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How a model is reached, whatever it is then asked."""
+
+    base_url: str | None = None
+    prices: Prices | None = None
+    """The user's own; without them the public price list is asked."""
+    client: ClientOptions = field(default_factory=ClientOptions)
+    local: LocalOptions = field(default_factory=LocalOptions)
+    needs_key: bool = True
+    """False where nobody will be called: then no key is read, nor missed."""
+    fakes: Mapping[str, Answering] | None = None
+    """What each `fake/NAME` answers, where not just any name will do."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model, and what its tokens cost where that is known."""
+
+    model: Model
+    prices: Prices | None
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A way to run models: how names of its models are written, and what makes one."""
+
+    forms: tuple[str, ...]
+    """What to write, with a word on it, for those who must choose."""
+    prefix: str
+    load: Callable[[str, ModelOptions, Mapping[str, str]], LoadedModel]
+
+
+def local(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
+    from casewise.models.local.transformers_local import TransformersModel
+
+    return LoadedModel(TransformersModel.load(name, options.local), FREE)
+
+
+def inspect(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
+    from casewise.models.inspect_bridge import InspectModel
+
+    made = InspectModel.named(name, base_url=options.base_url, concurrency=options.client.concurrency)
+    return LoadedModel(made, options.prices)
+
+
+def fake(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
+    if options.fakes is None:
+        return LoadedModel(FakeModel(name=name), FREE)
+    if name not in options.fakes:
+        raise ConfigurationError(f"no rehearsal is called {name!r}; there are {', '.join(options.fakes)}")
+    return LoadedModel(FakeModel(options.fakes[name], name=name), FREE)
+
+
+def endpoint(name: str, options: ModelOptions, environment: Mapping[str, str]) -> LoadedModel:
+    made = OpenAICompatibleModel.connect(
+        name,
+        environment=environment,
+        base_url=options.base_url,
+        options=options.client,
+        needs_key=options.needs_key,
+    )
+    return LoadedModel(made, options.prices or find_prices(made.endpoint, made.model))
+
+
+ENDPOINT = Backend(
+    (
+        "openai/MODEL, anthropic/MODEL, vllm/MODEL and others (a model behind an endpoint; casewise doctor lists them all)",
+        "any MODEL with --base-url ADDRESS (any server that speaks OpenAI's chat completions)",
+    ),
+    "",
+    endpoint,
+)
+"""What takes every name that no other backend takes."""
+
+BACKENDS: tuple[Backend, ...] = (
+    ENDPOINT,
+    Backend(("hf:PATH_OR_ID (a model run here with transformers)",), "hf:", local),
+    Backend(("inspect:PROVIDER/MODEL (any model that Inspect AI knows)",), "inspect:", inspect),
+    Backend(("fake/rehearsal (made-up replies, to rehearse a run)",), "fake/", fake),
+)
+
+
+def backend_of(name: str) -> Backend:
+    return max((one for one in BACKENDS if name.startswith(one.prefix)), key=lambda one: len(one.prefix))
+
+
+def names_model(name: str, options: ModelOptions) -> bool:
+    """Whether `name` speaks of a model: a known prefix, or any name at all where an address is given."""
+    known = backend_of(name) is not ENDPOINT or parse_model_name(name).prefix is not None
+    return known or options.base_url is not None
+
+
+def load_model(
+    name: str, options: ModelOptions | None = None, *, environment: Mapping[str, str] | None = None
+) -> LoadedModel:
+    """The model called `name`. Keys are read from the environment now, and only now.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such model, a key is not set, the address is unusable, or an extra that is needed is not installed.
+    """
+    return backend_of(name).load(name, options or ModelOptions(), os.environ if environment is None else environment)

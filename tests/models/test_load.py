@@ -1,0 +1,68 @@
+import asyncio
+
+import pytest
+
+from casewise.errors import ConfigurationError
+from casewise.models import Model
+from casewise.models.http.prices import FREE, Prices
+from casewise.models.load import BACKENDS, ModelOptions, load_model, names_model
+
+KEYS = {"OPENAI_API_KEY": "sk-x"}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "known"),
+    [
+        ("openai/gpt-4o", ModelOptions(), True),
+        ("hf:./model", ModelOptions(), True),
+        ("inspect:mockllm/model", ModelOptions(), True),
+        ("fake/anything", ModelOptions(), True),
+        ("gpt-4o", ModelOptions(), False),
+        ("nobody/gpt-4o", ModelOptions(), False),
+        ("gpt-4o", ModelOptions("http://localhost:9/v1"), True),
+    ],
+)
+def test_a_name_speaks_of_a_model_by_its_prefix_or_where_an_address_is_given(name, options, known):
+    assert names_model(name, options) == known
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "prices"),
+    [
+        ("fake/rehearsal", ModelOptions(prices=Prices(9, 9)), FREE),
+        ("vllm/tiny", ModelOptions(), FREE),
+        ("openai/gpt-4o", ModelOptions(prices=Prices(1, 2)), Prices(1, 2)),
+        ("openai/no-such-model-at-all", ModelOptions(), None),
+    ],
+)
+def test_a_model_comes_with_what_it_costs(name, options, prices):
+    loaded = load_model(name, options, environment=KEYS)
+    asyncio.run(loaded.model.close())
+
+    assert isinstance(loaded.model, Model)
+    assert loaded.model.name == name
+    assert loaded.prices == prices
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "problem"),
+    [
+        ("nobody/x", ModelOptions(), "no endpoint is known for the model 'nobody/x'"),
+        ("openai/x", ModelOptions(), "OPENAI_API_KEY"),
+        ("openai/x", ModelOptions("ftp://here"), "is no address of a server"),
+        ("fake/other", ModelOptions(fakes={"fake/one": lambda *_: "yes"}), "there are fake/one"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_says_why(name, options, problem):
+    with pytest.raises(ConfigurationError, match=problem):
+        load_model(name, options, environment={})
+
+
+def test_a_key_is_not_missed_where_nobody_will_be_called():
+    loaded = load_model("openai/x", ModelOptions(needs_key=False), environment={})
+
+    assert loaded.model.sends_to == "api.openai.com"
+
+
+def test_no_two_backends_begin_alike():
+    assert len({backend.prefix for backend in BACKENDS}) == len(BACKENDS)
