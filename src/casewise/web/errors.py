@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from casewise.errors import CasewiseError
 from casewise.web.frame.identity import SignInFirst
-from casewise.web.frame.pages import redirect, render
+from casewise.web.frame.pages import Elsewhere, redirect, render
 from casewise.web.security.headers import add_headers
 
 __all__ = ["install"]
@@ -35,6 +35,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(SignInFirst)
     def sign_in(request: Request, error: SignInFirst) -> Response:
         return problem(request, 401, "You are not signed in.") if wants_json(request) else redirect(error.sign_in)
+
+    @app.exception_handler(Elsewhere)
+    def belongs_elsewhere(_request: Request, error: Elsewhere) -> Response:
+        return redirect(error.address)
 
     @app.exception_handler(StarletteHTTPException)
     def http_error(request: Request, error: HTTPException) -> Response:

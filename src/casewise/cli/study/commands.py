@@ -262,6 +262,7 @@ def preview(
     study: StudyArgument = DEFAULT, port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 0
 ) -> None:
     """Walk every page yourself. It all happens in a database that is deleted when you stop."""
+    import secrets
     import tempfile
     import threading
 
@@ -271,7 +272,11 @@ def preview(
 
     plan, port = read_plan(study), port or free_port()
     with tempfile.TemporaryDirectory(prefix="casewise-preview-") as folder:
-        settings = throwaway_settings(Path(folder), port, Settings)
+        settings = Settings(
+            database=str(Path(folder) / "study.db"),
+            secret_key=secrets.token_urlsafe(48),
+            base_url=f"http://127.0.0.1:{port}",
+        )
         with connected(settings) as store, store.write() as connection:
             study_id = open_plan(connection, plan, phase="preview", now=datetime.now(UTC))
         with serving(settings, port=port):
@@ -280,14 +285,6 @@ def preview(
                 threading.Event().wait()
             except KeyboardInterrupt:
                 typer.echo("Nothing was kept.")
-
-
-def throwaway_settings(folder: Path, port: int, kind: type[Settings]) -> Settings:
-    import secrets
-
-    return kind(
-        database=str(folder / "study.db"), secret_key=secrets.token_urlsafe(48), base_url=f"http://127.0.0.1:{port}"
-    )
 
 
 @app.command()

@@ -21,6 +21,7 @@ from casewise.studies.running.slots import assign
 __all__ = [
     "Annotator",
     "QuizResult",
+    "Stage",
     "admit",
     "annotator",
     "answer_quiz",

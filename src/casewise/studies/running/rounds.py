@@ -19,10 +19,12 @@ from casewise.studies.design.wording import Wording
 from casewise.studies.running.events import note
 
 __all__ = [
+    "ListedRound",
     "NewRound",
     "Phase",
     "Round",
     "RoundState",
+    "all_rounds",
     "find_round",
     "load_round",
     "open_round",
@@ -52,6 +54,18 @@ class Round:
     benchmark: dict[str, Any]
     """Name, version and digest of the benchmark."""
     frozen: dict[str, Any] | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRound:
+    """A line of the list of rounds."""
+
+    id: str
+    name: str
+    version: str
+    phase: Phase
+    state: RoundState
     created_at: datetime
 
 
@@ -138,6 +152,13 @@ def find_round(connection: Connection, name: str, *, version: str | None = None,
         query = query.where(table.c.version == version)
     row = connection.execute(query).first()
     return None if row is None else as_round(row)
+
+
+def all_rounds(connection: Connection) -> list[ListedRound]:
+    """All rounds, the newest first."""
+    table = tables.studies
+    query = select(table.c.id, table.c.name, table.c.version, table.c.phase, table.c.state, table.c.created_at)
+    return [ListedRound(*row) for row in connection.execute(query.order_by(table.c.created_at.desc()))]
 
 
 def as_round(row: Row[Any]) -> Round:

@@ -14,7 +14,7 @@ from casewise.database.staff import Person, Role
 from casewise.web.security.cookies import read_cookie, set_cookie
 from casewise.web.security.csrf import BROWSER_COOKIE, browser_id, csrf_token
 
-__all__ = ["NAVIGATION", "redirect", "render", "templates"]
+__all__ = ["NAVIGATION", "Elsewhere", "redirect", "render", "templates"]
 
 
 NAVIGATION: list[tuple[str, str, frozenset[Role]]] = [
@@ -22,6 +22,14 @@ NAVIGATION: list[tuple[str, str, frozenset[Role]]] = [
     ("/people", "People", frozenset({Role.ADMINISTRATOR})),
 ]
 """Address, label, and the roles that see it."""
+
+
+class Elsewhere(Exception):
+    """Whoever asks belongs on another page; answered with a redirect to it."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        self.address = address
 
 
 def templates(static: Path) -> jinja2.Environment:

@@ -22,17 +22,18 @@ from casewise.studies.running.annotators import (
 )
 from casewise.studies.running.rounds import Round, round_state
 from casewise.web.frame.identity import database_of, now, sent_form
-from casewise.web.frame.pages import redirect, render
+from casewise.web.frame.pages import redirect
 from casewise.web.study.session import (
+    ThisRound,
     check_limit,
     read_arrival,
     recruiter_of,
     remember,
     remember_arrival,
-    round_of,
     vault_of,
     visitor,
 )
+from casewise.web.study.stage import here, show, standing_at, to_stage
 from casewise.web.study.texts import markdown
 
 __all__ = ["here", "router", "show", "to_stage"]
@@ -42,35 +43,10 @@ router = APIRouter(prefix="/study/{study_id}")
 Now = Annotated[datetime, Depends(now)]
 SentForm = Annotated[dict[str, str], Depends(sent_form)]
 
-STAGE_PAGES = {"tutorial": "tutorial", "quiz": "quiz", "rating": "rate", "done": "end"}
-
-
-def here(study: Round, page: str) -> str:
-    """The address of one of the study's pages."""
-    return f"/study/{study.id}/{page}"
-
-
-def show(request: Request, study: Round, template: str, *, status: int = 200, **values: object) -> Response:
-    """A page for annotators: with the study's title, its help lines and whom to write to."""
-    return render(
-        request,
-        f"study/{template}.html",
-        status=status,
-        study=study,
-        help=markdown(study.wording.help),
-        here=f"/study/{study.id}",
-        **values,
-    )
-
-
-def to_stage(study: Round, who: Annotator) -> Response:
-    return redirect(here(study, STAGE_PAGES[who.stage]))
-
 
 @router.get("")
-def arrive(request: Request, study_id: str, at: Now) -> Response:
+def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     """The first page: what would be read here. Whoever was here before continues where they were."""
-    study = round_of(request, study_id)
     try:
         person = arriving_person(request, study)
     except StudyError as error:
@@ -109,20 +85,18 @@ def no_link(request: Request, study: Round, problem: str) -> Response:
 
 
 @router.get("/consent")
-def consent_page(request: Request, study_id: str) -> Response:
-    study = round_of(request, study_id)
+def consent_page(request: Request, study: ThisRound) -> Response:
     if read_arrival(request, study) is None:
-        return redirect(f"/study/{study.id}")
+        return redirect(here(study))
     return show(request, study, "consent", text=markdown(study.wording.consent), problem=None)
 
 
 @router.post("/consent")
-def consent(request: Request, study_id: str, form: SentForm, at: Now) -> Response:
+def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Keep the ids of those who agree, and of nobody else."""
-    study = round_of(request, study_id)
     person = read_arrival(request, study)
     if person is None:
-        return redirect(f"/study/{study.id}")
+        return redirect(here(study))
     if form.get("agree") != "yes":
         finish = recruiter_of(request, study).finish("no_consent", person)
         return show(request, study, "end", outcome="no_consent", text=None, finish=finish, who=None)
@@ -141,35 +115,26 @@ def consent(request: Request, study_id: str, form: SentForm, at: Now) -> Respons
 
 
 @router.get("/tutorial")
-def tutorial_page(request: Request, study_id: str) -> Response:
-    study = round_of(request, study_id)
+def tutorial_page(request: Request, study: ThisRound) -> Response:
     with database_of(request).read() as connection:
-        who = visitor(request, study, connection)
-    if who is None:
-        return redirect(f"/study/{study.id}")
+        who = standing_at(request, study, connection)
     text = markdown(study.wording.tutorial)
     return show(request, study, "tutorial", text=text, categories=study.categories, who=who)
 
 
 @router.post("/tutorial")
-def tutorial_read(request: Request, study_id: str) -> Response:
+def tutorial_read(request: Request, study: ThisRound) -> Response:
     """On to the quiz, or to wherever the annotator is by now."""
-    study = round_of(request, study_id)
     with database_of(request).write() as connection:
-        who = visitor(request, study, connection)
-        if who is not None:
-            pass_tutorial(connection, who.id)
-            who = visitor(request, study, connection)
-    return redirect(f"/study/{study.id}") if who is None else to_stage(study, who)
+        pass_tutorial(connection, standing_at(request, study, connection).id)
+        who = standing_at(request, study, connection)
+    return to_stage(study, who)
 
 
 @router.get("/quiz")
-def quiz_page(request: Request, study_id: str) -> Response:
-    study = round_of(request, study_id)
+def quiz_page(request: Request, study: ThisRound) -> Response:
     with database_of(request).read() as connection:
-        who = visitor(request, study, connection)
-    if who is None or who.stage != "quiz":
-        return redirect(f"/study/{study.id}") if who is None else to_stage(study, who)
+        who = standing_at(request, study, connection, "quiz")
     return show_quiz(request, study, who)
 
 
@@ -179,17 +144,14 @@ def show_quiz(request: Request, study: Round, who: Annotator, *, missed: tuple[i
 
 
 @router.post("/quiz")
-def quiz(request: Request, study_id: str, form: SentForm, at: Now) -> Response:
+def quiz(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Count an attempt. Who misses something and may try again is told what, and why."""
-    study = round_of(request, study_id)
     chosen = [as_number(form.get(f"question-{index}")) for index in range(len(study.wording.quiz))]
     with database_of(request).write() as connection:
-        who = visitor(request, study, connection)
-        if who is None:
-            return redirect(f"/study/{study.id}")
+        who = standing_at(request, study, connection)
         check_limit(request, connection, study, who=who.id, now=at)
         result = answer_quiz(connection, study, who.id, chosen, now=at)
-        who = visitor(request, study, connection) or who
+        who = standing_at(request, study, connection)
     if result == "again" and who.stage == "quiz":
         missed = tuple(i for i, question in enumerate(study.wording.quiz) if chosen[i] != question.right)
         return show_quiz(request, study, who, missed=missed)

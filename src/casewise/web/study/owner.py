@@ -8,24 +8,23 @@ from math import ceil
 from typing import Annotated, Literal, get_args
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
-from sqlalchemy import select
 from starlette.responses import JSONResponse, Response
 
 from casewise.database.staff import Person, Role
-from casewise.database.tables import study as tables
 from casewise.studies.running.annotators import annotator
 from casewise.studies.running.answers import lapse_and_void, void
 from casewise.studies.running.owner import overview, people_states, purge
-from casewise.studies.running.rounds import RoundState, round_state, set_state
+from casewise.studies.running.rounds import RoundState, all_rounds, round_state, set_state
 from casewise.web.frame.identity import database_of, now, require, sent_form
 from casewise.web.frame.pages import redirect, render
-from casewise.web.study.session import round_of
+from casewise.web.study.session import ThisRound
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/studies")
 
 Now = Annotated[datetime, Depends(now)]
+# The owner comes before the round in each route: who may not look is not told whether there is one.
 SentForm = Annotated[dict[str, str], Depends(sent_form)]
 Owner = Annotated[Person, Depends(require(Role.OWNER))]
 
@@ -37,18 +36,15 @@ STATES: tuple[RoundState, ...] = get_args(RoundState)
 @router.get("")
 def studies(request: Request, _owner: Owner) -> Response:
     """All rounds, the newest first."""
-    table = tables.studies
-    query = select(table.c.id, table.c.name, table.c.version, table.c.phase, table.c.state, table.c.created_at)
     with database_of(request).read() as connection:
-        rounds = connection.execute(query.order_by(table.c.created_at.desc())).all()
+        rounds = all_rounds(connection)
     return render(request, "study/owner_list.html", rounds=rounds)
 
 
 @router.get("/{study_id}")
-def dashboard(request: Request, study_id: str, _owner: Owner, at: Now) -> Response:
+def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Response:
     """How far a round is, by condition. Opening it also re-opens what expired leases held,
     and deletes what is due."""
-    study = round_of(request, study_id)
     with database_of(request).write() as connection:
         lapse_and_void(connection, study, now=at)
         purge(connection, study, now=at)
@@ -59,9 +55,8 @@ def dashboard(request: Request, study_id: str, _owner: Owner, at: Now) -> Respon
 
 
 @router.get("/{study_id}/status.json")
-def status(request: Request, study_id: str, _owner: Owner) -> Response:
+def status(request: Request, _owner: Owner, study: ThisRound) -> Response:
     """The same numbers for a script: what keeps the dashboard live."""
-    study = round_of(request, study_id)
     with database_of(request).read() as connection:
         state, seen = round_state(connection, study.id), overview(connection, study)
     conditions = [{k: v for k, v in asdict(c).items() if k != "safe"} for c in seen.conditions]
@@ -77,9 +72,8 @@ def status(request: Request, study_id: str, _owner: Owner) -> Response:
 
 
 @router.post("/{study_id}/state")
-def change_state(request: Request, study_id: str, owner: Owner, form: SentForm, at: Now) -> Response:
+def change_state(request: Request, owner: Owner, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Pause, open again, or close."""
-    study = round_of(request, study_id)
     wanted: Literal["open", "paused", "closed"] | None = next((s for s in STATES if s == form.get("state")), None)
     if wanted is None:
         raise HTTPException(400, f"A study can be {', '.join(STATES)}.")
@@ -90,10 +84,9 @@ def change_state(request: Request, study_id: str, owner: Owner, form: SentForm, 
 
 @router.get("/{study_id}/people")
 def people(
-    request: Request, study_id: str, _owner: Owner, page: Annotated[int, Query(ge=1, le=10_000)] = 1
+    request: Request, _owner: Owner, study: ThisRound, page: Annotated[int, Query(ge=1, le=10_000)] = 1
 ) -> Response:
     """Everybody under a random id, with flags and their evidence; those with most flags first."""
-    study = round_of(request, study_id)
     with database_of(request).read() as connection:
         found = people_states(connection, study)
     found.sort(key=lambda person: (person.voided_at is not None, -len(person.flags)))
@@ -104,10 +97,9 @@ def people(
 
 @router.post("/{study_id}/people/{annotator_id}/void")
 def void_annotator(
-    request: Request, study_id: str, annotator_id: str, owner: Owner, form: SentForm, at: Now
+    request: Request, owner: Owner, study: ThisRound, annotator_id: str, form: SentForm, at: Now
 ) -> Response:
     """Leave out somebody's ratings, with a reason that stays in the log."""
-    study = round_of(request, study_id)
     why = form.get("why", "").strip()
     if not why:
         raise HTTPException(400, "Say why: the reason is kept, and every report shows results with and without.")

@@ -27,18 +27,17 @@ from casewise.studies.running.slots import resume
 from casewise.web.frame.identity import database_of, now, sent_form
 from casewise.web.frame.pages import redirect
 from casewise.web.security.headers import content_policy
-from casewise.web.study.arrival import here, show, to_stage
 from casewise.web.study.questions import QUESTIONS, chosen_answers
 from casewise.web.study.session import (
+    ThisRound,
     check_limit,
     drawn_token,
     read_token,
     recruiter_of,
-    round_of,
     vault_of,
-    visitor,
     visitor_id,
 )
+from casewise.web.study.stage import here, show, standing_at
 from casewise.web.study.texts import markdown, panel
 
 __all__ = ["router"]
@@ -66,15 +65,12 @@ SCRIPT_HEADER = "X-Casewise-Script"
 
 
 @router.get("/rate")
-def rating_page(request: Request, study_id: str, at: Now) -> Response:
+def rating_page(request: Request, study: ThisRound, at: Now) -> Response:
     """The next item. Somebody whose lease ran out gets back what is still open."""
-    study = round_of(request, study_id)
     with database_of(request).read() as connection:
-        who = visitor(request, study, connection)
-        if who is not None and who.stage == "rating" and not who.lapsed:
+        who = standing_at(request, study, connection, "rating")
+        if not who.lapsed:
             return rating(request, study, who, connection, now=at)
-    if who is None or who.stage != "rating":
-        return redirect(f"/study/{study.id}") if who is None else to_stage(study, who)
     with database_of(request).write() as connection:
         resume(connection, study, who.id, now=at)
         return rating(request, study, who, connection, now=at)
@@ -102,12 +98,11 @@ def show_item(
 
 
 @router.post("/rate")
-def rate(request: Request, study_id: str, form: SentForm, at: Now) -> Response:
+def rate(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Take an answer, once, and go to the next page."""
-    study = round_of(request, study_id)
     annotator_id = visitor_id(request, study)
     if annotator_id is None:
-        return redirect(f"/study/{study.id}")
+        return redirect(here(study))
     given = given_answer(request, annotator_id, form, now=at)
     page = None
     with database_of(request).write() as connection:
@@ -131,59 +126,47 @@ def given_answer(request: Request, annotator_id: str, form: dict[str, str], *, n
 
 
 @router.post("/undo")
-def undo_last(request: Request, study_id: str, at: Now) -> Response:
+def undo_last(request: Request, study: ThisRound, at: Now) -> Response:
     """Show the last item again."""
-    study = round_of(request, study_id)
     with database_of(request).write() as connection:
-        who = visitor(request, study, connection)
-        if who is not None:
-            check_limit(request, connection, study, who=who.id, now=at)
-            undo(connection, study, who.id, now=at)
+        who = standing_at(request, study, connection)
+        check_limit(request, connection, study, who=who.id, now=at)
+        undo(connection, study, who.id, now=at)
     return redirect(here(study, "rate"))
 
 
 @router.get("/pause")
-def pause_page(request: Request, study_id: str) -> Response:
+def pause_page(request: Request, study: ThisRound) -> Response:
     """A page without an item on it."""
-    study = round_of(request, study_id)
     with database_of(request).read() as connection:
-        who = visitor(request, study, connection)
-        if who is None or who.stage != "rating":
-            return redirect(f"/study/{study.id}") if who is None else to_stage(study, who)
+        who = standing_at(request, study, connection, "rating")
         return show(request, study, "pause", progress=progress(connection, who.id))
 
 
 @router.post("/stop")
-def stop(request: Request, study_id: str, at: Now) -> Response:
+def stop(request: Request, study: ThisRound, at: Now) -> Response:
     """Stop for good; what was rated counts, the rest re-opens."""
-    study = round_of(request, study_id)
     with database_of(request).write() as connection:
-        who = visitor(request, study, connection)
-        if who is not None:
-            finish_batch(connection, study, who.id, stopped=True, now=at)
+        finish_batch(connection, study, standing_at(request, study, connection).id, stopped=True, now=at)
     return redirect(here(study, "end"))
 
 
 @router.get("/questions")
-def questions_page(request: Request, study_id: str) -> Response:
-    study = round_of(request, study_id)
+def questions_page(request: Request, study: ThisRound) -> Response:
     with database_of(request).read() as connection:
-        who = visitor(request, study, connection)
-        if who is None or who.stage != "rating":
-            return redirect(f"/study/{study.id}") if who is None else to_stage(study, who)
+        who = standing_at(request, study, connection, "rating")
         if next_page(connection, study, who.id) is not None:
             return redirect(here(study, "rate"))
     return show(request, study, "questions", questions=QUESTIONS, remarks=study.phase in {"pilot", "preview"})
 
 
 @router.post("/questions")
-def questions(request: Request, study_id: str, form: SentForm, at: Now) -> Response:
+def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Keep what was chosen to be said, and end."""
-    study = round_of(request, study_id)
     with database_of(request).write() as connection:
-        who = visitor(request, study, connection)
-        if who is None or who.stage != "rating" or next_page(connection, study, who.id) is not None:
-            return redirect(f"/study/{study.id}") if who is None else to_stage(study, who)
+        who = standing_at(request, study, connection, "rating")
+        if next_page(connection, study, who.id) is not None:
+            return redirect(here(study, "rate"))
         remarks = form.get("remarks", "").strip()[:LONGEST_REMARK] if study.phase in {"pilot", "preview"} else ""
         keep_questions(connection, who.id, demographics=chosen_answers(form), feedback=remarks)
         finish_batch(connection, study, who.id, now=at)
@@ -191,13 +174,10 @@ def questions(request: Request, study_id: str, form: SentForm, at: Now) -> Respo
 
 
 @router.get("/end")
-def end_page(request: Request, study_id: str) -> Response:
+def end_page(request: Request, study: ThisRound) -> Response:
     """Thanks, what it was about, and the way back to the recruiter."""
-    study = round_of(request, study_id)
     with database_of(request).read() as connection:
-        who = visitor(request, study, connection)
-        if who is None or who.stage != "done":
-            return redirect(f"/study/{study.id}") if who is None else to_stage(study, who)
+        who = standing_at(request, study, connection, "done")
         person = person_of(connection, who.id, vault=vault_of(request))
     finish = recruiter_of(request, study).finish(CODES.get(who.outcome or "completed", "completed"), person)
     wording = study.wording.screened_out if who.outcome == "screened_out" else study.wording.debriefing

@@ -6,9 +6,11 @@ import hmac
 import json
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from typing import Annotated
 
-from fastapi import HTTPException, Request
+from fastapi import Depends, HTTPException, Request
 from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from casewise.database.limits import Limit, take
@@ -22,6 +24,7 @@ from casewise.web.security.cookies import read_cookie, set_cookie
 
 __all__ = [
     "PageToken",
+    "ThisRound",
     "check_limit",
     "drawn_token",
     "read_arrival",
@@ -29,7 +32,6 @@ __all__ = [
     "recruiter_of",
     "remember",
     "remember_arrival",
-    "round_of",
     "vault_of",
     "visitor",
     "visitor_id",
@@ -45,16 +47,24 @@ ATTEMPTS = Limit(burst=40, per_s=600)
 """Quiz attempts and undos of one annotator."""
 
 
-def round_of(request: Request, study_id: str) -> Round:
-    """The round with this id. Rounds never change, so each is read once."""
+async def round_of(request: Request, study_id: str) -> Round:
+    """The round with this id; a dependency. Rounds never change, so each is read once."""
     rounds: dict[str, Round] = request.app.state.rounds
     if study_id not in rounds:
-        with database_of(request).read() as connection:
-            found = load_round(connection, study_id)
-        if found is None:
-            raise HTTPException(404)
-        rounds[study_id] = found
+        rounds[study_id] = await run_in_threadpool(read_round, request, study_id)
     return rounds[study_id]
+
+
+def read_round(request: Request, study_id: str) -> Round:
+    with database_of(request).read() as connection:
+        found = load_round(connection, study_id)
+    if found is None:
+        raise HTTPException(404)
+    return found
+
+
+ThisRound = Annotated[Round, Depends(round_of)]
+"""The round that the address names."""
 
 
 def vault_of(request: Request) -> Vault:
