@@ -97,7 +97,7 @@ class Subject:
     @cached_property
     def anonymous(self) -> bool:
         """Whether votes have places instead of annotators."""
-        return bool(self.benchmark.ratings) and all(r.annotator_id is None for r in self.benchmark.ratings)
+        return self.benchmark.rated.anonymous
 
     @cached_property
     def vote_table(self) -> VoteTable | None:
@@ -105,15 +105,13 @@ class Subject:
         if not self.anonymous:
             return None
         row = {item.id: index for index, item in enumerate(self.benchmark.items)}
-        rated = self.n_votes[self.n_votes > 0]
-        usual = int(np.bincount(rated).argmax())
+        usual = int(np.bincount(self.n_votes[self.n_votes > 0]).argmax())
+        found = self.benchmark.rated.arrays(row)
+        placed = (found.position >= 0) & (found.position < usual)
+        at = (found.item[placed], found.position[placed])
         votes = np.zeros((len(row), usual), dtype=bool)
         seen = np.zeros((len(row), usual), dtype=bool)
-        for rating in self.benchmark.ratings:
-            index = row[rating.item_id]
-            if rating.position is not None and rating.position < usual:
-                votes[index, rating.position] = rating.verdict == "safe"
-                seen[index, rating.position] = True
+        votes[at], seen[at] = found.safe[placed], True
         rows = np.flatnonzero((self.n_votes == usual) & seen.all(axis=1))
         return VoteTable(votes[rows], rows) if len(rows) else None
 

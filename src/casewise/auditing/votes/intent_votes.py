@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from casewise.auditing.findings import Finding, Part
 from casewise.auditing.subject import Subject
@@ -19,13 +19,13 @@ LEAST_ITEMS = 20
 """A rater who rated fewer items is not looked at."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Agreement:
     """How one rater's votes stand to the intent."""
 
-    items: list[int] = field(default_factory=list)
-    always: bool = True
-    log_chance: float = 0.0
+    items: NDArray[np.intp]
+    always: bool
+    log_chance: float
     """Of agreeing with every intent, if each vote were drawn like the other votes on its item."""
 
 
@@ -46,21 +46,32 @@ def look_at_intent_votes(subject: Subject) -> Part:
 
 def agreements(subject: Subject) -> dict[str, Agreement]:
     """Each rater's agreement with the intent, on items that have one."""
-    row = {item.id: index for index, item in enumerate(subject.benchmark.items)}
-    found: dict[str, Agreement] = defaultdict(Agreement)
-    for rating in subject.benchmark.ratings:
-        index = row[rating.item_id]
-        intent = subject.intended[index]
-        if np.isnan(intent):
-            continue
-        mine = found[rating.annotator_id or f"vote {rating.position}"]
-        safe = rating.verdict == "safe"
-        mine.items.append(index)
-        mine.always &= safe == (intent == 1)
-        # Rates of the others, drawn in by one vote of each kind so that no chance is 0 or 1.
-        rate = (subject.n_safe[index] - safe + 1) / (subject.n_votes[index] + 1)
-        mine.log_chance += float(np.log(rate if intent == 1 else 1 - rate))
-    return found
+    found = subject.benchmark.rated.arrays({item.id: index for index, item in enumerate(subject.benchmark.items)})
+    intended = subject.intended[found.item]
+    known = ~np.isnan(intended)
+    item, safe, intended = found.item[known], found.safe[known], intended[known] == 1
+    # Rates of the others, drawn in by one vote of each kind so that no chance is 0 or 1.
+    rate = (subject.n_safe[item] - safe + 1) / (subject.n_votes[item] + 1)
+    log_chance = np.log(np.where(intended, rate, 1 - rate))
+    votes = len(found.annotators) + 1 + found.position
+    codes, rater = np.unique(np.where(found.annotator >= 0, found.annotator, votes)[known], return_inverse=True)
+    against = np.bincount(rater, weights=safe != intended)
+    chances = np.bincount(rater, weights=log_chance)
+    starts = np.searchsorted(np.sort(rater), np.arange(1, len(codes)))
+    items = np.split(item[np.argsort(rater, kind="stable")], starts)
+    return {
+        rater_name(int(code), found.annotators): Agreement(
+            items[place], bool(against[place] == 0), float(chances[place])
+        )
+        for place, code in enumerate(codes)
+    }
+
+
+def rater_name(code: int, annotators: tuple[str, ...]) -> str:
+    if code < len(annotators):
+        return annotators[code]
+    position = code - len(annotators) - 1
+    return f"vote {position if position >= 0 else None}"
 
 
 def imported(subject: Subject) -> Finding:

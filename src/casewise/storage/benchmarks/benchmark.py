@@ -14,6 +14,7 @@ from casewise.records import Context, Item, Query, Rating, Revision, Taxonomy, s
 from casewise.records.base import ContentRecord, Record
 from casewise.records.item import condition_problem
 from casewise.storage.benchmarks.context_file import ContextFile
+from casewise.storage.benchmarks.ratings import Ratings
 
 __all__ = ["About", "Benchmark", "Counts", "Published", "Votes"]
 
@@ -88,11 +89,14 @@ class Benchmark:
     contexts: Sequence[Context]
     """A tuple, or for a large folder a `ContextFile`, which equals it."""
     items: tuple[Item, ...]
-    ratings: tuple[Rating, ...] = ()
+    ratings: Sequence[Rating] = ()
+    """Kept as `Ratings`, which equals the tuple of the same."""
     revisions: tuple[Revision, ...] = ()
     taxonomy: Taxonomy = field(default_factory=sorry_bench)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.ratings, Ratings):
+            object.__setattr__(self, "ratings", Ratings.of(self.ratings))
         check(self)
 
     @property
@@ -121,15 +125,18 @@ class Benchmark:
         """Items by id."""
         return {item.id: item for item in self.items}
 
+    @property
+    def rated(self) -> Ratings:
+        """The ratings in columns."""
+        assert isinstance(self.ratings, Ratings)
+        return self.ratings
+
     @cached_property
     def votes(self) -> dict[str, Votes]:
         """People's votes by item id, for every item."""
-        safe: Counter[str] = Counter()
-        total: Counter[str] = Counter()
-        for rating in self.ratings:
-            total[rating.item_id] += 1
-            safe[rating.item_id] += rating.verdict == "safe"
-        return {item.id: Votes(safe[item.id], total[item.id]) for item in self.items}
+        ids = [item.id for item in self.items]
+        safe, total = self.rated.counts(ids)
+        return dict(zip(ids, map(Votes, safe.tolist(), total.tolist()), strict=True))
 
     @cached_property
     def digest(self) -> str:
@@ -137,8 +144,8 @@ class Benchmark:
         state = hashlib.blake2b(digest_size=16)
         for part in sorted(item.id for item in self.items):
             state.update(f"{part}\n".encode())
-        for key in sorted((*rating.key, rating.verdict) for rating in self.ratings):
-            state.update(("\t".join(key) + "\n").encode())
+        for block in self.rated.lines():
+            state.update(block.encode())
         return state.hexdigest()
 
     @property
@@ -185,7 +192,7 @@ class Benchmark:
             queries=tuple(q for q in self.queries if q.id in queries),
             contexts=tuple(c for c in self.contexts if c.id in contexts),
             items=kept,
-            ratings=tuple(r for r in self.ratings if r.item_id in ids),
+            ratings=self.rated.of_items(ids),
         )
 
     def notes(self) -> tuple[str, ...]:
@@ -211,8 +218,7 @@ def check(benchmark: Benchmark) -> None:
     check_ids("contexts", benchmark.contexts, benchmark.context)
     check_ids("items", benchmark.items, benchmark.item)
     check_parents(benchmark)
-    repeated_key = first_repeated(rating.key for rating in benchmark.ratings)
-    if repeated_key:
+    if repeated_key := benchmark.rated.first_repeated_key():
         item_id, rater = repeated_key
         raise BenchmarkError(f"item {item_id} has two ratings by {rater}")
 
@@ -236,9 +242,9 @@ def check_parents(benchmark: Benchmark) -> None:
         if item.query_id not in queries:
             raise BenchmarkError(f"item {item.id} belongs to no query here ({item.query_id!r})")
         check_context(item, contexts)
-    for rating in benchmark.ratings:
-        if rating.item_id not in benchmark.item:
-            raise BenchmarkError(f"a rating belongs to no item here ({rating.item_id!r})")
+    for item_id in benchmark.rated.items:
+        if item_id not in benchmark.item:
+            raise BenchmarkError(f"a rating belongs to no item here ({item_id!r})")
 
 
 def check_context(item: Item, contexts: Mapping[str, Context]) -> None:

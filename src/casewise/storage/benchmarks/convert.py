@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+import polars as pl
+
 from casewise.errors import ConfigurationError
-from casewise.records import Rating
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.folder import write_benchmark
 from casewise.storage.benchmarks.hugging_face import write_hugging_face
@@ -73,7 +74,8 @@ WRITERS: dict[Format, Callable[[Benchmark, Path], object]] = {
 
 def lost(benchmark: Benchmark) -> Iterator[str]:
     """What of `benchmark` the published format has no room for."""
-    if n := sum(map(says_who_or_when, benchmark.ratings)):
+    known = pl.any_horizontal(pl.col("annotator", "seconds", "at").is_not_null())
+    if n := benchmark.rated.table.select(known.sum()).item():
         yield f"who gave {n:,} ratings, when, and how long it took"
     if n := sum(context.origin != "imported" for context in benchmark.contexts):
         yield f"the origin of {n:,} contexts: they will read as imported, in the revised conditions"
@@ -84,7 +86,3 @@ def lost(benchmark: Benchmark) -> Iterator[str]:
         yield f"{n:,} contexts that no item shows"
     if benchmark.about.published is None:
         yield "the benchmark's name, version, licence and terms, and its taxonomy"
-
-
-def says_who_or_when(rating: Rating) -> bool:
-    return any(found is not None for found in (rating.annotator_id, rating.at, rating.seconds))

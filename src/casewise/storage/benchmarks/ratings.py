@@ -1,0 +1,222 @@
+"""Ratings in columns: two million of them in a hundred megabytes, each a record again when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from casewise.records import Rating
+
+__all__ = ["RATING_COLUMNS", "RatingArrays", "Ratings"]
+
+RATING_COLUMNS: dict[str, pl.DataType] = {
+    "item": pl.UInt32(),
+    "annotator": pl.UInt32(),
+    "position": pl.Int64(),
+    "safe": pl.Boolean(),
+    "seconds": pl.Float64(),
+    "at": pl.String(),
+}
+"""Columns of a table of ratings; items and annotators as places in their lists of ids, times as ISO 8601 writes them."""
+
+BLOCK = 65_536
+
+
+@dataclass(frozen=True)
+class RatingArrays:
+    """Ratings as arrays of one length, in their order.
+
+    Attributes
+    ----------
+    item : (ratings,) integers
+        Place of the rating's item among the items asked about.
+    annotator : (ratings,) integers
+        Place among `annotators`; -1 where the annotator is not known.
+    position : (ratings,) integers
+        Place in a vote string; -1 where there is none.
+    safe : (ratings,) booleans
+    annotators : tuple of str
+        Ids of all annotators, in the order in which they first appear.
+    """
+
+    item: NDArray[np.intp]
+    annotator: NDArray[np.intp]
+    position: NDArray[np.intp]
+    safe: NDArray[np.bool_]
+    annotators: tuple[str, ...]
+
+
+class Ratings(Sequence[Rating]):
+    """The ratings of a benchmark, in their order. It equals the tuple of the same ratings.
+
+    Parameters
+    ----------
+    table
+        Columns of `RATING_COLUMNS`.
+    items, annotators
+        The ids that the columns `item` and `annotator` point to, each once, in the order of first appearance.
+    """
+
+    def __init__(self, table: pl.DataFrame, *, items: Sequence[str], annotators: Sequence[str]) -> None:
+        self.table = table
+        self.items = tuple(items)
+        self.annotators = tuple(annotators)
+
+    @classmethod
+    def of(cls, ratings: Iterable[Rating]) -> Ratings:
+        """The same ratings in columns; they are read once, and not kept."""
+        items: dict[str, int] = {}
+        annotators: dict[str, int] = {}
+        blocks: list[pl.DataFrame] = []
+        rows: list[tuple[Any, ...]] = []
+        for one in ratings:
+            who = None if one.annotator_id is None else annotators.setdefault(one.annotator_id, len(annotators))
+            when = one.at.isoformat() if one.at is not None else None
+            place = items.setdefault(one.item_id, len(items))
+            rows.append((place, who, one.position, one.verdict == "safe", one.seconds, when))
+            if len(rows) == BLOCK:
+                blocks.append(as_table(rows))
+                rows = []
+        table = pl.concat([*blocks, as_table(rows)], rechunk=True)
+        return cls(table, items=tuple(items), annotators=tuple(annotators))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @overload
+    def __getitem__(self, index: int) -> Rating: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Rating, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Rating | tuple[Rating, ...]:
+        if isinstance(index, slice):
+            return tuple(map(self._record, self.table[index].iter_rows()))
+        return self._record(self.table.row(range(len(self))[index]))
+
+    def __iter__(self) -> Iterator[Rating]:
+        return map(self._record, self.table.iter_rows())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Ratings):
+            same_ids = self.items == other.items and self.annotators == other.annotators
+            return same_ids and self.table.equals(other.table)
+        if isinstance(other, tuple):
+            return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.items, self.annotators))
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} ratings of {len(self.items):,} items>"
+
+    def _record(self, row: tuple[Any, ...]) -> Rating:
+        item, annotator, position, safe, seconds, at = row
+        return Rating(
+            item_id=self.items[item],
+            annotator_id=None if annotator is None else self.annotators[annotator],
+            position=position,
+            verdict="safe" if safe else "unsafe",
+            seconds=seconds,
+            at=None if at is None else datetime.fromisoformat(at),
+        )
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether there are ratings, and no annotator of any is known."""
+        return len(self) > 0 and not self.annotators
+
+    def first_repeated_key(self) -> tuple[str, str] | None:
+        """The key of a rating that stands twice, or None: an annotator rates an item once, and a place is filled once."""
+        known = self.table["annotator"].is_in(self._named)
+        key = self.table.select(
+            "item",
+            annotator=pl.when(known).then("annotator"),
+            position=pl.when(~known.fill_null(value=False)).then("position"),
+        )
+        again = key.is_duplicated()
+        return self[int(again.arg_max() or 0)].key if again.any() else None
+
+    @property
+    def _named(self) -> list[int]:
+        return [code for code, name in enumerate(self.annotators) if name]
+
+    def counts(self, items: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many ratings of each of `items` are safe, and how many there are."""
+        found = self.arrays({item: place for place, item in enumerate(items)})
+        safe = np.bincount(found.item[found.safe], minlength=len(items)).astype(np.int64)
+        return safe, np.bincount(found.item, minlength=len(items)).astype(np.int64)
+
+    def arrays(self, places: Mapping[str, int]) -> RatingArrays:
+        """The ratings of the items in `places`, with each item's place."""
+        place = np.array([places.get(item, -1) for item in self.items], dtype=np.intp)
+        item = place[self._item] if len(place) else np.zeros(0, dtype=np.intp)
+        kept = item >= 0
+        return RatingArrays(
+            item[kept],
+            whole(self.table["annotator"])[kept],
+            whole(self.table["position"])[kept],
+            self.table["safe"].to_numpy()[kept],
+            self.annotators,
+        )
+
+    @cached_property
+    def _item(self) -> NDArray[np.intp]:
+        return self.table["item"].to_numpy().astype(np.intp)
+
+    def of_items(self, items: Iterable[str]) -> Ratings:
+        """The ratings of these items alone."""
+        wanted = set(items)
+        codes = [code for code, item in enumerate(self.items) if item in wanted]
+        return Ratings.of_table(self.table.filter(pl.col("item").is_in(codes)), self.items, self.annotators)
+
+    @classmethod
+    def of_table(cls, table: pl.DataFrame, items: Sequence[str], annotators: Sequence[str]) -> Ratings:
+        """As the constructor, for lists that may hold ids which no row points to."""
+        some, first = table["item"].unique(maintain_order=True), table["annotator"].drop_nulls()
+        people = first.unique(maintain_order=True)
+        renumbered = table.with_columns(
+            item=renumber(table["item"], some), annotator=renumber(table["annotator"], people)
+        )
+        return cls(renumbered, items=[items[code] for code in some], annotators=[annotators[code] for code in people])
+
+    def lines(self) -> Iterator[str]:
+        """Item id, rater and verdict of the ratings, a tab between and a line each, in the order of their text, in blocks.
+
+        The rater is said as `Rating.key` says it. A benchmark's digest is over these.
+        """
+        people = pl.Series([f"annotator:{name}" if name else None for name in self.annotators], dtype=pl.String)
+        rater = people.gather(self.table["annotator"])
+        place = self.table.select("position:" + pl.col("position").cast(pl.String).fill_null("None")).to_series()
+        keys = pl.DataFrame(
+            {
+                "item_id": pl.Series(self.items, dtype=pl.String).gather(self.table["item"]),
+                "rater": rater.zip_with(rater.is_not_null(), place),
+                "verdict": self.table.select(
+                    pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("unsafe"))
+                ).to_series(),
+            }
+        )
+        for block in keys.sort(keys.columns).iter_slices(BLOCK):
+            yield "".join(block.select(pl.concat_str(pl.all(), separator="\t") + "\n").to_series())
+
+
+def as_table(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=RATING_COLUMNS, orient="row")
+
+
+def whole(column: pl.Series) -> NDArray[np.intp]:
+    return column.cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
+
+
+def renumber(column: pl.Series, kept: pl.Series) -> pl.Series:
+    places = pl.Series(range(len(kept)), dtype=pl.UInt32)
+    return column.replace_strict(kept, places, default=None, return_dtype=pl.UInt32)

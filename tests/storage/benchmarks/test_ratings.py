@@ -1,0 +1,85 @@
+from datetime import UTC, datetime
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casewise.records import Rating
+from casewise.storage.benchmarks.ratings import Ratings
+
+ratings = st.lists(
+    st.builds(
+        Rating,
+        item_id=st.sampled_from(["i_a", "i_b", "i_ü", "i_c\tx"]),
+        annotator_id=st.sampled_from([None, "p1", "p2", "ä", ""]),
+        position=st.none() | st.integers(0, 3),
+        verdict=st.sampled_from(["safe", "unsafe"]),
+        seconds=st.none() | st.floats(0, 100),
+        at=st.none() | st.datetimes(timezones=st.just(UTC)),
+    ),
+    max_size=12,
+).map(tuple)
+
+
+@given(ratings)
+def test_ratings_in_columns_equal_the_ratings(given):
+    found = Ratings.of(given)
+
+    assert found == given
+    assert given == tuple(found)
+    assert [found[place] for place in range(-len(given), len(given))] == [*given, *given]
+    assert found[1:3] == given[1:3]
+    assert Ratings.of(found) == found
+
+
+@given(ratings)
+def test_the_lines_of_a_digest_are_the_keys_in_order(given):
+    expected = sorted((*rating.key, rating.verdict) for rating in given)
+
+    assert "".join(Ratings.of(given).lines()) == "".join("\t".join(key) + "\n" for key in expected)
+
+
+@given(ratings)
+def test_a_key_that_stands_twice_is_found(given):
+    keys = [rating.key for rating in given]
+
+    repeated = Ratings.of(given).first_repeated_key()
+
+    assert (repeated is None) == (len(set(keys)) == len(keys))
+    assert repeated is None or keys.count(repeated) > 1
+
+
+@given(ratings, st.sets(st.sampled_from(["i_a", "i_b", "i_none"])))
+def test_the_ratings_of_some_items_are_those_of_these_items(given, items):
+    kept = tuple(rating for rating in given if rating.item_id in items)
+
+    assert Ratings.of(given).of_items(items) == Ratings.of(kept)
+
+
+@given(ratings)
+def test_counts_are_by_item(given):
+    items = ["i_b", "i_none", "i_a"]
+
+    safe, total = Ratings.of(given).counts(items)
+
+    assert total.tolist() == [sum(rating.item_id == item for rating in given) for item in items]
+    assert safe.tolist() == [
+        sum((rating.item_id, rating.verdict) == (item, "safe") for rating in given) for item in items
+    ]
+
+
+def test_arrays_say_who_rated_what_and_minus_one_where_nobody_is_known():
+    found = Ratings.of(
+        (
+            Rating(item_id="i_b", annotator_id="p2", verdict="safe"),
+            Rating(item_id="i_gone", annotator_id="p1", verdict="safe"),
+            Rating(item_id="i_a", position=4, verdict="unsafe", at=datetime(2026, 1, 1, tzinfo=UTC)),
+        )
+    ).arrays({"i_a": 0, "i_b": 1})
+
+    assert found.item.tolist() == [1, 0]
+    assert found.annotator.tolist() == [0, -1]
+    assert found.position.tolist() == [-1, 4]
+    assert found.safe.tolist() == [True, False]
+    assert found.annotators == ("p2", "p1")
+    assert found.item.dtype == np.intp
