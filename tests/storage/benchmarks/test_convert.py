@@ -11,8 +11,9 @@ from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError
 from casewise.records import Context, Item, Query
 from casewise.storage.benchmarks.benchmark import About, Benchmark
 from casewise.storage.benchmarks.convert import convert
-from casewise.storage.benchmarks.folder import MANIFEST, write_benchmark
+from casewise.storage.benchmarks.folder import write_benchmark
 from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.benchmarks.manifest import MANIFEST
 from casewise.storage.benchmarks.parquet import record_of, record_table, write_parquet
 
 FOLDERS = ("folder", "parquet", "huggingface")

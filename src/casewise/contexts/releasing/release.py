@@ -24,7 +24,8 @@ from casewise.contexts.reviewing.store import Event, Place, all_places, events_o
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Context, Item, Provenance, Query, Revision
 from casewise.storage.benchmarks.benchmark import About, Benchmark
-from casewise.storage.benchmarks.folder import sha256, write_benchmark
+from casewise.storage.benchmarks.folder import write_benchmark
+from casewise.storage.benchmarks.manifest import sha256
 from casewise.storage.files.atomic import write_text
 
 __all__ = ["ReleaseOptions", "as_benchmark", "release"]

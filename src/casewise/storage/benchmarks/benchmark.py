@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from casewise.errors import BenchmarkError
 from casewise.records import Context, Item, Query, Rating, Revision, Taxonomy, sorry_bench
@@ -99,6 +99,13 @@ class Benchmark:
             object.__setattr__(self, "ratings", Ratings.of(self.ratings))
         check(self)
 
+    @classmethod
+    def checked_before(cls, *, digest: str, **fields: Any) -> Self:
+        """A benchmark of `fields` (all but `revisions`, perhaps) that were found to fit together when they were last read."""
+        made = cls.__new__(cls)
+        made.__dict__.update(revisions=(), **fields, digest=digest)
+        return made
+
     @property
     def name(self) -> str:
         return self.about.name
@@ -161,6 +168,14 @@ class Benchmark:
     def context_of(self, item: Item) -> Context | None:
         """The context that `item` shows; None for an item without one."""
         return self.context[item.context_id] if item.context_id is not None else None
+
+    def intent_of(self, item: Item) -> bool | None:
+        """What the author of the item's context meant; None for an item without one. No context is read from its file."""
+        if item.context_id is None:
+            return None
+        if isinstance(self.contexts, ContextFile):
+            return self.contexts.intended_safe(item.context_id)
+        return self.context[item.context_id].intended_safe
 
     def find(self, which: str) -> Item:
         """The item whose id is, or begins with, `which`, or that stands at that place (from 1).

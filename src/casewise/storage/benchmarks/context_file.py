@@ -15,7 +15,7 @@ from casewise.records import Context
 from casewise.storage.files.atomic import cannot_read
 from casewise.storage.files.jsonl import decoded, record
 
-__all__ = ["ContextFile", "ContextsById"]
+__all__ = ["ContextFile", "ContextsById", "Place", "ReadBefore"]
 
 
 class Place(NamedTuple):
@@ -28,16 +28,26 @@ class Place(NamedTuple):
     """Hash (64 bits) of the line's bytes."""
 
 
+class ReadBefore(NamedTuple):
+    """What reading a file of contexts through leaves: all that a `ContextFile` holds in memory."""
+
+    ids: Sequence[str]
+    places: array[int]
+    intents: bytearray
+
+
 class ContextFile(Sequence[Context]):
     """The contexts of a JSONL file, in its order, each read when it is asked for.
 
     It equals the tuple of the same contexts, and is pickled and copied as that. What is held in memory is each id and
-    32 bytes for its place. The file is kept open, so that removing or replacing it changes nothing.
+    33 bytes for its place and intent. The file is kept open, so that removing or replacing it changes nothing.
 
     Parameters
     ----------
     path
         The file. It is read through once, and every line checked as `read_jsonl` checks it.
+    known
+        What an earlier reading of the same bytes left; then it is not read through again.
 
     Raises
     ------
@@ -46,18 +56,26 @@ class ContextFile(Sequence[Context]):
         whose line was changed in the meantime.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, known: ReadBefore | None = None) -> None:
         self.path = path
-        self._places = array("Q")
-        self._index: dict[str, int] = {}
+        self.places = array("Q") if known is None else known.places
+        """The fields of each context's `Place`, one after another."""
+        self.intents = bytearray() if known is None else known.intents
+        """1 for each context that is intended to be safe."""
+        self._index = {} if known is None else {one: place for place, one in enumerate(known.ids)}
         try:
             self._file = os.open(path, os.O_RDONLY)
             weakref.finalize(self, os.close, self._file)
-            for place, context in self._read_through():
-                self._index[context.id] = len(self)
-                self._places.extend(place)
+            if known is None:
+                self._keep_places()
         except OSError as error:
             raise cannot_read(path, error) from error
+
+    def _keep_places(self) -> None:
+        for place, context in self._read_through():
+            self._index[context.id] = len(self)
+            self.places.extend(place)
+            self.intents.append(context.intended_safe)
 
     def _read_through(self) -> Iterator[tuple[Place, Context]]:
         start = 0
@@ -70,7 +88,11 @@ class ContextFile(Sequence[Context]):
                 start += len(raw)
 
     def __len__(self) -> int:
-        return len(self._places) // len(Place._fields)
+        return len(self.places) // len(Place._fields)
+
+    def intended_safe(self, context_id: str) -> bool:
+        """What the author of a context meant, without reading it."""
+        return bool(self.intents[self._index[context_id]])
 
     @overload
     def __getitem__(self, index: int) -> Context: ...
@@ -106,7 +128,7 @@ class ContextFile(Sequence[Context]):
 
     def _read(self, index: int) -> Context:
         first = index * len(Place._fields)
-        place = Place(*self._places[first : first + len(Place._fields)])
+        place = Place(*self.places[first : first + len(Place._fields)])
         try:
             raw = os.pread(self._file, place.size, place.start)
         except OSError as error:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import platformdirs
 
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
-from casewise.storage.benchmarks.folder import sha256
+from casewise.storage.benchmarks.manifest import sha256
 from casewise.storage.files.atomic import cannot_write, replacing
 
 __all__ = ["CASEBENCH", "PROMPTS", "Pinned", "cache_folder", "fetch", "fetched", "take"]

@@ -2,74 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import ValidationError
-
-from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError
-from casewise.records import Context, Item, Query, Rating, Revision, Taxonomy
+from casewise.errors import BenchmarkError, DataError
+from casewise.records import Context, Item, Query, Rating, Revision
 from casewise.records.base import Record
-from casewise.storage.benchmarks.benchmark import About, Benchmark, Counts
+from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.context_file import ContextFile
-from casewise.storage.files.atomic import cannot_write, read_text, write_text
+from casewise.storage.benchmarks.kept import find_kept, keep, worth_keeping
+from casewise.storage.benchmarks.manifest import (
+    FILES,
+    Manifest,
+    check_counts,
+    check_files,
+    new_folder,
+    read_manifest,
+    write_manifest,
+)
+from casewise.storage.benchmarks.ratings import Ratings
 from casewise.storage.files.jsonl import read_jsonl, write_jsonl
-from casewise.storage.files.strict_json import parse, what_is_wrong
 
-__all__ = [
-    "FORMAT_VERSION",
-    "MANIFEST",
-    "Manifest",
-    "check_counts",
-    "check_files",
-    "new_folder",
-    "read_benchmark",
-    "read_manifest",
-    "read_manifest_file",
-    "sha256",
-    "write_benchmark",
-    "write_manifest",
-]
-
-FORMAT_VERSION = 1
-"""Of benchmark folders. A reader knows every version up to this one."""
-
-MANIFEST = "benchmark.json"
+__all__ = ["read_benchmark", "write_benchmark"]
 
 MOST_HELD = 10_000
 """Contexts that are held in memory, where a benchmark has no more of them. They are the bulk of its records."""
 
-FILES: dict[str, type[Record]] = {
-    "queries.jsonl": Query,
-    "contexts.jsonl": Context,
-    "items.jsonl": Item,
-    "ratings.jsonl": Rating,
-    "revisions.jsonl": Revision,
-}
-
-LAYOUTS = tuple(
-    {f"{under}{Path(name).stem}{ending}" for name in FILES}
-    for under, ending in (("", ".jsonl"), ("", ".parquet"), ("data/", ".parquet"))
-)
-"""The files of a benchmark folder, of one of Parquet files, and of a Hugging Face dataset folder."""
-
 R = TypeVar("R", bound=Record)
-
-
-class Manifest(Record):
-    """What `benchmark.json` says."""
-
-    format_version: int
-    about: About
-    counts: Counts
-    taxonomy: Taxonomy
-    files: dict[str, str]
-    """File name to sha256, as 64 hexadecimal digits."""
 
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> Path:
@@ -88,87 +48,10 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> Path:
     return folder
 
 
-@contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """A folder to fill that becomes `folder` when the block ends well, and disappears when it does not.
-
-    Raises
-    ------
-    ConfigurationError
-        There is something at `folder` already (a benchmark is immutable), or it cannot be written.
-    """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigurationError(f"{folder} exists and a benchmark is never overwritten; choose another place")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise cannot_write(folder, error) from error
-    try:
-        yield draft
-        draft.chmod(0o755)
-        draft.replace(folder)
-    except OSError as error:
-        raise cannot_write(folder, error) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def write_manifest(benchmark: Benchmark, folder: Path, *, names: Iterable[str]) -> None:
-    """Write the manifest of a folder that holds `benchmark` in the files `names`."""
-    manifest = Manifest(
-        format_version=FORMAT_VERSION,
-        about=benchmark.about,
-        counts=benchmark.counts,
-        taxonomy=benchmark.taxonomy,
-        files={name: sha256(folder / name) for name in names},
-    )
-    write_text(folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_none=True) + "\n")
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a benchmark folder.
-
-    Raises
-    ------
-    DataError
-        There is none, it is not valid, or it was written by a newer casewise.
-    """
-    path = folder / MANIFEST
-    if not path.is_file():
-        raise DataError(folder, None, f"is no benchmark folder: it has no {MANIFEST}")
-    manifest = read_manifest_file(path, Manifest, newest=FORMAT_VERSION)
-    if set(manifest.files) not in LAYOUTS:
-        raise DataError(path, None, f"'files' names {listed(manifest.files)}, not {listed(FILES)}")
-    return manifest
-
-
-def listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "nothing"
-
-
-def read_manifest_file(path: Path, model: type[R], *, newest: int) -> R:
-    """A manifest, of this format version or an older one; no value passes for one of another type.
-
-    Raises
-    ------
-    DataError
-        The file is no such manifest, or was written by a newer casewise.
-    """
-    text = read_text(path)
-    value = parse(text, path=path)
-    version = value.get("format_version") if isinstance(value, dict) else None
-    if isinstance(version, int) and not 1 <= version <= newest:
-        what = f"newer than {newest}, which this casewise reads; update it" if version > newest else "no version"
-        raise DataError(path, None, f"format_version is {version}, {what}")
-    try:
-        return model.model_validate_json(text, strict=True)
-    except ValidationError as error:
-        raise DataError(path, None, what_is_wrong(error)) from error
-
-
 def read_benchmark(folder: Path, *, most_held: int = MOST_HELD) -> Benchmark:
     """The benchmark that a folder holds, its checksums checked.
+
+    A large one is read whole once, and from what was kept of it later (see `casewise.storage.benchmarks.kept`).
 
     Parameters
     ----------
@@ -184,13 +67,25 @@ def read_benchmark(folder: Path, *, most_held: int = MOST_HELD) -> Benchmark:
     """
     manifest = read_manifest(folder)
     check_files(folder, manifest)
+    in_file = manifest.counts.contexts > most_held
+    if not in_file or manifest.counts.revisions or not worth_keeping(manifest):
+        return read_whole(folder, manifest, in_file=in_file)
+    if (kept := find_kept(folder, manifest)) is not None:
+        return kept
+    found = read_whole(folder, manifest, in_file=in_file)
+    keep(found, manifest)
+    return found
+
+
+def read_whole(folder: Path, manifest: Manifest, *, in_file: bool) -> Benchmark:
+    """Every record of a folder whose files were checked, checked itself."""
     try:
         found = Benchmark(
             about=manifest.about,
             queries=read_all(folder, Query),
-            contexts=read_contexts(folder, held=manifest.counts.contexts <= most_held),
+            contexts=ContextFile(folder / "contexts.jsonl") if in_file else read_all(folder, Context),
             items=read_all(folder, Item),
-            ratings=read_all(folder, Rating),
+            ratings=Ratings.of(read_jsonl(folder / "ratings.jsonl", Rating)),
             revisions=read_all(folder, Revision),
             taxonomy=manifest.taxonomy,
         )
@@ -200,51 +95,6 @@ def read_benchmark(folder: Path, *, most_held: int = MOST_HELD) -> Benchmark:
     return found
 
 
-def read_contexts(folder: Path, *, held: bool) -> Sequence[Context]:
-    return read_all(folder, Context) if held else ContextFile(folder / "contexts.jsonl")
-
-
 def read_all(folder: Path, model: type[R]) -> tuple[R, ...]:
     name = next(name for name, kind in FILES.items() if kind is model)
     return tuple(read_jsonl(folder / name, model))
-
-
-def check_counts(benchmark: Benchmark, manifest: Manifest, *, folder: Path) -> None:
-    """Check that the manifest counts what the files hold.
-
-    Raises
-    ------
-    DataError
-        It does not.
-    """
-    if benchmark.counts != manifest.counts:
-        problem = f"'counts' says {manifest.counts}, but the files hold {benchmark.counts}"
-        raise DataError(folder / MANIFEST, None, problem)
-
-
-def check_files(folder: Path, manifest: Manifest) -> None:
-    """Check every file that `manifest` names.
-
-    Raises
-    ------
-    DataError
-        One is missing, or is not the one that the manifest speaks of.
-    """
-    for name, expected in manifest.files.items():
-        check_sum(folder / name, expected)
-
-
-def check_sum(path: Path, expected: str) -> None:
-    if not path.is_file():
-        raise DataError(path, None, "is missing, but the manifest names it")
-    found = sha256(path)
-    if found != expected:
-        raise ChecksumMismatch(
-            path, None, f"sha256 is {found}, but the manifest says {expected}: the file was changed or damaged"
-        )
-
-
-def sha256(path: Path) -> str:
-    """The file's sha256 as 64 hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

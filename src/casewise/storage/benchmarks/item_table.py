@@ -29,7 +29,7 @@ def item_table(benchmark: Benchmark) -> pl.DataFrame:
     """
     rows = []
     for item in benchmark.items:
-        query, context, votes = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.votes[item.id]
+        query, votes = benchmark.query[item.query_id], benchmark.votes[item.id]
         category = benchmark.taxonomy.resolve(query.category)
         rows.append(
             (
@@ -39,7 +39,7 @@ def item_table(benchmark: Benchmark) -> pl.DataFrame:
                 query.category,
                 category.domain if category else None,
                 item.condition,
-                context.intended_safe if context else None,
+                benchmark.intent_of(item),
                 votes.safe,
                 votes.total,
                 item.published_rate,

@@ -8,7 +8,8 @@ from pathlib import Path
 from casewise.errors import DataError
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.fetch import CASEBENCH, fetched
-from casewise.storage.benchmarks.folder import MANIFEST, read_benchmark
+from casewise.storage.benchmarks.folder import read_benchmark
+from casewise.storage.benchmarks.manifest import MANIFEST
 from casewise.storage.benchmarks.parquet import is_parquet, read_parquet
 from casewise.storage.benchmarks.published import read_published
 

@@ -18,7 +18,7 @@ from casewise.errors import BenchmarkError, DataError
 from casewise.records import GROUPS, PARAMETERS, Context, Item, Query, Rating, Revision, as_text
 from casewise.records.base import Record
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.folder import check_counts, check_files, new_folder, read_manifest, write_manifest
+from casewise.storage.benchmarks.manifest import check_counts, check_files, new_folder, read_manifest, write_manifest
 from casewise.storage.files.atomic import replacing
 from casewise.storage.files.strict_json import parse, what_is_wrong
 

@@ -17,7 +17,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from casewise.errors import DataError, RunConflict
 from casewise.records.base import Record
-from casewise.storage.benchmarks.folder import read_manifest_file
+from casewise.storage.benchmarks.manifest import read_manifest_file
 from casewise.storage.files.atomic import cannot_write, read_text, write_text
 from casewise.storage.files.jsonl import read_jsonl, record
 from casewise.storage.files.strict_json import parse

@@ -1,0 +1,141 @@
+"""A large benchmark folder, read once and kept in columns in the user's cache, so that the next command need not read it again.
+
+What is kept lies under the checksums of the folder's files, so it is never used for other files than those it was made
+from, and only this user writes there: a cache beside the folder would be trusted from whoever the folder came from. It is
+safe to delete at any time. Contexts stay in the folder's file; their places in it are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from array import array
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from casewise.errors import CasewiseError
+from casewise.records import Item, Query
+from casewise.records.ids import digest
+from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.benchmarks.context_file import ContextFile, Place, ReadBefore
+from casewise.storage.benchmarks.fetch import cache_folder
+from casewise.storage.benchmarks.manifest import Manifest, new_folder
+from casewise.storage.benchmarks.ratings import Ratings
+
+__all__ = ["find_kept", "keep", "worth_keeping"]
+
+R = TypeVar("R", Query, Item)
+
+KEPT_VERSION = 1
+"""Of what is kept; another one is not read."""
+
+WORTH = 50_000
+"""Ratings and contexts together from which a folder is worth keeping; a smaller one is read in a second."""
+
+MOST = 8
+"""Benchmarks kept at once; of more, those that were used longest ago are dropped."""
+
+ABOUT = "kept.json"
+
+CONTEXT_COLUMNS = {"id": pl.String(), "intended_safe": pl.Boolean(), **dict.fromkeys(Place._fields, pl.UInt64())}
+
+
+def worth_keeping(manifest: Manifest) -> bool:
+    """Whether a folder is so large that reading it takes longer than a user would wait twice."""
+    return manifest.counts.ratings + manifest.counts.contexts >= WORTH
+
+
+def place_of(manifest: Manifest) -> Path:
+    key = digest(
+        {"version": KEPT_VERSION, "files": manifest.files, "taxonomy": manifest.taxonomy.model_dump(mode="json")}
+    )
+    return cache_folder() / "benchmarks" / key
+
+
+def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
+    """The benchmark at `folder`, whose files were checked against `manifest`, from what was kept of it; None without that."""
+    place = place_of(manifest)
+    try:
+        about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
+        contexts = pl.read_ipc(place / "contexts.arrow")
+        found = Benchmark.checked_before(
+            about=manifest.about,
+            queries=records(Query, place / "queries.arrow"),
+            contexts=context_file(folder / "contexts.jsonl", contexts),
+            items=records(Item, place / "items.arrow"),
+            ratings=Ratings(
+                pl.read_ipc(place / "ratings.arrow"),
+                items=about["rated_items"],
+                annotators=about["annotators"],
+            ),
+            taxonomy=manifest.taxonomy,
+            digest=about["digest"],
+        )
+    except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
+        shutil.rmtree(place, ignore_errors=True)
+        return None
+    (place / ABOUT).touch()
+    return found
+
+
+def keep(benchmark: Benchmark, manifest: Manifest) -> None:
+    """Keep `benchmark`, which was read from a folder with `manifest`. Where nothing can be written nothing is kept."""
+    place = place_of(manifest)
+    if place.exists() or not isinstance(benchmark.contexts, ContextFile):
+        return
+    try:
+        with new_folder(place) as draft:
+            table_of(benchmark.queries, Query).write_ipc(draft / "queries.arrow")
+            table_of(benchmark.items, Item).write_ipc(draft / "items.arrow")
+            benchmark.rated.table.write_ipc(draft / "ratings.arrow")
+            places_of(benchmark.contexts).write_ipc(draft / "contexts.arrow")
+            about = {
+                "digest": benchmark.digest,
+                "rated_items": benchmark.rated.items,
+                "annotators": benchmark.rated.annotators,
+            }
+            (draft / ABOUT).write_text(json.dumps(about), encoding="utf-8")
+        drop_oldest(place.parent)
+    except (OSError, CasewiseError):
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def drop_oldest(folder: Path) -> None:
+    kept = sorted(folder.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in kept[MOST:]:
+        shutil.rmtree(path.parent, ignore_errors=True)
+
+
+def table_of(found: tuple[Any, ...], model: type[Query | Item]) -> pl.DataFrame:
+    names = list(model.model_fields)
+    return pl.DataFrame({name: [getattr(one, name) for one in found] for name in names}, schema=schema_of(model))
+
+
+def schema_of(model: type[Query | Item]) -> Mapping[str, pl.DataType]:
+    return {name: pl.Float64() if name == "published_rate" else pl.String() for name in model.model_fields}
+
+
+def records(model: type[R], path: Path) -> tuple[R, ...]:
+    """The records of a table, which were checked when it was written."""
+    given: set[str] = set(model.model_fields)
+    rows = pl.read_ipc(path).iter_rows(named=True)
+    return tuple(model.model_construct(given, **row) for row in rows)
+
+
+def places_of(contexts: ContextFile) -> pl.DataFrame:
+    places = np.array(contexts.places, dtype=np.uint64).reshape(len(contexts), len(Place._fields))
+    columns = {name: places[:, at] for at, name in enumerate(Place._fields)}
+    return pl.DataFrame(
+        {"id": list(contexts.by_id), "intended_safe": [bool(one) for one in contexts.intents], **columns},
+        schema=CONTEXT_COLUMNS,
+    )
+
+
+def context_file(path: Path, table: pl.DataFrame) -> ContextFile:
+    places = array("Q", table.select(Place._fields).to_numpy().astype(np.uint64).tobytes())
+    intents = bytearray(table["intended_safe"].cast(pl.UInt8).to_numpy().tobytes())
+    return ContextFile(path, known=ReadBefore(table["id"].to_list(), places, intents))
