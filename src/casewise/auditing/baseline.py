@@ -18,6 +18,7 @@ from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import Sums, metric_named, terms
 from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.core.clustered import cluster_variance
 from casewise.stats.words.baseline import weighty_phrases
 from casewise.storage.benchmarks.features import texts
 
@@ -177,10 +178,7 @@ def gain_over_constant(subject: Subject, values: FloatArray, rows: BoolArray | N
     constant = label if label.mean() >= 0.5 else 1 - label
     difference = np.where(safe, label, 1 - label) - constant
     gain = float(difference.mean())
-    _, cluster = np.unique(subject.query[known], return_inverse=True)
-    within = np.bincount(cluster, weights=difference - gain)
-    n_clusters = len(within)
-    spread = float(np.sqrt(n_clusters / max(1, n_clusters - 1) * (within**2).sum()))
+    spread = float(np.sqrt(cluster_variance(difference - gain, subject.query[known])))
     return Gain(gain, float(difference.sum()) / spread if spread > 0 else 0.0, best)
 
 
@@ -256,8 +254,8 @@ def shortcut(subject: Subject) -> Finding | None:
         return None
     right = np.where(subject.baseline > 0.5, subject.label, 1 - subject.label)
     drop = float(right[stayed].mean() - right[moved].mean())
-    z = drop / np.sqrt(sum(clustered_variance(right[rows], subject.query[rows]) for rows in (stayed, moved)))
-    if z <= -ndtri(ALPHA) or drop < LEAST_GAIN:
+    z = drop / np.sqrt(sum(mean_variance(right[rows], subject.query[rows]) for rows in (stayed, moved)))
+    if not z > -ndtri(ALPHA) or drop < LEAST_GAIN:
         return None
     return Finding(
         code="baseline.shortcut",
@@ -278,9 +276,6 @@ def shortcut(subject: Subject) -> Finding | None:
     )
 
 
-def clustered_variance(value: FloatArray, query: NDArray[np.intp]) -> float:
+def mean_variance(value: FloatArray, query: NDArray[np.intp]) -> float:
     """Variance of the mean of `value`, clustered by query."""
-    _, cluster = np.unique(query, return_inverse=True)
-    within = np.bincount(cluster, weights=value - value.mean())
-    n = len(within)
-    return float(n / max(1, n - 1) * (within**2).sum() / len(value) ** 2)
+    return cluster_variance((value - value.mean()) / len(value), query)

@@ -11,7 +11,7 @@ from casewise.auditing.findings import ALPHA, Finding, Part, together
 from casewise.auditing.subject import Subject
 from casewise.records import PARAMETERS
 from casewise.stats.core.arrays import BoolArray, FloatArray
-from casewise.stats.core.share_tests import sign_test
+from casewise.stats.core.share_intervals import sign_test
 from casewise.stats.words.near_duplicates import near_duplicates
 from casewise.storage.benchmarks.features import texts
 

@@ -15,7 +15,7 @@ from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metric_named
 from casewise.stats.core.arrays import BoolArray, FloatArray
-from casewise.stats.core.share_tests import binomial_below
+from casewise.stats.core.share_intervals import binomial_below
 
 __all__ = ["agreement_with_people", "audit_intent"]
 

@@ -7,7 +7,6 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from casewise.errors import DataError
 from casewise.records import Query, Taxonomy
+from casewise.stats.words.earlier_texts import EarlierTexts, word_runs
 from casewise.storage.benchmarks.load import load_benchmark
 
 __all__ = ["Selection", "Twin", "read_queries", "select_queries"]
@@ -149,27 +149,19 @@ def without_twins(queries: Iterable[Query]) -> tuple[list[Query], list[Twin]]:
     Candidates share a word pair, so the cost grows with the repeated pairs and not with the square of the queries.
     """
     kept: list[Query] = []
-    pairs_of: list[frozenset[str]] = []
-    holders: dict[str, list[int]] = defaultdict(list)
+    earlier = EarlierTexts()
     twins: list[Twin] = []
     for query in queries:
         pairs = word_pairs(query.text)
-        near = {place for pair in pairs for place in holders[pair]}
-        best = max(near, key=lambda place: (jaccard(pairs, pairs_of[place]), -place), default=None)
-        if best is not None and (similarity := jaccard(pairs, pairs_of[best])) >= ALIKE:
-            twins.append(Twin(kept[best], query, similarity))
+        places, similarity = earlier.most_alike(pairs)
+        if places and similarity >= ALIKE:
+            twins.append(Twin(kept[places[0]], query, similarity))
             continue
-        for pair in pairs:
-            holders[pair].append(len(kept))
+        earlier.add(pairs)
         kept.append(query)
-        pairs_of.append(pairs)
     return kept, twins
 
 
 def word_pairs(text: str) -> frozenset[str]:
-    words = ["^", *re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()), "$"]
-    return frozenset(" ".join(pair) for pair in pairwise(words))
-
-
-def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
-    return len(first & second) / len(first | second)
+    words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
+    return word_runs(["^", *words, "$"], length=2)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from casewise.stats import kruskal_wallis
-from casewise.stats.conditions.by_category import _h, _shuffle, category_tests
+from casewise.stats.conditions.by_category import _shuffle, category_tests
 from casewise.stats.core.arrays import Counts
 
 
@@ -43,10 +43,9 @@ def test_tasks_where_all_agree_are_counted_as_untestable():
     assert result.mean_h[0] == pytest.approx(kruskal_wallis([5, 0], [5, 5]).h)
 
 
-def test_shuffles_keep_each_tasks_votes_and_give_the_h_of_kruskal_wallis():
+def test_shuffles_keep_each_tasks_votes():
     found = counts([0.2, 0.5, 0.8])
     dealt = _shuffle(found, np.random.default_rng(0))
 
     assert (dealt.sum(1) == found.successes.sum(1)).all()
     assert (dealt <= found.sizes).all()
-    assert _h(dealt, found) == pytest.approx(kruskal_wallis(dealt, found.sizes).h)

@@ -4,7 +4,14 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.share_intervals import clopper_pearson, korn_graubard, wilson
+from casewise.stats.core.share_intervals import (
+    binomial_below,
+    clopper_pearson,
+    korn_graubard,
+    score_limits,
+    sign_test,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(("x", "n"), [(0, 10), (3, 10), (10, 10), (499, 9450)])
@@ -54,3 +61,37 @@ def test_a_share_of_one_has_an_interval_below_it():
 def test_one_cluster_has_no_interval():
     with pytest.raises(StatisticsError, match="two clusters"):
         korn_graubard(0.5, 0.01, n=10, clusters=1)
+
+
+@pytest.mark.parametrize(("x", "n"), [(1, 10), (3, 10), (499, 9450)])
+def test_score_limits_are_wilsons_where_the_size_is_a_number_of_units(x, n):
+    limits, expected = score_limits(x / n, n), wilson(x, n)
+
+    assert (float(limits.low), float(limits.high)) == pytest.approx(
+        (float(expected.low), float(expected.high)), rel=1e-12
+    )
+
+
+def test_score_limits_solve_the_score_equation_at_a_fractional_size():
+    limits = score_limits(0.3, 12.5)
+
+    for limit in (float(limits.low), float(limits.high)):
+        assert (0.3 - limit) ** 2 == pytest.approx(stats.norm.ppf(0.975) ** 2 * limit * (1 - limit) / 12.5, rel=1e-12)
+
+
+@pytest.mark.parametrize(("x", "n", "p"), [(0, 10, 0.3), (4, 20, 0.5), (19, 20, 0.9)])
+def test_the_binomial_tail_agrees_with_scipy(x, n, p):
+    assert binomial_below(x, n, p) == pytest.approx(stats.binom.cdf(x, n, p), rel=1e-12)
+
+
+def test_all_is_no_less_than_anything():
+    assert binomial_below(5, 5, 0.9) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), [(28, 1), (3, 9), (5, 5)])
+def test_the_sign_test_agrees_with_scipy(one, other):
+    assert sign_test(one, other) == pytest.approx(stats.binomtest(one, one + other).pvalue, rel=1e-9)
+
+
+def test_no_signs_show_nothing():
+    assert sign_test(0, 0) == 1

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from casewise.contexts.checking.wording import Wording
+from casewise.stats.words.earlier_texts import EarlierTexts, word_runs
 
 __all__ = ["ALIKE", "Alike", "find_alike"]
 
@@ -34,25 +34,19 @@ def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> 
     """
     triples = {key: word_triples(wording) for key, wording in wordings.items()}
     copies: dict[frozenset[str], str] = {}
-    holders: dict[str, list[str]] = defaultdict(list)
+    earlier, keys = EarlierTexts(rare=RARE), list[str]()
     found: list[Alike] = []
     for key, mine in triples.items():
         if (copied := copies.setdefault(mine, key)) != key:
             found.append(Alike(key, copied, 1.0))
             continue
-        candidates = {other for triple in mine if len(holders[triple]) <= RARE for other in holders[triple]}
-        best = max(candidates, key=lambda other: (jaccard(mine, triples[other]), other), default=None)
-        if best is not None and (similarity := jaccard(mine, triples[best])) >= threshold:
-            found.append(Alike(key, best, similarity))
-        for triple in mine:
-            holders[triple].append(key)
+        places, similarity = earlier.most_alike(mine)
+        if places and similarity >= threshold:
+            found.append(Alike(key, max(keys[place] for place in places), similarity))
+        earlier.add(mine)
+        keys.append(key)
     return found
 
 
 def word_triples(wording: Wording) -> frozenset[str]:
-    words = re.findall(r"\w+", " ".join(wording.fields().values()).casefold())
-    return frozenset(" ".join(words[at : at + 3]) for at in range(len(words) - 2))
-
-
-def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
-    return len(first & second) / len(first | second) if first or second else 1.0
+    return word_runs(re.findall(r"\w+", " ".join(wording.fields().values()).casefold()), length=3)

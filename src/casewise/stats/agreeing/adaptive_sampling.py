@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.core.share_intervals import score_limits
 
 __all__ = ["FIRST_LOOK", "PreciseEstimate", "QueryFrame", "QuerySample", "sample_until_precise", "size_weights"]
 
@@ -234,7 +234,5 @@ def score_interval(
     trust = min(1.0, errors / 20)
     factor = trust * (measured / spread if spread > 0 else apart) + (1 - trust) * max(apart, min(alike, 1.3 * apart))
     size = 1 / max(factor, 1e-12)
-    z = -float(ndtri((1 - LEVEL_AT_A_LOOK) / 2))
-    centre = (estimate + z**2 / (2 * size)) / (1 + z**2 / size)
-    half = z / (1 + z**2 / size) * np.sqrt(spread / size + z**2 / (4 * size**2))
-    return float(max(0.0, centre - half)), float(min(1.0, centre + half))
+    limits = score_limits(estimate, size, level=LEVEL_AT_A_LOOK)
+    return max(0.0, float(limits.low)), min(1.0, float(limits.high))

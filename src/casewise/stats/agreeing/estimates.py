@@ -12,7 +12,8 @@ from casewise.stats.agreeing.ranks import RANK_METRICS, RankMetric
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.bootstrap import Resampling, percentile_interval
-from casewise.stats.core.measured import ANALYTIC_FROM, Measured, robust_variance
+from casewise.stats.core.clustered import cluster_variance
+from casewise.stats.core.measured import ANALYTIC_FROM, Measured
 
 __all__ = [
     "ANALYTIC_FROM",
@@ -153,7 +154,7 @@ def korn_graubard_of(found: Measured, bare: Estimate, how: Resampling) -> Estima
 
 
 def analytic(influence: FloatArray, bare: Estimate, *, quantile: float) -> Estimate:
-    half = quantile * float(np.sqrt(robust_variance(influence)))
+    half = quantile * float(np.sqrt(cluster_variance(influence)))
     value = bare.estimate if bare.estimate is not None else float("nan")
     return replace(bare, ci_low=value - half, ci_high=value + half, method="analytic cluster-robust")
 

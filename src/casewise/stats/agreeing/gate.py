@@ -15,7 +15,8 @@ from casewise.stats.agreeing.over_refusal import AGREEMENT, refusal_terms
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.bootstrap import Resampling
-from casewise.stats.core.measured import Measured, TotalsByCluster, robust_variance, share
+from casewise.stats.core.clustered import cluster_variance
+from casewise.stats.core.measured import Measured, TotalsByCluster, share
 from casewise.stats.core.share_intervals import korn_graubard
 
 __all__ = ["GATED", "Decision", "Gate", "MetricGate", "accuracy_scores", "gate"]
@@ -173,7 +174,7 @@ class Pair:
 def one(name: str, margin: float, before: Measured, after: Measured, pair: Pair, n_metrics: int) -> MetricGate:
     sign = 1.0 if BETTER[name] == "higher" else -1.0
     error = 1 - LEVEL
-    spread = float(np.sqrt(robust_variance(sign * (before.influence - after.influence))))
+    spread = float(np.sqrt(cluster_variance(sign * (before.influence - after.influence))))
     bounds, method = None, ""
     if name in PER_ITEM:
         bounds, spread_of_shares = share_bounds(name, pair, error, n_metrics)

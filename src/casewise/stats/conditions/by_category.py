@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from casewise.stats.conditions.kruskal import KruskalWallis
-from casewise.stats.core.arrays import Counts, FloatArray, IntArray, safe_divide
+from casewise.stats.conditions.kruskal import KruskalWallis, h_statistic
+from casewise.stats.core.arrays import Counts, FloatArray, IntArray
 from casewise.stats.core.multiplicity import benjamini_hochberg
 
 __all__ = ["CategoryTests", "category_tests"]
@@ -67,7 +67,7 @@ def category_tests(
     observed = np.bincount(category, weights=result.h, minlength=groups)
     as_large = np.zeros(groups)
     for _ in range(draws):
-        shuffled = _h(_shuffle(counts, rng), counts)
+        shuffled = h_statistic(_shuffle(counts, rng), counts.sizes)
         as_large += np.bincount(category, weights=shuffled, minlength=groups) >= observed - 1e-9
     return CategoryTests(
         queries=queries.astype(np.int64),
@@ -78,15 +78,6 @@ def category_tests(
         share_at_paper_level=np.bincount(category, weights=p <= paper_level, minlength=groups) / queries,
         draws=draws,
     )
-
-
-def _h(dealt: IntArray, counts: Counts) -> FloatArray:
-    """H of each task from new counts with the same totals; 0 where all agree."""
-    total, safe = counts.sizes.sum(-1), counts.successes.sum(-1)
-    squares = (dealt**2 / np.maximum(counts.sizes, 1)).sum(-1)
-    between = safe_divide(squares - safe**2 / total, safe / total * (1 - safe / total))
-    h: FloatArray = (total - 1) / total * between
-    return h
 
 
 def _shuffle(counts: Counts, rng: np.random.Generator) -> IntArray:

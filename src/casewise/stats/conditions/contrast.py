@@ -20,6 +20,7 @@ from scipy.special import stdtr, stdtrit
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
+from casewise.stats.core.clustered import cluster_variance
 from casewise.stats.core.tails import student_log_tail
 
 __all__ = ["ClusteredContrast", "Difference", "clustered_contrast"]
@@ -116,14 +117,14 @@ def clustered_contrast(
     influence = _influence(columns)
     difference = _rate(columns, which=False) - _rate(columns, which=True)
     item = columns.query * 2 + columns.second
-    by_item = Difference.of(difference, _clustered(influence, item), df=columns.queries - 1, level=level)
+    by_item = Difference.of(difference, cluster_variance(influence, item), df=columns.queries - 1, level=level)
     two_way = these = None
     not_positive = False
     if columns.annotator is not None:
         df = min(columns.queries, columns.annotators) - 1
         variance, not_positive = _two_way(influence, columns.query, columns.annotator)
         two_way = Difference.of(difference, variance, df=df, level=level)
-        within = _clustered(_influence_within_items(columns, item), columns.annotator)
+        within = cluster_variance(_influence_within_items(columns, item), columns.annotator)
         these = Difference.of(difference, within, df=columns.annotators - 1, level=level)
     return ClusteredContrast(
         queries_like_these=two_way,
@@ -178,14 +179,8 @@ def _influence_within_items(columns: _Columns, item: IntArray) -> FloatArray:
     return influence
 
 
-def _clustered(influence: FloatArray, labels: IntArray) -> float:
-    sums = np.bincount(labels, weights=influence)
-    groups = np.count_nonzero(np.bincount(labels))
-    return float(groups / (groups - 1) * np.sum(sums**2))
-
-
 def _two_way(influence: FloatArray, query: IntArray, annotator: IntArray) -> tuple[float, bool]:
-    parts = [_clustered(influence, query), _clustered(influence, annotator)]
+    parts = [cluster_variance(influence, query), cluster_variance(influence, annotator)]
     both = sum(parts) - float(np.sum(influence**2))
     return (max(parts), True) if both <= 0 else (both, False)
 

@@ -12,7 +12,7 @@ from casewise.stats.conditions.kruskal_exact import ExactP, exact_p
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray, checked_counts, safe_divide
 from casewise.stats.core.tails import chi_square_log_tail, chi_square_tail
 
-__all__ = ["KruskalWallis", "kruskal_wallis"]
+__all__ = ["KruskalWallis", "h_statistic", "kruskal_wallis"]
 
 
 @dataclass(frozen=True)
@@ -90,28 +90,32 @@ def kruskal_wallis(
     counts = checked_counts(successes, sizes)
     df = _degrees_of_freedom(counts.sizes)
     total, safe = counts.sizes.sum(-1), counts.successes.sum(-1)
-    chi_square = _pearson(counts.successes, counts.sizes, safe=safe, total=total)
-    h = (total - 1) / total * chi_square
+    h = h_statistic(counts.successes, counts.sizes)
     tail = chi_square_tail(h, df)
     return KruskalWallis(
         h=h[()],
         df=df,
         p=tail[()],
         log_p=chi_square_log_tail(np.asarray(h), df, tail=np.asarray(tail))[()],
-        cramers_v=np.sqrt(chi_square / total)[()],
+        cramers_v=np.sqrt(h / (total - 1))[()],
         testable=((safe > 0) & (safe < total))[()],
         n=total[()],
         exact=exact_p(counts.successes, counts.sizes, rng=rng) if exact else None,
     )
 
 
-def _pearson(successes: IntArray, sizes: IntArray, *, safe: IntArray, total: IntArray) -> FloatArray:
-    """Pearson's chi-square; the deviations are whole numbers, so that nothing cancels."""
+def h_statistic(successes: IntArray, sizes: IntArray) -> FloatArray:
+    """The tie-corrected statistic of counts already checked; 0 where all agree.
+
+    The deviations are whole numbers, so that nothing cancels.
+    """
+    safe, total = successes.sum(-1), sizes.sum(-1)
     n = sizes.astype(float)
     deviation = successes.astype(float) * total[..., None] - n * safe[..., None]
     per_rating = 1.0 / np.maximum(n, 1.0)
     squares = np.einsum("...g,...g,...g->...", deviation, deviation, per_rating)
-    return safe_divide(squares, safe.astype(float) * (total - safe))
+    h: FloatArray = (total - 1) / total * safe_divide(squares, safe.astype(float) * (total - safe))
+    return h
 
 
 def _degrees_of_freedom(sizes: IntArray) -> int | IntArray:

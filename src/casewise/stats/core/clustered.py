@@ -13,7 +13,14 @@ from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
 from casewise.stats.core.tails import two_sided_log_p
 
-__all__ = ["ClusteredRegression", "clustered_logit", "clustered_mean", "clustered_regression", "sandwich_variance"]
+__all__ = [
+    "ClusteredRegression",
+    "cluster_variance",
+    "clustered_logit",
+    "clustered_mean",
+    "clustered_regression",
+    "sandwich_variance",
+]
 
 Adjustment = Literal["none", "HC1"]
 
@@ -143,6 +150,34 @@ def clustered_logit(
     fitted = expit(x @ coefficients)
     bread = _inverse((x * (fitted * (1 - fitted))[:, None]).T @ x)
     return _sandwich(coefficients, bread, x * (y - fitted)[:, None], labels, adjustment)
+
+
+def cluster_variance(influence: ArrayLike, labels: ArrayLike | None = None) -> float:
+    r"""The variance of a number from what each observation adds to it, clusters taken together.
+
+    .. math:: \frac{G}{G-1} \sum_g \Big(\sum_{i \in g} e_i\Big)^2
+
+    Parameters
+    ----------
+    influence : (n,) numbers
+        :math:`e_i`; for a mean, :math:`(y_i - \bar y) / n`.
+    labels : (n,) labels, optional
+        Each its own cluster if absent.
+
+    Returns
+    -------
+    float
+        nan for fewer than two clusters, which show no variance.
+
+    References
+    ----------
+    .. [1] Liang & Zeger (1986), Biometrika 73, 13-22. R: `sandwich::vcovCL(type = "HC0", cadjust = TRUE)`.
+    """
+    sums = np.asarray(influence, dtype=float)
+    if labels is not None:
+        sums = np.bincount(np.unique(np.asarray(labels), return_inverse=True)[1].ravel(), weights=sums)
+    groups = len(sums)
+    return float(groups / (groups - 1) * (sums**2).sum()) if groups > 1 else float("nan")
 
 
 def sandwich_variance(

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from casewise.stats.core.arrays import FloatArray, safe_divide
 from casewise.stats.core.bootstrap import Resampling, cluster_sums
+from casewise.stats.core.clustered import cluster_variance
 
-__all__ = ["ANALYTIC_FROM", "Functional", "Measured", "Totals", "TotalsByCluster", "robust_variance", "share"]
+__all__ = ["ANALYTIC_FROM", "Functional", "Measured", "Totals", "TotalsByCluster", "share"]
 
 ANALYTIC_FROM = 20_000
 """Above so many clusters the analytic error serves: it is then as good, and a bootstrap would take minutes."""
@@ -59,13 +60,7 @@ class Measured:
     @property
     def variance(self) -> float:
         r"""Cluster-robust, :math:`\frac{G}{G-1} \sum_g I_g^2` (for a ratio: `sandwich::vcovCL`, HC0, cadjust)."""
-        return robust_variance(self.influence)
-
-
-def robust_variance(influence: FloatArray) -> float:
-    """The cluster-robust variance of what has these influences; nan for fewer than two clusters."""
-    n_clusters = len(influence)
-    return float(n_clusters / (n_clusters - 1) * (influence**2).sum()) if n_clusters > 1 else float("nan")
+        return cluster_variance(self.influence)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The interval for a share that was measured on clusters."""
+"""Intervals for a share, measured on clusters or on independent units, and tests of one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv, ndtri, stdtrit
+from scipy.special import betainc, betaincinv, ndtri, stdtrit
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, checked_share
 
-__all__ = ["Interval", "clopper_pearson", "korn_graubard", "wilson"]
+__all__ = ["Interval", "binomial_below", "clopper_pearson", "korn_graubard", "score_limits", "sign_test", "wilson"]
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,38 @@ def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interv
     Where there are no units it is (0, 1): nothing is known.
     """
     x, size = np.broadcast_arrays(np.asarray(successes, float), np.asarray(n, float))
-    z = -ndtri((1 - checked_share(level, "level")) / 2)
     some = np.where(size > 0, size, 1)
-    p = np.where(size > 0, x / some, 0.5)
-    centre = (p + z**2 / (2 * some)) / (1 + z**2 / some)
-    half = z / (1 + z**2 / some) * np.sqrt(p * (1 - p) / some + z**2 / (4 * some**2))
-    low, high = np.where(x == 0, 0.0, centre - half), np.where(x == size, 1.0, centre + half)
+    found = score_limits(np.where(size > 0, x / some, 0.5), some, level=level)
+    low, high = np.where(x == 0, 0.0, found.low), np.where(x == size, 1.0, found.high)
     return Interval(np.where(size > 0, low, 0.0), np.where(size > 0, high, 1.0))
+
+
+def score_limits(estimate: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interval:
+    r"""Wilson's limits for a share *p* known from *n* units, which may be a fraction: an effective size.
+
+    .. math:: \frac{p + z^2/2n \pm z\sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}
+    """
+    p, size = np.broadcast_arrays(np.asarray(estimate, float), np.asarray(n, float))
+    z = -ndtri((1 - checked_share(level, "level")) / 2)
+    centre = (p + z**2 / (2 * size)) / (1 + z**2 / size)
+    half = z / (1 + z**2 / size) * np.sqrt(p * (1 - p) / size + z**2 / (4 * size**2))
+    return Interval(centre - half, centre + half)
+
+
+def binomial_below(successes: float, n: float, share: float) -> float:
+    r"""P(at most `successes` of `n`) where each succeeds with probability `share`: one-sided, exact for integers.
+
+    :math:`P(X \le x) = I_{1-p}(n-x,\; x+1)`, which interpolates where ties make *x* fractional. R: `pbinom(x, n, p)`.
+    """
+    if successes >= n:
+        return 1.0
+    return float(betainc(n - successes, successes + 1, 1 - share))
+
+
+def sign_test(one_way: int, other_way: int) -> float:
+    """Two-sided exact sign test: how likely so uneven a split is where both ways are equally likely. 1 without any."""
+    n, fewer = one_way + other_way, min(one_way, other_way)
+    return min(1.0, 2 * binomial_below(fewer, n, 0.5)) if n else 1.0
 
 
 def _beta_limits(x: FloatArray, n: FloatArray, tail: float) -> Interval:

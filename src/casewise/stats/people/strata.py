@@ -10,7 +10,7 @@ from scipy.special import gammaincc
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray
-from casewise.stats.core.clustered import clustered_regression
+from casewise.stats.core.clustered import cluster_variance, clustered_regression
 from casewise.stats.people.coded_ratings import CodedRatings
 
 __all__ = ["FEWEST_PEOPLE", "StratumRates", "safe_rate_by_stratum"]
@@ -59,10 +59,10 @@ def safe_rate_by_stratum(ratings: CodedRatings, name: str) -> StratumRates:
         known: dict[str, float | None] = dict.fromkeys(("people", "ratings", "safe_rate", "error"))
         if shown[index]:
             rate = ratings.safe[chosen].mean()
-            sums = np.bincount(ratings.annotator.codes[chosen], weights=ratings.safe[chosen] - rate)
-            count, total = people[index], chosen.sum()
-            error = np.sqrt(count / (count - 1) * (sums**2).sum()) / total
-            known = {"people": int(count), "ratings": int(total), "safe_rate": float(rate), "error": float(error)}
+            count, total = int(people[index]), int(chosen.sum())
+            influence = (ratings.safe[chosen] - rate) / total
+            error = float(np.sqrt(cluster_variance(influence, ratings.annotator.codes[chosen])))
+            known = {"people": count, "ratings": total, "safe_rate": float(rate), "error": error}
         rows.append({**row, **known})
     chi_square, df, p = _interaction(ratings, name, shown[cell])
     table = pl.DataFrame(rows, infer_schema_length=None)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from casewise.stats.core.arrays import IntArray
+from casewise.stats.words.earlier_texts import jaccard
 
 __all__ = ["near_duplicates"]
 
@@ -35,11 +36,12 @@ def near_duplicates(texts: Sequence[str], *, least: float = 0.8, seed: int = 0) 
     .. [1] Broder (1997), On the resemblance and containment of documents.
     """
     shingled = [shingles(text) for text in texts]
+    runs = [frozenset(hashes.tolist()) for hashes in shingled]
     parent = list(range(len(texts)))
     for bucket in buckets(signatures(shingled, seed=seed)):
         first = bucket[0]
         for other in bucket[1:]:
-            if root(parent, first) != root(parent, other) and jaccard(shingled[first], shingled[other]) >= least:
+            if root(parent, first) != root(parent, other) and jaccard(runs[first], runs[other]) >= least:
                 parent[root(parent, other)] = root(parent, first)
     _, group = np.unique([root(parent, index) for index in range(len(texts))], return_inverse=True)
     return group.astype(np.int64)
@@ -70,11 +72,6 @@ def buckets(signature: IntArray) -> list[list[int]]:
             together[row.tobytes()].append(index)
         found += [bucket for bucket in together.values() if len(bucket) > 1]
     return found
-
-
-def jaccard(one: IntArray, other: IntArray) -> float:
-    shared = len(np.intersect1d(one, other, assume_unique=True))
-    return shared / (len(one) + len(other) - shared)
 
 
 def root(parent: list[int], index: int) -> int:

@@ -12,6 +12,7 @@ from casewise.errors import StatisticsError, StudyError
 from casewise.stats import adjust, clustered_contrast, equivalence, korn_graubard, two_proportion_z
 from casewise.stats.conditions.contrast import ClusteredContrast, Difference
 from casewise.stats.core.multiplicity import Correction
+from casewise.stats.core.clustered import cluster_variance
 from casewise.stats.people.coded_ratings import CodedRatings
 from casewise.studies.analysing.options import AnalysisOptions
 
@@ -45,8 +46,7 @@ def condition_table(ratings: CodedRatings, *, level: float) -> pl.DataFrame:
             "ci_high": None,
         }
         if len(queries) > 1:
-            sums = np.bincount(query, weights=safe - rate)
-            variance = len(queries) / (len(queries) - 1) * float((sums**2).sum()) / n**2
+            variance = cluster_variance((safe - rate) / n, query)
             limits = korn_graubard(rate, variance, n=n, clusters=len(queries), level=level)
             row |= {"ci_low": float(limits.low), "ci_high": float(limits.high)}
         rows.append(row)
