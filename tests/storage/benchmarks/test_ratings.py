@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casewise.records import Rating
-from casewise.storage.benchmarks.ratings import Ratings
+from casewise.storage.benchmarks.ratings import RatingColumns
 
 ratings = st.lists(
     st.builds(
@@ -23,27 +23,27 @@ ratings = st.lists(
 
 @given(ratings)
 def test_ratings_in_columns_equal_the_ratings(given):
-    found = Ratings.of(given)
+    found = RatingColumns.of(given)
 
     assert found == given
     assert given == tuple(found)
     assert [found[place] for place in range(-len(given), len(given))] == [*given, *given]
     assert found[1:3] == given[1:3]
-    assert Ratings.of(found) == found
+    assert RatingColumns.of(found) == found
 
 
 @given(ratings)
 def test_the_lines_of_a_digest_are_the_keys_in_order(given):
     expected = sorted((*rating.key, rating.verdict) for rating in given)
 
-    assert "".join(Ratings.of(given).lines()) == "".join("\t".join(key) + "\n" for key in expected)
+    assert "".join(RatingColumns.of(given).lines()) == "".join("\t".join(key) + "\n" for key in expected)
 
 
 @given(ratings)
 def test_a_key_that_stands_twice_is_found(given):
     keys = [rating.key for rating in given]
 
-    repeated = Ratings.of(given).first_repeated_key()
+    repeated = RatingColumns.of(given).first_repeated_key()
 
     assert (repeated is None) == (len(set(keys)) == len(keys))
     assert repeated is None or keys.count(repeated) > 1
@@ -53,14 +53,14 @@ def test_a_key_that_stands_twice_is_found(given):
 def test_the_ratings_of_some_items_are_those_of_these_items(given, items):
     kept = tuple(rating for rating in given if rating.item_id in items)
 
-    assert Ratings.of(given).of_items(items) == Ratings.of(kept)
+    assert RatingColumns.of(given).of_items(items) == RatingColumns.of(kept)
 
 
 @given(ratings)
 def test_counts_are_by_item(given):
     items = ["i_b", "i_none", "i_a"]
 
-    safe, total = Ratings.of(given).counts(items)
+    safe, total = RatingColumns.of(given).counts(items)
 
     assert total.tolist() == [sum(rating.item_id == item for rating in given) for item in items]
     assert safe.tolist() == [
@@ -69,7 +69,7 @@ def test_counts_are_by_item(given):
 
 
 def test_arrays_say_who_rated_what_and_minus_one_where_nobody_is_known():
-    found = Ratings.of(
+    found = RatingColumns.of(
         (
             Rating(item_id="i_b", annotator_id="p2", verdict="safe"),
             Rating(item_id="i_gone", annotator_id="p1", verdict="safe"),

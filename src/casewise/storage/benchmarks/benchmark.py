@@ -14,7 +14,7 @@ from casewise.records import Context, Item, Query, Rating, Revision, Taxonomy, s
 from casewise.records.base import ContentRecord, Record
 from casewise.records.item import condition_problem
 from casewise.storage.benchmarks.context_file import ContextFile
-from casewise.storage.benchmarks.ratings import Ratings
+from casewise.storage.benchmarks.ratings import RatingColumns
 
 __all__ = ["About", "Benchmark", "Counts", "Published", "Votes"]
 
@@ -90,13 +90,13 @@ class Benchmark:
     """A tuple, or for a large folder a `ContextFile`, which equals it."""
     items: tuple[Item, ...]
     ratings: Sequence[Rating] = ()
-    """Kept as `Ratings`, which equals the tuple of the same."""
+    """Kept as `RatingColumns`, which equals the tuple of the same."""
     revisions: tuple[Revision, ...] = ()
     taxonomy: Taxonomy = field(default_factory=sorry_bench)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.ratings, Ratings):
-            object.__setattr__(self, "ratings", Ratings.of(self.ratings))
+        if not isinstance(self.ratings, RatingColumns):
+            object.__setattr__(self, "ratings", RatingColumns.of(self.ratings))
         check(self)
 
     @classmethod
@@ -133,9 +133,9 @@ class Benchmark:
         return {item.id: item for item in self.items}
 
     @property
-    def rated(self) -> Ratings:
+    def rated(self) -> RatingColumns:
         """The ratings in columns."""
-        assert isinstance(self.ratings, Ratings)
+        assert isinstance(self.ratings, RatingColumns)
         return self.ratings
 
     @cached_property

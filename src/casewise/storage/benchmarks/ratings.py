@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from casewise.records import Rating
 
-__all__ = ["RATING_COLUMNS", "RatingArrays", "Ratings"]
+__all__ = ["RATING_COLUMNS", "RatingArrays", "RatingColumns"]
 
 RATING_COLUMNS: dict[str, pl.DataType] = {
     "item": pl.UInt32(),
@@ -53,7 +53,7 @@ class RatingArrays:
     annotators: tuple[str, ...]
 
 
-class Ratings(Sequence[Rating]):
+class RatingColumns(Sequence[Rating]):
     """The ratings of a benchmark, in their order. It equals the tuple of the same ratings.
 
     Parameters
@@ -70,7 +70,7 @@ class Ratings(Sequence[Rating]):
         self.annotators = tuple(annotators)
 
     @classmethod
-    def of(cls, ratings: Iterable[Rating]) -> Ratings:
+    def of(cls, ratings: Iterable[Rating]) -> RatingColumns:
         """The same ratings in columns; they are read once, and not kept."""
         items: dict[str, int] = {}
         annotators: dict[str, int] = {}
@@ -105,7 +105,7 @@ class Ratings(Sequence[Rating]):
         return map(self._record, self.table.iter_rows())
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Ratings):
+        if isinstance(other, RatingColumns):
             same_ids = self.items == other.items and self.annotators == other.annotators
             return same_ids and self.table.equals(other.table)
         if isinstance(other, tuple):
@@ -172,14 +172,14 @@ class Ratings(Sequence[Rating]):
     def _item(self) -> NDArray[np.intp]:
         return self.table["item"].to_numpy().astype(np.intp)
 
-    def of_items(self, items: Iterable[str]) -> Ratings:
+    def of_items(self, items: Iterable[str]) -> RatingColumns:
         """The ratings of these items alone."""
         wanted = set(items)
         codes = [code for code, item in enumerate(self.items) if item in wanted]
-        return Ratings.of_table(self.table.filter(pl.col("item").is_in(codes)), self.items, self.annotators)
+        return RatingColumns.of_table(self.table.filter(pl.col("item").is_in(codes)), self.items, self.annotators)
 
     @classmethod
-    def of_table(cls, table: pl.DataFrame, items: Sequence[str], annotators: Sequence[str]) -> Ratings:
+    def of_table(cls, table: pl.DataFrame, items: Sequence[str], annotators: Sequence[str]) -> RatingColumns:
         """As the constructor, for lists that may hold ids which no row points to."""
         some, first = table["item"].unique(maintain_order=True), table["annotator"].drop_nulls()
         people = first.unique(maintain_order=True)
