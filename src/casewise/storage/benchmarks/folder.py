@@ -21,7 +21,7 @@ from casewise.storage.benchmarks.manifest import (
     read_manifest,
     write_manifest,
 )
-from casewise.storage.benchmarks.ratings import Ratings
+from casewise.storage.benchmarks.ratings import RatingColumns
 from casewise.storage.files.jsonl import read_jsonl, write_jsonl
 
 __all__ = ["read_benchmark", "write_benchmark"]
@@ -85,7 +85,7 @@ def read_whole(folder: Path, manifest: Manifest, *, in_file: bool) -> Benchmark:
             queries=read_all(folder, Query),
             contexts=ContextFile(folder / "contexts.jsonl") if in_file else read_all(folder, Context),
             items=read_all(folder, Item),
-            ratings=Ratings.of(read_jsonl(folder / "ratings.jsonl", Rating)),
+            ratings=RatingColumns.of(read_jsonl(folder / "ratings.jsonl", Rating)),
             revisions=read_all(folder, Revision),
             taxonomy=manifest.taxonomy,
         )

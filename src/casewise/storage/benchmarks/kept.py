@@ -24,7 +24,7 @@ from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.context_file import ContextFile, Place, ReadBefore
 from casewise.storage.benchmarks.fetch import cache_folder
 from casewise.storage.benchmarks.manifest import Manifest, new_folder
-from casewise.storage.benchmarks.ratings import Ratings
+from casewise.storage.benchmarks.ratings import RatingColumns
 
 __all__ = ["find_kept", "keep", "worth_keeping"]
 
@@ -34,7 +34,7 @@ KEPT_VERSION = 1
 """Of what is kept; another one is not read."""
 
 WORTH = 50_000
-"""Ratings and contexts together from which a folder is worth keeping; a smaller one is read in a second."""
+"""RatingColumns and contexts together from which a folder is worth keeping; a smaller one is read in a second."""
 
 MOST = 8
 """Benchmarks kept at once; of more, those that were used longest ago are dropped."""
@@ -67,7 +67,7 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
             queries=records(Query, place / "queries.arrow"),
             contexts=context_file(folder / "contexts.jsonl", contexts),
             items=records(Item, place / "items.arrow"),
-            ratings=Ratings(
+            ratings=RatingColumns(
                 pl.read_ipc(place / "ratings.arrow"),
                 items=about["rated_items"],
                 annotators=about["annotators"],
