@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 from casewise.contexts.checking.drift import drift_findings
 from casewise.contexts.checking.remark import Finding
-from casewise.contexts.checking.wording import LABELS, Wording
+from casewise.contexts.checking.wording import Wording
+from casewise.prompting.context_words import FOR_REVIEWERS
 from casewise.records import PARAMETERS
 
 __all__ = ["CHECKS", "check_wording", "refreshed"]
@@ -106,9 +107,11 @@ def complete(_query: str, wording: Wording) -> Iterator[Finding]:
     for name in PARAMETERS:
         text = fields.get(name)
         if text is None:
-            yield Finding(check="missing", message=f"{LABELS[name]} is not said.", parameter=name)
+            yield Finding(check="missing", message=f"{FOR_REVIEWERS[name]} is not said.", parameter=name)
         elif EMPTY.match(text):
-            yield Finding(check="missing", message=f"{LABELS[name]} says nothing.", parameter=name, evidence=text)
+            yield Finding(
+                check="missing", message=f"{FOR_REVIEWERS[name]} says nothing.", parameter=name, evidence=text
+            )
 
 
 def misplaced(_query: str, wording: Wording) -> Iterator[Finding]:
@@ -118,7 +121,7 @@ def misplaced(_query: str, wording: Wording) -> Iterator[Finding]:
             if name == home or name in AT_HOME.get(home, ()):
                 continue
             if found := pattern.search(text):
-                message = f"This may belong to “{LABELS[home]}”."
+                message = f"This may belong to “{FOR_REVIEWERS[home]}”."
                 yield Finding(check="misplaced", message=message, parameter=name, evidence=found[0])
 
 

@@ -8,28 +8,15 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from casewise.errors import CasewiseError
+from casewise.prompting.context_words import FOR_REVIEWERS
 from casewise.records import PARAMETERS, Context, Provenance, Recipient, Record, Sender, TransmissionPrinciple
 from casewise.records.context import OPTIONAL, Origin
 from casewise.records.statement import Text, as_text
 
-__all__ = ["LABELS", "NAMES", "Wording", "WordingProblem"]
+__all__ = ["NAMES", "Wording", "WordingProblem"]
 
 NAMES = (*PARAMETERS, *OPTIONAL)
 """Dotted names of all that a wording may say, in reading order."""
-
-LABELS = {
-    "sender.nature_of_the_interaction": "Nature of the interaction",
-    "sender.platform_type": "Platform",
-    "recipient.type": "Who the user is",
-    "recipient.background": "The user's background",
-    "transmission_principle.urgency": "Urgency",
-    "transmission_principle.sender_purpose": "Purpose of the chatbot",
-    "transmission_principle.confidentiality": "Confidentiality",
-    "transmission_principle.source_accountability": "Accountability for the source",
-    "subject": "Subject",
-    "information_type": "Type of information",
-}
-"""What people call each parameter on a page."""
 
 
 class WordingProblem(CasewiseError):
@@ -70,7 +57,7 @@ class Wording(Record):
         try:
             return cls.model_validate(nested)
         except ValidationError as error:
-            missing = [LABELS[".".join(str(part) for part in problem["loc"])] for problem in error.errors()]
+            missing = [FOR_REVIEWERS[".".join(str(part) for part in problem["loc"])] for problem in error.errors()]
             raise WordingProblem(f"Say something in: {', '.join(missing)}.") from error
 
     def fields(self) -> dict[str, str]:

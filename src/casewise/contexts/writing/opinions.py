@@ -6,7 +6,6 @@ reader, whose findings people judge, and its name stands with each of them.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,10 +16,11 @@ from casewise.contexts.checking.remark import Finding
 from casewise.contexts.checking.wording import NAMES
 from casewise.contexts.drafts import Draft
 from casewise.contexts.reviewing.store import Place, all_places, find_place
-from casewise.contexts.writing.replies import top_objects
 from casewise.database import Database
 from casewise.errors import Unavailable
 from casewise.models import Message, Model, Rejected, ReplyOptions, as_messages
+from casewise.prompting.json_in_reply import top_objects
+from casewise.prompting.substitution import filled
 from casewise.runs.engine import Call, perform
 from casewise.runs.limits import Limits
 
@@ -51,7 +51,6 @@ Look for these problems only:
 
 Reply with one JSON object and nothing else. Quote the words that show each problem exactly as they stand above; where there is no problem, the list is empty.
 {{"findings": [{{"check": "drift", "parameter": "recipient.type", "evidence": "exact words", "message": "one sentence"}}]}}"""
-PLACEHOLDER = re.compile(r"\{(query|context)\}|\{\{|\}\}")
 
 
 @dataclass
@@ -77,12 +76,7 @@ class Opinion:
 def messages_about(place: Place) -> tuple[Message, ...]:
     assert place.state.wording is not None
     said = "\n".join(f"{name}: {text}" for name, text in place.state.wording.fields().items())
-    values = {"query": place.query.text, "context": said}
-
-    def filled(found: re.Match[str]) -> str:
-        return values[found[1]] if found[1] else found[0][0]
-
-    return as_messages(PLACEHOLDER.sub(filled, TEMPLATE.strip()))
+    return as_messages(filled(TEMPLATE.strip(), {"query": place.query.text, "context": said}, doubled_braces=True))
 
 
 async def ask_opinions(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +13,12 @@ from typing import Any
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.models import Message, as_messages
+from casewise.prompting.substitution import filled
 from casewise.records import PARAMETERS, Category, Query
 from casewise.records.ids import digest
 
 __all__ = ["ContextPrompt", "context_schema", "default_prompt", "read_prompt"]
 
-PLACEHOLDER = re.compile(r"\{(query|category|risks|intent|parameters|format)\}")
 NEEDED = ("query", "intent", "parameters", "format")
 NO_RISKS = "the answer may be misused, or harm whoever acts on it"
 
@@ -52,7 +51,7 @@ class ContextPrompt:
             "parameters": "\n".join(f"- {name}: {self.parameters[name]}" for name in PARAMETERS),
             "format": json.dumps(empty_form(), indent=1),
         }
-        return as_messages(PLACEHOLDER.sub(lambda found: values[found[1]], self.template.strip()))
+        return as_messages(filled(self.template.strip(), values))
 
 
 def empty_form() -> dict[str, dict[str, str]]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from casewise.contexts.checking.wording import Wording
 from casewise.models import Reply
+from casewise.prompting.json_in_reply import top_objects
+from casewise.prompting.refusals import refuses
 from casewise.records import PARAMETERS
 
-__all__ = ["Failed", "FailedReason", "Read", "read_reply", "top_objects"]
+__all__ = ["Failed", "FailedReason", "Read", "read_reply"]
 
 
 class FailedReason(StrEnum):
@@ -51,16 +51,11 @@ class Failed:
         return f"{self.reason}: {self.detail}"
 
 
-REFUSAL = re.compile(
-    r"\b(?:I(?:'m| am)? (?:sorry|unable|not able)|I (?:cannot|can't|can not|won't|will not)|cannot (?:assist|help|comply)|"
-    r"against my (?:guidelines|policies))\b",
-    re.IGNORECASE,
-)
+POLICY = re.compile(r"\bagainst my (?:guidelines|policies)\b", re.IGNORECASE)
 LONGEST_TEXT = 4000
 LOOPS = 4
 """As often as a phrase of `PHRASE` words may stand in one text before it counts as a loop."""
 PHRASE = 6
-DECODER = json.JSONDecoder()
 
 
 def read_reply(reply: Reply) -> Read | Failed:
@@ -83,25 +78,11 @@ def read_reply(reply: Reply) -> Read | Failed:
 
 def without_json(reply: Reply) -> Failed:
     said = " ".join((reply.refusal or reply.text).split())[:200]
-    if reply.refusal or REFUSAL.search(reply.text):
+    if reply.refusal or refuses(reply.text) or POLICY.search(reply.text):
         return Failed(FailedReason.REFUSED, said)
     if reply.text.count("{") > reply.text.count("}"):
         return Failed(FailedReason.TRUNCATED, "the JSON object does not end")
     return Failed(FailedReason.PROSE, said or "the reply is empty")
-
-
-def top_objects(text: str) -> Iterator[dict[str, Any]]:
-    at = text.find("{")
-    while at >= 0:
-        try:
-            value, end = DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            if text.count("{", at) > text.count("}", at):
-                return  # cut off: what is whole inside is only a part
-            at = text.find("{", at + 1)
-            continue
-        yield value
-        at = text.find("{", end)
 
 
 def as_wording(value: dict[str, Any]) -> Read | Failed:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from casewise.judging.asking.loose_json import Found, closest_key, find_objects
 from casewise.judging.asking.score_words import ScoreReading, number_in, scores_in
-from casewise.judging.asking.verdict_words import Stated, labelled, phrase_verdict, refuses, stated
+from casewise.judging.asking.verdict_words import Stated, labelled, phrase_verdict, stated
+from casewise.prompting.json_in_reply import Found, closest_key, find_objects
+from casewise.prompting.refusals import refuses
 from casewise.records import Scored, Unscored, UnscoredReason, Verdict
 
 __all__ = ["parse_binary", "parse_score"]

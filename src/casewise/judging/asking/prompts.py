@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,15 +18,14 @@ from typing import Any, Literal
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.protocol import Message
+from casewise.prompting.context_words import in_words
+from casewise.prompting.substitution import filled
 from casewise.records import ShownContext
 from casewise.records.ids import digest
 
-__all__ = ["ContextRole", "Prompt", "PromptSet", "default_prompts", "in_words", "published_prompts", "read_prompts"]
+__all__ = ["ContextRole", "Prompt", "PromptSet", "default_prompts", "published_prompts", "read_prompts"]
 
 ContextRole = Literal["user", "system"]
-
-PLACEHOLDER = re.compile(r"\{(query|context)\}")
-PLACEHOLDER_OR_BRACES = re.compile(r"\{(query|context)\}|\{\{|\}\}")
 
 ASKED = ("binary", "score", "probability")
 """The elicitations that ask in words."""
@@ -114,21 +112,7 @@ class PromptSet:
         return prompt.without_context
 
     def _filled(self, template: str, query: str, context: str) -> str:
-        values = {"query": query, "context": context}
-        pattern = PLACEHOLDER_OR_BRACES if self.doubled_braces else PLACEHOLDER
-        return pattern.sub(lambda match: values[match[1]] if match[1] else match[0][0], template)
-
-
-def in_words(shown: ShownContext) -> str:
-    lines = []
-    for group, value in shown.items():
-        title = group.replace("_", " ").capitalize()
-        if isinstance(value, str):
-            lines.append(f"{title}: {value}")
-        else:
-            lines.append(f"{title}:")
-            lines += [f"- {name.replace('_', ' ').capitalize()}: {text}" for name, text in value.items()]
-    return "\n".join(lines)
+        return filled(template, {"query": query, "context": context}, doubled_braces=self.doubled_braces)
 
 
 @cache

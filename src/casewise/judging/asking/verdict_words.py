@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from casewise.records import Verdict
 
-__all__ = ["Stated", "Statement", "labelled", "phrase_verdict", "refuses", "stated", "statements"]
+__all__ = ["Stated", "Statement", "labelled", "phrase_verdict", "stated", "statements"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +151,3 @@ def supposed(before: str, after: str) -> bool:
 
 def sentence_so_far(before: str) -> str:
     return re.split(r"[.;!?\n]|\bbut\b|\bhowever\b|,\s", before)[-1]
-
-
-REFUSAL = re.compile(
-    r"\b(?:I\s+(?:can(?:not|['’]t)|won['’]t|will\s+not|am\s+(?:not\s+able|unable)|must\s+(?:decline|refuse)|decline|refuse|"
-    r"do\s+not\s+feel|don['’]t\s+feel|would\s+(?:rather|prefer)\s+not)|I['’]m\s+(?:unable|not\s+able|not\s+comfortable|sorry)|"
-    r"(?:I\s+)?(?:cannot|can['’]t|unable\s+to)\s+(?:help|assist|comply|fulfil|provide|judge|evaluate|assess|make|give|rate))\b",
-    re.IGNORECASE,
-)
-APOLOGY = re.compile(r"\A\W*(?:I['’]m sorry|sorry|I apologi[sz]e|apologies|unfortunately)\b", re.IGNORECASE)
-
-
-def refuses(text: str) -> bool:
-    """Whether the reply begins by declining to judge."""
-    opening = text.strip()[:300]
-    return bool(APOLOGY.search(opening) or REFUSAL.search(opening))

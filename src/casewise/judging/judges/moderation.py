@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from casewise.errors import ConfigurationError, Unavailable
-from casewise.judging.asking.prompts import in_words
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.models.http.capabilities import Capabilities
 from casewise.models.http.client import EndpointClient, Request
@@ -22,6 +21,7 @@ from casewise.models.http.prices import FREE, Prices
 from casewise.models.http.wire import WrongShape, optional_text, parsed
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Rejected
+from casewise.prompting.context_words import in_words
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.ids import digest
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from casewise.evaluation.judged_runs import Series
+from casewise.prompting.context_words import groups, spoken
 from casewise.records import ShownContext, as_text
 from casewise.reporting.charts import drawing as charts
 from casewise.reporting.document import (
@@ -245,13 +246,8 @@ def exhibit(report: Report, found: Disagreement) -> Exhibit:
 def shown_groups(shown: ShownContext) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     """What is shown of a context, as groups of labelled texts."""
     return tuple(
-        (
-            group.replace("_", " "),
-            tuple((name.replace("_", " "), as_text(statement)) for name, statement in parts.items())
-            if isinstance(parts, dict) and group in ("sender", "recipient", "transmission_principle")
-            else ((group.replace("_", " "), as_text(parts)),),
-        )
-        for group, parts in shown.items()
+        (spoken(group.name), tuple((spoken(name or group.name), as_text(said)) for name, said in group.statements))
+        for group in groups(shown)
     )
 
 

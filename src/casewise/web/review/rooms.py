@@ -10,7 +10,6 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from casewise.contexts.checking.wording import LABELS
 from casewise.contexts.drafts import Draft, all_drafts, find_draft, progress
 from casewise.contexts.reviewing.difference import wording_difference
 from casewise.contexts.reviewing.passes import has_read_warning, pass_on, passed_categories, read_warning
@@ -20,6 +19,7 @@ from casewise.contexts.reviewing.statistics import review_statistics
 from casewise.contexts.reviewing.store import Place, events_of, find_place
 from casewise.database.staff import Person, Role, everyone
 from casewise.errors import ConfigurationError
+from casewise.prompting.context_words import FOR_REVIEWERS
 from casewise.web.frame.identity import database_of, now, require, sent_form
 from casewise.web.frame.pages import redirect, render
 from casewise.web.review.view import names_of, seen_events
@@ -162,7 +162,9 @@ def history_page(request: Request, place_id: str, person: ReviewRoom) -> Respons
     for event, words in seen_events(place, person, events):
         steps.append((event, wording_difference(before, words) if words else None))
         before = words or before
-    return render(request, "review/history.html", place=place, draft=draft, steps=steps, names=names, labels=LABELS)
+    return render(
+        request, "review/history.html", place=place, draft=draft, steps=steps, names=names, labels=FOR_REVIEWERS
+    )
 
 
 def draft_of(connection: Connection, place: Place) -> Draft:

@@ -8,22 +8,17 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from casewise.contexts.checking.remark import Finding
-from casewise.contexts.checking.wording import LABELS, NAMES, Wording
+from casewise.contexts.checking.wording import NAMES, Wording
 from casewise.contexts.reviewing.autosave import Autosave, find_autosave
 from casewise.contexts.reviewing.difference import Piece, is_same, wording_difference
 from casewise.contexts.reviewing.review import Act, Phase, allowed
 from casewise.contexts.reviewing.store import ROLE_OF, Event, Place, events_of, sibling
 from casewise.database.staff import Person, find_person
+from casewise.prompting.context_words import FOR_REVIEWERS
+from casewise.records import GROUPS
 
 __all__ = ["ContextView", "FieldView", "Proposal", "allowed_acts", "names_of", "seen_events", "view_of"]
 
-GROUP_TITLES = {
-    "sender": "Sender: the chatbot",
-    "recipient": "Recipient: the user",
-    "transmission_principle": "Transmission principle",
-    "subject": "Also",
-    "information_type": "Also",
-}
 EDITING = frozenset({Act.SUBMIT, Act.OFFER, Act.REWRITE})
 
 
@@ -71,7 +66,7 @@ class ContextView:
     autosave: Autosave | None
     names: dict[str, str]
     submitted: bool
-    labels: dict[str, str] = field(default_factory=lambda: LABELS)
+    labels: dict[str, str] = field(default_factory=lambda: FOR_REVIEWERS)
 
     @property
     def groups(self) -> dict[str, list[FieldView]]:
@@ -118,8 +113,8 @@ def field_view(place: Place, name: str, typed: Mapping[str, str]) -> FieldView:
     group = name.split(".", maxsplit=1)[0]
     return FieldView(
         name=name,
-        label=LABELS[name],
-        group=GROUP_TITLES[group],
+        label=FOR_REVIEWERS[name],
+        group=FOR_REVIEWERS[group] if group in GROUPS else "Also",
         now=current,
         original=original,
         typed=typed.get(name, ""),

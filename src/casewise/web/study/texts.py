@@ -7,24 +7,9 @@ from functools import lru_cache
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-__all__ = ["LABELS", "markdown", "panel"]
+from casewise.prompting.context_words import FOR_ANNOTATORS, Labelled, groups
 
-LABELS = {
-    "sender": "The chatbot",
-    "recipient": "The person asking",
-    "transmission_principle": "The terms",
-    "nature_of_the_interaction": "Kind of conversation",
-    "platform_type": "Platform",
-    "type": "Who they are here",
-    "background": "Background",
-    "urgency": "Urgency",
-    "sender_purpose": "What the chatbot is for",
-    "confidentiality": "Who can see the conversation",
-    "source_accountability": "Who answers for what is said",
-    "subject": "Whom it is about",
-    "information_type": "Kind of information",
-}
-"""A context's groups and parameters in words that annotators know."""
+__all__ = ["markdown", "panel"]
 
 
 @lru_cache(maxsize=256)
@@ -36,9 +21,8 @@ def markdown(text: str) -> Markup:
 
 def panel(context: dict[str, dict[str, str] | str]) -> list[tuple[str, list[tuple[str, str]]]]:
     """A shown context as groups of labelled texts, in reading order."""
-    return [
-        (LABELS.get(group, group), [(LABELS.get(name, name), text) for name, text in value.items()])
-        if isinstance(value, dict)
-        else (LABELS.get(group, group), [("", value)])
-        for group, value in context.items()
-    ]
+    return [(FOR_ANNOTATORS.get(group.name, group.name), texts_of(group)) for group in groups(context)]
+
+
+def texts_of(group: Labelled) -> list[tuple[str, str]]:
+    return [(FOR_ANNOTATORS.get(f"{group.name}.{name}", name), str(said)) for name, said in group.statements]

@@ -1,4 +1,8 @@
-"""JSON objects as language models write them: inside prose, in code fences, with single quotes or trailing commas."""
+"""JSON objects as language models write them: inside prose, in code fences, with single quotes or trailing commas.
+
+`find_objects` mends the usual slips, where a word or a number is all that is wanted; `top_objects` takes only what is
+JSON, where every word of the reply is going to be kept.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["Found", "closest_key", "find_objects"]
+__all__ = ["Found", "closest_key", "find_objects", "top_objects"]
 
 Found = dict[str, Any]
 
@@ -96,6 +100,21 @@ def nested(value: Any) -> Iterator[Found]:
     elif isinstance(value, list):
         for inner in value:
             yield from nested(inner)
+
+
+def top_objects(text: str) -> Iterator[dict[str, Any]]:
+    """The outermost JSON objects in `text`; none of those inside one that is cut off."""
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            if text.count("{", at) > text.count("}", at):
+                return  # cut off: what is whole inside is only a part
+            at = text.find("{", at + 1)
+            continue
+        yield value
+        at = text.find("{", end)
 
 
 def closest_key(value: Found, names: tuple[str, ...]) -> str | None:
