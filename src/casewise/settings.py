@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["DEFAULT_BASE_URL", "DEFAULT_DATABASE", "Settings", "from_environment", "kept_key"]
+__all__ = ["DEFAULT_DATABASE", "DEFAULT_SITE_URL", "Settings", "from_environment", "kept_key"]
 
 DEFAULT_DATABASE = "casewise.db"
-DEFAULT_BASE_URL = "http://127.0.0.1:8000"
+DEFAULT_SITE_URL = "http://127.0.0.1:8000"
 SHORTEST_KEY = 32
 
 
@@ -29,7 +29,7 @@ class Settings:
     """A path (SQLite) or an URL: `sqlite:///…`, `postgresql://…`."""
     secret_key: str = field(repr=False)
     """Signs cookies, links and form tokens. Whoever knows it can be anyone."""
-    base_url: str = DEFAULT_BASE_URL
+    site_url: str = DEFAULT_SITE_URL
     """The address in a browser; `https` makes cookies Secure and sends HSTS."""
 
     def __post_init__(self) -> None:
@@ -37,19 +37,19 @@ class Settings:
             raise ConfigurationError(
                 f"the secret key has {len(self.secret_key)} characters; it needs at least {SHORTEST_KEY} random ones"
             )
-        if urlsplit(self.base_url).scheme not in {"http", "https"}:
-            raise ConfigurationError(f"the base url is {self.base_url!r}; it starts with http:// or https://")
+        if urlsplit(self.site_url).scheme not in {"http", "https"}:
+            raise ConfigurationError(f"the site url is {self.site_url!r}; it starts with http:// or https://")
 
     @property
     def behind_tls(self) -> bool:
         """Whether browsers reach the app over TLS."""
-        return urlsplit(self.base_url).scheme == "https"
+        return urlsplit(self.site_url).scheme == "https"
 
 
 def from_environment(
-    environment: Mapping[str, str] | None = None, *, database: str | None = None, base_url: str | None = None
+    environment: Mapping[str, str] | None = None, *, database: str | None = None, site_url: str | None = None
 ) -> Settings:
-    """The settings in `CASEWISE_DATABASE`, `CASEWISE_BASE_URL`, `CASEWISE_SECRET_KEY` or `CASEWISE_SECRET_KEY_FILE`.
+    """The settings in `CASEWISE_DATABASE`, `CASEWISE_SITE_URL`, `CASEWISE_SECRET_KEY` or `CASEWISE_SECRET_KEY_FILE`.
 
     What is given as an argument goes before the environment. Where no key is given, one is made once and kept beside
     an SQLite database, in a file that only its owner may read.
@@ -61,9 +61,9 @@ def from_environment(
     """
     environment = os.environ if environment is None else environment
     database = database or environment.get("CASEWISE_DATABASE") or DEFAULT_DATABASE
-    base_url = base_url or environment.get("CASEWISE_BASE_URL") or DEFAULT_BASE_URL
+    site_url = site_url or environment.get("CASEWISE_SITE_URL") or DEFAULT_SITE_URL
     key = environment.get("CASEWISE_SECRET_KEY") or kept_key(key_file(environment, database))
-    return Settings(database=database, secret_key=key, base_url=base_url.rstrip("/"))
+    return Settings(database=database, secret_key=key, site_url=site_url.rstrip("/"))
 
 
 def key_file(environment: Mapping[str, str], database: str) -> Path:

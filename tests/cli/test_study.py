@@ -16,7 +16,7 @@ from casewise import database
 from casewise.cli.app import main
 from casewise.database.tables import study as tables
 from casewise.settings import kept_key
-from casewise.studies.recruiters import Person
+from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.running.annotators import admit
 from casewise.studies.running.privacy import Vault
 from casewise.studies.running.rounds import find_round
@@ -129,7 +129,7 @@ def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch)
         assert study is not None
         key = kept_key(Path("casewise.key"))
         with store.write() as connection:
-            who = admit(connection, study, Person("pid-1", "s", "session-1"), vault=Vault(key), now=START)
+            who = admit(connection, study, RecruiterIds("pid-1", "s", "session-1"), vault=Vault(key), now=START)
             assert who is not None
             keep_outcome(connection, who.id)
         store.close()

@@ -9,9 +9,9 @@ from tests.support.app import NOW, add_person
 
 from casewise.contexts.checking.wording import Wording
 from casewise.contexts.drafts import Draft, create_draft
+from casewise.contexts.review import Act, Action
 from casewise.contexts.reviewing.queue import Filter, list_contexts
-from casewise.contexts.reviewing.review import Act, Action
-from casewise.contexts.reviewing.store import Place, act, find_place
+from casewise.contexts.reviewing.store import ReviewPlace, act, find_place
 from casewise.database import Database
 from casewise.database.staff import Person, Role
 from casewise.records import Query, sorry_bench
@@ -36,15 +36,17 @@ class Room:
     ben: Person
     cleo: Person
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[ReviewPlace]:
         with self.store.read() as connection:
             listed = list_contexts(connection, self.draft, self.ada, Filter()).contexts
             return [place for one in listed if (place := find_place(connection, one.id))]
 
-    def place(self, number: int = 0) -> Place:
+    def place(self, number: int = 0) -> ReviewPlace:
         return self.places()[number]
 
-    def do(self, place: Place, by: Person, act_: Act, words: Wording | None = None, reason: str | None = None) -> Place:
+    def do(
+        self, place: ReviewPlace, by: Person, act_: Act, words: Wording | None = None, reason: str | None = None
+    ) -> ReviewPlace:
         """Act on what the database holds now."""
         with self.store.write() as connection:
             return act(

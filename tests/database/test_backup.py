@@ -8,7 +8,7 @@ from tests.contexts.wordings import wording
 from tests.support.app import NOW
 
 from casewise import database
-from casewise.contexts.reviewing.review import Act
+from casewise.contexts.review import Act
 from casewise.contexts.reviewing.store import events_of
 from casewise.database import Database
 from casewise.database.backup import backup, restore

@@ -22,7 +22,7 @@ from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.studies.design.ledger import Ledger
 from casewise.studies.design.wording import read_wording
-from casewise.studies.recruiters import Person
+from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.running.annotators import admit, answer_quiz, pass_tutorial
 from casewise.studies.running.answers import Given, lapse_and_void, take_answer, undo, void
 from casewise.studies.running.privacy import Vault
@@ -137,7 +137,7 @@ class InDatabase:
 
     def arrive(self, name: str) -> bool:
         with self.database.write() as connection, self.known_id(name):
-            person = admit(connection, self.study, Person(name), vault=Vault(SECRET), now=self.now)
+            person = admit(connection, self.study, RecruiterIds(name), vault=Vault(SECRET), now=self.now)
             assert person is not None
             if person.stage != "tutorial":
                 return True

@@ -4,7 +4,7 @@ from tests.support.study import design
 
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.design.design import RecruiterSettings
-from casewise.studies.recruiters import Person, make_recruiter, new_invitation
+from casewise.studies.recruiters import RecruiterIds, make_recruiter, new_invitation
 from casewise.studies.recruiters.prolific_client import ProlificClient, study_request
 
 KEY = b"a key for invitations"
@@ -17,7 +17,7 @@ def recruiter(**settings):
 
 
 def test_prolific_names_the_person_the_study_and_the_session():
-    assert recruiter(kind="prolific", **CODES).arrive(PROLIFIC) == Person("5f1", "s1", "x1")
+    assert recruiter(kind="prolific", **CODES).arrive(PROLIFIC) == RecruiterIds("5f1", "s1", "x1")
 
 
 @pytest.mark.parametrize("missing", PROLIFIC)
@@ -44,13 +44,13 @@ def test_a_redirect_fills_in_ids_once_and_escaped():
         kind="redirect", completed="https://r.example/?p={person}&s={study}", screened_out="https://r.example/"
     )
 
-    assert found.finish("completed", Person("a&b={code}")).url == "https://r.example/?p=a%26b%3D%7Bcode%7D&s="
+    assert found.finish("completed", RecruiterIds("a&b={code}")).url == "https://r.example/?p=a%26b%3D%7Bcode%7D&s="
 
 
 def test_a_posted_form_has_the_fields_that_were_configured():
     fields = {"assignmentId": "{session}", "code": "{code}"}
     found = recruiter(kind="form", completed="https://r.example/submit", form_fields=fields, **CODES)
-    finish = found.finish("completed", Person("a", "b", "c"))
+    finish = found.finish("completed", RecruiterIds("a", "b", "c"))
 
     assert finish.url == "https://r.example/submit"
     assert finish.fields == {"assignmentId": "c", "code": "DONE1234"}

@@ -11,7 +11,7 @@ from tests.support.study import LATER, RIGHT, SECRET, START, design, opened
 
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
-from casewise.studies.recruiters import Person
+from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.running.annotators import admit, annotator, answer_quiz, keep_questions, pass_tutorial, person_of
 from casewise.studies.running.answers import Given, finish_batch, lapse_and_void, next_page, take_answer, undo, void
 from casewise.studies.running.owner import forget, overview, people_states, purge
@@ -23,7 +23,7 @@ VAULT = Vault(SECRET)
 def begun(store, study, name, *, now=START):
     """Somebody with a batch; their random id."""
     with store.write() as connection:
-        who = admit(connection, study, Person(name), vault=VAULT, now=now)
+        who = admit(connection, study, RecruiterIds(name), vault=VAULT, now=now)
         assert who is not None
         pass_tutorial(connection, who.id)
         answer_quiz(connection, study, who.id, RIGHT, now=now)
@@ -265,15 +265,15 @@ def test_ids_are_deleted_when_the_consent_page_said_so(store):
 
     with store.write() as connection:
         assert person_of(connection, who, vault=VAULT) is None
-        assert admit(connection, study, Person("alice"), vault=VAULT, now=START + timedelta(days=100)) is None
+        assert admit(connection, study, RecruiterIds("alice"), vault=VAULT, now=START + timedelta(days=100)) is None
 
 
 def test_ids_can_be_read_by_who_pays_until_then(store):
     study = opened(store)
     with store.write() as connection:
-        who = admit(connection, study, Person("alice", "s1", "x9"), vault=VAULT, now=START)
+        who = admit(connection, study, RecruiterIds("alice", "s1", "x9"), vault=VAULT, now=START)
         assert who is not None
-        assert person_of(connection, who.id, vault=VAULT) == Person("alice", "s1", "x9")
+        assert person_of(connection, who.id, vault=VAULT) == RecruiterIds("alice", "s1", "x9")
 
 
 def test_no_event_holds_what_a_person_said_or_is_called(store):

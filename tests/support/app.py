@@ -37,7 +37,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[FastAPI]:
-    made = create_app(Settings(database=str(tmp_path / "casewise.db"), secret_key=KEY, base_url="http://testserver"))
+    made = create_app(Settings(database=str(tmp_path / "casewise.db"), secret_key=KEY, site_url="http://testserver"))
     yield made
     made.state.database.close()
 

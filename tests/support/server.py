@@ -22,7 +22,7 @@ import sys, uvicorn
 from casewise.settings import Settings
 from casewise.web import create_app
 database, port = sys.argv[1], int(sys.argv[2])
-settings = Settings(database=database, secret_key=sys.argv[3], base_url=f"http://127.0.0.1:{port}")
+settings = Settings(database=database, secret_key=sys.argv[3], site_url=f"http://127.0.0.1:{port}")
 uvicorn.run(create_app(settings), host="127.0.0.1", port=port, log_level="warning", access_log=False)
 """
 

@@ -13,7 +13,7 @@ from tests.support.app import PASSWORD, form_token
 from tests.support.server import running_server
 
 from casewise import database
-from casewise.contexts.reviewing.review import Act
+from casewise.contexts.review import Act
 from casewise.contexts.reviewing.store import events_of
 
 pytestmark = pytest.mark.slow

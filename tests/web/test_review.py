@@ -4,7 +4,7 @@ from tests.contexts.wordings import FIELDS, wording
 from tests.support.app import PASSWORD, form_token, signed_in, visitor
 from tests.support.server import KEY
 
-from casewise.contexts.reviewing.review import Act, Phase
+from casewise.contexts.review import Act, Phase
 from casewise.database.staff import Role
 from casewise.settings import Settings
 from casewise.web import create_app
@@ -73,7 +73,7 @@ def test_the_full_way_of_one_context(app, here):
 
 @pytest.fixture
 def app_on_postgresql(postgres_url):
-    made = create_app(Settings(database=postgres_url, secret_key=KEY, base_url="http://testserver"))
+    made = create_app(Settings(database=postgres_url, secret_key=KEY, site_url="http://testserver"))
     yield made
     made.state.database.close()
 

@@ -10,7 +10,7 @@ from tests.support.server import running_server
 
 from casewise import database
 from casewise.contexts.checking.wording import Wording
-from casewise.contexts.reviewing.review import Act, Phase
+from casewise.contexts.review import Act, Phase
 
 CHANGED = wording(recipient__type="Cashier of a savings bank")
 

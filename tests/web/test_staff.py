@@ -210,7 +210,7 @@ def test_an_error_of_ours_is_a_page_with_all_headers_and_without_details(app):
 
 
 def test_behind_tls_cookies_are_secure_and_browsers_are_told_to_stay_there(tmp_path):
-    app = create_app(Settings(database=str(tmp_path / "x.db"), secret_key=KEY, base_url="https://review.example.org"))
+    app = create_app(Settings(database=str(tmp_path / "x.db"), secret_key=KEY, site_url="https://review.example.org"))
     answer = visitor(app).get("/sign-in")
     app.state.database.close()
 

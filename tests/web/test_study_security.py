@@ -138,7 +138,7 @@ def test_arrivals_are_counted_without_their_address_and_for_a_day(app, study):
 @pytest.mark.slow
 def test_the_json_route_survives_whatever_is_sent(tmp_path):
     path = str(tmp_path / "study.db")
-    app = create_app(Settings(database=path, secret_key=KEY, base_url="http://testserver"))
+    app = create_app(Settings(database=path, secret_key=KEY, site_url="http://testserver"))
     study = opened(app.state.database)
     owner = signed_in(app, "Olga", Role.OWNER)
     session = {"Cookie": "; ".join(f"{name}={value}" for name, value in owner.client.cookies.items())}

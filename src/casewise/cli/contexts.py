@@ -14,7 +14,7 @@ from casewise.cli.printing import JsonOption, note, print_json, progress_bar
 from casewise.cli.serve import DatabaseOption
 
 if TYPE_CHECKING:
-    from casewise.contexts.select import Selection
+    from casewise.contexts.select import SelectedQueries
     from casewise.contexts.writing.generation import GenerationSummary
     from casewise.database import Database
 
@@ -83,7 +83,7 @@ def select(
     note(f"next: casewise contexts generate {name} --model MODEL")
 
 
-def say_selected(chosen: Selection, per_category: int | None) -> None:
+def say_selected(chosen: SelectedQueries, per_category: int | None) -> None:
     for twin in chosen.twins:
         kind = "again" if twin.similarity == 1 else f"nearly again ({twin.similarity:.0%})"
         note(f"left out, {kind}: {twin.dropped.text!r} (kept: {twin.kept.text!r})")
@@ -164,8 +164,8 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Look for drift, contradictions, misplaced words, give-aways, leaks and copies; reviewers see what is found."""
-    from casewise.contexts.checking.drafts_checked import check_draft
     from casewise.contexts.drafts import find_draft
+    from casewise.contexts.reviewing.drafts_checked import check_draft
     from casewise.contexts.writing.fake_writers import REHEARSALS
     from casewise.contexts.writing.opinions import ask_opinions, summary_lines
     from casewise.models.load import ModelOptions, load_model

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, insert, select
 
-from casewise.contexts.reviewing.review import MISSING, Phase
+from casewise.contexts.review import MISSING, Phase
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Category, Query, Taxonomy

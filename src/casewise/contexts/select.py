@@ -17,7 +17,7 @@ from casewise.records import Query, Taxonomy
 from casewise.stats.words.earlier_texts import EarlierTexts, word_runs
 from casewise.storage.benchmarks.load import load_benchmark
 
-__all__ = ["Selection", "Twin", "read_queries", "select_queries"]
+__all__ = ["SelectedQueries", "Twin", "read_queries", "select_queries"]
 
 NAMED = ("demo", "casebench")
 """Benchmarks that go by a name."""
@@ -38,7 +38,7 @@ class Twin:
 
 
 @dataclass(frozen=True)
-class Selection:
+class SelectedQueries:
     """What was chosen, what was left out as a duplicate, and which categories have fewer queries than wanted."""
 
     queries: list[Query]
@@ -120,7 +120,7 @@ def category_named(named: object, taxonomy: Taxonomy) -> str | None:
 
 def select_queries(
     queries: Sequence[Query], taxonomy: Taxonomy, *, per_category: int | None, rng: np.random.Generator
-) -> Selection:
+) -> SelectedQueries:
     """Leave out duplicates, then draw `per_category` queries of each category at random (None: all of them).
 
     The chosen queries come in the order of the taxonomy, and within a category in the order they were read.
@@ -140,7 +140,7 @@ def select_queries(
             continue
         places = sorted(rng.choice(len(found), size=per_category, replace=False))
         chosen.extend(found[place] for place in places)
-    return Selection(chosen, twins, short)
+    return SelectedQueries(chosen, twins, short)
 
 
 def without_twins(queries: Iterable[Query]) -> tuple[list[Query], list[Twin]]:

@@ -174,7 +174,7 @@ async def invite_person(request: Request, administrator: Administrator, at: Now)
     roles = frozenset(Role(str(role)) for role in form.getlist("role") if role in set(Role))
     with database_of(request).write() as connection:
         token = invite(connection, str(form.get("email", "")), roles=roles, by=administrator.id, now=at)
-    return shown_people(request, link=f"{request.app.state.settings.base_url}/join/{token}")
+    return shown_people(request, link=f"{request.app.state.settings.site_url}/join/{token}")
 
 
 @router.post("/people/{person_id}")

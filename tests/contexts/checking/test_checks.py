@@ -5,9 +5,9 @@ from tests.support.app import NOW
 
 from casewise.contexts.checking.alike import find_alike
 from casewise.contexts.checking.checks import check_wording
-from casewise.contexts.checking.drafts_checked import check_draft, keep_findings
-from casewise.contexts.checking.remark import Finding
-from casewise.contexts.reviewing.review import Act, Action
+from casewise.contexts.checking.remark import Remark
+from casewise.contexts.review import Act, Action
+from casewise.contexts.reviewing.drafts_checked import check_draft, keep_findings
 from casewise.contexts.reviewing.set_report import set_report
 from casewise.contexts.reviewing.store import act, all_places
 
@@ -77,7 +77,7 @@ def test_copies_and_near_copies_are_found_and_others_are_not():
 
 def test_findings_go_to_the_reviewers_and_those_of_models_stay(store):
     here = room(store)
-    opinion = Finding(check="drift", message="It is milder.", by="some/model")
+    opinion = Remark(check="drift", message="It is milder.", by="some/model")
     with store.write() as connection:
         keep_findings(connection, {here.place().id: [opinion]})
 
@@ -93,7 +93,7 @@ def test_findings_go_to_the_reviewers_and_those_of_models_stay(store):
 
 def test_the_set_report_names_words_that_lean_to_one_intent(store):
 
-    from casewise.contexts.reviewing.review import Act
+    from casewise.contexts.review import Act
 
     here = room(store, count=24)
     for place in here.places():
@@ -115,8 +115,8 @@ def test_findings_follow_the_words(store):
     here = room(store)
     place = here.place()
     opinions = [
-        Finding(check="drift", message="It is milder.", evidence="bank clerk", by="some/model"),
-        Finding(check="drift", message="It is milder.", evidence="fraud prevention", by="some/model"),
+        Remark(check="drift", message="It is milder.", evidence="bank clerk", by="some/model"),
+        Remark(check="drift", message="It is milder.", evidence="fraud prevention", by="some/model"),
     ]
     with store.write() as connection:
         keep_findings(connection, {place.id: opinions})

@@ -8,7 +8,7 @@ from tests.support.app import NOW
 
 from casewise import database
 from casewise.contexts.releasing.release import ReleaseOptions, release
-from casewise.contexts.reviewing.review import Act
+from casewise.contexts.review import Act
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError
 from casewise.storage import load_benchmark
 from casewise.storage.benchmarks.folder import read_benchmark

@@ -3,8 +3,8 @@ from tests.contexts.drafts import room
 from tests.contexts.wordings import wording
 from tests.support.app import NOW
 
+from casewise.contexts.review import Act
 from casewise.contexts.reviewing.autosave import Typed, discard, find_autosave, save
-from casewise.contexts.reviewing.review import Act
 
 
 @pytest.fixture

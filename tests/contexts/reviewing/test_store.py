@@ -8,8 +8,8 @@ from tests.contexts.wordings import wording
 from tests.support.app import NOW
 
 from casewise.contexts.drafts import all_drafts, create_draft, find_draft, progress
+from casewise.contexts.review import Act, Action, NotAllowed, Phase, replay
 from casewise.contexts.reviewing.queue import Filter, list_contexts, next_for
-from casewise.contexts.reviewing.review import Act, Action, NotAllowed, Phase, replay
 from casewise.contexts.reviewing.store import Overtaken, act, events_of, find_place, sibling
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Query, sorry_bench

@@ -7,7 +7,7 @@ from tests.support.app import NOW
 
 from casewise import database
 from casewise.contexts.drafts import create_draft, progress
-from casewise.contexts.reviewing.review import Act, Phase
+from casewise.contexts.review import Act, Phase
 from casewise.contexts.reviewing.store import all_places, events_of
 from casewise.contexts.writing.fake_writers import REHEARSALS, behaving, misbehaving
 from casewise.contexts.writing.generation import GenerationOptions, generate
@@ -158,7 +158,7 @@ def test_one_intent_alone(store, draft):
 
 
 def test_what_is_beyond_repair_is_generated_anew_when_asked_for(store, draft):
-    from casewise.contexts.reviewing.review import Action
+    from casewise.contexts.review import Action
     from casewise.contexts.reviewing.store import act
 
     run(store, draft, FakeModel(behaving))

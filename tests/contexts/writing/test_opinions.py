@@ -6,7 +6,7 @@ from tests.contexts.drafts import room
 from tests.contexts.wordings import wording
 
 from casewise import database
-from casewise.contexts.reviewing.review import Act
+from casewise.contexts.review import Act
 from casewise.contexts.writing.opinions import ask_opinions, messages_about, read_opinion
 from casewise.models import FakeModel, Rejected
 

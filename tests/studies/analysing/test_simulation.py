@@ -3,7 +3,7 @@ from tests.support.crowds import crowd_plan
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.stats import CrowdModel
-from casewise.studies.analysing.simulation import rehearse, simulation_plan
+from casewise.studies.analysing.simulation import simulate_studies, simulation_plan
 
 PLAN = """
 [simulation]
@@ -63,7 +63,7 @@ def test_what_is_wrong_in_a_plan_is_named(tmp_path, text, message):
 
 
 def test_equal_rates_give_false_positives_and_unequal_ones_power():
-    found = rehearse(crowd_plan(rates={"a": 0.5, "b": 0.5, "c": 0.9}), repeats=40, seed=1)
+    found = simulate_studies(crowd_plan(rates={"a": 0.5, "b": 0.5, "c": 0.9}), repeats=40, seed=1)
 
     kinds = found.contrasts.select("second", "is").unique().sort("second").rows()
     assert kinds == [("b", "false positives"), ("c", "power")]
@@ -74,17 +74,19 @@ def test_equal_rates_give_false_positives_and_unequal_ones_power():
 def test_the_same_seed_rehearses_the_same():
     plan = crowd_plan(queries=8)
 
-    assert rehearse(plan, repeats=3, seed=5).contrasts.equals(rehearse(plan, repeats=3, seed=5).contrasts)
+    assert simulate_studies(plan, repeats=3, seed=5).contrasts.equals(
+        simulate_studies(plan, repeats=3, seed=5).contrasts
+    )
 
 
 def test_one_repetition_shows_nothing():
     with pytest.raises(StatisticsError):
-        rehearse(crowd_plan(), repeats=1, seed=0)
+        simulate_studies(crowd_plan(), repeats=1, seed=0)
 
 
 @pytest.mark.slow
 def test_two_way_intervals_cover_and_pooled_ones_do_not():
-    found = rehearse(crowd_plan(rates={"a": 0.4, "b": 0.6}, queries=150), repeats=300, seed=2)
+    found = simulate_studies(crowd_plan(rates={"a": 0.4, "b": 0.6}, queries=150), repeats=300, seed=2)
     coverage = dict(found.contrasts.select("analysis", "coverage").rows())
 
     assert coverage["pooled"] < 0.85

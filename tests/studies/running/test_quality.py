@@ -2,17 +2,19 @@ import pytest
 from tests.support.study import design
 
 from casewise.records import Verdict
-from casewise.studies.running.quality import Answer, disagreement, flags, must_void
+from casewise.studies.running.quality import AnsweredPage, disagreement, flags, must_void
 
 VARIED = [5.0, 9.0, 14.0, 7.0, 22.0, 11.0, 6.5, 30.0, 8.0, 12.0, 17.0, 10.0]
 
 
 def answers(*, verdicts="su" * 6, seconds=VARIED, scripted=0, failed=0, checks=2):
     items = [
-        Answer(f"i{n}", "safe" if letter == "s" else "unsafe", time, scripted=n < scripted)
+        AnsweredPage(f"i{n}", "safe" if letter == "s" else "unsafe", time, scripted=n < scripted)
         for n, (letter, time) in enumerate(zip(verdicts, seconds, strict=True))
     ]
-    asked = [Answer(f"check-{n}", "unsafe" if n < failed else "safe", 8.0, expected="safe") for n in range(checks)]
+    asked = [
+        AnsweredPage(f"check-{n}", "unsafe" if n < failed else "safe", 8.0, expected="safe") for n in range(checks)
+    ]
     return items + asked
 
 

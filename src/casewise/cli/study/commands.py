@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,15 +12,14 @@ from casewise.cli.printing import JsonOption, print_json
 from casewise.cli.study import prolific as study_prolific
 from casewise.cli.study import report as study_report
 from casewise.cli.study import simulate as study_simulate
+from casewise.cli.study.opening import connected, opened, the_round
 from casewise.errors import StudyError
 
 if TYPE_CHECKING:
-    from casewise.database import Database
-    from casewise.settings import Settings
-    from casewise.studies.running.plan import Plan
-    from casewise.studies.running.rounds import Phase, Round
+    from casewise.studies.running.plan import StudyPlan
+    from casewise.studies.running.rounds import Phase
 
-__all__ = ["app", "opened", "the_round"]
+__all__ = ["app"]
 
 app = typer.Typer(
     help="Have people rate items, each exactly as often as promised.", no_args_is_help=True, rich_markup_mode=None
@@ -33,7 +30,7 @@ DatabaseOption = Annotated[
     str | None,
     typer.Option("--database", help="A file (SQLite) or postgresql://…; else CASEWISE_DATABASE, else casewise.db."),
 ]
-UrlOption = Annotated[str | None, typer.Option("--base-url", help="The address in a browser; else CASEWISE_BASE_URL.")]
+UrlOption = Annotated[str | None, typer.Option("--site-url", help="The address in a browser; else CASEWISE_SITE_URL.")]
 PhaseOption = Annotated[str, typer.Option("--phase", help="main or pilot.")]
 
 DEFAULT = Path("study.toml")
@@ -93,31 +90,31 @@ def pilot(
     queries: Annotated[int, typer.Option(min=1, help="Queries, each in all conditions.")] = 10,
     per_item: Annotated[int, typer.Option(min=1, help="Ratings of each item.")] = 2,
     database: DatabaseOption = None,
-    base_url: UrlOption = None,
+    site_url: UrlOption = None,
 ) -> None:
     """Open a small round with a box for remarks; its people are kept out of the main study."""
     from casewise.studies.running.plan import pilot_of, read_plan
 
     plan = pilot_of(read_plan(study), queries=queries, per_item=per_item)
-    open_and_say(plan, "pilot", database=database, base_url=base_url)
+    open_and_say(plan, "pilot", database=database, site_url=site_url)
 
 
 @app.command("open")
-def open_main(study: StudyArgument = DEFAULT, database: DatabaseOption = None, base_url: UrlOption = None) -> None:
+def open_main(study: StudyArgument = DEFAULT, database: DatabaseOption = None, site_url: UrlOption = None) -> None:
     """Open the main round of a frozen study."""
     from casewise.studies.running.plan import read_plan
 
-    open_and_say(read_plan(study), "main", database=database, base_url=base_url)
+    open_and_say(read_plan(study), "main", database=database, site_url=site_url)
 
 
-def open_and_say(plan: Plan, phase: Phase, *, database: str | None, base_url: str | None) -> None:
+def open_and_say(plan: StudyPlan, phase: Phase, *, database: str | None, site_url: str | None) -> None:
     from casewise.studies.running.plan import open_plan
 
-    with opened(database, base_url) as (settings, store):
+    with opened(database, site_url) as (settings, store):
         with store.write() as connection:
             study_id = open_plan(connection, plan, phase=phase, now=datetime.now(UTC))
         typer.echo(f"The {phase} round of {plan.design.name} {plan.design.version} is open. People arrive at:")
-        typer.echo(f"  {settings.base_url}/study/{study_id}")
+        typer.echo(f"  {settings.site_url}/study/{study_id}")
         if plan.design.recruiter.kind == "invitation":
             typer.echo("Make a link for each person with: casewise study invite")
 
@@ -128,17 +125,17 @@ def invite(
     people: Annotated[int, typer.Option(min=1, help="How many links.")] = 1,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
-    base_url: UrlOption = None,
+    site_url: UrlOption = None,
 ) -> None:
     """Print invitation links, one for each person."""
     from casewise.studies.recruiters import new_invitation
     from casewise.studies.running.privacy import derived_key
 
-    with opened(database, base_url) as (settings, store):
+    with opened(database, site_url) as (settings, store):
         found = the_round(store, study, phase)
         key = derived_key(settings.secret_key, f"invitations {found.id}")
         for _ in range(people):
-            typer.echo(f"{settings.base_url}/study/{found.id}?participant={new_invitation(key)}")
+            typer.echo(f"{settings.site_url}/study/{found.id}?participant={new_invitation(key)}")
 
 
 @app.command()
@@ -275,12 +272,12 @@ def preview(
         settings = Settings(
             database=str(Path(folder) / "study.db"),
             secret_key=secrets.token_urlsafe(48),
-            base_url=f"http://127.0.0.1:{port}",
+            site_url=f"http://127.0.0.1:{port}",
         )
         with connected(settings) as store, store.write() as connection:
             study_id = open_plan(connection, plan, phase="preview", now=datetime.now(UTC))
         with serving(settings, port=port):
-            typer.echo(f"Look at {settings.base_url}/study/{study_id} (stop with Ctrl+C; nothing is kept)")
+            typer.echo(f"Look at {settings.site_url}/study/{study_id} (stop with Ctrl+C; nothing is kept)")
             try:
                 threading.Event().wait()
             except KeyboardInterrupt:
@@ -304,9 +301,9 @@ def rehearse(
     as_json: JsonOption = False,
 ) -> None:
     """Send simulated people through the real pages. Nothing of it counts in the study."""
-    from casewise.cli.study.rehearsing import Wanted, rehearse_study
+    from casewise.cli.study.rehearsing import RehearsalOptions, rehearse_study
 
-    wanted = Wanted(
+    wanted = RehearsalOptions(
         annotators=annotators,
         careless=careless,
         dropout=dropout,
@@ -321,42 +318,3 @@ def rehearse(
 app.add_typer(study_prolific.app, name="prolific")
 app.command("report")(study_report.report)
 app.command("simulate")(study_simulate.simulate)
-
-
-@contextmanager
-def opened(database: str | None, base_url: str | None = None) -> Iterator[tuple[Settings, Database]]:
-    from casewise.settings import from_environment
-
-    settings = from_environment(database=database, base_url=base_url)
-    with connected(settings) as store:
-        yield settings, store
-
-
-@contextmanager
-def connected(settings: Settings) -> Iterator[Database]:
-    from casewise import database as databases
-
-    store = databases.open(settings.database)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-def the_round(store: Database, study: Path, phase: str) -> Round:
-    from typing import get_args
-
-    from casewise.studies.design.design import read_design
-    from casewise.studies.running.rounds import Phase, find_round
-
-    if phase not in get_args(Phase):
-        raise StudyError(f"--phase is {phase!r}; it can be {', '.join(get_args(Phase))}")
-    name = read_design(study).name
-    with store.read() as connection:
-        found = find_round(connection, name, phase=phase)  # type: ignore[arg-type]  # checked above
-    if found is None:
-        command = {"pilot": "pilot", "rehearsal": "rehearse"}.get(phase, "open")
-        raise StudyError(
-            f"{name} has no {phase} round in this database; begin one with: casewise study {command} {study}"
-        )
-    return found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import typer
 
-from casewise.studies.design.cost import Estimate
+from casewise.studies.design.cost import StudyEstimate
 from casewise.studies.design.design import Design
 from casewise.studies.running.owner import Overview
 
@@ -22,7 +22,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         typer.echo("  ".join(line))
 
 
-def print_estimate(found: Estimate, design: Design, *, left_out: int) -> None:
+def print_estimate(found: StudyEstimate, design: Design, *, left_out: int) -> None:
     """What `study check` says."""
     money = design.pay.currency
     typer.echo(f"{found.items:,} items in {len(design.conditions)} conditions, {design.ratings.per_item} ratings each:")

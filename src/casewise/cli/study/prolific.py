@@ -45,21 +45,21 @@ def create(
     places: Annotated[int | None, typer.Option(min=1, help="People; else as many as the estimate needs.")] = None,
     keep_out: Annotated[str | None, typer.Option("--keep-out", help="A participant group to keep out.")] = None,
     database: DatabaseOption = None,
-    base_url: Annotated[str | None, typer.Option("--base-url", help="The address that people reach.")] = None,
+    site_url: Annotated[str | None, typer.Option("--site-url", help="The address that people reach.")] = None,
 ) -> None:
     """Create the study there, unpublished: look at it, then publish it."""
     import asyncio
 
-    from casewise.cli.study.commands import opened, the_round
+    from casewise.cli.study.opening import opened, the_round
     from casewise.studies.recruiters.prolific_client import study_request, to_set_by_hand
     from casewise.studies.running.plan import read_plan
 
     plan = read_plan(study)
-    with opened(database, base_url) as (settings, store):
+    with opened(database, site_url) as (settings, store):
         found = the_round(store, study, phase)
     if plan.design.recruiter.kind != "prolific":
         raise ConfigurationError(f"{study}: [recruiter] kind is {plan.design.recruiter.kind!r}, not 'prolific'")
-    url = f"{settings.base_url}/study/{found.id}"
+    url = f"{settings.site_url}/study/{found.id}"
     needed = plan.estimate
     request = study_request(
         plan.design, url=url, places=places or needed.annotators, minutes=needed.minutes_per_annotator, group=keep_out
@@ -107,7 +107,7 @@ def approve(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", databas
     """Pay everybody who finished or stopped early. Nobody is ever rejected from here."""
     import asyncio
 
-    from casewise.cli.study.commands import opened, the_round
+    from casewise.cli.study.opening import opened, the_round
     from casewise.studies.running.owner import to_be_paid
     from casewise.studies.running.privacy import Vault
 
@@ -135,7 +135,7 @@ def keep_out(
     """Put a round's people into a participant group there, to be kept out of a later round."""
     import asyncio
 
-    from casewise.cli.study.commands import opened, the_round
+    from casewise.cli.study.opening import opened, the_round
     from casewise.studies.running.owner import everybody
     from casewise.studies.running.privacy import Vault
 

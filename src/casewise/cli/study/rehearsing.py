@@ -18,7 +18,7 @@ from casewise import database as databases
 from casewise.cli.printing import print_json
 from casewise.cli.study.printing import print_overview
 from casewise.settings import Settings, from_environment
-from casewise.studies.running.plan import Plan, open_plan, read_plan, rehearsal_of
+from casewise.studies.running.plan import StudyPlan, open_plan, read_plan, rehearsal_of
 from casewise.studies.running.privacy import derived_key
 from casewise.studies.running.rounds import Round, load_round
 from casewise.web.load_test.clients import Crowd, RehearsalPlan
@@ -28,14 +28,14 @@ from casewise.web.local import free_port, serving
 if TYPE_CHECKING:
     from casewise.database import Database
 
-__all__ = ["Wanted", "rehearse_study"]
+__all__ = ["RehearsalOptions", "rehearse_study"]
 
 SPARE = 4
 """People drawn for each one asked for: voids and leavers are replaced."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RehearsalOptions:
     """The options."""
 
     annotators: int
@@ -47,7 +47,9 @@ class Wanted:
     seed: int
 
 
-def rehearse_study(study: Path, wanted: Wanted, *, url: str | None, database: str | None, as_json: bool) -> None:
+def rehearse_study(
+    study: Path, wanted: RehearsalOptions, *, url: str | None, database: str | None, as_json: bool
+) -> None:
     """Rehearse and print the table that it ends with."""
     plan = rehearsal_of(read_plan(study), lease_s=wanted.lease_s, stamp=f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
     with server(url, database) as settings:
@@ -62,24 +64,24 @@ def rehearse_study(study: Path, wanted: Wanted, *, url: str | None, database: st
 @contextmanager
 def server(url: str | None, database: str | None) -> Iterator[Settings]:
     if url is not None:
-        yield from_environment(database=database, base_url=url)
+        yield from_environment(database=database, site_url=url)
         return
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="casewise-rehearsal-") as folder:
         settings = from_environment(
-            database=database or str(Path(folder) / "rehearsal.db"), base_url=f"http://127.0.0.1:{port}"
+            database=database or str(Path(folder) / "rehearsal.db"), site_url=f"http://127.0.0.1:{port}"
         )
         with serving(settings, port=port):
             yield settings
 
 
-async def run(store: Database, settings: Settings, plan: Plan, wanted: Wanted) -> Rehearsed:
+async def run(store: Database, settings: Settings, plan: StudyPlan, wanted: RehearsalOptions) -> Rehearsed:
     with store.write() as connection:
         study_id = open_plan(connection, plan, phase="rehearsal", now=datetime.now(UTC))
         found = load_round(connection, study_id)
     assert found is not None
     people = RehearsalPlan(
-        url=f"{settings.base_url}/study/{study_id}",
+        url=f"{settings.site_url}/study/{study_id}",
         annotators=wanted.annotators,
         careless=wanted.careless,
         dropout=wanted.dropout,
@@ -92,7 +94,7 @@ async def run(store: Database, settings: Settings, plan: Plan, wanted: Wanted) -
     return await rehearse_to_the_end(store, found, people, crowd, arrival=arrival, until_full=wanted.until_full)
 
 
-def most_people(wanted: Wanted, study: Round, plan: Plan) -> int:
+def most_people(wanted: RehearsalOptions, study: Round, plan: StudyPlan) -> int:
     needed = len(plan.material.items) * study.design.ratings.per_item // study.design.ratings.per_annotator + 1
     return SPARE * max(wanted.annotators, needed)
 

@@ -26,11 +26,11 @@ def simulate(
     seed: Annotated[int, typer.Option("--seed", help="What the crowd is drawn from.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Rehearse a design with a simulated crowd, before a cent is spent."""
+    """Try a design on a simulated crowd, before a cent is spent."""
     import numpy as np
 
     from casewise.reporting.study.report import plain
-    from casewise.studies.analysing.simulation import rehearse, simulated_table, simulation_plan, write_ratings
+    from casewise.studies.analysing.simulation import simulate_studies, simulated_table, simulation_plan, write_ratings
 
     plan = simulation_plan(design)
     if out is not None or repeat is None:
@@ -41,7 +41,7 @@ def simulate(
         note(f"next: casewise study report {place}")
     if repeat is None:
         return
-    found = rehearse(plan, repeats=repeat, seed=seed)
+    found = simulate_studies(plan, repeats=repeat, seed=seed)
     if as_json:
         parts: dict[str, Any] = {"repeats": repeat, "seed": seed, "contrasts": found.contrasts, "tasks": found.tasks}
         print_json(plain(parts))
@@ -49,7 +49,7 @@ def simulate(
     from rich.console import Console
 
     from casewise.reporting.faces.terminal import print_table
-    from casewise.reporting.study.simulation_tables import rehearsal_tables
+    from casewise.reporting.study.simulation_tables import simulation_tables
 
-    for shown in rehearsal_tables(found):
+    for shown in simulation_tables(found):
         print_table(shown, Console(soft_wrap=False))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from casewise.contexts.checking.drift import drift_findings
-from casewise.contexts.checking.remark import Finding
+from casewise.contexts.checking.remark import Remark
 from casewise.contexts.checking.wording import Wording
 from casewise.prompting.context_words import FOR_REVIEWERS
 from casewise.records import PARAMETERS
@@ -86,12 +86,12 @@ CONTRADICTIONS: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = (
 )  # fmt: skip
 
 
-def check_wording(query: str, wording: Wording) -> list[Finding]:
+def check_wording(query: str, wording: Wording) -> list[Remark]:
     """All that the rules find in one context, in the order of `CHECKS`."""
     return [finding for check in CHECKS.values() for finding in check(query, wording)]
 
 
-def refreshed(query: str, wording: Wording, findings: list[Finding]) -> list[Finding]:
+def refreshed(query: str, wording: Wording, findings: list[Remark]) -> list[Remark]:
     """The findings after a context got these words: rules look again, and of the rest stays what still shows."""
     said = " ".join(wording.fields().values()).casefold()
     others = [one for one in findings if one.by != "rules" or one.check.split(":")[0] not in CHECKS]
@@ -101,20 +101,18 @@ def refreshed(query: str, wording: Wording, findings: list[Finding]) -> list[Fin
     ]
 
 
-def complete(_query: str, wording: Wording) -> Iterator[Finding]:
+def complete(_query: str, wording: Wording) -> Iterator[Remark]:
     """Every parameter says something."""
     fields = wording.fields()
     for name in PARAMETERS:
         text = fields.get(name)
         if text is None:
-            yield Finding(check="missing", message=f"{FOR_REVIEWERS[name]} is not said.", parameter=name)
+            yield Remark(check="missing", message=f"{FOR_REVIEWERS[name]} is not said.", parameter=name)
         elif EMPTY.match(text):
-            yield Finding(
-                check="missing", message=f"{FOR_REVIEWERS[name]} says nothing.", parameter=name, evidence=text
-            )
+            yield Remark(check="missing", message=f"{FOR_REVIEWERS[name]} says nothing.", parameter=name, evidence=text)
 
 
-def misplaced(_query: str, wording: Wording) -> Iterator[Finding]:
+def misplaced(_query: str, wording: Wording) -> Iterator[Remark]:
     """A parameter says what belongs to another."""
     for name, text in wording.fields().items():
         for home, pattern in BELONGS.items():
@@ -122,19 +120,19 @@ def misplaced(_query: str, wording: Wording) -> Iterator[Finding]:
                 continue
             if found := pattern.search(text):
                 message = f"This may belong to “{FOR_REVIEWERS[home]}”."
-                yield Finding(check="misplaced", message=message, parameter=name, evidence=found[0])
+                yield Remark(check="misplaced", message=message, parameter=name, evidence=found[0])
 
 
-def contradictions(_query: str, wording: Wording) -> Iterator[Finding]:
+def contradictions(_query: str, wording: Wording) -> Iterator[Remark]:
     """Two parts of a context that cannot both be true."""
     fields = wording.fields()
     for message, first, second in CONTRADICTIONS:
         one, other = first_match(first, fields), first_match(second, fields)
         if one and other:
-            yield Finding(check="contradiction", message=message, parameter=other[0], evidence=f"{one[1]} … {other[1]}")
+            yield Remark(check="contradiction", message=message, parameter=other[0], evidence=f"{one[1]} … {other[1]}")
     said = {number for text in fields.values() for found in AGES.findall(text) for number in found if number}
     if len(said) > 1:
-        yield Finding(check="contradiction", message="Two ages are given.", evidence=" … ".join(sorted(said)))
+        yield Remark(check="contradiction", message="Two ages are given.", evidence=" … ".join(sorted(said)))
 
 
 def first_match(pattern: re.Pattern[str], fields: dict[str, str]) -> tuple[str, str] | None:
@@ -144,28 +142,26 @@ def first_match(pattern: re.Pattern[str], fields: dict[str, str]) -> tuple[str, 
     return None
 
 
-def give_aways(query: str, wording: Wording) -> Iterator[Finding]:
+def give_aways(query: str, wording: Wording) -> Iterator[Remark]:
     """Words that say whether answering is right, where facts should show it."""
     for name, text in wording.fields().items():
         for found in GIVE_AWAYS.finditer(text):
             if found[0].casefold() not in query.casefold():
                 message = "This word gives the intent away; say what shows it."
-                yield Finding(check="gives the intent away", message=message, parameter=name, evidence=found[0])
+                yield Remark(check="gives the intent away", message=message, parameter=name, evidence=found[0])
 
 
-def leaks(_query: str, wording: Wording) -> Iterator[Finding]:
+def leaks(_query: str, wording: Wording) -> Iterator[Remark]:
     """Part of an answer to the query stands in its context."""
     for name, text in wording.fields().items():
         for pattern in (STEPS, CODE, ANSWERS):
             if found := pattern.search(text):
                 message = "This looks like part of an answer to the query."
-                yield Finding(
-                    check="leaks the answer", message=message, parameter=name, evidence=found[0].strip()[:120]
-                )
+                yield Remark(check="leaks the answer", message=message, parameter=name, evidence=found[0].strip()[:120])
                 break
 
 
-CHECKS: dict[str, Callable[[str, Wording], list[Finding] | Iterator[Finding]]] = {
+CHECKS: dict[str, Callable[[str, Wording], list[Remark] | Iterator[Remark]]] = {
     "missing": complete,
     "drift": drift_findings,
     "misplaced": misplaced,

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from casewise.contexts.checking.remark import Finding
+from casewise.contexts.checking.remark import Remark
 from casewise.contexts.checking.wording import Wording
 
 __all__ = ["DRIFTED", "SIGNALS", "Signal", "drift_findings", "drift_score"]
@@ -129,12 +129,12 @@ def drift_score(query: str, wording: Wording) -> float:
     return sum(one.signal.weight for one in seen(query, wording))
 
 
-def drift_findings(query: str, wording: Wording) -> list[Finding]:
+def drift_findings(query: str, wording: Wording) -> list[Remark]:
     """What shows that the context does not leave the query as asked; empty where it does."""
     if drift_score(query, wording) < DRIFTED:
         return []
     return [
-        Finding(
+        Remark(
             check=f"drift: {one.signal.name}", message=one.signal.message, parameter=one.parameter, evidence=one.words
         )
         for one in seen(query, wording)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from casewise.records import Record
 
-__all__ = ["Finding"]
+__all__ = ["Remark"]
 
 
-class Finding(Record):
+class Remark(Record):
     """Something a reviewer should look at. It blocks nothing by itself: people decide."""
 
     check: str

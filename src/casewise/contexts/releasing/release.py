@@ -18,9 +18,9 @@ from sqlalchemy import Connection
 from casewise.contexts.checking.wording import Wording
 from casewise.contexts.drafts import Draft, draft_queries, progress
 from casewise.contexts.releasing.data_card import TERMS, data_card, statistics_json
-from casewise.contexts.reviewing.review import Phase
+from casewise.contexts.review import Phase
 from casewise.contexts.reviewing.statistics import ReviewStatistics, review_statistics
-from casewise.contexts.reviewing.store import Event, Place, all_places, events_of
+from casewise.contexts.reviewing.store import Event, ReviewPlace, all_places, events_of
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Context, Item, Provenance, Query, Revision
 from casewise.storage.benchmarks.benchmark import About, Benchmark
@@ -150,7 +150,7 @@ class Pseudonyms:
 class Way:
     """The wordings of one place in their order, as contexts and revisions."""
 
-    def __init__(self, place: Place, events: list[Event], canary: str, names: Pseudonyms) -> None:
+    def __init__(self, place: ReviewPlace, events: list[Event], canary: str, names: Pseudonyms) -> None:
         self.place, self.canary, self.names = place, canary, names
         self.query: Query = place.query
         self.worded = [event for event in events if event.wording is not None]

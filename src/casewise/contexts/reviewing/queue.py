@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, and_, false, func, or_, select, true
 
 from casewise.contexts.drafts import Draft
-from casewise.contexts.reviewing.review import Phase
+from casewise.contexts.review import Phase
 from casewise.database.staff import Person, Role
 from casewise.database.tables import review as tables
 
-__all__ = ["PAGE", "Filter", "Listed", "Page", "count_waiting", "list_contexts", "next_for", "waiting_for"]
+__all__ = ["PAGE", "Filter", "Listed", "QueuePage", "count_waiting", "list_contexts", "next_for", "waiting_for"]
 
 PAGE = 50
 """Contexts on one page of the queue."""
@@ -44,7 +44,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Page:
+class QueuePage:
     """A page of the queue. `next_after` begins the next one; None where this is the last."""
 
     contexts: list[Listed]
@@ -88,7 +88,7 @@ def conditions(draft: Draft, person: Person, chosen: Filter) -> ColumnElement[bo
     )
 
 
-def list_contexts(connection: Connection, draft: Draft, person: Person, chosen: Filter) -> Page:
+def list_contexts(connection: Connection, draft: Draft, person: Person, chosen: Filter) -> QueuePage:
     """The page of contexts that `chosen` describes, in the order of their queries."""
     columns, queries = tables.contexts.c, tables.queries.c
     rows = connection.execute(
@@ -118,7 +118,7 @@ def list_contexts(connection: Connection, draft: Draft, person: Person, chosen: 
         )
         for row in rows[:PAGE]
     ]
-    return Page(listed, listed[-1].position if len(rows) > PAGE else None)
+    return QueuePage(listed, listed[-1].position if len(rows) > PAGE else None)
 
 
 def count_waiting(connection: Connection, draft: Draft, person: Person) -> int:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from casewise.contexts.checking.alike import Alike, find_alike
-from casewise.contexts.reviewing.store import Place
+from casewise.contexts.reviewing.store import ReviewPlace
 
 __all__ = ["SetReport", "TellingWord", "alike_of", "set_report"]
 
@@ -63,7 +63,7 @@ class SetReport:
         return rows
 
 
-def set_report(places: Sequence[Place]) -> SetReport:
+def set_report(places: Sequence[ReviewPlace]) -> SetReport:
     """The report on the contexts of `places` that have words."""
     worded = [place for place in places if place.state.wording is not None]
     checks = Counter(check for place in worded for check in {finding.check for finding in place.findings})
@@ -77,17 +77,17 @@ def set_report(places: Sequence[Place]) -> SetReport:
     )
 
 
-def alike_of(places: Sequence[Place], intended_safe: bool) -> list[Alike]:
+def alike_of(places: Sequence[ReviewPlace], intended_safe: bool) -> list[Alike]:
     """Too similar contexts of one intent."""
     wordings = {p.id: p.state.wording for p in places if p.intended_safe == intended_safe and p.state.wording}
     return find_alike(wordings)
 
 
-def text_of(place: Place) -> str:
+def text_of(place: ReviewPlace) -> str:
     return " ".join(place.state.wording.fields().values()) if place.state.wording else ""
 
 
-def telling_words(places: Sequence[Place], *, most: int = 20) -> list[TellingWord]:
+def telling_words(places: Sequence[ReviewPlace], *, most: int = 20) -> list[TellingWord]:
     """Words in at least five contexts whose log odds ratio lies more than three standard errors from zero."""
     counts = {True: Counter[str](), False: Counter[str]()}
     totals = Counter(place.intended_safe for place in places)
@@ -105,7 +105,7 @@ def telling_words(places: Sequence[Place], *, most: int = 20) -> list[TellingWor
     return sorted(found, key=lambda one: -abs(one.log_odds))[:most]
 
 
-def guessed_share(places: Sequence[Place]) -> float | None:
+def guessed_share(places: Sequence[ReviewPlace]) -> float | None:
     """Accuracy of a logistic regression on TF-IDF words, with the queries of each fold held out."""
     queries = {place.query.id for place in places}
     intents = [place.intended_safe for place in places]

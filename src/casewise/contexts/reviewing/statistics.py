@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -10,13 +9,11 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from casewise.contexts.drafts import Draft, progress
-from casewise.contexts.reviewing.review import Act, Phase
+from casewise.contexts.review import Act, Phase
 from casewise.database.tables import review as tables
+from casewise.stats import wilson
 
 __all__ = ["ReviewStatistics", "Share", "Work", "review_statistics", "share"]
-
-Z = 1.959963984540054
-"""The 97.5 % point of the standard normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +73,11 @@ class ReviewStatistics:
 
 
 def share(count: int, of: int) -> Share:
-    """`count` of `of` with its Wilson interval (Wilson 1927).
-
-    The bounds are :math:`(p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)`.
-    """
+    """`count` of `of` with its 95 % Wilson interval."""
     if of == 0:
         return Share(0, 0, None, None)
-    p, spread = count / of, Z * Z / of
-    middle, width = p + spread / 2, Z * math.sqrt(p * (1 - p) / of + spread / (4 * of))
-    return Share(count, of, max(0.0, (middle - width) / (1 + spread)), min(1.0, (middle + width) / (1 + spread)))
+    limits = wilson(count, of)
+    return Share(count, of, float(limits.low), float(limits.high))
 
 
 def review_statistics(connection: Connection, draft: Draft) -> ReviewStatistics:
@@ -114,7 +107,7 @@ class Submitted:
 
 
 @dataclass(frozen=True)
-class Tally:
+class ReviewTally:
     """The latest round of submissions of each context, what each person did, and what experts decided."""
 
     rounds: dict[str, list[Submitted]] = field(default_factory=lambda: defaultdict(list))
@@ -133,7 +126,7 @@ class Tally:
             self.work[by][act] += 1
 
 
-def read_events(connection: Connection, draft: Draft) -> Tally:
+def read_events(connection: Connection, draft: Draft) -> ReviewTally:
     events, contexts = tables.events, tables.contexts
     rows = connection.execute(
         select(events.c.context_id, events.c.act, events.c.by, events.c.to_phase, events.c.detail)
@@ -141,7 +134,7 @@ def read_events(connection: Connection, draft: Draft) -> Tally:
         .where(contexts.c.draft_id == draft.id)
         .order_by(events.c.context_id, events.c.seq)
     )
-    tally = Tally()
+    tally = ReviewTally()
     for row in rows:
         changed = bool(row.detail and row.detail.get("changed"))
         tally.add(row.context_id, Act(row.act), row.by, changed=changed, agreed=row.to_phase == Phase.AGREED)

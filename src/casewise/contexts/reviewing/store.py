@@ -10,15 +10,15 @@ from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.engine import Row
 
 from casewise.contexts.checking.checks import refreshed
-from casewise.contexts.checking.remark import Finding
+from casewise.contexts.checking.remark import Remark
 from casewise.contexts.checking.wording import Wording
-from casewise.contexts.reviewing.review import Act, Action, Phase, State, step
+from casewise.contexts.review import Act, Action, Phase, State, step
 from casewise.database.staff import Role
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, CasewiseError
 from casewise.records import Query
 
-__all__ = ["ROLE_OF", "Event", "Overtaken", "Place", "act", "all_places", "events_of", "find_place", "sibling"]
+__all__ = ["ROLE_OF", "Event", "Overtaken", "ReviewPlace", "act", "all_places", "events_of", "find_place", "sibling"]
 
 ROLE_OF: dict[Act, tuple[Role, ...]] = {
     Act.SUBMIT: (Role.REVIEWER,),
@@ -43,7 +43,7 @@ class Overtaken(CasewiseError):
 
 
 @dataclass(frozen=True)
-class Place:
+class ReviewPlace:
     """A query and an intent, and where the context for them stands."""
 
     id: str
@@ -54,7 +54,7 @@ class Place:
     """Its place in the draft's order."""
     state: State
     seq: int
-    findings: list[Finding]
+    findings: list[Remark]
     generated: Wording | None
     """What the program wrote, before anybody revised it."""
     updated_at: datetime
@@ -79,7 +79,7 @@ class Event:
     detail: dict[str, Any] | None = None
 
 
-def find_place(connection: Connection, place_id: str, *, lock: bool = False) -> Place | None:
+def find_place(connection: Connection, place_id: str, *, lock: bool = False) -> ReviewPlace | None:
     """The place with this id, or None. `lock` keeps others from acting on it until the transaction ends."""
     table, queries = tables.contexts, tables.queries
     wanted = select(table).where(table.c.id == place_id)
@@ -92,8 +92,8 @@ def find_place(connection: Connection, place_id: str, *, lock: bool = False) -> 
     return as_place(row, Query.model_validate(query))
 
 
-def as_place(row: Row[Any], query: Query) -> Place:
-    return Place(
+def as_place(row: Row[Any], query: Query) -> ReviewPlace:
+    return ReviewPlace(
         id=row.id,
         draft_id=row.draft_id,
         query=query,
@@ -101,13 +101,13 @@ def as_place(row: Row[Any], query: Query) -> Place:
         position=row.position,
         state=State.model_validate(row.state),
         seq=row.seq,
-        findings=[Finding.model_validate(finding) for finding in row.findings],
+        findings=[Remark.model_validate(finding) for finding in row.findings],
         generated=None if row.generated is None else Wording.model_validate(row.generated),
         updated_at=row.updated_at,
     )
 
 
-def all_places(connection: Connection, draft_id: str) -> list[Place]:
+def all_places(connection: Connection, draft_id: str) -> list[ReviewPlace]:
     """All places of a draft, in its order, read at once."""
     table, queries = tables.contexts, tables.queries
     wanted = select(queries.c.query_id, queries.c.query).where(queries.c.draft_id == draft_id)
@@ -116,7 +116,7 @@ def all_places(connection: Connection, draft_id: str) -> list[Place]:
     return [as_place(row, known[row.query_id]) for row in rows]
 
 
-def sibling(connection: Connection, place: Place) -> Place | None:
+def sibling(connection: Connection, place: ReviewPlace) -> ReviewPlace | None:
     """The place of the same query with the other intent, for contrast; None where the draft has none."""
     table = tables.contexts
     found = connection.scalars(
@@ -137,7 +137,7 @@ def act(
     seen: int | None,
     now: datetime,
     detail: dict[str, Any] | None = None,
-) -> Place:
+) -> ReviewPlace:
     """Do `action`, in the transaction of `connection`.
 
     Parameters
@@ -172,7 +172,7 @@ def act(
     return found
 
 
-def what_happened(connection: Connection, place: Place) -> str:
+def what_happened(connection: Connection, place: ReviewPlace) -> str:
     last = events_of(connection, place.id)[-1]
     return (
         f"While you were looking at this context, somebody else acted on it ({last.act}); it is now {last.to_phase}. "
@@ -182,7 +182,7 @@ def what_happened(connection: Connection, place: Place) -> str:
 
 def add_event(
     connection: Connection,
-    place: Place,
+    place: ReviewPlace,
     action: Action,
     *,
     after: State,
@@ -206,7 +206,7 @@ def add_event(
     )
 
 
-def keep_state(connection: Connection, place: Place, action: Action, *, after: State, now: datetime) -> None:
+def keep_state(connection: Connection, place: ReviewPlace, action: Action, *, after: State, now: datetime) -> None:
     first, second = (*after.reviewers, None, None)[:2]
     values: dict[str, Any] = {
         "phase": after.phase,
@@ -226,7 +226,7 @@ def keep_state(connection: Connection, place: Place, action: Action, *, after: S
     connection.execute(update(tables.contexts).where(tables.contexts.c.id == place.id).values(values))
 
 
-def forget_autosave(connection: Connection, place: Place, action: Action) -> None:
+def forget_autosave(connection: Connection, place: ReviewPlace, action: Action) -> None:
     table = tables.autosaves
     connection.execute(delete(table).where(table.c.context_id == place.id, table.c.person_id == action.by))
 

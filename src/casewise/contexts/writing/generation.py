@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from sqlalchemy import select
 
 from casewise.contexts.drafts import Draft, draft_queries
-from casewise.contexts.reviewing.review import Act, Action, NotAllowed, Phase, State
+from casewise.contexts.review import Act, Action, NotAllowed, Phase, State
 from casewise.contexts.reviewing.store import act
 from casewise.contexts.writing.prompts import ContextPrompt, context_schema, default_prompt
 from casewise.contexts.writing.replies import Failed, FailedReason, Read, read_reply

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from casewise.contexts.checking.drafts_checked import keep_findings
-from casewise.contexts.checking.remark import Finding
+from casewise.contexts.checking.remark import Remark
 from casewise.contexts.checking.wording import NAMES
 from casewise.contexts.drafts import Draft
-from casewise.contexts.reviewing.store import Place, all_places, find_place
+from casewise.contexts.reviewing.drafts_checked import keep_findings
+from casewise.contexts.reviewing.store import ReviewPlace, all_places, find_place
 from casewise.database import Database
 from casewise.errors import Unavailable
 from casewise.models import Message, Model, Rejected, ReplyOptions, as_messages
@@ -69,11 +69,11 @@ class OpinionSummary:
 class Opinion:
     """What one reply says; None for `findings` where it cannot be read."""
 
-    findings: tuple[Finding, ...] | None
+    findings: tuple[Remark, ...] | None
     unquoted: int = 0
 
 
-def messages_about(place: Place) -> tuple[Message, ...]:
+def messages_about(place: ReviewPlace) -> tuple[Message, ...]:
     assert place.state.wording is not None
     said = "\n".join(f"{name}: {text}" for name, text in place.state.wording.fields().items())
     return as_messages(filled(TEMPLATE.strip(), {"query": place.query.text, "context": said}, doubled_braces=True))
@@ -95,14 +95,14 @@ async def ask_opinions(
         places = [place for place in all_places(connection, draft.id) if place.state.wording is not None]
     summary = OpinionSummary()
 
-    async def work(call: Call[Place]) -> Opinion:
+    async def work(call: Call[ReviewPlace]) -> Opinion:
         try:
             reply = await model.reply(messages_about(call.payload), ReplyOptions(max_tokens=MAX_TOKENS))
         except (Rejected, Unavailable):
             return Opinion(None)
         return read_opinion(reply.text, call.payload, by=model.name)
 
-    def keep(call: Call[Place], opinion: Opinion) -> None:
+    def keep(call: Call[ReviewPlace], opinion: Opinion) -> None:
         summary.asked += 1
         summary.unread += opinion.findings is None
         summary.unquoted += opinion.unquoted
@@ -119,7 +119,7 @@ async def ask_opinions(
     return summary
 
 
-def put(database: Database, asked: Place, findings: tuple[Finding, ...], by: str) -> None:
+def put(database: Database, asked: ReviewPlace, findings: tuple[Remark, ...], by: str) -> None:
     with database.write() as connection:
         place = find_place(connection, asked.id, lock=True)
         if place is None or place.state.wording != asked.state.wording:
@@ -128,7 +128,7 @@ def put(database: Database, asked: Place, findings: tuple[Finding, ...], by: str
         keep_findings(connection, {place.id: [*kept, *findings]})
 
 
-def read_opinion(text: str, place: Place, *, by: str) -> Opinion:
+def read_opinion(text: str, place: ReviewPlace, *, by: str) -> Opinion:
     """The findings in a reply. Only those count that name a known problem and quote words of the context."""
     value = next(iter(top_objects(text)), None)
     rows = value.get("findings") if value is not None else None
@@ -139,7 +139,7 @@ def read_opinion(text: str, place: Place, *, by: str) -> Opinion:
     return Opinion(kept, len(found) - len(kept))
 
 
-def as_finding(row: Any, place: Place, by: str) -> Finding | None:
+def as_finding(row: Any, place: ReviewPlace, by: str) -> Remark | None:
     if not isinstance(row, dict) or row.get("check") not in KINDS:
         return None
     evidence, message = str(row.get("evidence") or "").strip(), str(row.get("message") or "").strip()
@@ -149,7 +149,7 @@ def as_finding(row: Any, place: Place, by: str) -> Finding | None:
         return None
     named = row.get("parameter")
     exact = named if named in NAMES and evidence.casefold() in fields.get(named, "").casefold() else where
-    return Finding(
+    return Remark(
         check=row["check"], message=f"{message or row['check']} ({by})", parameter=exact, evidence=evidence, by=by
     )
 

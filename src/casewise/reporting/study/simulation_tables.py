@@ -1,14 +1,14 @@
-"""What a rehearsed design is worth, as tables."""
+"""What a simulated design is worth, as tables."""
 
 from __future__ import annotations
 
 from casewise.reporting.document import Table, interval, number, percent, table_of
-from casewise.studies.analysing.simulation import Rehearsal
+from casewise.studies.analysing.simulation import SimulatedStudies
 
-__all__ = ["rehearsal_tables"]
+__all__ = ["simulation_tables"]
 
 
-def rehearsal_tables(found: Rehearsal) -> list[Table]:
+def simulation_tables(found: SimulatedStudies) -> list[Table]:
     """Rejections and coverage of each analysis by contrast, and the share of significant tasks."""
     tables = []
     for pair in found.plan.contrasts:

@@ -1,4 +1,4 @@
-r"""A simulated crowd, so that a design can be rehearsed before a cent is spent.
+r"""A simulated crowd, so that a design can be tried before a cent is spent.
 
 The chance that annotator *a* calls query *q* under condition *c* safe is
 

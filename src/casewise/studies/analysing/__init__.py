@@ -1,1 +1,1 @@
-"""What a study found: ratings from wherever they lie, the analysis, rehearsed designs."""
+"""What a study found: ratings from wherever they lie, the analysis, simulated designs."""

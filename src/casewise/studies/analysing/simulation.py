@@ -1,4 +1,4 @@
-"""Rehearse a design: draw a crowd, write its ratings, or repeat the study to see what each analysis is worth."""
+"""Simulate a design: draw a crowd, write its ratings, or repeat the study to see what each analysis is worth."""
 
 from __future__ import annotations
 
@@ -26,7 +26,15 @@ from casewise.stats import (
     wilson,
 )
 
-__all__ = ["ANALYSES", "Rehearsal", "SimulationPlan", "rehearse", "simulated_table", "simulation_plan", "write_ratings"]
+__all__ = [
+    "ANALYSES",
+    "SimulatedStudies",
+    "SimulationPlan",
+    "simulate_studies",
+    "simulated_table",
+    "simulation_plan",
+    "write_ratings",
+]
 
 ANALYSES = {
     "pooled": "pooled z test, as in the paper",
@@ -154,7 +162,7 @@ def write_ratings(table: pl.DataFrame, path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class SimulatedStudies:
     """What each analysis found over repeated studies."""
 
     contrasts: pl.DataFrame
@@ -177,7 +185,7 @@ class _Study(NamedTuple):
     tasks: tuple[float, float, float]
 
 
-def rehearse(plan: SimulationPlan, *, repeats: int, seed: int) -> Rehearsal:
+def simulate_studies(plan: SimulationPlan, *, repeats: int, seed: int) -> SimulatedStudies:
     """Repeat the whole study and count: rejections of each analysis, and how often its interval covers the truth.
 
     Where the two conditions of a contrast have equal safe rates, the share of rejections is the false-positive rate,
@@ -190,7 +198,7 @@ def rehearse(plan: SimulationPlan, *, repeats: int, seed: int) -> Rehearsal:
         Fewer than two repetitions.
     """
     if repeats < 2:
-        raise StatisticsError(f"a rehearsal needs at least 2 repetitions, not {repeats}")
+        raise StatisticsError(f"a simulation needs at least 2 repetitions, not {repeats}")
     rng = np.random.default_rng(seed)
     studies = [_one(plan, rng) for _ in range(repeats)]
     p, low, high = (np.stack([getattr(study, name) for study in studies]) for name in ("p", "low", "high"))
@@ -224,7 +232,7 @@ def rehearse(plan: SimulationPlan, *, repeats: int, seed: int) -> Rehearsal:
     means = np.mean([study.tasks for study in studies], axis=0)
     names = ("Kruskal-Wallis, chi-square p", "Kruskal-Wallis, permutation p", "… after Benjamini-Hochberg")
     tasks = pl.DataFrame({"test": names, "share_significant": means})
-    return Rehearsal(pl.DataFrame(rows), tasks, repeats, seed, plan)
+    return SimulatedStudies(pl.DataFrame(rows), tasks, repeats, seed, plan)
 
 
 def _one(plan: SimulationPlan, rng: np.random.Generator) -> _Study:

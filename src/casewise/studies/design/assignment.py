@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["Open", "Page", "Placement", "choose_batch", "choose_condition", "lay_out", "place_late"]
+__all__ = ["BatchPage", "Open", "Placement", "choose_batch", "choose_condition", "lay_out", "place_late"]
 
 Placement = Literal["valid", "surplus"]
 
@@ -27,7 +27,7 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class BatchPage:
     """One page of a batch: an item to be rated, or an attention check."""
 
     kind: Literal["item", "check"]
@@ -61,12 +61,12 @@ def choose_batch(items: Sequence[Open], size: int, *, rng: np.random.Generator) 
     return tuple(chosen.values())
 
 
-def lay_out(items: Sequence[str], checks: Sequence[str], *, rng: np.random.Generator) -> tuple[Page, ...]:
+def lay_out(items: Sequence[str], checks: Sequence[str], *, rng: np.random.Generator) -> tuple[BatchPage, ...]:
     """The pages of a batch: items in random order, each check at a random place but never first."""
-    pages = [Page("item", items[index]) for index in rng.permutation(len(items))]
+    pages = [BatchPage("item", items[index]) for index in rng.permutation(len(items))]
     for index in rng.permutation(len(checks)):
         place = int(rng.integers(min(1, len(pages)), len(pages) + 1))
-        pages.insert(place, Page("check", checks[index]))
+        pages.insert(place, BatchPage("check", checks[index]))
     return tuple(pages)
 
 

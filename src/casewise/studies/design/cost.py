@@ -10,11 +10,11 @@ import numpy as np
 from casewise.studies.design.design import Design
 from casewise.studies.design.ledger import Ledger, LedgerItem
 
-__all__ = ["Estimate", "estimate"]
+__all__ = ["StudyEstimate", "estimate"]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class StudyEstimate:
     """What `study check` says. Money is in the design's currency; hours are the annotators'."""
 
     items: int
@@ -51,7 +51,7 @@ class Estimate:
         )
 
 
-def estimate(design: Design, items: list[LedgerItem]) -> Estimate:
+def estimate(design: Design, items: list[LedgerItem]) -> StudyEstimate:
     """Play the design to its end with people who all finish, and add up.
 
     minutes = before + (items + checks) x seconds per page / 60;
@@ -63,7 +63,7 @@ def estimate(design: Design, items: list[LedgerItem]) -> Estimate:
     rate = design.quiz.expected_pass_rate
     screened_out = ceil(round(len(batches) * (1 - rate) / rate, 6)) if rate > 0 else 0
     pay = len(batches) * design.pay.per_batch + screened_out * design.pay.screen_out
-    return Estimate(
+    return StudyEstimate(
         items=len(items),
         ratings=len(items) * design.ratings.per_item,
         annotators=len(batches),

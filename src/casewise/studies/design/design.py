@@ -41,13 +41,13 @@ CHILD_RELATED = "child-related crimes"
 """Shown to annotators only where the owner turns it on and says why."""
 
 
-class Section(BaseModel):
+class DesignSection(BaseModel):
     """A table of `study.toml`. Unknown keys are errors: a misspelt setting must not pass for its default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Contact(Section):
+class Contact(DesignSection):
     """Whom an annotator can write to; named on the consent page."""
 
     researcher: Words
@@ -57,7 +57,7 @@ class Contact(Section):
     """The ethics board and its number; the consent page says so when there is none."""
 
 
-class Ratings(Section):
+class Ratings(DesignSection):
     """How much is rated, and how fast it may be."""
 
     per_item: int = Field(21, ge=1, le=1000)
@@ -70,7 +70,7 @@ class Ratings(Section):
     """Inactivity after which reserved slots re-open to others."""
 
 
-class Attention(Section):
+class Attention(DesignSection):
     """Attention checks among the items of a batch."""
 
     checks_per_batch: int = Field(2, ge=0, le=20)
@@ -80,7 +80,7 @@ class Attention(Section):
     """Whether failed checks void an annotator's ratings automatically. Nothing else ever does."""
 
 
-class Quiz(Section):
+class Quiz(DesignSection):
     """The questions after the tutorial."""
 
     attempts: int = Field(1, ge=1, le=5)
@@ -90,7 +90,7 @@ class Quiz(Section):
     """Only for the estimate of cost."""
 
 
-class Eligibility(Section):
+class Eligibility(DesignSection):
     """Who may take part; passed on to the recruiter, and stated on the consent page."""
 
     minimum_age: int = Field(18, ge=18, le=99)
@@ -101,7 +101,7 @@ class Eligibility(Section):
     languages: tuple[Words, ...] = ("English",)
 
 
-class Pay(Section):
+class Pay(DesignSection):
     """What people get, and what the estimate of cost and hours rests on."""
 
     currency: Words = "USD"
@@ -119,7 +119,7 @@ class Pay(Section):
     """Median time for consent, tutorial and quiz."""
 
 
-class Sensitive(Section):
+class Sensitive(DesignSection):
     """The category that is off unless the owner turns it on and says why."""
 
     child_related: bool = False
@@ -132,7 +132,7 @@ class Sensitive(Section):
         return self
 
 
-class TextFiles(Section):
+class TextFiles(DesignSection):
     """Files of the owner's own texts, relative to `study.toml`; what is absent is ours."""
 
     warning: str | None = None
@@ -145,7 +145,7 @@ class TextFiles(Section):
     help: str | None = None
 
 
-class RecruiterSettings(Section):
+class RecruiterSettings(DesignSection):
     """How people arrive and how they leave."""
 
     kind: RecruiterKind = "invitation"
@@ -187,7 +187,7 @@ REQUIRED_TO_FINISH: dict[str, tuple[str, ...]] = {
 }
 
 
-class Privacy(Section):
+class Privacy(DesignSection):
     """What is kept and until when; the consent page states these dates."""
 
     withdraw_until: date
@@ -204,7 +204,7 @@ class Privacy(Section):
         return self
 
 
-class QualityThresholds(Section):
+class QualityThresholds(DesignSection):
     """When an annotator is flagged; each flag comes with its evidence."""
 
     too_fast_share: Share = 0.3
@@ -217,7 +217,7 @@ class QualityThresholds(Section):
     """Flag when the spread of answering times over their mean is below this: people are not that even."""
 
 
-class Analysis(Section):
+class Analysis(DesignSection):
     """What is promised before the data are seen; `study freeze` hashes it with the contrasts."""
 
     labels: Literal["votes", "intended", "published"] = "votes"
@@ -229,7 +229,7 @@ class Analysis(Section):
     stopping: Words = "every item has its promised number of valid ratings"
 
 
-class Design(Section):
+class Design(DesignSection):
     """A study as its owner planned it.
 
     Raises

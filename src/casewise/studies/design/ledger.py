@@ -31,7 +31,7 @@ class LedgerItem:
 
 
 @dataclass(slots=True)
-class Held:
+class HeldBatch:
     """What became of each item of one annotator's batch."""
 
     condition: str
@@ -58,7 +58,7 @@ class Ledger:
     per_item: int
     batch_size: int
     rng: np.random.Generator
-    held: dict[str, Held] = field(default_factory=dict, init=False)
+    held: dict[str, HeldBatch] = field(default_factory=dict, init=False)
     by_id: dict[str, LedgerItem] = field(init=False)
     free: dict[str, int] = field(init=False)
     """Open slots of each item."""
@@ -90,7 +90,7 @@ class Ledger:
         batch = choose_batch(self._open_items(condition), self.batch_size, rng=self.rng)
         for item_id in batch:
             self.free[item_id] -= 1
-        self.held[annotator] = Held(condition, dict.fromkeys(batch, "reserved"))
+        self.held[annotator] = HeldBatch(condition, dict.fromkeys(batch, "reserved"))
         return batch
 
     def rate(self, annotator: str, item_id: str) -> State:

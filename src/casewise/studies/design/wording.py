@@ -11,7 +11,7 @@ from casewise.errors import ConfigurationError
 from casewise.studies.design.design import Design
 from casewise.studies.design.questions import Check, Question, read_checks, read_quiz
 
-__all__ = ["PAGES", "Wording", "fill", "read_wording"]
+__all__ = ["PAGES", "StudyWording", "fill", "read_wording"]
 
 PAGES = ("warning", "consent", "tutorial", "quiz", "checks", "screened_out", "debriefing", "help")
 
@@ -19,7 +19,7 @@ PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class StudyWording:
     """All texts of a study, placeholders filled; Markdown but for `quiz` and `checks`."""
 
     warning: str
@@ -33,7 +33,7 @@ class Wording:
     checks: tuple[Check, ...]
 
 
-def read_wording(design: Design, folder: Path) -> Wording:
+def read_wording(design: Design, folder: Path) -> StudyWording:
     """The texts of `design`, whose file paths are relative to `folder`.
 
     Raises
@@ -49,7 +49,7 @@ def read_wording(design: Design, folder: Path) -> Wording:
             f"{design.attention.checks_per_batch}; write more, or ask for fewer"
         )
     quiz = read_quiz(texts.pop("quiz"), source=place(design, "quiz"))
-    return Wording(**texts, quiz=quiz, checks=checks)
+    return StudyWording(**texts, quiz=quiz, checks=checks)
 
 
 def fill(text: str, known: dict[str, str]) -> str:

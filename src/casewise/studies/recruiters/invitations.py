@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from casewise.errors import StudyError
-from casewise.studies.recruiters.protocol import Finish, Outcome, Person
+from casewise.studies.recruiters.protocol import Finish, Outcome, RecruiterIds
 
 __all__ = ["Invitations", "new_invitation"]
 
@@ -30,13 +30,13 @@ class Invitations:
 
     key: bytes
 
-    def arrive(self, parameters: Mapping[str, str]) -> Person:
+    def arrive(self, parameters: Mapping[str, str]) -> RecruiterIds:
         token = parameters.get("participant", "")
         name, signed = token[:24], token[24:]
         if not hmac.compare_digest(signed.encode(), signature(name, self.key).encode()):
             raise StudyError("This is not a complete invitation link. Please copy it again from your invitation.")
-        return Person(person=name)
+        return RecruiterIds(person=name)
 
-    def finish(self, outcome: Outcome, person: Person | None) -> Finish:
+    def finish(self, outcome: Outcome, person: RecruiterIds | None) -> Finish:
         del outcome, person
         return Finish()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from casewise.studies.design.design import RecruiterSettings
-from casewise.studies.recruiters.protocol import Finish, Outcome, Person
+from casewise.studies.recruiters.protocol import Finish, Outcome, RecruiterIds
 from casewise.studies.recruiters.redirect import code_of, read_person
 
 __all__ = ["PARAMETERS", "Prolific"]
@@ -26,10 +26,10 @@ class Prolific:
 
     settings: RecruiterSettings
 
-    def arrive(self, parameters: Mapping[str, str]) -> Person:
+    def arrive(self, parameters: Mapping[str, str]) -> RecruiterIds:
         return read_person(parameters, self.settings.model_copy(update=PARAMETERS))
 
-    def finish(self, outcome: Outcome, person: Person | None) -> Finish:
+    def finish(self, outcome: Outcome, person: RecruiterIds | None) -> Finish:
         del person
         code = code_of(outcome, self.settings)
         if not code:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-__all__ = ["OUTCOMES", "Finish", "Outcome", "Person", "Recruiter"]
+__all__ = ["OUTCOMES", "Finish", "Outcome", "Recruiter", "RecruiterIds"]
 
 Outcome = Literal["completed", "screened_out", "failed_checks", "no_consent"]
 
@@ -14,7 +14,7 @@ OUTCOMES: tuple[Outcome, ...] = ("completed", "screened_out", "failed_checks", "
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class RecruiterIds:
     """The ids that a recruiter gave a person. Stored only after consent, and encrypted."""
 
     person: str
@@ -36,7 +36,7 @@ class Finish:
 class Recruiter(Protocol):
     """Where people come from."""
 
-    def arrive(self, parameters: Mapping[str, str]) -> Person:
+    def arrive(self, parameters: Mapping[str, str]) -> RecruiterIds:
         """The person that the URL's `parameters` name.
 
         Raises
@@ -45,5 +45,5 @@ class Recruiter(Protocol):
             An id is missing or cannot be one; the message is shown to the person.
         """
 
-    def finish(self, outcome: Outcome, person: Person | None) -> Finish:
+    def finish(self, outcome: Outcome, person: RecruiterIds | None) -> Finish:
         """How someone leaves; `person` is None where the ids were deleted or never stored."""

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from casewise.errors import StudyError
 from casewise.studies.design.design import RecruiterSettings
-from casewise.studies.recruiters.protocol import Finish, Outcome, Person
+from casewise.studies.recruiters.protocol import Finish, Outcome, RecruiterIds
 
 __all__ = ["ParameterRecruiter", "code_of", "read_person"]
 
@@ -23,10 +23,10 @@ class ParameterRecruiter:
 
     settings: RecruiterSettings
 
-    def arrive(self, parameters: Mapping[str, str]) -> Person:
+    def arrive(self, parameters: Mapping[str, str]) -> RecruiterIds:
         return read_person(parameters, self.settings)
 
-    def finish(self, outcome: Outcome, person: Person | None) -> Finish:
+    def finish(self, outcome: Outcome, person: RecruiterIds | None) -> Finish:
         code = code_of(outcome, self.settings)
         known = {"code": code} | (
             {"person": person.person, "study": person.study, "session": person.session} if person else {}
@@ -39,7 +39,7 @@ class ParameterRecruiter:
         return Finish(url=placed(target, encoded), code=code)
 
 
-def read_person(parameters: Mapping[str, str], settings: RecruiterSettings) -> Person:
+def read_person(parameters: Mapping[str, str], settings: RecruiterSettings) -> RecruiterIds:
     """The ids in the URL, under the names that `settings` give.
 
     Raises
@@ -55,7 +55,7 @@ def read_person(parameters: Mapping[str, str], settings: RecruiterSettings) -> P
             raise StudyError(
                 f"The link you followed lacks your {name}. Please start again from the page where you found the study."
             )
-    return Person(**found)
+    return RecruiterIds(**found)
 
 
 def code_of(outcome: Outcome, settings: RecruiterSettings) -> str:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from casewise.database.tables import study as tables
-from casewise.studies.recruiters.protocol import Person
+from casewise.studies.recruiters.protocol import RecruiterIds
 from casewise.studies.running.events import note
 from casewise.studies.running.privacy import Vault
 from casewise.studies.running.rounds import Round
@@ -96,7 +96,9 @@ def has_room(connection: Connection, study: Round) -> bool:
     return connection.scalars(query).first() is not None
 
 
-def admit(connection: Connection, study: Round, person: Person, *, vault: Vault, now: datetime) -> Annotator | None:
+def admit(
+    connection: Connection, study: Round, person: RecruiterIds, *, vault: Vault, now: datetime
+) -> Annotator | None:
     """Somebody consented: only now are their ids kept, sealed. The same person again is the same annotator.
 
     None when the person took part in another round of this study.
@@ -194,7 +196,7 @@ def keep_questions(connection: Connection, annotator_id: str, *, demographics: d
     )
 
 
-def person_of(connection: Connection, annotator_id: str, *, vault: Vault) -> Person | None:
+def person_of(connection: Connection, annotator_id: str, *, vault: Vault) -> RecruiterIds | None:
     """The recruiter's ids of an annotator; None once they are deleted."""
     row = connection.execute(
         select(ANNOTATORS.c.sealed, KEYS.c.wrapped)

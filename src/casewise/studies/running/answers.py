@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from casewise.database.tables import study as tables
 from casewise.studies.running.events import note
-from casewise.studies.running.quality import FAILED_CHECKS, Answer, must_void
+from casewise.studies.running.quality import FAILED_CHECKS, AnsweredPage, must_void
 from casewise.studies.running.rounds import Round
 from casewise.studies.running.slots import lapse_expired, lease_end, release, resume, take_slot
 
@@ -212,7 +212,7 @@ def undo(connection: Connection, study: Round, annotator_id: str, *, now: dateti
     return True
 
 
-def answers_of(connection: Connection, study: Round, annotator_id: str) -> list[Answer]:
+def answers_of(connection: Connection, study: Round, annotator_id: str) -> list[AnsweredPage]:
     """What an annotator answered, in order, as the quality rules take it."""
     expected = {check.name: check.expected for check in study.wording.checks}
     query = (
@@ -223,8 +223,8 @@ def answers_of(connection: Connection, study: Round, annotator_id: str) -> list[
     return [as_answer(row, expected) for row in connection.execute(query)]
 
 
-def as_answer(row: Row[Any], expected: dict[str, Any]) -> Answer:
-    return Answer(
+def as_answer(row: Row[Any], expected: dict[str, Any]) -> AnsweredPage:
+    return AnsweredPage(
         item_id=row.item_id or row.check_name,
         verdict=row.verdict,
         seconds=row.seconds,

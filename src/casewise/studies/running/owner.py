@@ -14,12 +14,12 @@ from casewise.database.tables import staff
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.records import Verdict
-from casewise.studies.recruiters.protocol import Person
+from casewise.studies.recruiters.protocol import RecruiterIds
 from casewise.studies.running.annotators import count_stages, person_of
 from casewise.studies.running.answers import as_answer
 from casewise.studies.running.events import note
 from casewise.studies.running.privacy import Vault
-from casewise.studies.running.quality import Answer, Disagreement, Flag, disagreement, flags
+from casewise.studies.running.quality import AnsweredPage, Dissent, Flag, disagreement, flags
 from casewise.studies.running.rounds import Round
 from casewise.studies.running.slots import release
 
@@ -96,7 +96,7 @@ class PersonState:
     consented_at: datetime
     voided_at: datetime | None
     flags: tuple[Flag, ...]
-    disagreement: Disagreement
+    disagreement: Dissent
     feedback: str | None
 
 
@@ -203,10 +203,10 @@ def people_states(connection: Connection, study: Round) -> list[PersonState]:
 Votes = dict[str, dict[str, Verdict]]
 
 
-def all_answers(connection: Connection, study: Round) -> tuple[defaultdict[str, list[Answer]], Votes]:
+def all_answers(connection: Connection, study: Round) -> tuple[defaultdict[str, list[AnsweredPage]], Votes]:
     """Answers by annotator, and votes by item and annotator."""
     expected = {check.name: check.expected for check in study.wording.checks}
-    answers: defaultdict[str, list[Answer]] = defaultdict(list)
+    answers: defaultdict[str, list[AnsweredPage]] = defaultdict(list)
     votes: defaultdict[str, dict[str, Verdict]] = defaultdict(dict)
     query = (
         select(PAGES)
@@ -220,7 +220,7 @@ def all_answers(connection: Connection, study: Round) -> tuple[defaultdict[str, 
     return answers, votes
 
 
-def differs(annotator_id: str, answers: list[Answer], votes: Votes) -> Disagreement:
+def differs(annotator_id: str, answers: list[AnsweredPage], votes: Votes) -> Dissent:
     own = {answer.item_id: answer.verdict for answer in answers if not answer.is_check}
     others = {item: [verdict for who, verdict in votes[item].items() if who != annotator_id] for item in own}
     return disagreement(own, others)
@@ -235,7 +235,9 @@ def skipped_counts(connection: Connection, study_id: str) -> dict[str, int]:
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def everybody(connection: Connection, study: Round, *, vault: Vault, outcomes: Sequence[str] = ()) -> list[Person]:
+def everybody(
+    connection: Connection, study: Round, *, vault: Vault, outcomes: Sequence[str] = ()
+) -> list[RecruiterIds]:
     """The recruiter's ids of a round's people, as far as they are still kept; of those with `outcomes` only, if given."""
     query = select(ANNOTATORS.c.id).where(ANNOTATORS.c.study_id == study.id).order_by(ANNOTATORS.c.consented_at)
     if outcomes:
@@ -244,7 +246,7 @@ def everybody(connection: Connection, study: Round, *, vault: Vault, outcomes: S
     return [person for person in found if person is not None]
 
 
-def to_be_paid(connection: Connection, study: Round, *, vault: Vault) -> list[Person]:
+def to_be_paid(connection: Connection, study: Round, *, vault: Vault) -> list[RecruiterIds]:
     """Whoever finished, stopped early, or found no item left. Screened-out people are paid by their code."""
     return everybody(connection, study, vault=vault, outcomes=("completed", "stopped", "no_room"))
 

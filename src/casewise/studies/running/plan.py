@@ -13,30 +13,30 @@ from sqlalchemy import Connection
 from casewise.errors import ConfigurationError, StudyError
 from casewise.records.item import CONDITIONS, NO_CONTEXT_CONDITION
 from casewise.storage import Benchmark, load_benchmark
-from casewise.studies.design.cost import Estimate, estimate
+from casewise.studies.design.cost import StudyEstimate, estimate
 from casewise.studies.design.design import Design, read_design
 from casewise.studies.design.freeze import Departure, Frozen, departures, freeze, plain, read_frozen, write_frozen
 from casewise.studies.design.material import Material, collect, pilot_sample
 from casewise.studies.design.presets import Preset, study_toml
-from casewise.studies.design.wording import Wording, read_wording
+from casewise.studies.design.wording import StudyWording, read_wording
 from casewise.studies.running.rounds import NewRound, Phase, open_round
 
-__all__ = ["Plan", "freeze_plan", "init_study", "open_plan", "pilot_of", "read_plan", "rehearsal_of"]
+__all__ = ["StudyPlan", "freeze_plan", "init_study", "open_plan", "pilot_of", "read_plan", "rehearsal_of"]
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """Everything that a round needs."""
 
     path: Path
     design: Design
-    wording: Wording
+    wording: StudyWording
     benchmark: Benchmark
     material: Material
     frozen: Frozen | None
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> StudyEstimate:
         """What the design needs and costs."""
         return estimate(self.design, self.material.ledger_items())
 
@@ -76,7 +76,7 @@ def slug(name: str) -> str:
     return letters.strip("-")[:60] or "study"
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path) -> StudyPlan:
     """The study that `study.toml` at `path` describes.
 
     Raises
@@ -95,14 +95,14 @@ def read_plan(path: Path) -> Plan:
     frozen = None
     if beside.exists():
         frozen = read_frozen(json.loads(beside.read_text(encoding="utf-8")), source=str(beside))
-    return Plan(path, design, read_wording(design, path.parent), benchmark, collect(design, benchmark), frozen)
+    return StudyPlan(path, design, read_wording(design, path.parent), benchmark, collect(design, benchmark), frozen)
 
 
 def frozen_path(path: Path) -> Path:
     return path.with_suffix(".frozen.json")
 
 
-def freeze_plan(plan: Plan, *, at: datetime) -> Path:
+def freeze_plan(plan: StudyPlan, *, at: datetime) -> Path:
     """Freeze the policy of a study; returns the file that keeps it. Freezing twice is an error."""
     if plan.estimate.problem:
         raise StudyError(plan.estimate.problem)
@@ -111,7 +111,7 @@ def freeze_plan(plan: Plan, *, at: datetime) -> Path:
     return path
 
 
-def open_plan(connection: Connection, plan: Plan, *, phase: Phase, now: datetime) -> str:
+def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: datetime) -> str:
     """Open a round of `plan`; returns its id.
 
     Raises
@@ -133,7 +133,7 @@ def open_plan(connection: Connection, plan: Plan, *, phase: Phase, now: datetime
     return open_round(connection, new, now=now)
 
 
-def pilot_of(plan: Plan, *, queries: int, per_item: int) -> Plan:
+def pilot_of(plan: StudyPlan, *, queries: int, per_item: int) -> StudyPlan:
     """A small round of the same design: a few random queries in all conditions, each rated a few times."""
     rng = np.random.default_rng(plan.design.seed)
     ratings = plan.design.ratings.model_copy(update={"per_item": per_item})
@@ -141,7 +141,7 @@ def pilot_of(plan: Plan, *, queries: int, per_item: int) -> Plan:
     return replace(plan, design=design, material=pilot_sample(plan.material, queries=queries, rng=rng), frozen=None)
 
 
-def rehearsal_of(plan: Plan, *, lease_s: float, stamp: str) -> Plan:
+def rehearsal_of(plan: StudyPlan, *, lease_s: float, stamp: str) -> StudyPlan:
     """The whole design with short leases, under a version of its own."""
     ratings = plan.design.ratings.model_copy(update={"lease_minutes": lease_s / 60})
     design = plan.design.model_copy(update={"ratings": ratings, "version": f"{plan.design.version} {stamp}"})

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from cryptography.fernet import Fernet, InvalidToken
 
 from casewise.errors import ConfigurationError
-from casewise.studies.recruiters.protocol import Person
+from casewise.studies.recruiters.protocol import RecruiterIds
 
 __all__ = ["Vault", "derived_key"]
 
@@ -36,11 +36,11 @@ class Vault:
         """A new annotator's key, wrapped."""
         return self._wrap.encrypt(Fernet.generate_key()).decode()
 
-    def seal(self, person: Person, wrapped_key: str) -> str:
+    def seal(self, person: RecruiterIds, wrapped_key: str) -> str:
         """`person` encrypted under a wrapped key."""
         return self._key(wrapped_key).encrypt(json.dumps(asdict(person)).encode()).decode()
 
-    def open(self, sealed: str, wrapped_key: str) -> Person:
+    def open(self, sealed: str, wrapped_key: str) -> RecruiterIds:
         """The person in `sealed`.
 
         Raises
@@ -49,7 +49,7 @@ class Vault:
             The server's secret is not the one under which this was sealed.
         """
         try:
-            return Person(**json.loads(self._key(wrapped_key).decrypt(sealed.encode())))
+            return RecruiterIds(**json.loads(self._key(wrapped_key).decrypt(sealed.encode())))
         except InvalidToken as error:
             raise ConfigurationError("recruiter ids cannot be read: the server's secret has changed") from error
 

@@ -16,7 +16,7 @@ from typing import Literal
 from casewise.records import Verdict
 from casewise.studies.design.design import Attention, Design
 
-__all__ = ["FAILED_CHECKS", "Answer", "Disagreement", "Flag", "FlagKind", "disagreement", "flags", "must_void"]
+__all__ = ["FAILED_CHECKS", "AnsweredPage", "Dissent", "Flag", "FlagKind", "disagreement", "flags", "must_void"]
 
 FlagKind = Literal["failed_checks", "too_fast", "same_answer", "scripted_input", "even_timing"]
 
@@ -28,7 +28,7 @@ ENOUGH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnsweredPage:
     """One answered page."""
 
     item_id: str
@@ -56,14 +56,14 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
+class Dissent:
     """How often an annotator differs from the majority of the others; shown, and never a ground."""
 
     differs: int
     compared: int
 
 
-def flags(answers: Sequence[Answer], design: Design) -> tuple[Flag, ...]:
+def flags(answers: Sequence[AnsweredPage], design: Design) -> tuple[Flag, ...]:
     """The flags that one annotator's answers raise under the thresholds of `design`, in a fixed order."""
     found = (
         failed_checks(answers, design.attention),
@@ -75,12 +75,12 @@ def flags(answers: Sequence[Answer], design: Design) -> tuple[Flag, ...]:
     return tuple(flag for flag in found if flag is not None)
 
 
-def must_void(answers: Sequence[Answer], design: Design) -> bool:
+def must_void(answers: Sequence[AnsweredPage], design: Design) -> bool:
     """Whether the design voids this annotator without the owner: too many failed checks, and only those."""
     return design.attention.void and failed_checks(answers, design.attention) is not None
 
 
-def failed_checks(answers: Sequence[Answer], attention: Attention) -> Flag | None:
+def failed_checks(answers: Sequence[AnsweredPage], attention: Attention) -> Flag | None:
     checks = [answer for answer in answers if answer.is_check]
     failed = [answer for answer in checks if answer.verdict != answer.expected]
     if len(failed) <= attention.may_fail:
@@ -90,7 +90,7 @@ def failed_checks(answers: Sequence[Answer], attention: Attention) -> Flag | Non
     return Flag("failed_checks", len(failed), attention.may_fail, evidence)
 
 
-def too_fast(answers: Sequence[Answer], design: Design) -> Flag | None:
+def too_fast(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
     timed = [answer.seconds for answer in answers if answer.seconds is not None]
     fast = [seconds for seconds in timed if seconds < design.ratings.minimum_seconds]
     threshold = design.quality.too_fast_share
@@ -103,7 +103,7 @@ def too_fast(answers: Sequence[Answer], design: Design) -> Flag | None:
     return Flag("too_fast", len(fast) / len(timed), threshold, evidence)
 
 
-def same_answer(answers: Sequence[Answer], design: Design) -> Flag | None:
+def same_answer(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
     verdicts = Counter(answer.verdict for answer in answers if not answer.is_check)
     total = verdicts.total()
     if total < ENOUGH:
@@ -115,7 +115,7 @@ def same_answer(answers: Sequence[Answer], design: Design) -> Flag | None:
     return Flag("same_answer", count / total, threshold, f"{count} of {total} ratings are {verdict!r}")
 
 
-def scripted_input(answers: Sequence[Answer], design: Design) -> Flag | None:
+def scripted_input(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
     scripted = sum(answer.scripted for answer in answers)
     threshold = design.quality.scripted_share
     if len(answers) < ENOUGH or scripted <= threshold * len(answers):
@@ -124,7 +124,7 @@ def scripted_input(answers: Sequence[Answer], design: Design) -> Flag | None:
     return Flag("scripted_input", scripted / len(answers), threshold, evidence)
 
 
-def even_timing(answers: Sequence[Answer], design: Design) -> Flag | None:
+def even_timing(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
     timed = [answer.seconds for answer in answers if answer.seconds is not None]
     threshold = design.quality.minimum_spread
     if len(timed) < ENOUGH or fmean(timed) == 0:
@@ -136,7 +136,7 @@ def even_timing(answers: Sequence[Answer], design: Design) -> Flag | None:
     return Flag("even_timing", spread, threshold, evidence)
 
 
-def disagreement(own: Mapping[str, Verdict], others: Mapping[str, Sequence[Verdict]]) -> Disagreement:
+def disagreement(own: Mapping[str, Verdict], others: Mapping[str, Sequence[Verdict]]) -> Dissent:
     """How often `own` differs from the majority of `others` on the same item; ties are not compared."""
     differs = compared = 0
     for item_id, verdict in own.items():
@@ -145,4 +145,4 @@ def disagreement(own: Mapping[str, Verdict], others: Mapping[str, Sequence[Verdi
             continue
         compared += 1
         differs += votes.most_common(1)[0][0] != verdict
-    return Disagreement(differs, compared)
+    return Dissent(differs, compared)

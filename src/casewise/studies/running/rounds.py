@@ -15,7 +15,7 @@ from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.studies.design.design import Design
 from casewise.studies.design.material import Material, StudyItem
-from casewise.studies.design.wording import Wording
+from casewise.studies.design.wording import StudyWording
 from casewise.studies.running.events import note
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
 Phase = Literal["pilot", "main", "rehearsal", "preview"]
 RoundState = Literal["open", "paused", "closed"]
 
-WORDING = TypeAdapter(Wording)
+WORDING = TypeAdapter(StudyWording)
 ROWS_AT_ONCE = 5000
 
 
@@ -48,7 +48,7 @@ class Round:
     version: str
     phase: Phase
     design: Design
-    wording: Wording
+    wording: StudyWording
     categories: tuple[tuple[str, str], ...]
     """Name and risks of each category that annotators may meet."""
     benchmark: dict[str, Any]
@@ -75,7 +75,7 @@ class NewRound:
 
     design: Design
     phase: Phase
-    wording: Wording
+    wording: StudyWording
     material: Material
     frozen: dict[str, Any] | None = None
 

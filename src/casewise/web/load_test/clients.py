@@ -19,7 +19,7 @@ from scipy.special import expit
 from casewise.errors import StudyError
 from casewise.stats.people.crowd import CrowdDesign, CrowdModel, draw_annotators, draw_item_logits
 from casewise.studies.design.material import Material
-from casewise.studies.design.wording import Wording
+from casewise.studies.design.wording import StudyWording
 
 __all__ = ["Acknowledged", "Crowd", "RehearsalPlan", "RehearsalResult", "rehearse"]
 
@@ -96,7 +96,7 @@ class RehearsalResult:
 class Crowd:
     """What simulated people answer: the crossed logit model of `casewise.stats.people.crowd` on the round's real items."""
 
-    def __init__(self, material: Material, wording: Wording, *, plan: RehearsalPlan, people: int) -> None:
+    def __init__(self, material: Material, wording: StudyWording, *, plan: RehearsalPlan, people: int) -> None:
         self.rng = np.random.default_rng(plan.seed)
         conditions = sorted({item.condition for item in material.items})
         queries = {query: index for index, query in enumerate(sorted({item.query_id for item in material.items}))}

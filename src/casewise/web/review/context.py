@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, Response
 
 from casewise.contexts.checking.wording import NAMES, Wording, WordingProblem
+from casewise.contexts.review import Act, Action, NotAllowed
 from casewise.contexts.reviewing.autosave import Typed, discard, save
 from casewise.contexts.reviewing.passes import has_read_warning
-from casewise.contexts.reviewing.review import Act, Action, NotAllowed
-from casewise.contexts.reviewing.store import ROLE_OF, Overtaken, Place, act
+from casewise.contexts.reviewing.store import ROLE_OF, Overtaken, ReviewPlace, act
 from casewise.database.staff import Person, Role
 from casewise.web.frame.identity import database_of, now, require, sent_form
 from casewise.web.frame.pages import redirect, render
@@ -106,7 +106,7 @@ def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, 
     return onward(sent, place)
 
 
-def taken(sent: Sent) -> Place:
+def taken(sent: Sent) -> ReviewPlace:
     form, person = sent.form, sent.person
     chosen = Act.SUBMIT if form.get("act") == UNCHANGED else form.get("act", "")
     if chosen not in ROLE_OF:
@@ -129,7 +129,7 @@ def number_in(form: dict[str, str], name: str) -> int:
     return int(text)
 
 
-def onward(sent: Sent, place: Place) -> Response:
+def onward(sent: Sent, place: ReviewPlace) -> Response:
     wanted = sent.form["act"]
     did = urlencode({"did": wanted})
     if wanted in STAY or not sent.person.has(Role.REVIEWER, Role.EXPERT):

@@ -11,12 +11,12 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from casewise.contexts.drafts import Draft, all_drafts, find_draft, progress
+from casewise.contexts.review import Phase
 from casewise.contexts.reviewing.difference import wording_difference
 from casewise.contexts.reviewing.passes import has_read_warning, pass_on, passed_categories, read_warning
 from casewise.contexts.reviewing.queue import Filter, count_waiting, list_contexts, next_for
-from casewise.contexts.reviewing.review import Phase
 from casewise.contexts.reviewing.statistics import review_statistics
-from casewise.contexts.reviewing.store import Place, events_of, find_place
+from casewise.contexts.reviewing.store import ReviewPlace, events_of, find_place
 from casewise.database.staff import Person, Role, everyone
 from casewise.errors import ConfigurationError
 from casewise.prompting.context_words import FOR_REVIEWERS
@@ -42,7 +42,7 @@ def draft_named(connection: Connection, name: str) -> Draft:
         raise HTTPException(404) from error
 
 
-def place_with(connection: Connection, place_id: str) -> Place:
+def place_with(connection: Connection, place_id: str) -> ReviewPlace:
     """The place with this id; a page that does not exist if there is none."""
     place = find_place(connection, place_id)
     if place is None:
@@ -167,5 +167,5 @@ def history_page(request: Request, place_id: str, person: ReviewRoom) -> Respons
     )
 
 
-def draft_of(connection: Connection, place: Place) -> Draft:
+def draft_of(connection: Connection, place: ReviewPlace) -> Draft:
     return next(draft for draft in all_drafts(connection) if draft.id == place.draft_id)

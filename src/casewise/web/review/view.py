@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from casewise.contexts.checking.remark import Finding
+from casewise.contexts.checking.remark import Remark
 from casewise.contexts.checking.wording import NAMES, Wording
+from casewise.contexts.review import Act, Phase, allowed
 from casewise.contexts.reviewing.autosave import Autosave, find_autosave
 from casewise.contexts.reviewing.difference import Piece, is_same, wording_difference
-from casewise.contexts.reviewing.review import Act, Phase, allowed
-from casewise.contexts.reviewing.store import ROLE_OF, Event, Place, events_of, sibling
+from casewise.contexts.reviewing.store import ROLE_OF, Event, ReviewPlace, events_of, sibling
 from casewise.database.staff import Person, find_person
 from casewise.prompting.context_words import FOR_REVIEWERS
 from casewise.records import GROUPS
@@ -34,7 +34,7 @@ class FieldView:
     typed: str
     changes: list[Piece]
     changed: bool
-    findings: list[Finding]
+    findings: list[Remark]
     required: bool
 
     @property
@@ -55,14 +55,14 @@ class Proposal:
 class ContextView:
     """All that the page of a context shows."""
 
-    place: Place
+    place: ReviewPlace
     acts: frozenset[Act]
     fields: list[FieldView]
     editing: Act | None
     proposals: list[Proposal]
     comments: list[Event]
-    general_findings: list[Finding]
-    contrast: Place | None
+    general_findings: list[Remark]
+    contrast: ReviewPlace | None
     autosave: Autosave | None
     names: dict[str, str]
     submitted: bool
@@ -75,13 +75,13 @@ class ContextView:
         return {title: [one for one in self.fields if one.group == title] for title in titles}
 
 
-def allowed_acts(place: Place, person: Person) -> frozenset[Act]:
+def allowed_acts(place: ReviewPlace, person: Person) -> frozenset[Act]:
     """What this person may do with this context now, by the state and by their roles."""
     return frozenset(act for act in allowed(place.state, person.id) if person.has(*ROLE_OF[act]))
 
 
 def view_of(
-    connection: Connection, place: Place, person: Person, *, typed: Mapping[str, str] | None = None
+    connection: Connection, place: ReviewPlace, person: Person, *, typed: Mapping[str, str] | None = None
 ) -> ContextView:
     """The view of `place` for `person`; `typed` are words that were sent but could not be taken."""
     acts = allowed_acts(place, person)
@@ -106,7 +106,7 @@ def view_of(
     )
 
 
-def field_view(place: Place, name: str, typed: Mapping[str, str]) -> FieldView:
+def field_view(place: ReviewPlace, name: str, typed: Mapping[str, str]) -> FieldView:
     original = place.generated.fields().get(name, "") if place.generated else ""
     current = place.state.wording.fields().get(name, "") if place.state.wording else ""
     changes = wording_difference(place.generated, place.state.wording).get(name, [])
@@ -125,7 +125,7 @@ def field_view(place: Place, name: str, typed: Mapping[str, str]) -> FieldView:
     )
 
 
-def proposals_for(connection: Connection, place: Place, person: Person) -> list[Proposal]:
+def proposals_for(connection: Connection, place: ReviewPlace, person: Person) -> list[Proposal]:
     """Both positions while they are discussed; only one's own while the other has not submitted."""
     state = place.state
     if state.phase not in {Phase.UNDER_REVIEW, Phase.IN_DISCUSSION}:
@@ -142,7 +142,7 @@ def proposals_for(connection: Connection, place: Place, person: Person) -> list[
     ]
 
 
-def seen_events(place: Place, person: Person, events: list[Event]) -> list[tuple[Event, Wording | None]]:
+def seen_events(place: ReviewPlace, person: Person, events: list[Event]) -> list[tuple[Event, Wording | None]]:
     """The history with its words, but for words that `person` must not see yet."""
     hidden = place.state.phase == Phase.UNDER_REVIEW
     beginning = max((event.seq for event in events if event.to_phase == Phase.GENERATED), default=0)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from casewise.errors import StudyError
-from casewise.studies.recruiters import Person
+from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.running.annotators import (
     Annotator,
     admit,
@@ -68,10 +68,10 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     return response
 
 
-def arriving_person(request: Request, study: Round) -> Person:
+def arriving_person(request: Request, study: Round) -> RecruiterIds:
     """In a preview anybody may come in; elsewhere the recruiter's ids are in the URL."""
     if study.phase == "preview" and not request.query_params:
-        return Person(secrets.token_hex(12))
+        return RecruiterIds(secrets.token_hex(12))
     return recruiter_of(request, study).arrive(request.query_params)
 
 

@@ -50,7 +50,7 @@ def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Res
         purge(connection, study, now=at)
     with database_of(request).read() as connection:
         state, seen = round_state(connection, study.id), overview(connection, study)
-    link = f"{request.app.state.settings.base_url}/study/{study.id}"
+    link = f"{request.app.state.settings.site_url}/study/{study.id}"
     return render(request, "study/owner_round.html", study=study, state=state, seen=seen, link=link, states=STATES)
 
 

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from casewise.database.limits import Limit, take
-from casewise.studies.recruiters import Person, Recruiter, make_recruiter
+from casewise.studies.recruiters import Recruiter, RecruiterIds, make_recruiter
 from casewise.studies.running.annotators import Annotator, annotator
 from casewise.studies.running.owner import ARRIVAL_LIMIT
 from casewise.studies.running.privacy import Vault, derived_key
@@ -96,18 +96,18 @@ def visitor_id(request: Request, study: Round) -> str | None:
     return annotator_id if study_id == study.id else None
 
 
-def remember_arrival(request: Request, response: Response, study: Round, person: Person) -> None:
+def remember_arrival(request: Request, response: Response, study: Round, person: RecruiterIds) -> None:
     """Keep a person's ids in their own browser: before consent they are kept nowhere else."""
     value = json.dumps({"round": study.id, **asdict(person)})
     set_cookie(request, response, ARRIVAL_COOKIE, value)
 
 
-def read_arrival(request: Request, study: Round) -> Person | None:
+def read_arrival(request: Request, study: Round) -> RecruiterIds | None:
     """The ids that this browser arrived with, if it arrived at this round."""
     value = json.loads(read_cookie(request, ARRIVAL_COOKIE) or "{}")
     if value.pop("round", None) != study.id:
         return None
-    return Person(**value)
+    return RecruiterIds(**value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.contexts.wordings import wording
 
-from casewise.contexts.reviewing.review import MISSING, Act, Action, NotAllowed, Phase, State, allowed, replay, step
+from casewise.contexts.review import MISSING, Act, Action, NotAllowed, Phase, State, allowed, replay, step
 
 A, B, C, D = "ada", "ben", "cleo", "dan"
 FIRST, SECOND, THIRD = wording(), wording(recipient__type="Cashier"), wording(recipient__type="Teller")

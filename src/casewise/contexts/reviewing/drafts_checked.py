@@ -9,10 +9,10 @@ from dataclasses import replace
 from sqlalchemy import Connection, update
 
 from casewise.contexts.checking.checks import check_wording
-from casewise.contexts.checking.remark import Finding
+from casewise.contexts.checking.remark import Remark
 from casewise.contexts.drafts import Draft
 from casewise.contexts.reviewing.set_report import SetReport, alike_of, set_report
-from casewise.contexts.reviewing.store import Place, all_places
+from casewise.contexts.reviewing.store import ReviewPlace, all_places
 from casewise.database.tables import review as tables
 
 __all__ = ["check_draft", "keep_findings"]
@@ -24,7 +24,7 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
     Findings of models stay; those of rules are made anew, so that checking twice is checking once.
     """
     places = [place for place in all_places(connection, draft.id) if place.state.wording is not None]
-    found: dict[str, list[Finding]] = defaultdict(list)
+    found: dict[str, list[Remark]] = defaultdict(list)
     for place in places:
         assert place.state.wording is not None
         found[place.id] = check_wording(place.query.text, place.state.wording)
@@ -35,20 +35,20 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
     return set_report(checked)
 
 
-def alike_findings(places: list[Place]) -> Iterable[tuple[str, Finding]]:
+def alike_findings(places: list[ReviewPlace]) -> Iterable[tuple[str, Remark]]:
     by_id = {place.id: place for place in places}
     for intended_safe in (True, False):
         for pair in alike_of(places, intended_safe):
             other = by_id[pair.second].query.text
             message = f"{pair.similarity:.0%} of its word triples are those of the context for “{other}”."
-            yield pair.first, Finding(check="too alike", message=message)
+            yield pair.first, Remark(check="too alike", message=message)
 
 
-def merged(place: Place, by_rules: list[Finding]) -> list[Finding]:
+def merged(place: ReviewPlace, by_rules: list[Remark]) -> list[Remark]:
     return [*by_rules, *(finding for finding in place.findings if finding.by != "rules")]
 
 
-def keep_findings(connection: Connection, found: Mapping[str, list[Finding]]) -> None:
+def keep_findings(connection: Connection, found: Mapping[str, list[Remark]]) -> None:
     """Put findings where the pages show them. They are no part of the review's history: people's steps are."""
     table = tables.contexts
     for place_id, findings in found.items():
