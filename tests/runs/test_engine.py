@@ -8,7 +8,7 @@ from casewise.runs.stopping import Stop
 
 
 def calls(n, *, at_most=Spend()):
-    return [Call((str(i),), i, at_most) for i in range(n)]
+    return [Call(i, at_most) for i in range(n)]
 
 
 def run(todo, work, *, on_result=None, **settings):
@@ -57,7 +57,7 @@ def test_the_plan_is_read_as_it_is_needed():
         nonlocal taken
         while True:
             taken += 1
-            yield Call((str(taken),), taken)
+            yield Call(taken)
 
     stop = Stop()
 
@@ -100,7 +100,7 @@ def test_what_follows_from_a_result_is_done_too():
         return call.payload
 
     def follow(call, result):
-        return [Call((f"{result}-again",), result + 100)] if result < 3 else []
+        return [Call(result + 100)] if result < 3 else []
 
     seen, _ = run(calls(5), work, on_result=follow, limits=Limits(concurrency=2))
 

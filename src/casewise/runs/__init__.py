@@ -1,1 +1,1 @@
-"""Doing many calls well: in any order, within limits, and never twice."""
+"""One durable run, whatever is asked and whoever answers: in any order, within limits, and nothing paid for twice."""

@@ -1,6 +1,6 @@
 """Many calls at once, within limits; results come as they are ready and depend on no order.
 
-The engine knows calls and results, and nothing of what they mean: judging and the generation of contexts both use it.
+The engine knows calls and results, and nothing of what they mean.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """Something to ask once. Two calls with the same key are the same call."""
+    """Something to ask once."""
 
-    key: tuple[str, ...]
     payload: T
     at_most: Spend = field(default_factory=Spend)
     """What it can take at most; only a budget asks."""
 
 
 @dataclass
-class Control:
+class Control(Generic[R]):
     """How a run is watched: who may stop it, what it may spend, and how to tell what a result took."""
 
     stop: Stop = field(default_factory=Stop)
     budget: Budget | None = None
-    took: Callable[[object], Spend] = lambda _result: Spend()
+    took: Callable[[R], Spend] = lambda _result: Spend()
 
 
 @dataclass
@@ -45,6 +44,8 @@ class Tally:
 
     done: int = 0
     stopped: str | None = None
+    pending: int = 0
+    """Calls that were handed over and are not answered yet; a later session collects their answers."""
 
 
 class Backlog(Generic[T]):
@@ -67,7 +68,7 @@ async def perform(
     *,
     on_result: Callable[[Call[T], R], Iterable[Call[T]] | None],
     limits: Limits = Limits(),
-    control: Control | None = None,
+    control: Control[R] | None = None,
 ) -> Tally:
     """Do every call, `limits.concurrency` of them at a time.
 
@@ -75,7 +76,7 @@ async def perform(
     An error of `work` or `on_result` stops the run: what is in flight is cancelled, and the error is raised. A stop
     that `control` is asked for lets what is in flight finish.
     """
-    control = control or Control()
+    control = control or Control[R]()
     backlog, tally = Backlog(calls), Tally()
 
     async def worker() -> None:
@@ -103,7 +104,7 @@ class Done(Generic[R]):
     value: R
 
 
-async def within_budget(call: Call[T], work: Callable[[Call[T]], Awaitable[R]], control: Control) -> Done[R] | None:
+async def within_budget(call: Call[T], work: Callable[[Call[T]], Awaitable[R]], control: Control[R]) -> Done[R] | None:
     """The result of `call`, or None where the budget does not allow it any more; then the run is asked to stop."""
     budget = control.budget
     if budget is None or budget.unlimited:

@@ -6,7 +6,11 @@ import asyncio
 from dataclasses import dataclass
 from typing import Self
 
-__all__ = ["Budget", "Limits", "Spend"]
+from casewise.errors import ConfigurationError
+
+__all__ = ["GIVE_PRICES", "Budget", "Limits", "Spend", "check_limits"]
+
+GIVE_PRICES = "give --price-in and --price-out (US dollars for a million tokens)"
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,37 @@ class Spend:
 
     def __sub__(self, other: Spend) -> Spend:
         return Spend(self.cost_usd - other.cost_usd, self.tokens - other.tokens)
+
+
+def check_limits(limits: Limits, name: str, *, priced: bool, counts_tokens: bool, to_price: str = "") -> None:
+    """Refuse a limit that cannot be kept, before the first call.
+
+    Parameters
+    ----------
+    name
+        Who is asked.
+    priced
+        Whether it is known what it costs.
+    counts_tokens
+        Whether it says how many tokens it took.
+    to_price
+        What a user can do to say what it costs, in words.
+
+    Raises
+    ------
+    ConfigurationError
+        There is a limit on cost or tokens, and nobody knows what is to be counted.
+    """
+    if limits.max_cost_usd is not None and not priced:
+        give = f"{to_price}, or " if to_price else ""
+        raise ConfigurationError(
+            f"nobody knows what {name} costs, so a cost limit cannot be kept; {give}leave --max-cost out"
+        )
+    if limits.max_tokens_total is not None and not counts_tokens:
+        raise ConfigurationError(
+            f"{name} does not say how many tokens it takes, so a limit on them cannot be kept; "
+            "leave --max-tokens-total out"
+        )
 
 
 class Budget:
@@ -74,9 +109,13 @@ class Budget:
                 return lack
             self._changed = self._changed or asyncio.Event()
             await self._changed.wait()
+        self.set_aside(call)
+        return None
+
+    def set_aside(self, call: Spend) -> None:
+        """Set aside what a call may cost that is under way already, such as one that was handed over before."""
         self._under_way += 1
         self.reserved += call
-        return None
 
     def settle(self, call: Spend, actual: Spend) -> Self:
         """Replace what was set aside for a call by what it took."""

@@ -245,7 +245,7 @@ def test_progress_is_told_after_every_answer(go):
     go(
         LLMJudge(FakeModel()),
         selection=FIRST,
-        watch=Watch(lambda summary, total: told.append((summary.n_judged, total))),
+        watch=Watch(lambda summary, total: told.append((summary.n_usable, total))),
     )
 
     assert told == [(n, 8) for n in range(1, 9)]
@@ -253,7 +253,7 @@ def test_progress_is_told_after_every_answer(go):
 
 def test_a_stop_leaves_a_run_that_goes_on(go):
     watch = Watch()
-    watch.progress = lambda summary, total: watch.stop.ask("interrupted") if summary.n_judged == 3 else None
+    watch.progress = lambda summary, total: watch.stop.ask("interrupted") if summary.n_usable == 3 else None
     first = go(LLMJudge(FakeModel()), selection=FIRST, limits=Limits(1), watch=watch)
     second = go(LLMJudge(FakeModel()), selection=FIRST)
 

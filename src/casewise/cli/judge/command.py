@@ -117,6 +117,7 @@ def judge(
     from casewise import api
     from casewise.cli.judge import output
     from casewise.cli.judge.options import arms_of, elicitations_of, ids_of, prices_of, role_of
+    from casewise.cli.watching import person, watching
     from casewise.judging.asking.elicitation import AskOptions
     from casewise.judging.judges.live import LiveOptions
     from casewise.judging.running.plan import Selection
@@ -124,7 +125,8 @@ def judge(
     from casewise.models.http.retry import RetryPolicy
     from casewise.models.load import ModelOptions
     from casewise.models.local.local_options import LocalOptions
-    from casewise.runs.engine import Limits
+    from casewise.runs.consent import allow_sending
+    from casewise.runs.limits import Limits
 
     live = LiveOptions(
         prompts,
@@ -142,7 +144,7 @@ def judge(
     elicitations = elicitations_of(elicit)
     made = api.as_judge(judge, found, elicitations=elicitations, live=live)
     if test_connection:
-        output.allow_sending(made, yes=yes)
+        allow_sending("the benchmark's queries", made.sends_to, agreed=yes, ask=person())
         output.print_probe(api.try_connection(made), as_json=as_json)
         return
     chosen = arms_of(no_context=no_context, omit=omit, ablate=ablate, named=arms)
@@ -158,7 +160,7 @@ def judge(
         estimate = api.estimate(found, made, elicitations=elicitations, arms=chosen, repeats=repeats, options=options)
         output.print_estimate(estimate, made, as_json=as_json)
         return
-    output.allow_sending(made, yes=yes)
+    allow_sending("the benchmark's queries", made.sends_to, agreed=yes, ask=person())
     folder = out or default_folder(benchmark, judge)
     if until_precise is not None:
         from casewise.api.until_precise import judge_until_precise
@@ -174,7 +176,7 @@ def judge(
         typer.echo(precise.sentence())
         note(f"next: casewise report {shlex.quote(str(folder))}")
         return
-    with output.watching(f"judging {benchmark}", quiet=as_json) as watch:
+    with watching(f"judging {benchmark}", quiet=as_json) as watch:
         watched = replace(options, watch=watch, benchmark_source=api.source_of(benchmark, found))
         run = api.judge(
             found, made, out=folder, elicitations=elicitations, arms=chosen, repeats=repeats, options=watched

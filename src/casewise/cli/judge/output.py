@@ -1,86 +1,18 @@
-"""What `casewise judge` says: before, while and after it runs."""
+"""What `casewise judge` says before and after it runs."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 
 from casewise.cli.printing import note, print_json
-from casewise.errors import ConfigurationError
 from casewise.judging.judge import Judge
 from casewise.judging.running.estimate import RunEstimate
-from casewise.judging.running.run import Watch
 from casewise.judging.running.summary import RunSummary
 from casewise.models.http.probing import Probe
-from casewise.storage.runs.consent import consented, note_consent
 
-__all__ = ["allow_sending", "print_estimate", "print_probe", "print_summary", "watching"]
-
-
-def allow_sending(judge: Judge, *, yes: bool) -> None:
-    """Make sure that the user agrees to send harmful text to the provider; asked once for each.
-
-    Raises
-    ------
-    ConfigurationError
-        The user does not agree, or cannot be asked.
-    """
-    host = judge.sends_to
-    if host is None or consented(host):
-        return
-    said = f"This sends the benchmark's queries, which are harmful by design, to {host}."
-    if not yes:
-        if not sys.stdin.isatty():
-            raise ConfigurationError(f"{said} If its terms and yours allow that, add --yes.")
-        note(said)
-        if not typer.confirm("Do its terms and yours allow that?", err=True):
-            raise ConfigurationError("nothing was sent")
-    note_consent(host)
-
-
-@contextmanager
-def watching(label: str, *, quiet: bool) -> Iterator[Watch]:
-    """A line on stderr that follows a run: done, rate, time left, cost, unscored, retries; none where it is no terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield Watch(say=note)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[more]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(label, total=None, rate="", more="")
-
-        def follow(summary: RunSummary, total: int) -> None:
-            done = summary.n_judged + summary.n_unscored
-            speed = progress.tasks[0].speed
-            progress.update(
-                task,
-                completed=done,
-                total=total,
-                rate=f"{speed:,.0f}/s" if speed else "",
-                more=so_far(summary),
-            )
-
-        yield Watch(follow, say=progress.console.print)
-
-
-def so_far(summary: RunSummary) -> str:
-    parts = [f"{summary.n_unscored:,} unscored", f"{summary.n_tries - summary.n_calls:,} retries"]
-    if summary.cost_usd is not None:
-        parts.insert(0, f"${summary.cost_usd:.2f}")
-    return ", ".join(parts)
+__all__ = ["print_estimate", "print_probe", "print_summary"]
 
 
 def print_summary(summary: RunSummary, folder: Path) -> None:

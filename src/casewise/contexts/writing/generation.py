@@ -195,7 +195,7 @@ class GenerationRun:
         return self.summary
 
     def call(self, wanted: Wanted) -> Call[Wanted]:
-        return Call((wanted.place_id, str(wanted.attempt)), wanted, at_most=self.at_most(wanted))
+        return Call(wanted, at_most=self.at_most(wanted))
 
     def messages(self, wanted: Wanted) -> tuple[Message, ...]:
         category = self.draft.category(wanted.query.category)
@@ -211,8 +211,8 @@ class GenerationRun:
         cost = (sent * prices.input_usd + replied * prices.output_usd) / 1e6 if prices else 0.0
         return Spend(cost, sent + replied)
 
-    def took(self, outcome: object) -> Spend:
-        usage = outcome.reply.usage if isinstance(outcome, Outcome) and outcome.reply else None
+    def took(self, outcome: Outcome) -> Spend:
+        usage = outcome.reply.usage if outcome.reply else None
         return self.spend(usage.input_tokens or 0, usage.output_tokens or 0) if usage else Spend()
 
     async def ask(self, call: Call[Wanted]) -> Outcome:

@@ -113,7 +113,7 @@ async def ask_opinions(
             progress(summary.asked, len(places))
 
     try:
-        await perform((Call((place.id,), place) for place in places), work, on_result=keep, limits=limits)
+        await perform((Call(place) for place in places), work, on_result=keep, limits=limits)
     finally:
         await model.close()
     return summary

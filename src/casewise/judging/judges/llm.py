@@ -15,15 +15,10 @@ from casewise.models.http.prices import Prices
 from casewise.models.protocol import Message, Model, Rejected, Reply, Usage
 from casewise.records import FULL, Arm, Elicitation, Unscored, UnscoredReason
 from casewise.records.ids import digest
+from casewise.runs.estimate import at_most, usually
 from casewise.runs.limits import Spend
 
 __all__ = ["LLMJudge"]
-
-TEMPLATE_TOKENS = 64
-"""What a chat template adds to a prompt, generously."""
-
-CHARACTERS_PER_TOKEN = 4.0
-"""Of English prose, roughly, with the tokenizers in use."""
 
 TYPICAL_REPLY_TOKENS = {"binary": 60, "score": 60, "probability": 1}
 
@@ -118,16 +113,12 @@ class LLMJudge:
 
     def usually(self, ask: Ask) -> Usage:
         """From the prompt's length, and what such replies usually take."""
-        characters = sum(len(message.content) for message in self.messages(ask))
-        return Usage(round(characters / CHARACTERS_PER_TOKEN), TYPICAL_REPLY_TOKENS.get(ask.elicitation, 0))
+        return usually(self.messages(ask), reply_tokens=TYPICAL_REPLY_TOKENS.get(ask.elicitation, 0))
 
     def at_most(self, ask: Ask) -> Spend:
-        """What a call can take: a token for every two bytes of the prompt is more than any tokenizer needs for prose,
-        and a reply is no longer than its limit. Failed tries are not billed by any provider we know."""
-        sent = sum(len(message.content.encode()) for message in self.messages(ask)) // 2 + TEMPLATE_TOKENS
-        replied = options_for(ask.elicitation, self.options).max_tokens
-        usage = Usage(sent, replied)
-        return Spend((self.prices.of(usage) if self.prices else None) or 0.0, sent + replied)
+        """From the prompt's length, and the limit of a reply."""
+        most = options_for(ask.elicitation, self.options).max_tokens
+        return at_most(self.messages(ask), reply_tokens=most, prices=self.prices)
 
     def _failed(self, error: Unavailable) -> Answer:
         self._failed_in_a_row += 1

@@ -11,9 +11,10 @@ import numpy as np
 from casewise.errors import ConfigurationError
 from casewise.judging.judge import Ask, Judge
 from casewise.records import FULL, GROUPS, PARAMETERS, Arm, Elicitation, Item
+from casewise.runs.asks import Asks
 from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["Plan", "Selection", "ablation_arms", "select", "shared"]
+__all__ = ["Plan", "Selection", "ablation_arms", "select"]
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,9 @@ class Plan:
     def __len__(self) -> int:
         return len(self.items) * len(self.elicitations) * len(self.arms) * self.repeats
 
-    def asks(self, benchmark: Benchmark) -> Iterator[Ask]:
-        """Every ask of the plan."""
-        for bundle in self.bundles(benchmark):
-            yield from bundle
+    def asks(self, benchmark: Benchmark, judge: Judge) -> Asks[Ask]:
+        """The plan as a run reads it; `judge` says which asks one call answers."""
+        return Asks(lambda: self.bundles(benchmark), len(self), self.retry_unscored, judge.shared_key)
 
     def bundles(self, benchmark: Benchmark) -> Iterator[tuple[Ask, ...]]:
         """The plan, one query at a time: all its items in all arms, under one elicitation and repeat.
@@ -90,15 +90,6 @@ class Plan:
                         for arm in self.arms
                         for item, context in shown
                     )
-
-
-def shared(bundle: tuple[Ask, ...], judge: Judge) -> Iterator[tuple[Ask, ...]]:
-    """The asks of `bundle` in groups that one call answers."""
-    groups: dict[str | tuple[str, ...], list[Ask]] = {}
-    for ask in bundle:
-        shared_key = judge.shared_key(ask) if len(bundle) > 1 else None
-        groups.setdefault(ask.key if shared_key is None else shared_key, []).append(ask)
-    yield from (tuple(group) for group in groups.values())
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,85 @@
+"""Judging as a kind of run: what tells asks apart, and how an answer becomes a judgement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from casewise.judging.judge import Answer, Ask
+from casewise.records import Judgement, Unscored
+from casewise.runs.progress import Took
+from casewise.runs.run_kind import LoggedKind
+from casewise.storage.runs.judgement_run import JUDGEMENT_LOG
+from casewise.storage.runs.run_folder import now
+
+__all__ = ["JudgingKind"]
+
+
+class JudgingKind(LoggedKind[Ask, Answer, Judgement]):
+    """Asks of one judge, and its answers. A verdict settles an ask."""
+
+    log = JUDGEMENT_LOG
+
+    def __init__(self, judge_id: str) -> None:
+        self.judge_id = judge_id
+
+    def key(self, ask: Ask) -> tuple[str, ...]:
+        return (ask.item.id, ask.elicitation, ask.arm.name, str(ask.repeat))
+
+    def attempt(self, ask: Ask) -> int:
+        return ask.attempt
+
+    def again(self, ask: Ask, attempt: int) -> Ask:
+        return replace(ask, attempt=attempt)
+
+    def problem(self, answer: Answer) -> str | None:
+        return in_words(answer.outcome) if isinstance(answer.outcome, Unscored) else None
+
+    def took(self, answer: Answer) -> Took:
+        return taken(answer, tries=(answer.detail or {}).get("tries", 1))
+
+    def shared(self, answer: Answer, by: Ask) -> Answer:
+        return replace(
+            answer,
+            shared_with=answer.shared_with or by.item.id,
+            input_tokens=None,
+            output_tokens=None,
+            cost_usd=None,
+            latency_s=None,
+        )
+
+    def record(self, ask: Ask, answer: Answer) -> Judgement:
+        return Judgement(
+            item_id=ask.item.id,
+            judge_id=self.judge_id,
+            elicitation=ask.elicitation,
+            arm=ask.arm.name,
+            repeat=ask.repeat,
+            attempt=ask.attempt,
+            at=now(),
+            **vars(answer),
+        )
+
+    def answer(self, record: Judgement) -> Answer:
+        return Answer(
+            record.outcome,
+            raw_reply=record.raw_reply,
+            model_version=record.model_version,
+            shared_with=record.shared_with,
+            detail=record.detail,
+        )
+
+    def usable(self, record: Judgement) -> bool:
+        return not isinstance(record.outcome, Unscored)
+
+    def took_by(self, record: Judgement) -> Took:
+        return taken(record)
+
+
+def taken(by: Answer | Judgement, *, tries: int = 1) -> Took:
+    return Took(by.input_tokens or 0, by.output_tokens or 0, by.cost_usd, tries)
+
+
+def in_words(outcome: Unscored) -> str:
+    detail = " ".join((outcome.detail or "").split())
+    reason = outcome.reason.value.replace("_", " ")
+    return f"{reason}: {detail}" if detail else reason

@@ -1,0 +1,87 @@
+"""What a run knows of what was answered before, and where it writes what is answered now."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from casewise.records.base import Record
+from casewise.runs.limits import Spend
+from casewise.runs.run_kind import LoggedKind
+from casewise.storage.runs.attempts import LastAttempts
+from casewise.storage.runs.run_folder import RunFolder
+
+__all__ = ["FolderLog", "LastAttempt", "RunLog", "hashed"]
+
+A = TypeVar("A")
+Ask_contra = TypeVar("Ask_contra", contravariant=True)
+B = TypeVar("B")
+R = TypeVar("R", bound=Record)
+
+
+class LastAttempt(NamedTuple):
+    """The last attempt at an ask: where it stands in the log, its number, and whether it settled the ask."""
+
+    place: int
+    attempt: int
+    usable: bool
+
+
+class RunLog(Protocol[Ask_contra, B]):
+    """What was answered in all sessions of a run. A folder is one; a database can be another."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was answered before, so that nothing need be looked up."""
+
+    @property
+    def spent(self) -> Spend:
+        """What all earlier sessions took."""
+
+    def last(self, ask: Ask_contra) -> LastAttempt | None:
+        """The last attempt at `ask`, whatever its own number, before this session."""
+
+    def answer(self, last: LastAttempt) -> B:
+        """What that attempt came to."""
+
+    def write(self, ask: Ask_contra, answer: B) -> None:
+        """Keep an answer, whatever becomes of this process."""
+
+    def sync(self) -> None:
+        """Put what was written on the disk, now."""
+
+
+class FolderLog(Generic[A, B, R]):
+    """The log of a run folder, indexed in about 200 bytes an ask."""
+
+    def __init__(self, folder: RunFolder[Any, R], kind: LoggedKind[A, B, R]) -> None:
+        self.folder, self.kind, self.spent = folder, kind, Spend()
+        self._last: LastAttempts[bytes, LastAttempt] = LastAttempts(lambda last: last.attempt)
+        cost, tokens = 0.0, 0
+        for place, record in folder.places():
+            last = LastAttempt(place, kind.log.attempt(record), kind.usable(record))
+            self._last.note(hashed(kind.log.key(record)), last)
+            took = kind.took_by(record)
+            cost, tokens = cost + (took.cost_usd or 0.0), tokens + took.input_tokens + took.output_tokens
+        self.spent = Spend(cost, tokens)
+
+    @property
+    def empty(self) -> bool:
+        return not self._last.by_key
+
+    def last(self, ask: A) -> LastAttempt | None:
+        return self._last.by_key.get(hashed(self.kind.key(ask)))
+
+    def answer(self, last: LastAttempt) -> B:
+        return self.kind.answer(self.folder.at(last.place))
+
+    def write(self, ask: A, answer: B) -> None:
+        self.folder.add(self.kind.record(ask, answer))
+
+    def sync(self) -> None:
+        self.folder.sync()
+
+
+def hashed(key: tuple[str, ...]) -> bytes:
+    """A key in 16 bytes, the same in every process."""
+    return hashlib.blake2b("\n".join(key).encode(), digest_size=16).digest()

@@ -1,0 +1,23 @@
+"""How one stretch of work on a run was done."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from casewise.runs.limits import Limits
+from casewise.storage.runs.run_folder import Session
+
+__all__ = ["session_now"]
+
+
+def session_now(limits: Limits, *, command: str | None = None) -> Session:
+    """A session that begins now: the versions that matter, its limits, and what was typed."""
+    versions = {name: version(name) for name in ("casewise", "numpy", "polars", "pydantic", "aiohttp")}
+    return Session(
+        started=datetime.now(UTC),
+        versions={"python": platform.python_version(), **versions},
+        options=vars(limits),
+        command=command,
+    )

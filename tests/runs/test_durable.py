@@ -1,0 +1,245 @@
+"""The room itself, with a kind of run that judges nothing."""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.deferred import DeferredExecutor, Office
+from tests.support.sums import SUMS, Adder, SumAsk, add_up, each_alone, live, logged, sum_manifest, sums
+
+from casewise.errors import DataError, ModelError, RunConflict
+from casewise.runs.asks import Asks
+from casewise.runs.limits import Limits
+from casewise.runs.watch import Watch
+from casewise.storage.runs.run_folder import RunFolder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "run"
+
+
+def found(folder):
+    return sorted((one.left, one.right, one.attempt, one.value) for one in logged(folder))
+
+
+def test_every_ask_is_answered_once(folder):
+    adder = Adder()
+    progress = add_up(folder, each_alone(20), live(adder))
+
+    assert found(folder) == [(n, 0, 0, n) for n in range(20)]
+    assert len(adder.asked) == progress.n_calls == progress.n_usable == 20
+    assert (progress.input_tokens, progress.output_tokens, progress.cost_usd) == (40, 20, 20.0)
+
+
+def test_what_an_earlier_session_answered_is_not_asked_again(folder):
+    add_up(folder, each_alone(7), live(Adder()))
+    adder = Adder()
+    progress = add_up(folder, each_alone(20), live(adder))
+
+    assert sorted(ask.left for ask in adder.asked) == list(range(7, 20))
+    assert (progress.resumed, progress.n_calls, progress.n_usable) == (7, 13, 20)
+
+
+def test_an_error_stops_the_run_and_what_was_answered_stays(folder):
+    asked = []
+
+    async def breaks(ask):
+        asked.append(ask)
+        if len(asked) > 5:
+            raise ModelError("the abacus is broken")
+        return await Adder()(ask)
+
+    with pytest.raises(ModelError, match="abacus"):
+        add_up(folder, each_alone(20), live(breaks, concurrency=1))
+
+    assert len(logged(folder)) == 5
+    assert add_up(folder, each_alone(20), live(Adder())).resumed == 5
+
+
+def test_a_torn_line_is_asked_again_and_nothing_else(folder):
+    add_up(folder, each_alone(5), live(Adder()))
+    log = folder / SUMS.file
+    log.write_bytes(log.read_bytes()[:-10])
+    adder = Adder()
+    add_up(folder, each_alone(5), live(adder))
+
+    assert len(adder.asked) == 1
+    assert found(folder) == [(n, 0, 0, n) for n in range(5)]
+
+
+def test_a_line_that_is_no_record_is_named(folder):
+    add_up(folder, each_alone(3), live(Adder()))
+    with (folder / SUMS.file).open("a") as file:
+        file.write("{}\n")
+
+    with pytest.raises(DataError, match=r"sums\.jsonl:4: "):
+        add_up(folder, each_alone(3), live(Adder()))
+
+
+OTHER = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from casewise.errors import RunConflict
+from tests.support.sums import Adder, add_up, each_alone, live
+try:
+    add_up(Path(sys.argv[1]), each_alone(3), live(Adder()))
+except RunConflict as error:
+    print(error)
+"""
+
+
+def test_another_process_is_kept_out_while_one_is_at_it(folder):
+    with RunFolder.hold(folder, sum_manifest(), SUMS):
+        other = subprocess.run(
+            [sys.executable, "-c", OTHER, folder, Path(__file__).parents[2]],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+    assert "another process is working on" in other.stdout
+    assert logged(folder) == []
+
+
+def test_a_run_with_other_settings_is_another_run(folder):
+    add_up(folder, each_alone(3), live(Adder()))
+
+    with pytest.raises(RunConflict, match="setting 'base': it has None, now 8"):
+        add_up(folder, each_alone(3), live(Adder()), manifest=sum_manifest(base=8))
+
+
+def test_an_answer_of_no_use_is_asked_for_again_and_every_attempt_is_kept(folder):
+    progress = add_up(folder, each_alone(2, retries=2), live(Adder(silent=lambda ask: ask.attempt < 2 - ask.left)))
+
+    assert found(folder) == [(0, 0, 0, None), (0, 0, 1, None), (0, 0, 2, 0), (1, 0, 0, None), (1, 0, 1, 1)]
+    assert (progress.n_usable, progress.n_unusable, progress.n_calls) == (2, 0, 5)
+    assert progress.problems == {"says nothing": 3}
+
+
+def test_what_was_of_no_use_in_an_earlier_session_can_be_asked_for_again(folder):
+    silent = Adder(silent=lambda ask: ask.attempt == 0)
+    first = add_up(folder, each_alone(3), live(silent))
+    second = add_up(folder, each_alone(3, retries=1), live(silent))
+    third = add_up(folder, each_alone(3, retries=1), live(silent))
+
+    assert (first.n_usable, first.n_unusable) == (0, 3)
+    assert (second.n_usable, second.n_unusable, second.resumed) == (3, 0, 0)
+    assert (third.n_calls, third.resumed) == (0, 3)
+
+
+PAIRS = tuple((SumAsk(n, n + 1), SumAsk(n + 1, n)) for n in range(4))
+
+
+def test_asks_that_share_a_call_are_answered_by_one(folder):
+    adder = Adder()
+    progress = add_up(folder, sums(*PAIRS, commutes=True), live(adder))
+
+    assert len(adder.asked) == progress.n_calls == 4
+    assert progress.n_usable == 8
+    assert {(one.left, one.shared_with, one.cost_usd) for one in logged(folder) if one.left > one.right} == {
+        (n + 1, f"{n}+{n + 1}", 0.0) for n in range(4)
+    }
+
+
+def test_a_call_of_an_earlier_session_answers_those_that_share_it(folder):
+    add_up(folder, sums(*(pair[:1] for pair in PAIRS)), live(Adder()))
+    adder = Adder()
+    progress = add_up(folder, sums(*PAIRS, commutes=True), live(adder))
+
+    assert adder.asked == []
+    assert (progress.resumed, progress.n_usable, progress.n_calls) == (4, 8, 0)
+    assert {one.shared_with for one in logged(folder)} == {None, "0+1", "1+2", "2+3", "3+4"}
+
+
+def test_a_limit_holds_over_all_sessions(folder):
+    """Each call may cost 2 dollars and costs 1: of 10 dollars all but the last can be spent."""
+    limits = Limits(max_cost_usd=10.0)
+    first = add_up(folder, each_alone(4), live(Adder()), limits=limits)
+    second = add_up(folder, each_alone(100), live(Adder()), limits=limits)
+    third = add_up(folder, each_alone(100), live(Adder()), limits=limits)
+
+    assert (first.n_calls, second.n_calls, third.n_calls) == (4, 5, 0)
+    assert first.stopped is None
+    assert second.stopped == third.stopped == "the cost limit of $10"
+
+
+def test_a_stop_leaves_a_run_that_goes_on(folder):
+    watch = Watch()
+    watch.progress = lambda progress, _total: watch.stop.ask("enough") if progress.n_done == 3 else None
+    first = add_up(folder, each_alone(10), live(Adder(), concurrency=1), watch=watch)
+    second = add_up(folder, each_alone(10), live(Adder()))
+
+    assert (first.n_usable, first.stopped) == (3, "enough")
+    assert (second.resumed, second.n_usable, second.stopped) == (3, 10, None)
+
+
+def test_the_plan_is_streamed(folder):
+    made = 0
+
+    def endless():
+        nonlocal made
+        while True:
+            made += 1
+            yield (SumAsk(made, 0),)
+
+    watch = Watch()
+    watch.progress = lambda progress, _total: watch.stop.ask("enough") if progress.n_done == 50 else None
+    add_up(folder, Asks(endless, 10**9), live(Adder()), watch=watch)
+
+    assert 50 <= made < 60
+
+
+def test_answers_may_come_in_another_session_than_the_one_that_asked(folder):
+    office = Office(Adder(silent=lambda ask: ask.attempt == 0 and ask.left % 5 == 0))
+    plan = each_alone(30, retries=1)
+    told = []
+    for _ in range(20):
+        progress = add_up(folder, plan, DeferredExecutor(office, folder / "jobs.json"))
+        told.append((progress.n_calls, progress.n_pending))
+        if not progress.n_pending:
+            break
+        office.do(lambda place: place % 3 == 0)
+
+    assert told[0] == (0, 30)
+    assert len(told) > 3
+    assert progress.n_usable == 30
+    assert sum(calls for calls, _ in told) == len(office.taken) == 36
+    assert set(office.taken.values()) == {1}
+    assert found(folder) == sorted(
+        [(n, 0, 0, None if n % 5 == 0 else n) for n in range(30)] + [(n, 0, 1, n) for n in range(0, 30, 5)]
+    )
+
+
+def test_what_is_out_is_set_aside_in_every_later_session(folder):
+    """Five calls of at most 2 dollars fit 10; each then costs 1, which makes room for others."""
+    office, limits = Office(Adder()), Limits(max_cost_usd=10.0)
+
+    def session():
+        return add_up(folder, each_alone(100), DeferredExecutor(office, folder / "jobs.json"), limits=limits)
+
+    first, second = session(), session()
+    assert (first.n_pending, second.n_pending, office.taken.total()) == (5, 5, 5)
+    assert first.stopped == second.stopped == "the cost limit of $10"
+
+    for _ in range(9):
+        office.do()
+        last = session()
+    assert last.n_usable == office.taken.total() == 9
+    assert last.n_pending == 0
+
+
+def test_a_call_has_one_name_whichever_of_the_asks_that_share_it_comes_first(folder):
+    office = Office(Adder())
+    jobs = folder / "jobs.json"
+    add_up(folder, sums(*PAIRS, commutes=True), DeferredExecutor(office, jobs))
+    office.do()
+    turned = [tuple(reversed(pair)) for pair in PAIRS]
+    random.Random(1).shuffle(turned)
+    progress = add_up(folder, sums(*turned, commutes=True), DeferredExecutor(office, jobs))
+
+    assert office.taken.total() == progress.n_calls == 4
+    assert progress.n_usable == 8
