@@ -50,6 +50,8 @@ class Answer:
     output_tokens: int | None = None
     cost_usd: float | None = None
     shared_with: str | None = None
+    read_as: str | None = None
+    categories: tuple[str, ...] | None = None
     detail: dict[str, Any] | None = None
 
 

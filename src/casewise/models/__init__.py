@@ -3,6 +3,8 @@
 from casewise.models.fake import FakeModel
 from casewise.models.http.endpoints import ENDPOINTS, Endpoint
 from casewise.models.protocol import (
+    Classified,
+    Classifier,
     Message,
     Model,
     Position,
@@ -16,6 +18,8 @@ from casewise.models.protocol import (
 
 __all__ = [
     "ENDPOINTS",
+    "Classified",
+    "Classifier",
     "Endpoint",
     "FakeModel",
     "Message",

@@ -9,7 +9,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from casewise.models.protocol import Message, ModelDefaults, Position, Reply, ReplyOptions, TokenLogprob, Usage
+from casewise.models.protocol import (
+    MUST_BE_TAKEN,
+    Message,
+    ModelDefaults,
+    Position,
+    Reply,
+    ReplyOptions,
+    TokenLogprob,
+    Usage,
+)
 
 __all__ = ["Answering", "FakeModel"]
 
@@ -36,6 +45,8 @@ class FakeModel(ModelDefaults):
     1
     """
 
+    takes = frozenset({"temperature", *MUST_BE_TAKEN})
+
     def __init__(
         self, answer: str | Reply | Answering | None = None, *, latency_s: float = 0.0, name: str = "fake/rehearsal"
     ) -> None:
@@ -52,7 +63,8 @@ class FakeModel(ModelDefaults):
         if isinstance(answer, Exception):
             raise answer
         reply = Reply(answer, finish_reason="stop") if isinstance(answer, str) else answer
-        return replace(reply, latency_s=reply.latency_s or self.latency_s)
+        text = reply.text if reply.text.startswith(options.prefill or "") else f"{options.prefill}{reply.text}"
+        return replace(reply, text=text, latency_s=reply.latency_s or self.latency_s)
 
     def settings(self) -> dict[str, Any]:
         """Its name; a rehearsal has nothing else to tell."""

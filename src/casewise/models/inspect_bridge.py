@@ -17,6 +17,7 @@ from casewise.models.protocol import (
     ReplyOptions,
     TokenLogprob,
     Usage,
+    check_taken,
 )
 
 __all__ = ["InspectModel", "inspect_messages", "reply_of"]
@@ -27,19 +28,23 @@ FINISHED: Mapping[str, str] = {"max_tokens": "length", "model_length": "length"}
 LOCAL_PROVIDERS = frozenset({"mockllm", "hf", "vllm", "sglang", "ollama", "llama-cpp-python", "transformer_lens"})
 """Inspect's providers that run on this machine."""
 
+TAKEN = frozenset({"temperature", "seed", "top_p"})
+
+TAKE_TOP_K = frozenset({"google", "hf"})
+"""The others leave it out without a word."""
+
 RETRIES = 6
 
 
 class InspectModel(ModelDefaults):
     """A model behind one of Inspect AI's providers, which keeps keys, retries and connections by itself."""
 
-    takes = frozenset({"temperature", "seed"})
-
     def __init__(self, name: str, model: Any) -> None:
         self.name = name
         self._model = model
         provider = name.removeprefix("inspect:").split("/", maxsplit=1)[0]
         self.sends_to = None if provider in LOCAL_PROVIDERS else provider
+        self.takes = TAKEN | ({"top_k"} if provider in TAKE_TOP_K else set())
 
     @classmethod
     def named(cls, name: str, *, base_url: str | None = None, concurrency: int = 32) -> InspectModel:
@@ -68,8 +73,11 @@ class InspectModel(ModelDefaults):
         """One reply; see `Model.reply` for what is raised."""
         from inspect_ai.model import GenerateConfig
 
+        check_taken(self.name, options, self.takes)
         config = GenerateConfig(
             max_tokens=options.max_tokens,
+            top_k=options.top_k,
+            top_p=options.top_p,
             temperature=options.temperature,
             seed=options.seed,
             logprobs=True if options.top_logprobs else None,

@@ -11,10 +11,10 @@ from casewise.models.fake import Answering, FakeModel
 from casewise.models.http.endpoints import parse_model_name
 from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
 from casewise.models.http.prices import FREE, Prices, find_prices
-from casewise.models.local.local_options import LocalOptions
-from casewise.models.protocol import Model
+from casewise.models.local.loading import LocalOptions
+from casewise.models.protocol import Classifier, Model
 
-__all__ = ["BACKENDS", "Backend", "LoadedModel", "ModelOptions", "load_model", "names_model"]
+__all__ = ["BACKENDS", "Backend", "LoadedModel", "ModelOptions", "load_classifier", "load_model", "names_model"]
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,19 @@ class Backend:
     """What to write, with a word on it, for those who must choose."""
     prefix: str
     load: Callable[[str, ModelOptions, Mapping[str, str]], LoadedModel]
+    load_classifier: Callable[[str, ModelOptions], Classifier] | None = None
 
 
 def local(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
     from casewise.models.local.transformers_local import TransformersModel
 
     return LoadedModel(TransformersModel.load(name, options.local), FREE)
+
+
+def local_classifier(name: str, options: ModelOptions) -> Classifier:
+    from casewise.models.local.sequence_classifier import SequenceClassifier
+
+    return SequenceClassifier.load(name, options.local)
 
 
 def inspect(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
@@ -94,7 +101,7 @@ ENDPOINT = Backend(
 
 BACKENDS: tuple[Backend, ...] = (
     ENDPOINT,
-    Backend(("hf:PATH_OR_ID (a model run here with transformers)",), "hf:", local),
+    Backend(("hf:PATH_OR_ID (a model run here with transformers)",), "hf:", local, local_classifier),
     Backend(("inspect:PROVIDER/MODEL (any model that Inspect AI knows)",), "inspect:", inspect),
     Backend(("fake/rehearsal (made-up replies, to rehearse a run)",), "fake/", fake),
 )
@@ -121,3 +128,18 @@ def load_model(
         There is no such model, a key is not set, the address is unusable, or an extra that is needed is not installed.
     """
     return backend_of(name).load(name, options or ModelOptions(), os.environ if environment is None else environment)
+
+
+def load_classifier(name: str, options: ModelOptions | None = None) -> Classifier:
+    """The classifier called `name`: what gives a text probabilities of its labels.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such classifier, or an extra that is needed is not installed.
+    """
+    load = backend_of(name).load_classifier
+    if load is None:
+        there_are = ", ".join(backend.prefix for backend in BACKENDS if backend.load_classifier)
+        raise ConfigurationError(f"{name!r} is no classifier that can be run; their names begin with {there_are}")
+    return load(name, options or ModelOptions())

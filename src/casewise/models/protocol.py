@@ -7,13 +7,16 @@ retries), `Unauthorised` stops the run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from casewise.errors import ModelError
+from casewise.errors import ConfigurationError, ModelError
 
 __all__ = [
+    "MUST_BE_TAKEN",
+    "Classified",
+    "Classifier",
     "Message",
     "Model",
     "ModelDefaults",
@@ -26,6 +29,7 @@ __all__ = [
     "TokenLogprob",
     "Usage",
     "as_messages",
+    "check_taken",
 ]
 
 Role = Literal["system", "user", "assistant"]
@@ -58,6 +62,9 @@ class ReplyOptions:
 
     `first_words` are the words between which the first token decides. A model that sees its whole distribution lists
     their probabilities in the first `Position`, marked `complete`; others give their `top_logprobs` likeliest tokens.
+
+    Temperature, seed and schema are wishes: an endpoint that does not take one goes without, and `Model.takes` says so.
+    What `MUST_BE_TAKEN` names changes what is asked, so a model that cannot take it refuses the call.
     """
 
     max_tokens: int
@@ -67,6 +74,28 @@ class ReplyOptions:
     json_schema: Mapping[str, Any] | None = None
     """A schema that the reply must fit, on endpoints that can be held to one."""
     seed: int | None = None
+    prefill: str | None = None
+    """How the reply begins; the model goes on from there, and `Reply.text` holds it too."""
+    template_arguments: Mapping[str, Any] | None = None
+    """What the model's chat template is given besides the messages."""
+    top_k: int | None = None
+    top_p: float | None = None
+
+
+MUST_BE_TAKEN = ("prefill", "template_arguments", "top_k", "top_p")
+
+
+def check_taken(name: str, options: ReplyOptions, takes: Collection[str]) -> None:
+    """Refuse what the model called `name` cannot do, before anything is sent.
+
+    Raises
+    ------
+    ConfigurationError
+        An option that must be taken is not among `takes`.
+    """
+    for option in MUST_BE_TAKEN:
+        if getattr(options, option) is not None and option not in takes:
+            raise ConfigurationError(f"{name} takes no {option.replace('_', ' ')}; leave it out or use another model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +183,49 @@ class Model(Protocol):
 
     def settings(self) -> dict[str, Any]:
         """What decides the replies, as JSON values, for a run's identity. Never a key, nothing of the machine."""
+        ...
+
+    async def close(self) -> None:
+        """Give back connections and memory."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Classified:
+    """A classifier's probabilities by label: they sum to 1, unless a text may have several labels at once."""
+
+    probabilities: Mapping[str, float]
+    input_tokens: int | None = None
+    latency_s: float = 0.0
+    model_version: str | None = None
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """What gives a text probabilities of its labels, and says nothing."""
+
+    name: str
+    """As the user named it: `hf:./guard`."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All its labels, in its own order."""
+        ...
+
+    @property
+    def sends_to(self) -> str | None:
+        """Whom texts are sent to; None where they do not leave this machine."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many texts it wants to wait at once."""
+
+    async def classify(self, text: str) -> Classified:
+        """The probabilities of `text`; errors are those of `Model.reply`."""
+        ...
+
+    def settings(self) -> dict[str, Any]:
+        """What decides the probabilities, as JSON values, for a run's identity."""
         ...
 
     async def close(self) -> None:

@@ -89,5 +89,9 @@ class Judgement(Record):
     cost_usd: float | None = None
     shared_with: str | None = None
     """The item whose call this reply comes from, where several items share one rendered prompt."""
+    read_as: str | None = None
+    """How the reply was read, where there is more than one way: by the name of a guard's profile, for example."""
+    categories: tuple[str, ...] | None = None
+    """Categories of the judge's own policy that it says apply; empty where it says that none does."""
     detail: dict[str, Any] | None = None
     """What else the elicitation learnt, such as the probability mass that the label tokens cover."""

@@ -1,4 +1,5 @@
 import asyncio
+import json
 
 import pytest
 from tests.judging.judges.test_llm import ask
@@ -59,6 +60,18 @@ def test_it_gives_scalars_only_and_says_so(monkeypatch):
 
     assert judge.elicitations == ("scalar",)
     assert "no threshold of its own" in judge.notes()[0]
+
+
+def test_the_categories_that_the_endpoint_flags_come_with_the_score():
+    scores = {"violence": 0.9, "illicit": 0.1}
+    flagged = {"violence": True, "illicit": False}
+
+    def found(**result):
+        return read_scores(json.dumps({"results": [{"category_scores": scores, **result}]})).flagged
+
+    assert found(categories=flagged) == ("violence",)
+    assert found(categories=dict.fromkeys(flagged, False)) == ()
+    assert found() is None
 
 
 @pytest.mark.parametrize(

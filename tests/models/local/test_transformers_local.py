@@ -9,7 +9,7 @@ from casewise.judging.judges.live import LiveOptions, live_judge
 from casewise.judging.running.plan import Plan, Selection
 from casewise.judging.running.run import Target, judge_into
 from casewise.models import ReplyOptions, as_messages
-from casewise.models.local.local_options import LocalOptions
+from casewise.models.local.loading import LocalOptions
 from casewise.models.local.transformers_local import TransformersModel
 from casewise.records import Scored
 from casewise.storage.benchmarks.load import load_benchmark
@@ -115,6 +115,37 @@ def test_drawn_replies_depend_on_the_seed(model):
 
     assert drawn(1) == drawn(1)
     assert len({drawn(seed) for seed in range(4)}) > 1
+
+
+def test_a_prefill_is_what_the_reply_begins_with(model):
+    (plain,) = replies(model, PROMPTS[:1], ReplyOptions(4))
+    (reply,) = replies(model, PROMPTS[:1], ReplyOptions(4, prefill="It is"))
+    prompt = model.tokens(as_messages(PROMPTS[0]))
+    begun = model.tokens(as_messages(PROMPTS[0]), ReplyOptions(4, prefill="It is"))
+
+    assert reply.text.startswith("It is")
+    assert not plain.text.startswith("It is")
+    assert model._tokenizer.decode(begun) == model._tokenizer.decode(prompt) + "It is"
+
+
+def test_arguments_reach_the_chat_template(model):
+    model._tokenizer.chat_template = "{{ messages[0]['content'] }}{% if thinking %} Think.{% endif %}"
+
+    def read(arguments):
+        return model._tokenizer.decode(model.tokens(as_messages("x"), ReplyOptions(4, template_arguments=arguments)))
+
+    assert read({"thinking": True}) == read({"thinking": False}) + " Think."
+    model._tokenizer.chat_template = None
+    with pytest.raises(ConfigurationError, match="has no chat template"):
+        read({"thinking": True})
+
+
+def test_of_one_token_to_draw_from_it_is_drawn(model):
+    greedy = replies(model, PROMPTS[:1], ReplyOptions(8))[0].text
+
+    assert replies(model, PROMPTS[:1], ReplyOptions(8, 1.0, seed=1, top_k=1))[0].text == greedy
+    assert replies(model, PROMPTS[:1], ReplyOptions(8, 1.0, seed=1, top_p=1e-6))[0].text == greedy
+    assert replies(model, PROMPTS[:1], ReplyOptions(8, 1.0, seed=1))[0].text != greedy
 
 
 def test_a_run_with_a_local_model_gives_probabilities(folder, tmp_path):

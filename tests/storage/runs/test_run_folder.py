@@ -255,7 +255,7 @@ def test_a_judges_manifest_is_written_as_it_always_was(run):
     assert (
         (run / RUN).read_text()
         == """{
- "format_version": 1,
+ "format_version": 2,
  "identity": {
   "benchmark": "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
   "judge": "j",
@@ -274,3 +274,18 @@ def test_a_judges_manifest_is_written_as_it_always_was(run):
 }
 """
     )
+
+
+def test_a_run_of_an_older_casewise_is_read_and_gone_on_with(run):
+    """Before version 2 a judgement could not say how its reply was read, nor which categories came with it."""
+    written = json.loads((run / RUN).read_text())
+    (run / RUN).write_text(json.dumps(written | {"format_version": 1}))
+    old = [judgement(n) for n in range(3)]
+    new = judgement(3).model_copy(update={"read_as": "a guard", "categories": ("violence", "theft")})
+
+    assert judgement_table(run / JUDGEMENTS)["read_as"].to_list() == [None] * 3
+    with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
+        folder.add(new)
+        assert list(folder.records()) == [*old, new]
+    assert read_run(run).format_version == 2
+    assert judgement_table(run / JUDGEMENTS)["categories"].to_list() == [None, None, None, ["violence", "theft"]]

@@ -124,7 +124,7 @@ def judge(
     from casewise.models.http.client import ClientOptions
     from casewise.models.http.retry import RetryPolicy
     from casewise.models.load import ModelOptions
-    from casewise.models.local.local_options import LocalOptions
+    from casewise.models.local.loading import LocalOptions
     from casewise.runs.consent import allow_sending
     from casewise.runs.limits import Limits
 

@@ -40,6 +40,8 @@ class Verdicts:
 
     scores: Mapping[str, float]
     model_version: str | None
+    flagged: tuple[str, ...] | None = None
+    """Categories that the endpoint itself says apply; None where it does not say."""
 
 
 def read_scores(text: str) -> Verdicts:
@@ -52,10 +54,13 @@ def read_scores(text: str) -> Verdicts:
     """
     payload = parsed(text)
     try:
-        scores = {str(name): float(value) for name, value in payload["results"][0]["category_scores"].items()}
+        result = payload["results"][0]
+        scores = {str(name): float(value) for name, value in result["category_scores"].items()}
+        said = result.get("categories")
+        flagged = tuple(str(name) for name, applies in said.items() if applies) if said is not None else None
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise WrongShape("the answer has no results[0].category_scores") from error
-    return Verdicts(scores, optional_text(payload.get("model")))
+    return Verdicts(scores, optional_text(payload.get("model")), flagged)
 
 
 class ModerationJudge(LocalJudge):
@@ -141,6 +146,7 @@ class ModerationJudge(LocalJudge):
             Scored(value=-self.score(scores)),
             latency_s=round(called.latency_s, 4),
             model_version=called.value.model_version,
+            categories=called.value.flagged,
             detail={"scores": dict(scores)},
         )
 

@@ -63,7 +63,8 @@ def of_run(path: Path) -> RecordedJudge:
     answers: dict[Key, Answer] = {}
     for judgement in last_records(read_jsonl(path / JUDGEMENTS, Judgement), JUDGEMENT_LOG):
         key = (judgement.item_id, judgement.elicitation, judgement.arm, judgement.repeat)
-        answers[key] = Answer(judgement.outcome, raw_reply=judgement.raw_reply, model_version=judgement.model_version)
+        kept = {name: getattr(judgement, name) for name in ("raw_reply", "model_version", "read_as", "categories")}
+        answers[key] = Answer(judgement.outcome, **kept)
     return RecordedJudge(run.judge_name, answers, source={"run": digest([[*key] for key in sorted(answers)])})
 
 

@@ -65,6 +65,8 @@ class JudgingKind(LoggedKind[Ask, Answer, Judgement]):
             raw_reply=record.raw_reply,
             model_version=record.model_version,
             shared_with=record.shared_with,
+            read_as=record.read_as,
+            categories=record.categories,
             detail=record.detail,
         )
 

@@ -32,6 +32,8 @@ class Endpoint:
     key_optional: bool = False
     key_header: KeyHeader = "Authorization"
     priced_as: str | None = None
+    takes: frozenset[str] = frozenset({"top_p"})
+    """Of the options that must be taken, those that go beyond OpenAI's protocol or are in it."""
 
     @property
     def host(self) -> str:
@@ -54,8 +56,12 @@ def hosted(name: str, base_url: str, key_variable: str, *, priced_as: str | None
     return Endpoint(name, base_url, key_variable, priced_as=priced_as)
 
 
-def served_here(name: str, base_url: str, key_variable: str) -> Endpoint:
-    return Endpoint(name, base_url, key_variable, key_optional=True)
+def served_here(name: str, base_url: str, key_variable: str, *, takes: frozenset[str] = Endpoint.takes) -> Endpoint:
+    return Endpoint(name, base_url, key_variable, key_optional=True, takes=takes)
+
+
+OPEN_SERVERS = frozenset({"prefill", "template_arguments", "top_k", "top_p"})
+"""What vLLM and SGLang take."""
 
 
 ENDPOINTS: dict[str, Endpoint] = {
@@ -84,8 +90,8 @@ ENDPOINTS: dict[str, Endpoint] = {
         hosted("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", priced_as="deepseek"),
         hosted("xai", "https://api.x.ai/v1", "XAI_API_KEY", priced_as="x-ai"),
         hosted("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY", priced_as="cerebras"),
-        served_here("vllm", "http://localhost:8000/v1", "VLLM_API_KEY"),
-        served_here("sglang", "http://localhost:30000/v1", "SGLANG_API_KEY"),
+        served_here("vllm", "http://localhost:8000/v1", "VLLM_API_KEY", takes=OPEN_SERVERS),
+        served_here("sglang", "http://localhost:30000/v1", "SGLANG_API_KEY", takes=OPEN_SERVERS),
         served_here("ollama", "http://localhost:11434/v1", "OLLAMA_API_KEY"),
         served_here("llamacpp", "http://localhost:8080/v1", "LLAMACPP_API_KEY"),
         served_here("lmstudio", "http://localhost:1234/v1", "LMSTUDIO_API_KEY"),

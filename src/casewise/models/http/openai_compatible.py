@@ -15,7 +15,7 @@ from casewise.models.http.concurrency import AdaptiveGate
 from casewise.models.http.endpoints import Endpoint, find_endpoint, parse_model_name
 from casewise.models.http.keys import Key, read_key
 from casewise.models.http.wire import read_reply, request_body
-from casewise.models.protocol import Message, ModelDefaults, Rejected, Reply, ReplyOptions
+from casewise.models.protocol import Message, ModelDefaults, Rejected, Reply, ReplyOptions, check_taken
 
 __all__ = ["ClientOptions", "OpenAICompatibleModel"]
 
@@ -69,8 +69,8 @@ class OpenAICompatibleModel(ModelDefaults):
 
     @property
     def takes(self) -> frozenset[str]:  # type: ignore[override]  # it changes with what the endpoint says
-        """What the endpoint has not complained of."""
-        return self.can.takes
+        """What endpoints of its kind take and this one has not complained of."""
+        return self.can.takes | self.endpoint.takes
 
     @property
     def gate(self) -> AdaptiveGate:
@@ -79,6 +79,7 @@ class OpenAICompatibleModel(ModelDefaults):
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         """One reply; see `Model.reply` for what is raised."""
+        check_taken(self.name, options, self.takes)
 
         def body(can: Capabilities) -> dict[str, Any]:
             if options.first_words and not can.logprobs:
@@ -86,7 +87,8 @@ class OpenAICompatibleModel(ModelDefaults):
             return request_body(self.model, messages, options=options, can=can)
 
         called = await self.client.call(Request("chat/completions", self.model, body, read_reply))
-        return replace(called.value, latency_s=called.latency_s, attempts=called.attempts)
+        text = f"{options.prefill or ''}{called.value.text}"
+        return replace(called.value, text=text, latency_s=called.latency_s, attempts=called.attempts)
 
     async def close(self) -> None:
         """Close all connections."""

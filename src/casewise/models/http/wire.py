@@ -43,6 +43,15 @@ def request_body(
     if options.json_schema is not None and can.json_schema:
         schema = {"name": "reply", "strict": True, "schema": options.json_schema}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if options.top_p is not None:
+        body["top_p"] = options.top_p
+    if options.top_k is not None:
+        body["top_k"] = options.top_k
+    if options.template_arguments is not None:
+        body["chat_template_kwargs"] = dict(options.template_arguments)
+    if options.prefill is not None:
+        body["messages"].append({"role": "assistant", "content": options.prefill})
+        body |= {"continue_final_message": True, "add_generation_prompt": False}
     if options.top_logprobs and can.logprobs:
         body["logprobs"] = True
         body["top_logprobs"] = min(options.top_logprobs, can.most_top_logprobs)

@@ -10,17 +10,28 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from casewise.errors import ConfigurationError
 from casewise.models.local.batching import Batcher, common_prefix, length_sorted_batches
 from casewise.models.local.label_tokens import first_token_ids
-from casewise.models.local.local_options import LocalOptions
-from casewise.models.protocol import Message, ModelDefaults, Position, Reply, ReplyOptions, TokenLogprob, Usage
-from casewise.records.ids import digest
+from casewise.models.local.loading import LocalOptions, is_classifier, load_pretrained, settings_of
+from casewise.models.protocol import (
+    MUST_BE_TAKEN,
+    Message,
+    ModelDefaults,
+    Position,
+    Reply,
+    ReplyOptions,
+    TokenLogprob,
+    Usage,
+    check_taken,
+)
 
 __all__ = ["TransformersModel"]
+
+PLAIN = ReplyOptions(max_tokens=1)
 
 SHORTEST_SHARED_PREFIX = 8
 """A shorter one is not worth its bookkeeping."""
@@ -39,7 +50,7 @@ class TransformersModel(ModelDefaults):
 
     concurrency = 1024
     """How many asks should wait at once, so that batches are full and of similar lengths."""
-    takes = frozenset({"temperature", "seed"})
+    takes = frozenset({"temperature", "seed", *MUST_BE_TAKEN})
 
     def __init__(self, name: str, model: Any, tokenizer: Any, options: LocalOptions) -> None:
         self.name = name
@@ -49,8 +60,6 @@ class TransformersModel(ModelDefaults):
         self._batcher: Batcher[list[int], Reply] = Batcher(self._answer)
         self._ids: dict[tuple[str, ...], Mapping[str, tuple[int, ...]]] = {}
         tokenizer.padding_side = "left"
-        if tokenizer.pad_token_id is None:
-            tokenizer.pad_token_id = tokenizer.eos_token_id or 0
 
     @classmethod
     def load(cls, name: str, options: LocalOptions) -> TransformersModel:
@@ -59,52 +68,44 @@ class TransformersModel(ModelDefaults):
         Raises
         ------
         ConfigurationError
-            The extra `[local]` is not installed, there is no such model, or device or type are none of torch's.
+            The extra `[local]` is not installed, there is no such chat model, or device or type are none of torch's.
         """
-        try:
-            import torch
-            from transformers import AutoModelForCausalLM, AutoTokenizer
-        except ImportError as error:
-            raise ConfigurationError(
-                f"{name} needs torch and transformers: pip install 'casewise[local]' ({error})"
-            ) from error
-        where = name.removeprefix("hf:")
-        device = found_device(torch, options.device)
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(where)
-            model = AutoModelForCausalLM.from_pretrained(where, dtype=found_dtype(torch, options.dtype, device))
-        except (OSError, ValueError, ImportError, KeyError) as error:
-            raise ConfigurationError(f"cannot load the model {where!r}: {error}") from error
-        return cls(name, model.to(device).eval(), tokenizer, options)
+        if is_classifier(name):
+            raise ConfigurationError(f"{name} is a classifier, which says nothing; a chat model is needed here")
+        loaded = load_pretrained(name, options, kind="AutoModelForCausalLM")
+        return cls(name, loaded.model, loaded.tokenizer, options)
 
     def settings(self) -> dict[str, Any]:
         """The model's name, a digest of its configuration, and its number type."""
-        config = self._model.config.to_dict()
-        config.pop("_name_or_path", None)
-        config.pop("transformers_version", None)
-        return {
-            "model": self.name,
-            "config": digest(stable(config))[:12],
-            "dtype": str(self._model.dtype).removeprefix("torch."),
-        }
+        return settings_of(self.name, self._model)
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         """One reply, made together with all others that wait."""
-        return await self._batcher.ask(self.tokens(messages), options)
+        check_taken(self.name, options, self.takes)
+        return await self._batcher.ask(self.tokens(messages, options), options)
 
     async def close(self) -> None:
         """Drop the cached prefix and what waits."""
         self._prefix = None
         await self._batcher.close()
 
-    def tokens(self, messages: tuple[Message, ...]) -> list[int]:
-        """The prompt as the model reads it: in its chat template, or as plain text where it has none."""
+    def tokens(self, messages: tuple[Message, ...], options: ReplyOptions = PLAIN) -> list[int]:
+        """The prompt as the model reads it: in its chat template, or as plain text where it has none.
+
+        Raises
+        ------
+        ConfigurationError
+            There are arguments for a template, and no template.
+        """
+        prefill, arguments = options.prefill or "", options.template_arguments or {}
         turns = [{"role": message.role, "content": message.content} for message in messages]
         if not self._tokenizer.chat_template:
-            text = "\n\n".join(message.content for message in messages) + "\n"
+            if arguments:
+                raise ConfigurationError(f"{self.name} has no chat template that could take arguments")
+            text = "\n\n".join(message.content for message in messages) + "\n" + prefill
             return list(self._tokenizer(text)["input_ids"])
-        text = self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+        text = self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **arguments)
+        return list(self._tokenizer(text + prefill, add_special_tokens=False)["input_ids"])
 
     def label_tokens(self, words: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         """For each word, the tokens with which a reply of it can begin."""
@@ -137,7 +138,7 @@ class TransformersModel(ModelDefaults):
                 made = self._first_token(chosen, kind, prefix) if kind.first_words else self._generated(chosen, kind)
                 answers.update(zip(batch, made, strict=True))
         each_s = (time.perf_counter() - started) / max(1, len(prompts))
-        return [timed(answers[i], each_s) for i in range(len(prompts))]
+        return [finished(answers[i], kind, each_s) for i in range(len(prompts))]
 
     def _shared_prefix(self, prompts: list[list[int]]) -> int:
         """Compute the keys and values of what all `prompts` begin with, unless they are there; its length."""
@@ -209,7 +210,7 @@ class TransformersModel(ModelDefaults):
             max_new_tokens=options.max_tokens,
             do_sample=drawn,
             pad_token_id=self._tokenizer.pad_token_id,
-            **({"temperature": options.temperature, "top_p": 1.0, "top_k": 0} if drawn else {}),
+            **(drawing(options) if drawn else {}),
         )[:, ids.shape[1] :].tolist()
         return [self._generated_reply(len(prompt), row) for prompt, row in zip(prompts, made, strict=True)]
 
@@ -237,36 +238,11 @@ class TransformersModel(ModelDefaults):
         return torch.tensor(ids, device=device), torch.tensor(mask, device=device)
 
 
-def timed(reply: Reply, seconds: float) -> Reply:
-    return Reply(
-        reply.text, reply.finish_reason, reply.token_logprobs, reply.usage, seconds, model_version=reply.model_version
-    )
+def drawing(options: ReplyOptions) -> dict[str, Any]:
+    """How tokens are drawn; what a model's own generation configuration says of it does not count."""
+    top_p = 1.0 if options.top_p is None else options.top_p
+    return {"temperature": options.temperature, "top_p": top_p, "top_k": options.top_k or 0}
 
 
-def found_device(torch: Any, wanted: str) -> str:
-    if wanted != "auto":
-        try:
-            return str(torch.device(wanted))
-        except RuntimeError as error:
-            raise ConfigurationError(f"--device is {wanted!r}, which torch does not know; try cpu or cuda") from error
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
-def found_dtype(torch: Any, wanted: str, device: str) -> Any:
-    if wanted == "auto":
-        return torch.float32 if device == "cpu" else torch.bfloat16
-    found = getattr(torch, wanted, None)
-    if not isinstance(found, torch.dtype):
-        raise ConfigurationError(f"--dtype is {wanted!r}; it is auto, float32, bfloat16 or float16")
-    return found
-
-
-def stable(value: Any) -> Any:
-    """A configuration as plain JSON values; what is no JSON value is written out."""
-    if isinstance(value, dict):
-        return {str(key): stable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [stable(item) for item in value]
-    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
+def finished(reply: Reply, options: ReplyOptions, seconds: float) -> Reply:
+    return replace(reply, text=f"{options.prefill or ''}{reply.text}", latency_s=seconds)

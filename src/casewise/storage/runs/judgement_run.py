@@ -13,8 +13,11 @@ from casewise.storage.runs.run_folder import read_manifest
 
 __all__ = ["FORMAT_VERSION", "JUDGEMENTS", "JUDGEMENT_LOG", "RunIdentity", "RunManifest", "read_run"]
 
-FORMAT_VERSION = 1
-"""Of run folders of judges. A reader knows every version up to this one."""
+FORMAT_VERSION = 2
+"""Of run folders of judges. A reader knows every version up to this one.
+
+Since 2 a judgement may say how its reply was read (`read_as`), and which categories came with it (`categories`).
+"""
 
 
 class RunIdentity(Record):

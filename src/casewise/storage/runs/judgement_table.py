@@ -35,6 +35,8 @@ SCHEMA: dict[str, pl.DataType] = {
     "output_tokens": pl.Int64(),
     "cost_usd": pl.Float64(),
     "shared_with": pl.String(),
+    "read_as": pl.String(),
+    "categories": pl.List(pl.String()),
 }
 
 BLOCK = 1 << 23

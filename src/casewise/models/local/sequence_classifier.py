@@ -1,0 +1,87 @@
+"""A sequence classifier run on this machine with transformers, in batches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from typing import Any
+
+from casewise.errors import ConfigurationError
+from casewise.models.local.batching import Batcher, length_sorted_batches
+from casewise.models.local.loading import LocalOptions, is_classifier, load_pretrained, settings_of
+from casewise.models.protocol import Classified
+
+__all__ = ["SequenceClassifier"]
+
+
+class SequenceClassifier:
+    """A model whose last layer gives one number a label.
+
+    The probabilities are the softmax of these numbers. Where the configuration says that a text may have several
+    labels at once, or there is only one, each is the logistic function of its own number.
+    """
+
+    sends_to: str | None = None
+    concurrency = 1024
+    """How many texts should wait at once, so that batches are full and of similar lengths."""
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, options: LocalOptions) -> None:
+        self.name = name
+        self.options = options
+        self._model, self._tokenizer = model, tokenizer
+        config = model.config
+        self.labels: tuple[str, ...] = tuple(str(config.id2label[place]) for place in range(config.num_labels))
+        self.independent = config.problem_type == "multi_label_classification" or len(self.labels) == 1
+        self._batcher: Batcher[list[int], Classified] = Batcher(self._answer)
+        model.config.pad_token_id = tokenizer.pad_token_id
+
+    @classmethod
+    def load(cls, name: str, options: LocalOptions) -> SequenceClassifier:
+        """The classifier that `hf:PATH_OR_ID` names.
+
+        Raises
+        ------
+        ConfigurationError
+            The extra `[local]` is not installed, there is no such model, it is no classifier, or device or type are
+            none of torch's.
+        """
+        if not is_classifier(name):
+            raise ConfigurationError(f"{name} is no sequence classifier, by what its configuration says")
+        loaded = load_pretrained(name, options, kind="AutoModelForSequenceClassification")
+        return cls(name, loaded.model, loaded.tokenizer, options)
+
+    def settings(self) -> dict[str, Any]:
+        """The model's name, a digest of its configuration, and its number type."""
+        return settings_of(self.name, self._model)
+
+    async def classify(self, text: str) -> Classified:
+        """The probabilities of `text`, found together with those of all others that wait."""
+        return await self._batcher.ask(list(self._tokenizer(text)["input_ids"]), None)
+
+    async def close(self) -> None:
+        """Drop what waits."""
+        await self._batcher.close()
+
+    def _answer(self, _kind: Hashable, texts: list[list[int]]) -> list[Classified]:
+        """Answers in the order of the texts, which are token ids. Runs in a thread."""
+        import torch
+
+        found: dict[int, list[float]] = {}
+        started = time.perf_counter()
+        with torch.inference_mode():
+            for batch in length_sorted_batches([len(text) for text in texts], batch_tokens=self.options.batch_tokens):
+                found.update(zip(batch, self._probabilities([texts[i] for i in batch]), strict=True))
+        each_s = (time.perf_counter() - started) / max(1, len(texts))
+        return [
+            Classified(dict(zip(self.labels, found[i], strict=True)), len(text), each_s, self.name)
+            for i, text in enumerate(texts)
+        ]
+
+    def _probabilities(self, texts: list[list[int]]) -> list[list[float]]:
+        import torch
+
+        padded = self._tokenizer.pad({"input_ids": texts}, return_tensors="pt").to(self._model.device)
+        logits = self._model(**padded).logits.float()
+        probabilities = logits.sigmoid() if self.independent else torch.softmax(logits, dim=-1)
+        rows: list[list[float]] = probabilities.tolist()
+        return rows

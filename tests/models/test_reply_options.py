@@ -1,0 +1,100 @@
+"""What goes beyond messages and a limit is honoured by a model, or refused before anything is sent."""
+
+import asyncio
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from tests.support.fault_server import FaultServer
+
+from casewise.errors import ConfigurationError
+from casewise.models import FakeModel, ReplyOptions, as_messages
+from casewise.models.http.endpoints import ENDPOINTS
+from casewise.models.inspect_bridge import InspectModel
+from casewise.models.load import ModelOptions, load_model
+from casewise.models.protocol import MUST_BE_TAKEN
+
+WANTED: dict[str, Any] = {
+    "prefill": '{"judgement": "',
+    "template_arguments": {"enable_thinking": False},
+    "top_k": 5,
+    "top_p": 0.9,
+}
+
+
+def asked_of(name, **options):
+    """The reply of a server that is called `name`, and the body that it was sent."""
+
+    async def go():
+        async with FaultServer() as server:
+            model = load_model(name, ModelOptions(server.url), environment={"OPENAI_API_KEY": "sk-x"}).model
+            try:
+                return await model.reply(as_messages("?"), ReplyOptions(8, **options)), server.bodies
+            finally:
+                await model.close()
+
+    return asyncio.run(go())
+
+
+def test_every_option_that_must_be_taken_is_one():
+    assert set(MUST_BE_TAKEN) == set(WANTED)
+    assert set(MUST_BE_TAKEN) <= {one.name for one in fields(ReplyOptions)}
+    assert all(endpoint.takes <= set(MUST_BE_TAKEN) for endpoint in ENDPOINTS.values())
+
+
+def test_a_server_of_open_models_is_sent_all_of_them():
+    reply, (body,) = asked_of("vllm/tiny", **WANTED)
+
+    assert body["messages"][-1] == {"role": "assistant", "content": '{"judgement": "'}
+    assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
+    assert body["chat_template_kwargs"] == {"enable_thinking": False}
+    assert (body["top_k"], body["top_p"]) == (5, 0.9)
+    assert reply.text.startswith('{"judgement": "')
+
+
+def test_without_them_nothing_is_sent_that_was_not_before():
+    _, (body,) = asked_of("vllm/tiny")
+
+    assert set(body) == {"model", "messages", "max_tokens", "temperature"}
+
+
+@pytest.mark.parametrize("option", ["prefill", "template_arguments", "top_k"])
+def test_a_provider_that_does_not_take_one_is_not_asked(option):
+    with pytest.raises(ConfigurationError, match=f"openai/tiny takes no {option.replace('_', ' ')}"):
+        asked_of("openai/tiny", **{option: WANTED[option]})
+
+
+class Told:
+    """Stands where Inspect's model does, and keeps the configuration that it is given."""
+
+    async def generate(self, _messages, *, config):
+        self.config = config
+        raise RuntimeError("seen")
+
+
+@pytest.mark.inspect
+@pytest.mark.parametrize(
+    ("provider", "option", "taken"),
+    [
+        ("hf", "top_k", True),
+        ("openai", "top_k", False),
+        ("openai", "top_p", True),
+        ("hf", "prefill", False),
+        ("hf", "template_arguments", False),
+    ],
+)
+def test_inspect_is_given_what_it_would_not_leave_out_without_a_word(provider, option, taken):
+    pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
+    told = Told()
+    model = InspectModel(f"inspect:{provider}/tiny", told)
+    with pytest.raises(Exception, match="seen" if taken else "takes no"):
+        asyncio.run(model.reply(as_messages("?"), ReplyOptions(8, **{option: WANTED[option]})))
+
+    assert not taken or getattr(told.config, option) == WANTED[option]
+
+
+def test_a_reply_of_a_fake_begins_as_it_is_told_to():
+    model = FakeModel("unsafe")
+
+    assert asyncio.run(model.reply(as_messages("?"), ReplyOptions(8, prefill="un"))).text == "unsafe"
+    assert asyncio.run(model.reply(as_messages("?"), ReplyOptions(8, prefill="It is "))).text == "It is unsafe"
