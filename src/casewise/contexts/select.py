@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from casewise.errors import DataError
 from casewise.records import Query, Taxonomy
@@ -71,8 +72,6 @@ def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
-    import polars as pl
-
     readers = {
         ".csv": lambda: pl.read_csv(path, infer_schema=False),
         ".jsonl": lambda: pl.read_ndjson(path, infer_schema_length=None),

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from casewise.errors import ConfigurationError, StatisticsError
+from casewise.reporting.charts.study import power_curve
 from casewise.reporting.document import Table, table_of
 from casewise.stats.power import anova as power_anova
 from casewise.stats.power import chi_square as power_chi_square
@@ -91,8 +92,6 @@ class PowerAnswer:
 
     def curve(self) -> str:
         """Power against n as SVG, with the answer marked."""
-        from casewise.reporting.charts.study import power_curve
-
         points = sorted({2, self.n, *(max(2, round(self.n * share / 20)) for share in range(2, 41))})
         rows = [{"n": n, "power": self.power_at(n)} for n in points]
         return power_curve(pl.DataFrame(rows), marked=self.n, title=self.axis)

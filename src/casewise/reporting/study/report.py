@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
@@ -12,7 +13,12 @@ from typing import Any, Unpack
 import numpy as np
 import polars as pl
 
+from casewise.reporting.charts.drawing import standalone
 from casewise.reporting.document import Document
+from casewise.reporting.faces.html import html
+from casewise.reporting.faces.latex import latex
+from casewise.reporting.faces.markdown import markdown
+from casewise.reporting.study.page import study_page
 from casewise.stats.people.coded_ratings import code_ratings
 from casewise.storage.files.atomic import write_text
 from casewise.studies.analysing.analysis import PAPER_LEVEL, StudyAnalysis, analyse
@@ -40,8 +46,6 @@ class StudyReport:
     @cached_property
     def document(self) -> Document:
         """The report laid out."""
-        from casewise.reporting.study.page import study_page
-
         return study_page(self.analysis, name=self.name, notes=self.notes, case_studies=self.case_studies)
 
     def as_json(self) -> dict[str, Any]:
@@ -89,12 +93,6 @@ class StudyReport:
 
     def write(self, folder: Path) -> None:
         """Everything: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`."""
-        import json
-
-        from casewise.reporting.faces.html import html
-        from casewise.reporting.faces.latex import latex
-        from casewise.reporting.faces.markdown import markdown
-
         for name in ("figures", "tables"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         write_text(folder / "report.html", html(self.document))
@@ -178,15 +176,6 @@ def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame]:
 def flagged(table: pl.DataFrame) -> dict[str, int]:
     """How many annotators carry each flag."""
     return {name: int(table[name].sum()) for name in ("unresponsive", "constant")}
-
-
-def standalone(svg: str) -> str:
-    """A chart as a page has it, with the page's colours written out."""
-    from casewise.reporting.charts.drawing import THEMED
-
-    for colour, variable in THEMED.items():
-        svg = svg.replace(variable, colour)
-    return svg
 
 
 def plain(value: Any) -> Any:
