@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
-from casewise.records import THRESHOLDS, Arm, Judgement, Scored
+from casewise.records import SCALES, Arm, Judgement, Scored
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
@@ -106,7 +106,7 @@ def score(judgement: Judgement, weight: float) -> Any:
     from inspect_ai.scorer import Score
 
     outcome = judgement.outcome
-    threshold = THRESHOLDS.get(judgement.elicitation)
+    threshold = SCALES[judgement.elicitation].threshold
     if not isinstance(outcome, Scored):
         return Score(value=0.0, answer="unscored", explanation=outcome.detail, metadata={"reason": str(outcome.reason)})
     if threshold is None:

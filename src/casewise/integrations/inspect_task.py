@@ -14,12 +14,13 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, 
 from inspect_ai.solver import TaskState, generate
 
 from casewise.errors import ConfigurationError
-from casewise.judging.asking.elicitation import AskOptions, options_for, read_outcome
+from casewise.judging.asking.elicitation import AskOptions
+from casewise.judging.asking.elicitations import HOW_ASKED, options_for, read_outcome
 from casewise.judging.asking.prompts import PromptSet
 from casewise.judging.judges.live import find_prompts
 from casewise.judging.running.plan import Selection, select
 from casewise.models.inspect_bridge import inspect_messages, reply_of
-from casewise.records import ELICITATIONS, THRESHOLDS, Arm, Elicitation, Item, Unscored
+from casewise.records import SCALES, Arm, Elicitation, Item, Unscored
 from casewise.stats.agreeing.labels import LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
@@ -79,9 +80,10 @@ def judge(
 
 
 def checked(elicitation: str) -> Elicitation:
-    found = next((name for name in ELICITATIONS if name == elicitation and name != "scalar"), None)
+    found = next((name for name in HOW_ASKED if name == elicitation), None)
     if found is None:
-        raise ConfigurationError(f"elicitation is {elicitation!r}; it can be binary, score or probability")
+        *others, last = HOW_ASKED
+        raise ConfigurationError(f"elicitation is {elicitation!r}; it can be {', '.join(others)} or {last}")
     return found
 
 
@@ -173,7 +175,8 @@ def verdict(elicitation: str = "binary") -> Scorer:
             return Score(
                 value=0.0, answer="unscored", explanation=read.outcome.detail, metadata={**kept, "reason": reason}
             )
-        safe = read.outcome.value > THRESHOLDS[asked]
+        threshold = SCALES[asked].threshold
+        safe = threshold is not None and read.outcome.value > threshold
         agreement = 0.0 if weight is None else weight if safe else 1 - weight
         return Score(
             value=float(agreement),

@@ -11,16 +11,9 @@ from casewise.records.context import (
     ShownContext,
     TransmissionPrinciple,
 )
+from casewise.records.elicitation import ELICITATIONS, SCALES, Elicitation, Scale
 from casewise.records.item import CONDITIONS, Item
-from casewise.records.judgement import (
-    ELICITATIONS,
-    THRESHOLDS,
-    Elicitation,
-    Judgement,
-    Scored,
-    Unscored,
-    UnscoredReason,
-)
+from casewise.records.judgement import Judgement, Scored, Unscored, UnscoredReason
 from casewise.records.query import Query
 from casewise.records.rating import Rating, Verdict
 from casewise.records.revision import Revision
@@ -34,7 +27,7 @@ __all__ = [
     "GROUPS",
     "NO_CONTEXT",
     "PARAMETERS",
-    "THRESHOLDS",
+    "SCALES",
     "Arm",
     "Category",
     "Context",
@@ -47,6 +40,7 @@ __all__ = [
     "Recipient",
     "Record",
     "Revision",
+    "Scale",
     "Scored",
     "Sender",
     "ShownContext",

@@ -9,15 +9,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from casewise.records.base import Record
+from casewise.records.elicitation import Elicitation
 
-__all__ = ["ELICITATIONS", "THRESHOLDS", "Elicitation", "Judgement", "Outcome", "Scored", "Unscored", "UnscoredReason"]
-
-Elicitation = Literal["binary", "score", "probability", "scalar"]
-
-ELICITATIONS: tuple[Elicitation, ...] = ("binary", "score", "probability", "scalar")
-
-THRESHOLDS: dict[Elicitation, float] = {"binary": 0.5, "score": 5.5, "probability": 0.5}
-"""A value above its threshold is a verdict of safe. A scalar has none until one is fitted."""
+__all__ = ["Judgement", "Outcome", "Scored", "Unscored", "UnscoredReason"]
 
 
 class UnscoredReason(StrEnum):

@@ -1,20 +1,22 @@
-"""How a verdict is asked for, and how the reply to it is read."""
+"""What an elicitation is to who asks: the reply that it wants, and how that reply is read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from casewise.judging.asking.parsing import parse_binary, parse_score
-from casewise.judging.asking.probability import LABELS, probability_outcome
 from casewise.models.protocol import Reply, ReplyOptions
-from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
+from casewise.prompting.json_in_reply import Found, closest_key
+from casewise.records import Scored, Unscored, UnscoredReason
 
-__all__ = ["AskOptions", "Read", "options_for", "read_outcome"]
+__all__ = ["AskOptions", "HowAsked", "Outcome", "Read", "explanation_in", "in_words", "unscored", "words_wanted"]
 
-TOP_LOGPROBS = 20
-"""The most that the chat-completions protocol gives."""
+Outcome = Scored | Unscored
+
+EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale", "justification")
+
+LONGEST_DETAIL = 120
 
 
 @dataclass(frozen=True)
@@ -34,26 +36,40 @@ class AskOptions:
 class Read:
     """What a reply comes to, and what else was learnt from it."""
 
-    outcome: Scored | Unscored
+    outcome: Outcome
     detail: Mapping[str, Any] | None = None
 
 
-def options_for(elicitation: Elicitation, options: AskOptions, *, repeat: int = 0) -> ReplyOptions:
-    """The options of a call. A seed is raised by the repeat, so that repeats differ and a rerun does not."""
-    seed = None if options.seed is None else options.seed + repeat
-    if elicitation == "probability":
-        return ReplyOptions(1, options.temperature, TOP_LOGPROBS, first_words=LABELS, seed=seed)
-    return ReplyOptions(options.max_tokens, options.temperature, seed=seed)
+@dataclass(frozen=True)
+class HowAsked:
+    """How a model is asked for an elicitation. Its words stand in the prompts, under the elicitation's name."""
+
+    wants: Callable[[AskOptions], ReplyOptions]
+    """What a reply should be like; a seed is put in by whoever asks."""
+    read: Callable[[Reply], Read]
+    """What a reply comes to that no filter cut off."""
+    usual_reply_tokens: int
+    """What a reply usually takes, roughly, for an estimate before the first call."""
 
 
-def read_outcome(elicitation: Elicitation, reply: Reply) -> Read:
-    """What `reply` comes to under `elicitation`."""
-    if reply.finish_reason == "content_filter":
-        return Read(Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off"))
-    if elicitation == "probability":
-        outcome, mass = probability_outcome(reply)
-        return Read(outcome, mass.as_detail() if mass else None)
+def words_wanted(options: AskOptions) -> ReplyOptions:
+    """A reply in words, as long as the user allows."""
+    return ReplyOptions(options.max_tokens, options.temperature)
+
+
+def in_words(reply: Reply, parse: Callable[..., Outcome]) -> Read:
+    """What a reply comes to of which `parse` reads the words."""
     if reply.refusal and not reply.text.strip():
-        return Read(Unscored(reason=UnscoredReason.REFUSED, detail=reply.refusal[:120]))
-    parse = parse_binary if elicitation == "binary" else parse_score
+        return Read(Unscored(reason=UnscoredReason.REFUSED, detail=reply.refusal[:LONGEST_DETAIL]))
     return Read(parse(reply.text, cut_off=reply.finish_reason == "length"))
+
+
+def unscored(reason: UnscoredReason, text: str) -> Unscored:
+    """No verdict, with the beginning of the reply."""
+    return Unscored(reason=reason, detail=" ".join(text.split())[:LONGEST_DETAIL] or None)
+
+
+def explanation_in(entry: Found) -> str | None:
+    """What an object says under a name for an explanation."""
+    key = closest_key(entry, EXPLANATION_KEYS)
+    return str(entry[key]).strip() or None if key is not None else None

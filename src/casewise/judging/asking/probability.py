@@ -13,13 +13,17 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from casewise.judging.asking.elicitation import AskOptions, HowAsked, Read
 from casewise.models.local.label_tokens import word_of
-from casewise.models.protocol import Position, Reply
-from casewise.records import THRESHOLDS, Scored, Unscored, UnscoredReason
+from casewise.models.protocol import Position, Reply, ReplyOptions
+from casewise.records import SCALES, Scored, Unscored, UnscoredReason
 
-__all__ = ["LABELS", "LabelMass", "first_said", "label_mass", "probability_outcome"]
+__all__ = ["LABELS", "PROBABILITY", "LabelMass", "first_said", "label_mass", "probability_outcome"]
 
 LABELS = ("safe", "unsafe")
+
+TOP_LOGPROBS = 20
+"""The most that the chat-completions protocol gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +99,21 @@ def probability_outcome(reply: Reply) -> tuple[Scored | Unscored, LabelMass | No
             f"neither label is among the {len(position.top)} likeliest tokens; the reply begins {reply.text[:40]!r}"
         )
         return Unscored(reason=UnscoredReason.NO_LABEL_TOKEN, detail=detail), mass
-    threshold = THRESHOLDS["probability"]
+    threshold = SCALES["probability"].threshold or 0.0
     if (mass.low > threshold) != (mass.high > threshold):
         detail = f"P(safe) is somewhere between {mass.low:.4f} and {mass.high:.4f}"
         return Unscored(reason=UnscoredReason.STRADDLES_THRESHOLD, detail=detail), mass
     return Scored(value=mass.point, low=mass.low, high=mass.high), mass
+
+
+def first_token(options: AskOptions) -> ReplyOptions:
+    return ReplyOptions(1, options.temperature, TOP_LOGPROBS, first_words=LABELS)
+
+
+def read(reply: Reply) -> Read:
+    outcome, mass = probability_outcome(reply)
+    return Read(outcome, mass.as_detail() if mass else None)
+
+
+PROBABILITY = HowAsked(first_token, read, usual_reply_tokens=1)
+"""Asks for one word, and looks at the distribution that its first token was drawn from."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from casewise.errors import ConfigurationError, DataError
+from casewise.judging.asking.elicitations import HOW_ASKED
 from casewise.models.protocol import Message
 from casewise.prompting.context_words import in_words
 from casewise.prompting.substitution import filled
@@ -26,9 +27,6 @@ from casewise.records.ids import digest
 __all__ = ["ContextRole", "Prompt", "PromptSet", "default_prompts", "published_prompts", "read_prompts"]
 
 ContextRole = Literal["user", "system"]
-
-ASKED = ("binary", "score", "probability")
-"""The elicitations that ask in words."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ def read_prompts(path: Path) -> PromptSet:
         raise DataError(path, None, f"no prompts can be read: {error}") from error
 
 
-KNOWN_KEYS = {"name", "version", "in_system", "see_system", "context_as", *ASKED}
+KNOWN_KEYS = {"name", "version", "in_system", "see_system", "context_as", *HOW_ASKED}
 
 
 def prompt_set(values: Mapping[str, Any]) -> PromptSet:
@@ -147,9 +145,9 @@ def prompt_set(values: Mapping[str, Any]) -> PromptSet:
         raise ValueError(f"{missing[0]!r} is missing")
     if values.get("context_as", "text") not in ("text", "json"):
         raise ValueError(f"'context_as' is {values['context_as']!r}, not 'text' or 'json'")
-    prompts = {name: checked_prompt(name, values[name]) for name in ASKED if name in values}
+    prompts: dict[str, Prompt] = {name: checked_prompt(name, values[name]) for name in HOW_ASKED if name in values}
     if not prompts:
-        raise ValueError(f"there is no prompt in it: add one of {', '.join(f'[{name}]' for name in ASKED)}")
+        raise ValueError(f"there is no prompt in it: add one of {', '.join(f'[{name}]' for name in HOW_ASKED)}")
     made = PromptSet(str(values["name"]), str(values["version"]), prompts, context_as=values.get("context_as", "text"))
     made = replace(made, in_system=str(values.get("in_system", made.in_system)))
     if "{context}" not in made.in_system:

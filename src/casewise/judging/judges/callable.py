@@ -7,7 +7,7 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -18,13 +18,11 @@ import numpy as np
 from casewise.errors import JudgeError
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.models.http.prices import Prices
-from casewise.records import ELICITATIONS, Elicitation, Scored, ShownContext, Unscored, UnscoredReason
+from casewise.records import ELICITATIONS, SCALES, Elicitation, Scored, ShownContext, Unscored, UnscoredReason
 
 __all__ = ["CallableJudge"]
 
 UserFunction = Callable[[str, ShownContext], Any]
-
-RANGES: Mapping[Elicitation, tuple[float, float]] = {"probability": (0, 1), "score": (1, 10)}
 
 
 class CallableJudge(LocalJudge):
@@ -133,9 +131,10 @@ def understood(returned: Any, elicitation: Elicitation) -> Scored | Unscored:
     if isinstance(returned, (bool, np.bool_, str)) or not hasattr(returned, "__float__"):
         return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(f"returned {returned!r}, not a number"))
     value = float(returned)
-    low, high = RANGES.get(elicitation, (float("-inf"), float("inf")))
-    if not low <= value <= high or value in (float("inf"), float("-inf")):
-        return Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=f"returned {value!r}, outside {low:g} to {high:g}")
+    scale = SCALES[elicitation]
+    if not scale.holds(value):
+        detail = f"returned {value!r}, outside {scale.low:g} to {scale.high:g}"
+        return Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=detail)
     return Scored(value=value)
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from casewise.errors import Unavailable
-from casewise.judging.asking.elicitation import AskOptions, options_for, read_outcome
+from casewise.judging.asking.elicitation import AskOptions
+from casewise.judging.asking.elicitations import HOW_ASKED, options_for, read_outcome
 from casewise.judging.asking.prompts import PromptSet, default_prompts
 from casewise.judging.judge import Answer, Ask
 from casewise.models.http.prices import Prices
@@ -19,10 +20,6 @@ from casewise.runs.estimate import at_most, usually
 from casewise.runs.limits import Spend
 
 __all__ = ["LLMJudge"]
-
-TYPICAL_REPLY_TOKENS = {"binary": 60, "score": 60, "probability": 1}
-
-LLM_ELICITATIONS: tuple[Elicitation, ...] = ("binary", "score", "probability")
 
 
 @dataclass
@@ -36,7 +33,7 @@ class LLMJudge:
     prompts: PromptSet = field(default_factory=default_prompts)
     options: AskOptions = field(default_factory=AskOptions)
     prices: Prices | None = None
-    elicitations: tuple[Elicitation, ...] = LLM_ELICITATIONS
+    elicitations: tuple[Elicitation, ...] = tuple(HOW_ASKED)
     patience: int = 30
     """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
     counts_tokens: bool = field(default=True, init=False, repr=False)
@@ -113,7 +110,7 @@ class LLMJudge:
 
     def usually(self, ask: Ask) -> Usage:
         """From the prompt's length, and what such replies usually take."""
-        return usually(self.messages(ask), reply_tokens=TYPICAL_REPLY_TOKENS.get(ask.elicitation, 0))
+        return usually(self.messages(ask), reply_tokens=HOW_ASKED[ask.elicitation].usual_reply_tokens)
 
     def at_most(self, ask: Ask) -> Spend:
         """From the prompt's length, and the limit of a reply."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 
 from casewise.evaluation.judged_runs import Series
 from casewise.prompting.context_words import groups, spoken
-from casewise.records import ShownContext, as_text
+from casewise.records import SCALES, ShownContext, as_text
 from casewise.reporting.charts import drawing as charts
 from casewise.reporting.document import (
     Block,
@@ -35,10 +36,6 @@ from casewise.reporting.pages.judge_headline import every_estimate, headline, se
 from casewise.reporting.pages.judge_report import Disagreement, Report
 
 __all__ = ["judge_page", "shown_groups"]
-
-DOMAINS = {"binary": (0.0, 1.0), "probability": (0.0, 1.0), "score": (1.0, 10.0)}
-
-VALUE_TITLES = {"probability": "Judge's P(safe)", "score": "Judge's score", "scalar": "Judge's value"}
 
 
 def judge_page(report: Report) -> Document:
@@ -101,8 +98,10 @@ def label_word(weight: float) -> str:
 
 def scatter(series: Series, points: pl.DataFrame, name: str) -> Figure:
     values = points["value"]
-    low, high = DOMAINS.get(series.elicitation, (float(values.min() or 0), float(values.max() or 1)))  # type: ignore[arg-type]
-    drawn = charts.judge_against_people(points, value_title=VALUE_TITLES[series.elicitation], domain=(low, high))
+    scale = SCALES[series.elicitation]
+    low = scale.low if isfinite(scale.low) else float(values.min() or 0)  # type: ignore[arg-type]
+    high = scale.high if isfinite(scale.high) else float(values.max() or 1)  # type: ignore[arg-type]
+    drawn = charts.judge_against_people(points, value_title=f"Judge's {scale.title}", domain=(low, high))
     behind = (
         points.with_columns(bin=(pl.col("rate") * 10).floor().clip(0, 9) / 10)
         .group_by("bin")

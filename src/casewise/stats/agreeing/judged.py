@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import StatisticsError
-from casewise.records import THRESHOLDS, Elicitation
+from casewise.records import SCALES, Elicitation
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy, column, labels
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, as_probability
 from casewise.stats.core.arrays import FloatArray
@@ -62,7 +62,7 @@ def judged(
 
 def verdicts(values: FloatArray, *, elicitation: Elicitation, threshold: float | None = None) -> FloatArray:
     """1 where a value is above the threshold (safe), else 0; nan where unscored, or where there is no threshold."""
-    limit = THRESHOLDS.get(elicitation) if threshold is None else threshold
+    limit = SCALES[elicitation].threshold if threshold is None else threshold
     if limit is None:
         return np.full(len(values), np.nan)
     return np.where(np.isnan(values), np.nan, (values > limit).astype(np.float64))

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from casewise.records import THRESHOLDS, Elicitation
+from casewise.records import SCALES, Elicitation
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.core.arrays import FloatArray, safe_divide
 from casewise.stats.core.bootstrap import Resampling
@@ -44,7 +44,7 @@ def item_values(
         `value` is the mean over the scored judgements, null where there are none; `n_repeats` and `n_scored` count
         judgements, `n_safe` those with the verdict safe; `sum_squares` is the sum of squared deviations from the mean.
     """
-    limit = THRESHOLDS.get(elicitation) if threshold is None else threshold
+    limit = SCALES[elicitation].threshold if threshold is None else threshold
     value = pl.col("value")
     safe = (value > limit).sum() if limit is not None else pl.lit(None, dtype=pl.UInt32)
     return (

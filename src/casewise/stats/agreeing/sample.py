@@ -8,6 +8,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from casewise.records import SCALES, Elicitation
 from casewise.stats.core.arrays import BoolArray, FloatArray
 
 __all__ = ["Sample", "UnscoredPolicy", "as_probability"]
@@ -111,13 +112,12 @@ class Sample:
         )
 
 
-def as_probability(value: FloatArray, elicitation: str) -> FloatArray:
+def as_probability(value: FloatArray, elicitation: Elicitation) -> FloatArray:
     """A judge's values on [0, 1]: probabilities as they are, a score *s* as (*s* − 0.5)/10, as the paper's scripts do.
 
     Binary verdicts and scalars are no probabilities: nan.
     """
-    if elicitation == "probability":
-        return value
-    if elicitation == "score":
-        return (value - 0.5) / 10
-    return np.full_like(value, np.nan)
+    if (scale := SCALES[elicitation].probability) is None:
+        return np.full_like(value, np.nan)
+    offset, width = scale
+    return np.asarray((value - offset) / width, dtype=np.float64)

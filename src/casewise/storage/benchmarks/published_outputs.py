@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from casewise.errors import ConfigurationError, DataError
-from casewise.records import GROUPS, PARAMETERS, Arm, Elicitation, Scored, Unscored, UnscoredReason, sorry_bench
+from casewise.records import GROUPS, PARAMETERS, SCALES, Arm, Elicitation, Scored, Unscored, UnscoredReason, sorry_bench
 from casewise.records.context import checked_names
 from casewise.storage.benchmarks.published import KEYS, Placed, read_rows
 from casewise.storage.files.atomic import read_text
@@ -28,8 +28,6 @@ NO_CONTEXT_NAMES = ("nocontext", "no_context", "without_context", "none", "all")
 
 LAST_WORDS = {name.rpartition(".")[2]: name for name in PARAMETERS}
 """The last word of each parameter's name; no two share one."""
-
-RANGES: dict[Elicitation, tuple[float, float]] = {"score": (1, 10), "probability": (0, 1)}
 
 
 class OutputRow(NamedTuple):
@@ -201,8 +199,7 @@ def outcome_of(raw: Any, elicitation: Elicitation) -> Scored | Unscored:
         return verdict_of(raw)
     if isinstance(raw, str):
         return Unscored(reason=UnscoredReason.UNPARSED, detail=raw)
-    low, high = RANGES.get(elicitation, (float("-inf"), float("inf")))
-    if not low <= raw <= high:
+    if not SCALES[elicitation].holds(raw):
         return Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=str(raw))
     return Scored(value=float(raw))
 

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judging.replies import BINARY, SCORE
 
-from casewise.judging.asking.parsing import parse_binary, parse_score
+from casewise.judging.asking.binary import parse_binary
+from casewise.judging.asking.score import parse_score
 from casewise.records import Scored, Unscored, UnscoredReason
 
 
