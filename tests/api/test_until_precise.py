@@ -9,8 +9,8 @@ import casewise
 from casewise.api.until_precise import judge_until_precise
 from casewise.cli.app import app
 from casewise.errors import BenchmarkError, ConfigurationError, RunConflict
+from casewise.evaluation.gate import gate_runs
 from casewise.evaluation.leaderboard import leaderboard
-from casewise.reporting.pages.gate import gate_runs
 from casewise.storage import write_benchmark
 
 

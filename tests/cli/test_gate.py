@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 import casewise
 from casewise.cli.app import app
 from casewise.errors import ConfigurationError
-from casewise.reporting.pages.gate import parse_margins
+from casewise.evaluation.gate import parse_margins
 
 
 def run(*words):

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from casewise.reporting.pages.replay import our_values, table
+from casewise.evaluation.replay import our_values, table
 from casewise.stats.agreeing.calibration import calibration
 from casewise.stats.agreeing.comparison import Entrant, compare_judges
 from casewise.stats.agreeing.estimates import estimate

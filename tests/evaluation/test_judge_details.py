@@ -7,10 +7,10 @@ import pytest
 from tests.support.samples import some
 
 import casewise
+from casewise.evaluation.options import ReportOptions
 from casewise.reporting.document import Figure, Table
 from casewise.reporting.faces.files import write_figures, write_tables
 from casewise.reporting.faces.latex import latex
-from casewise.reporting.pages.judge_report import ReportOptions
 from casewise.stats.core.bootstrap import Resampling
 
 FEW = ReportOptions(resampling=Resampling(n_resamples=200))

@@ -6,9 +6,9 @@ import pytest
 import casewise
 from casewise.evaluation.leaderboard import leaderboard
 from casewise.evaluation.published_numbers import published_numbers
+from casewise.evaluation.replay import replay
 from casewise.reporting.faces.html import html
 from casewise.reporting.pages.leaderboard import leaderboard_page
-from casewise.reporting.pages.replay import replay
 from casewise.stats.core.bootstrap import Resampling
 
 FEW = Resampling(n_resamples=300)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import casewise
-from casewise.reporting.pages.judge_report import ReportOptions
+from casewise.evaluation.options import ReportOptions
 from casewise.stats.core.bootstrap import Resampling
 
 FEW = ReportOptions(resampling=Resampling(n_resamples=100))

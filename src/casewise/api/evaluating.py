@@ -12,14 +12,15 @@ import polars as pl
 
 from casewise.api.benchmarks import Source
 from casewise.api.displayed import Displayed
+from casewise.api.reports import ComparisonReport, Report
 from casewise.api.run import Run, benchmark_of, folders_of
 from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.evaluation.gate import GateReport, gate_runs, parse_margins
 from casewise.evaluation.leaderboard import Leaderboard
 from casewise.evaluation.leaderboard import leaderboard as leaderboard_of
+from casewise.evaluation.options import ReportOptions
 from casewise.reporting.document import Document
-from casewise.reporting.pages.comparison_report import ComparisonReport, compare_runs
-from casewise.reporting.pages.gate import GateReport, gate_runs, parse_margins
-from casewise.reporting.pages.judge_report import Report, ReportOptions, report_runs
+from casewise.reporting.pages.gate import gate_page
 from casewise.reporting.pages.leaderboard import leaderboard_page
 from casewise.stats.agreeing.gate import Decision
 from casewise.stats.agreeing.labels import LabelPolicy, Ties
@@ -88,7 +89,7 @@ def report(
     if not runs:
         raise BenchmarkError("there is nothing to report: give at least one run")
     found = options or ReportOptions(labels=policy_of(labels))
-    return report_runs(folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=found)
+    return Report.of(folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=found)
 
 
 def compare(
@@ -122,7 +123,9 @@ def compare(
     if not runs:
         raise BenchmarkError("there is nothing to compare: give at least one run")
     found = options or ReportOptions(labels=policy_of(labels))
-    return compare_runs(folders_of(runs), benchmark=benchmark_of(runs, benchmark), by_repeat=by_repeat, options=found)
+    return ComparisonReport.of(
+        folders_of(runs), benchmark=benchmark_of(runs, benchmark), by_repeat=by_repeat, options=found
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,7 +152,7 @@ class Gated(Displayed):
     @cached_property
     def document(self) -> Document:
         """The summary laid out."""
-        return self.found.document
+        return gate_page(self.found)
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""

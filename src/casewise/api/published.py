@@ -9,12 +9,13 @@ from typing import Any
 
 from casewise.api.benchmarks import Source, as_benchmark
 from casewise.api.displayed import Displayed
+from casewise.evaluation.replay import Replay
+from casewise.evaluation.replay import replay as score_again
 from casewise.records import Elicitation
 from casewise.reporting.document import Document
 from casewise.reporting.faces.as_json import document_json
 from casewise.reporting.pages.paper import paper_page
-from casewise.reporting.pages.replay import Replay, replay_table
-from casewise.reporting.pages.replay import replay as score_again
+from casewise.reporting.pages.replay import replay_table
 from casewise.stats.core.bootstrap import Resampling
 
 __all__ = ["Paper", "Replay", "paper", "replay", "replay_table"]

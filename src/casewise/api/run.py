@@ -12,8 +12,9 @@ from pathlib import Path
 import polars as pl
 
 from casewise.api.benchmarks import Source
+from casewise.api.reports import Report
+from casewise.evaluation.options import ReportOptions
 from casewise.judging.running.run import RunSummary
-from casewise.reporting.pages.judge_report import Report, ReportOptions, report_runs
 from casewise.stats.agreeing.labels import LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.judgement_run import JUDGEMENTS
@@ -53,7 +54,7 @@ class Run:
     def report(self, *, labels: str | LabelPolicy = "votes") -> Report:
         """The report of this run."""
         policy = labels if isinstance(labels, LabelPolicy) else LabelPolicy.parse(labels)
-        return report_runs([self.path], benchmark=self.benchmark, options=ReportOptions(labels=policy))
+        return Report.of([self.path], benchmark=self.benchmark, options=ReportOptions(labels=policy))
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,13 +12,10 @@ from casewise.api.judging import RunOptions
 from casewise.api.judging import judge as judge_all
 from casewise.auditing.subject import Subject
 from casewise.errors import ConfigurationError, RunConflict
-from casewise.evaluation.judged_runs import read_runs
-from casewise.evaluation.query_frame import KnownQueries, known_queries
+from casewise.evaluation.until_precise import PreciseRun, known_queries, right, sampling
 from casewise.judging.running.plan import Selection
 from casewise.records import Elicitation
-from casewise.stats.agreeing.adaptive_sampling import FIRST_LOOK, PreciseEstimate, sample_until_precise
-from casewise.stats.agreeing.gate import accuracy_scores
-from casewise.stats.agreeing.judged import judged
+from casewise.stats.agreeing.adaptive_sampling import sample_until_precise
 from casewise.stats.core.arrays import FloatArray, IntArray
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
@@ -27,48 +23,6 @@ from casewise.storage.runs.run_folder import RUN
 from casewise.storage.runs.sampling_file import SAMPLING
 
 __all__ = ["PreciseRun", "judge_until_precise"]
-
-
-@dataclass(frozen=True)
-class PreciseRun:
-    """A run over as many queries as its accuracy needed."""
-
-    path: Path
-    found: PreciseEstimate
-    half_width: float
-    seed: int
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON values; the inclusion probabilities stand in the run's `sampling.json`."""
-        one = self.found
-        return {
-            "run": str(self.path),
-            "accuracy": {"estimate": one.estimate, "ci_low": one.low, "ci_high": one.high},
-            "half_width": self.half_width,
-            "reached": one.reached,
-            "queries": one.queries,
-            "of_queries": one.of_queries,
-            "items": one.items,
-            "of_items": one.of_items,
-            "calls_saved": one.saved,
-            "looks": one.look,
-            "seed": self.seed,
-        }
-
-    def sentence(self) -> str:
-        """What was found, and what it saved."""
-        one = self.found
-        if one.queries == one.of_queries:
-            why = (
-                f"sampling starts at {FIRST_LOOK} queries, and there are {one.of_queries}"
-                if one.of_queries <= FIRST_LOOK
-                else f"no smaller sample told it to within {self.half_width:g}"
-            )
-            return f"Accuracy on all {one.of_items:,} labelled items: {one.estimate:.3f}. All were asked: {why}."
-        return (
-            f"Accuracy on all {one.of_items:,} labelled items: {one.estimate:.3f} [{one.low:.3f}, {one.high:.3f}], from "
-            f"{one.items:,} of them ({one.saved:.0%} of the calls saved), at look {one.look}."
-        )
 
 
 def judge_until_precise(
@@ -122,24 +76,3 @@ def judge_until_precise(
     done = PreciseRun(out, found, half_width, options.seed)
     write_text(out / SAMPLING, json.dumps(sampling(done, known), indent=1) + "\n")
     return done
-
-
-def right(subject: Subject, folder: Path) -> FloatArray:
-    """How much of each item was judged rightly: 1, 0, or a half at a tie.
-
-    Raises
-    ------
-    ConfigurationError
-        The judge was asked in several ways: there is then no one accuracy.
-    """
-    series = read_runs([folder], benchmark=subject.benchmark).series
-    if len(series) != 1:
-        raise ConfigurationError("--until-precise needs one elicitation and one arm; name them, and another --out")
-    scores, _ = accuracy_scores(judged(subject.items, series[0].values, elicitation=series[0].elicitation))
-    return scores
-
-
-def sampling(run: PreciseRun, known: KnownQueries) -> dict[str, Any]:
-    """What a reader needs to weight the run's items."""
-    inclusion = run.found.sample.inclusion.tolist()
-    return {**run.as_json(), "inclusion": dict(zip(known.query_ids, inclusion, strict=True))}

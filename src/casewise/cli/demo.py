@@ -26,13 +26,12 @@ def demo(
 ) -> None:
     """Judge the embedded demo benchmark with the embedded linear judge, and report."""
     from casewise.api import judge
-    from casewise.reporting.pages.judge_report import write_metrics
 
     run = judge("demo", "linear", out=out)
     found = run.report()
     page = out / "report.html"
     write(page, found.to_html())
-    write_metrics(found, out)
+    found.write_metrics(out)
     if as_json:
         print_json(found.as_json())
     else:

@@ -10,7 +10,7 @@ import typer
 from casewise.cli.printing import JsonOption, print_json
 
 if TYPE_CHECKING:
-    from casewise.reporting.pages.replay import Replay
+    from casewise.evaluation.replay import Replay
 
 __all__ = ["replay"]
 
@@ -26,7 +26,7 @@ def replay(
 ) -> None:
     """Score a judge's published output again: the release's numbers beside ours."""
     from casewise.cli.judge.options import elicitations_of
-    from casewise.reporting.pages.replay import replay as score_again
+    from casewise.evaluation.replay import replay as score_again
     from casewise.stats.agreeing.estimates import Resampling
 
     named = elicitations_of(elicitation)

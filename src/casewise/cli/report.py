@@ -53,9 +53,7 @@ def report(
     page = html or runs[0] / "report.html"
     write(page, found.to_html())
     if len(runs) == 1:
-        from casewise.reporting.pages.judge_report import write_metrics
-
-        write_metrics(found, runs[0])
+        found.write_metrics(runs[0])
     Faces(markdown, latex, figures, tables).write(found.document)
     if as_json:
         print_json(found.as_json())

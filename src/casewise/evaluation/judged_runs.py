@@ -24,8 +24,9 @@ from casewise.storage.benchmarks.item_table import item_table
 from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.runs.judgement_run import JUDGEMENTS, RunManifest, read_run
 from casewise.storage.runs.judgement_table import judgement_table, last_attempts
+from casewise.storage.runs.run_folder import run_notes
 
-__all__ = ["JudgedRuns", "Series", "find_benchmark", "read_runs"]
+__all__ = ["JudgedRun", "JudgedRuns", "Series", "find_benchmark", "read_runs"]
 
 NEEDED = ("item_id", "elicitation", "arm", "repeat", "value", "unscored_reason", "model_version")
 """What of a judgement a report needs; a million rows of the rest would be copied for nothing."""
@@ -35,11 +36,24 @@ FEWEST_ERRORS = 1.0
 
 
 @dataclass(frozen=True)
+class JudgedRun:
+    """One run folder: where it is, what it says of itself, and what its judge says that readers must know."""
+
+    path: Path
+    manifest: RunManifest
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Series:
     """One judge, asked one way, shown items one way.
 
     Attributes
     ----------
+    run
+        The run that it comes from.
+    judge
+        The judge's name; several runs of one judge are told apart by a number.
     values
         One value an item, in the order of the benchmark: its mean over repeats; nan where unscored.
     asked
@@ -50,8 +64,11 @@ class Series:
         How often each item was asked.
     noise
         How much the judge differs from itself over repeats; None where nothing was asked twice.
+    cost_usd
+        What all its calls cost, those that were made again included; None where no price is known.
     """
 
+    run: JudgedRun
     judge: str
     elicitation: Elicitation
     arm: str
@@ -61,6 +78,7 @@ class Series:
     repeats: int
     noise: JudgeNoise | None
     versions: tuple[str, ...]
+    cost_usd: float | None
     repeat: int | None = None
     """Which repeat this is, from 0, where repeats are kept apart."""
 
@@ -77,11 +95,26 @@ class JudgedRuns:
     """One benchmark, and what runs over it hold."""
 
     benchmark: Benchmark
-    manifests: tuple[RunManifest, ...]
-    paths: tuple[Path, ...]
+    runs: tuple[JudgedRun, ...]
     series: tuple[Series, ...]
     fit_thresholds: bool = False
     """Give scalars verdicts, each item's by a threshold fitted on other queries."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The folders, in the order given."""
+        return tuple(run.path for run in self.runs)
+
+    @property
+    def judges_notes(self) -> tuple[str, ...]:
+        """What the judges say that a reader must know, each once."""
+        return tuple(dict.fromkeys(note for run in self.runs for note in run.notes))
+
+    @property
+    def main_series(self) -> tuple[Series, ...]:
+        """Those that were shown the whole context; all where none was."""
+        whole = tuple(series for series in self.series if series.arm == "full")
+        return whole or self.series
 
     @cached_property
     def items(self) -> pl.DataFrame:
@@ -121,19 +154,14 @@ def read_runs(
     BenchmarkError
         The runs are over different benchmarks, or the benchmark found is not theirs.
     """
-    manifests = tuple(read_run(path) for path in paths)
-    digests = {manifest.identity.benchmark for manifest in manifests}
-    if len(digests) > 1:
-        listed = "; ".join(f"{path}: {m.benchmark_name}" for path, m in zip(paths, manifests, strict=True))
+    runs = tuple(JudgedRun(path, read_run(path), run_notes(path)) for path in paths)
+    if len({run.manifest.identity.benchmark for run in runs}) > 1:
+        listed = "; ".join(f"{run.path}: {run.manifest.benchmark_name}" for run in runs)
         raise BenchmarkError(f"these runs are over different benchmarks or label sets ({listed}); report them apart")
-    found = find_benchmark(manifests[0], benchmark)
-    names = distinct([manifest.judge_name for manifest in manifests])
-    series = [
-        one
-        for path, name in zip(paths, names, strict=True)
-        for one in read_series(path, name, found, by_repeat=by_repeat)
-    ]
-    return JudgedRuns(found, manifests, tuple(paths), tuple(series))
+    found = find_benchmark(runs[0].manifest, benchmark)
+    names = distinct([run.manifest.judge_name for run in runs])
+    series = (read_series(run, name, found, by_repeat=by_repeat) for run, name in zip(runs, names, strict=True))
+    return JudgedRuns(found, runs, tuple(one for of_run in series for one in of_run))
 
 
 def find_benchmark(manifest: RunManifest, given: str | Path | Benchmark | None) -> Benchmark:
@@ -168,21 +196,27 @@ def distinct(names: Sequence[str]) -> list[str]:
     return found
 
 
-def read_series(path: Path, judge: str, benchmark: Benchmark, *, by_repeat: bool = False) -> list[Series]:
-    table = last_attempts(judgement_table(path / JUDGEMENTS)).select(NEEDED)
+def read_series(run: JudgedRun, judge: str, benchmark: Benchmark, *, by_repeat: bool = False) -> list[Series]:
+    path = run.path / JUDGEMENTS
+    every = judgement_table(path)
+    keys = ["elicitation", "arm", *(["repeat"] if by_repeat else [])]
+    costs = every.filter(pl.col("cost_usd").is_not_null()).group_by(keys).agg(pl.col("cost_usd").sum())
+    cost_of = {tuple(map(str, key)): float(cost) for *key, cost in costs.rows()}
+    table = last_attempts(every).select(NEEDED)
+    del every
     if not len(table):
-        raise DataError(path / JUDGEMENTS, None, "holds no judgements yet; run casewise judge again to go on with it")
+        raise DataError(path, None, "holds no judgements yet; run casewise judge again to go on with it")
     order = pl.DataFrame({"item_id": [item.id for item in benchmark.items]}).with_row_index("place")
     known = table.join(order, on="item_id", how="inner")
     if len(known) < len(table):
         stray = table.join(order, on="item_id", how="anti")["item_id"][0]
-        raise DataError(path / JUDGEMENTS, None, f"holds a judgement of an item that the benchmark has not: {stray}")
+        raise DataError(path, None, f"holds a judgement of an item that the benchmark has not: {stray}")
     del table
-    found = []
-    keys = ["elicitation", "arm", *(["repeat"] if by_repeat else [])]
-    for (elicitation, arm, *repeat), group in known.group_by(keys, maintain_order=True):
-        one = series_of(group, judge, str(elicitation), str(arm), query_of_place(benchmark))
-        found.append(replace(one, repeat=int(repeat[0])) if repeat else one)
+    query, found = query_of_place(benchmark), []
+    for key, group in known.group_by(keys, maintain_order=True):
+        names = tuple(map(str, key))
+        one = replace(series_of(group, run, names, query), judge=judge, cost_usd=cost_of.get(names))
+        found.append(replace(one, repeat=int(names[2])) if by_repeat else one)
     return sorted(found, key=lambda one: (one.arm != "full", one.arm, ELICITATIONS.index(one.elicitation), one.repeat))
 
 
@@ -192,8 +226,8 @@ def query_of_place(benchmark: Benchmark) -> NDArray[np.intp]:
     return cluster.astype(np.intp)
 
 
-def series_of(group: pl.DataFrame, judge: str, elicitation: str, arm: str, query: NDArray[np.intp]) -> Series:
-    how: Elicitation = elicitation  # type: ignore[assignment]  # from judgements
+def series_of(group: pl.DataFrame, run: JudgedRun, key: tuple[str, ...], query: NDArray[np.intp]) -> Series:
+    how: Elicitation = key[0]  # type: ignore[assignment]  # from judgements
     n_items = len(query)
     per_item = item_values(group, elicitation=how, by=("place",))
     values, asked = np.full(n_items, np.nan), np.zeros(n_items, dtype=np.bool_)
@@ -203,13 +237,15 @@ def series_of(group: pl.DataFrame, judge: str, elicitation: str, arm: str, query
     unscored = group.filter(pl.col("value").mean().over("place").is_null()).unique("place", maintain_order=True)
     reasons = unscored["unscored_reason"].cast(pl.String).value_counts(sort=True)
     return Series(
-        judge=judge,
+        run=run,
+        judge=run.manifest.judge_name,
         elicitation=how,
-        arm=arm,
+        arm=key[1],
         values=values,
         asked=asked,
         reasons={str(row["unscored_reason"]): row["count"] for row in reasons.to_dicts()},
         repeats=int(per_item["n_repeats"].to_numpy().max()),
         noise=judge_noise(per_item, query[places]),
         versions=tuple(sorted(str(v) for v in group["model_version"].drop_nulls().unique())),
+        cost_usd=None,
     )

@@ -25,8 +25,6 @@ from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured
 from casewise.stats.people.ceiling import Ceilings, ceilings
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.runs.judgement_run import JUDGEMENTS
-from casewise.storage.runs.judgement_table import judgement_table
 from casewise.storage.runs.sampling_file import refuse_sampled
 
 __all__ = ["Leaderboard", "LeaderboardRow", "leaderboard"]
@@ -125,9 +123,10 @@ def leaderboard(
     ]
     ranks = ranked([found["accuracy"] for found in measured])
     shared = Shared(runs, common, resampling)
+    every = zip(runs.series, samples, measured, strict=True)
     rows = [
-        row_of(shared, place, sample=sample, found=found, ranks=ranks)
-        for place, sample, found in zip(places(runs), samples, measured, strict=True)
+        row_of(shared, series, sample=sample, found=found, rank=(int(ranks.best[place]), int(ranks.worst[place])))
+        for place, (series, sample, found) in enumerate(every)
     ]
     order = sorted(range(len(rows)), key=lambda place: -(rows[place].numbers["accuracy"].estimate or 0.0))
     return Leaderboard(
@@ -167,40 +166,10 @@ class Shared:
     resampling: Resampling
 
 
-@dataclass(frozen=True)
-class Place:
-    """A series, its place among all, the folder that it comes from, and what its calls cost."""
-
-    index: int
-    series: Series
-    path: Path
-    cost_usd: float | None
-
-
-def places(runs: JudgedRuns) -> list[Place]:
-    """Every series with its folder: they stand in the order of folders, one or more of each."""
-    found: list[Place] = []
-    for path in runs.paths:
-        table = judgement_table(path / JUDGEMENTS)
-        for _ in range(table.select(pl.struct("elicitation", "arm").n_unique()).item()):
-            series = runs.series[len(found)]
-            found.append(Place(len(found), series, path, cost(table, series)))
-    return found
-
-
-def cost(table: pl.DataFrame, series: Series) -> float | None:
-    """What all calls of a series cost, in US dollars; None where no call has a price."""
-    asked_so = (pl.col("elicitation").cast(pl.String) == series.elicitation) & (
-        pl.col("arm").cast(pl.String) == series.arm
-    )
-    priced = table.filter(asked_so)["cost_usd"].drop_nulls()
-    return float(priced.sum()) if len(priced) else None
-
-
 def row_of(
-    shared: Shared, place: Place, *, sample: Sample, found: dict[str, Measured], ranks: RankIntervals
+    shared: Shared, series: Series, *, sample: Sample, found: dict[str, Measured], rank: tuple[int, int]
 ) -> LeaderboardRow:
-    how, series = shared.resampling, place.series
+    how = shared.resampling
     numbers = {name: estimate_of(found[name], how) for name in SHOWN if name in found}
     if "bce" in found and "attainable_entropy" in found:
         numbers["bce_above_floor"] = difference_of(found["bce"], found["attainable_entropy"], how)
@@ -212,13 +181,13 @@ def row_of(
     (accuracy,) = measure(published, metrics=[metric_named("accuracy")], resampling=how)
     return LeaderboardRow(
         name=series.name,
-        run=str(place.path),
+        run=str(series.run.path),
         numbers=numbers,
         published_accuracy=estimate_of(accuracy, how),
         n_unscored=int((~sample.scored).sum()),
-        cost_usd=place.cost_usd,
-        best_rank=int(ranks.best[place.index]),
-        worst_rank=int(ranks.worst[place.index]),
+        cost_usd=series.cost_usd,
+        best_rank=rank[0],
+        worst_rank=rank[1],
     )
 
 
@@ -231,7 +200,7 @@ def ceilings_of(runs: JudgedRuns, common: BoolArray) -> Ceilings | None:
 
 
 def notes(runs: JudgedRuns, common: BoolArray) -> tuple[str, ...]:
-    said = list(runs.benchmark.notes())
+    said = [*runs.benchmark.notes(), *runs.judges_notes]
     if not common.all():
         said.append(f"All numbers are over the {int(common.sum())} of {len(common)} items that every run was asked.")
     return tuple(said)

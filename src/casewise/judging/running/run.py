@@ -59,9 +59,12 @@ async def judge_into(
                 judge.at_most,
                 watch or Watch(),
             )
-            summary = await run.perform(RunSummary(run=target.folder, n_items=len(plan.items)))
-            summary.notes = judge.notes()
-            return summary
+            summary = RunSummary(run=target.folder, n_items=len(plan.items))
+            try:
+                return await run.perform(summary)
+            finally:
+                summary.notes = judge.notes()
+                folder.keep_notes(summary.notes)
     finally:
         await judge.close()
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-import polars as pl
-
+from casewise.evaluation.contents import vote_counts
 from casewise.records import Item
 from casewise.reporting.document import Document, Exhibit, Section, Table, count, percent, table_of
 from casewise.reporting.pages.judge import shown_groups
@@ -42,12 +41,7 @@ def benchmark_page(benchmark: Benchmark) -> Document:
     )
 
 
-def by(benchmark: Benchmark, column: str, caption: str) -> Table:
-    rows = (
-        item_table(benchmark)
-        .group_by([column, "domain"] if column == "category" else [column], maintain_order=True)
-        .agg(items=pl.len(), votes=pl.col("n_votes").sum(), safe=pl.col("n_safe").sum())
-    )
+def by(benchmark: Benchmark, column: Literal["condition", "category"], caption: str) -> Table:
     cells = [
         (
             row[column],
@@ -56,7 +50,7 @@ def by(benchmark: Benchmark, column: str, caption: str) -> Table:
             count(row["votes"]),
             percent(row["safe"] / row["votes"]) if row["votes"] else "–",
         )
-        for row in rows.to_dicts()
+        for row in vote_counts(benchmark, column).to_dicts()
     ]
     head = (column.capitalize(), *(("Domain",) if column == "category" else ()), "Items", "Ratings", "Safe")
     return table_of(caption.lower(), caption, head, cells)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from casewise.evaluation.comparison import ComparisonNumbers
 from casewise.reporting.charts import drawing as charts
 from casewise.reporting.charts import judge as judge_charts
 from casewise.reporting.document import (
@@ -20,7 +21,6 @@ from casewise.reporting.document import (
     p_value,
     table_of,
 )
-from casewise.reporting.pages.comparison_report import ComparisonReport
 from casewise.reporting.pages.judge_detail import estimate_frame, limits
 from casewise.stats.agreeing.comparison import PairwiseComparison
 from casewise.stats.agreeing.estimates import EVERY_METRIC, Estimate
@@ -32,7 +32,7 @@ TITLES = {metric.name: metric.title for metric in EVERY_METRIC}
 LOWER_IS_BETTER = {metric.name for metric in EVERY_METRIC if metric.better == "lower"}
 
 
-def comparison_page(report: ComparisonReport) -> Document:
+def comparison_page(report: ComparisonNumbers) -> Document:
     """`report` as a document for any face."""
     found, about = report.comparison, report.benchmark.about
     return Document(
@@ -50,13 +50,13 @@ def comparison_page(report: ComparisonReport) -> Document:
     )
 
 
-def letters(report: ComparisonReport) -> dict[str, str]:
+def letters(report: ComparisonNumbers) -> dict[str, str]:
     """A short name for each judge: A, B, ...; numbers where there are more judges than letters."""
     names = report.comparison.names
     return {name: chr(ord("A") + i) if len(names) <= 26 else str(i + 1) for i, name in enumerate(names)}
 
 
-def side_by_side(report: ComparisonReport) -> Iterator[Block]:
+def side_by_side(report: ComparisonNumbers) -> Iterator[Block]:
     found, short = report.comparison, letters(report)
     yield table_of("judges-table", "The judges", ("", "Judge"), [(short[name], name) for name in found.names])
     by_name = {who: {e.name: e for e in estimates} for who, estimates in found.estimates.items()}
@@ -78,7 +78,7 @@ def with_interval(found: Estimate | None) -> str:
     )
 
 
-def differences(report: ComparisonReport) -> Iterator[Block]:
+def differences(report: ComparisonNumbers) -> Iterator[Block]:
     short = letters(report)
     rows, behind = [], []
     for pair in report.comparison.pairs:
@@ -96,7 +96,7 @@ def differences(report: ComparisonReport) -> Iterator[Block]:
     )
 
 
-def figure(report: ComparisonReport) -> Iterator[Figure]:
+def figure(report: ComparisonNumbers) -> Iterator[Figure]:
     short = letters(report)
     rows = pl.DataFrame(
         [
@@ -119,7 +119,7 @@ def figure(report: ComparisonReport) -> Iterator[Figure]:
     )
 
 
-def tests(report: ComparisonReport) -> Iterator[Block]:
+def tests(report: ComparisonNumbers) -> Iterator[Block]:
     short = letters(report)
     rows = [
         (
@@ -145,7 +145,7 @@ def tests(report: ComparisonReport) -> Iterator[Block]:
     )
 
 
-def turning_points(report: ComparisonReport) -> Iterator[Block]:
+def turning_points(report: ComparisonNumbers) -> Iterator[Block]:
     pairs = report.comparison.pairs
     short = letters(report)
     rows = [
@@ -170,7 +170,7 @@ def cheaper(pair: PairwiseComparison, which: str | None, short: dict[str, str]) 
     return {"first": short[pair.first], "second": short[pair.second]}.get(which or "", "neither")
 
 
-def left_out(report: ComparisonReport) -> Iterator[Block]:
+def left_out(report: ComparisonNumbers) -> Iterator[Block]:
     rows = [(name, one) for name, places in report.comparison.left_out.items() for one in report.item_ids(places)]
     if not rows:
         yield Prose("All were asked about the same items.")
@@ -178,7 +178,7 @@ def left_out(report: ComparisonReport) -> Iterator[Block]:
     yield table_of("left-out-table", "Items that not all were asked", ("Asked of", "Item"), rows)
 
 
-def how_made(report: ComparisonReport) -> Block:
+def how_made(report: ComparisonNumbers) -> Block:
     how = report.options.resampling
     facts = [
         ("Benchmark", f"{report.benchmark.name} {report.benchmark.about.version}, digest {report.benchmark.digest}"),
@@ -193,6 +193,6 @@ def how_made(report: ComparisonReport) -> Block:
     return table_of("how-made", "Sources and settings", ("What", "Value"), facts)
 
 
-def labels_option(report: ComparisonReport) -> str:
+def labels_option(report: ComparisonNumbers) -> str:
     name = report.options.labels.name
     return "" if name == "votes" else f" --labels '{name}'"

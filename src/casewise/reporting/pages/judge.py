@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from casewise.evaluation.judged_runs import Series
+from casewise.evaluation.against_people import Misjudged, PeopleAndJudge
+from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.prompting.context_words import groups, spoken
 from casewise.records import SCALES, ShownContext, as_text
 from casewise.reporting.charts import drawing as charts
@@ -33,12 +33,11 @@ from casewise.reporting.pages.covered_mass import covered_mass_blocks
 from casewise.reporting.pages.judge_beside import beside_sections
 from casewise.reporting.pages.judge_detail import detail_sections
 from casewise.reporting.pages.judge_headline import every_estimate, headline, series_name, several_series
-from casewise.reporting.pages.judge_report import Disagreement, Report
 
 __all__ = ["judge_page", "shown_groups"]
 
 
-def judge_page(report: Report) -> Document:
+def judge_page(report: JudgeNumbers) -> Document:
     """`report` as a document for any face."""
     about = report.benchmark.about
     names = ", ".join(dict.fromkeys(series.judge for series in report.runs.series))
@@ -51,14 +50,14 @@ def judge_page(report: Report) -> Document:
     )
 
 
-def sections(report: Report) -> Iterator[Section]:
+def sections(report: JudgeNumbers) -> Iterator[Section]:
     yield Section("headline", "How well it agrees with people", tuple(headline(report)), brief=True)
-    yield from beside_sections(report.runs, report.backdrop, report.besides)
+    yield from beside_sections(report)
     if len(report.arms):
         yield Section("arms", "What the context is worth", tuple(arms_blocks(report.arms)))
     if len(report.covered_mass):
         yield Section("mass", "How much the labels weigh", tuple(covered_mass_blocks(report.covered_mass)))
-    yield Section("people", "Judge against people", tuple(against_people(report)))
+    yield Section("people", "Judge against people", tuple(against_people(report.against_people)))
     several = several_series(report.metrics)
     yield from (replace(section, brief=section.brief and not several) for section in detail_sections(report.details))
     if (report.categories["metric"] == "accuracy").any():
@@ -70,87 +69,51 @@ def sections(report: Report) -> Iterator[Section]:
     yield Section("made", "How this was made", tuple(how_made(report)))
 
 
-def against_people(report: Report) -> Iterator[Block]:
-    whole = [series for series in report.runs.series if series.arm == "full"]
-    for index, series in enumerate(whole or report.runs.series):
-        sample = report.runs.sample(series, policy=report.options.labels)
-        points = pl.DataFrame(
-            {
-                "rate": sample.rate,
-                "value": series.values[series.asked],
-                "verdict": [verdict_word(v) for v in sample.safe],
-                "label": [label_word(w) for w in sample.weight],
-            }
-        ).filter(pl.col("rate").is_finite())
-        if len(points) and series.elicitation != "binary" and points["value"].is_finite().any():
-            yield scatter(series, points.filter(pl.col("value").is_finite()), f"scatter-{index}")
-        if len(points):
-            yield histogram(series, points, f"histogram-{index}")
+def against_people(found: Sequence[PeopleAndJudge]) -> Iterator[Block]:
+    for index, one in enumerate(found):
+        if len(one.valued):
+            yield scatter(one, f"scatter-{index}")
+        yield histogram(one, f"histogram-{index}")
 
 
-def verdict_word(safe: float) -> str:
-    return "unscored" if np.isnan(safe) else "safe" if safe else "unsafe"
-
-
-def label_word(weight: float) -> str:
-    return "safe" if weight > 0.5 else "unsafe" if weight < 0.5 else "tie"
-
-
-def scatter(series: Series, points: pl.DataFrame, name: str) -> Figure:
+def scatter(found: PeopleAndJudge, name: str) -> Figure:
+    points, series = found.valued, found.series
     values = points["value"]
     scale = SCALES[series.elicitation]
     low = scale.low if isfinite(scale.low) else float(values.min() or 0)  # type: ignore[arg-type]
     high = scale.high if isfinite(scale.high) else float(values.max() or 1)  # type: ignore[arg-type]
     drawn = charts.judge_against_people(points, value_title=f"Judge's {scale.title}", domain=(low, high))
-    behind = (
-        points.with_columns(bin=(pl.col("rate") * 10).floor().clip(0, 9) / 10)
-        .group_by("bin")
-        .agg(items=pl.len(), mean=pl.col("value").mean(), spread=pl.col("value").std())
-        .sort("bin")
-    )
     rows = [
         (f"{row['bin']:.1f} to {row['bin'] + 0.1:.1f}", count(row["items"]), number(row["mean"]), number(row["spread"]))
-        for row in behind.to_dicts()
+        for row in found.means.to_dicts()
     ]
+    head = ("Safe rate", "Items", "Mean", "SD")
     return Figure(
         name,
         f"{series.name}: each dot is an item; the line joins the judge's mean in tenths of people's safe rate.",
         f"Scatter of {len(points)} items: people's safe rate against the judge's value. The table below gives its means.",
         charts.for_page(drawn, name=name),
-        table_of(
-            f"{name}-table",
-            "Judge's value by people's safe rate",
-            ("Safe rate", "Items", "Mean", "SD"),
-            rows,
-            frame=behind,
-        ),
+        table_of(f"{name}-table", "Judge's value by people's safe rate", head, rows, frame=found.means),
     )
 
 
-def histogram(series: Series, points: pl.DataFrame, name: str) -> Figure:
-    counts = (
-        points.with_columns(low=(pl.col("rate") * 10).floor().clip(0, 9) / 10)
-        .group_by("low", "verdict")
-        .agg(items=pl.len())
-        .with_columns(high=pl.col("low") + 0.1)
-        .sort("low", "verdict")
-    )
-    drawn = charts.histogram_by_verdict(counts)
+def histogram(found: PeopleAndJudge, name: str) -> Figure:
+    drawn = charts.histogram_by_verdict(found.counts)
     rows = [
-        (f"{row['low']:.1f} to {row['high']:.1f}", row["verdict"], count(row["items"])) for row in counts.to_dicts()
+        (f"{row['low']:.1f} to {row['high']:.1f}", row["verdict"], count(row["items"]))
+        for row in found.counts.to_dicts()
     ]
+    head = ("Safe rate", "Judge", "Items")
     return Figure(
         name,
-        f"{series.name}: how many items people find how safe, and what the judge says of them.",
+        f"{found.series.name}: how many items people find how safe, and what the judge says of them.",
         "Stacked histogram of items over people's safe rate, by the judge's verdict. The table below gives every count.",
         charts.for_page(drawn, name=name),
-        table_of(
-            f"{name}-table", "Items by safe rate and verdict", ("Safe rate", "Judge", "Items"), rows, frame=counts
-        ),
+        table_of(f"{name}-table", "Items by safe rate and verdict", head, rows, frame=found.counts),
     )
 
 
-def categories(report: Report) -> Iterator[Block]:
+def categories(report: JudgeNumbers) -> Iterator[Block]:
     yield slice_table("domains", "Domains", report.domains)
     accuracy = report.categories.filter((pl.col("metric") == "accuracy") & pl.col("estimate").is_not_null())
     if len(accuracy):
@@ -184,27 +147,24 @@ def category_chart(accuracy: pl.DataFrame) -> Figure:
 
 
 def slice_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
-    wide: dict[tuple[str, str], dict[str, Any]] = {}
+    wide: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for row in rows.to_dicts():
         wide.setdefault((series_name(row), row["slice"]), {})[row["metric"]] = row
     several = several_series(rows)
-    cells = []
-    decided = {key: found for key, found in wide.items() if "accuracy" in found}
-    for (who, where), found in decided.items():
-        accuracy = found["accuracy"]
-        cells.append(
-            (
-                where,
-                *((who,) if several else ()),
-                count(accuracy["n"]),
-                number(accuracy["estimate"]),
-                interval(accuracy["ci_low"], accuracy["ci_high"]),
-                number(found["recall_safe"]["estimate"]),
-                number(found["recall_unsafe"]["estimate"]),
-                percent(found["unscored_rate"]["estimate"]),
-            )
+    decided = ((key, found) for key, found in wide.items() if "accuracy" in found)
+    cells = [
+        (
+            where,
+            *((who,) if several else ()),
+            count(found["accuracy"]["n"]),
+            number(found["accuracy"]["estimate"]),
+            interval(found["accuracy"]["ci_low"], found["accuracy"]["ci_high"]),
+            number(found["recall_safe"]["estimate"]),
+            number(found["recall_unsafe"]["estimate"]),
+            percent(found["unscored_rate"]["estimate"]),
         )
-    cells.sort(key=lambda row: row[-5], reverse=True)
+        for (who, where), found in sorted(decided, key=lambda pair: best_first(pair[1]["accuracy"]["estimate"]))
+    ]
     head = (
         {"Categories": "Category", "Domains": "Domain"}[caption],
         *(("Judge",) if several else ()),
@@ -218,14 +178,18 @@ def slice_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
     return table_of(name, caption, head, cells, frame=rows)
 
 
-def disagreements(report: Report) -> Iterator[Block]:
+def best_first(estimate: float | None) -> float:
+    return float("inf") if estimate is None else -estimate
+
+
+def disagreements(report: JudgeNumbers) -> Iterator[Block]:
     if not report.disagreements:
         yield Prose("On no item is the judge's verdict other than people's.")
     for found in report.disagreements:
         yield exhibit(report, found)
 
 
-def exhibit(report: Report, found: Disagreement) -> Exhibit:
+def exhibit(report: JudgeNumbers, found: Misjudged) -> Exhibit:
     item = report.benchmark.item[found.item_id]
     context = report.benchmark.context_of(item)
     share = percent(found.n_safe / found.n_votes, digits=0) if found.n_votes else "–"
@@ -250,7 +214,7 @@ def shown_groups(shown: ShownContext) -> tuple[tuple[str, tuple[tuple[str, str],
     )
 
 
-def unscored(report: Report) -> Table:
+def unscored(report: JudgeNumbers) -> Table:
     by_series: dict[str, list[tuple[str, int]]] = {}
     for row in report.unscored.to_dicts():
         by_series.setdefault(series_name(row), []).append((row["reason"], row["items"]))
@@ -261,7 +225,7 @@ def unscored(report: Report) -> Table:
     return table_of("unscored-table", "Unscored items", ("Judge", "Items", "Reasons"), rows, frame=report.unscored)
 
 
-def how_made(report: Report) -> Iterator[Block]:
+def how_made(report: JudgeNumbers) -> Iterator[Block]:
     facts = [
         ("Benchmark", report.benchmark.title),
         ("Benchmark digest", report.benchmark.digest),
@@ -269,13 +233,11 @@ def how_made(report: Report) -> Iterator[Block]:
         ("Unscored items", report.options.unscored),
         ("Resamples", f"{report.options.resampling.n_resamples:,}, seed {report.options.resampling.seed}"),
     ]
-    for path, manifest in zip(report.runs.paths, report.runs.manifests, strict=True):
+    for run in report.runs.runs:
+        name, made = run.path.name, run.manifest
         facts += [
-            (f"Run {path.name}", f"judge {manifest.identity.judge}, begun {manifest.created:%Y-%m-%d %H:%M} UTC"),
-            (
-                f"Settings of {path.name}",
-                ", ".join(f"{k}={v}" for k, v in manifest.identity.settings.items()) or "none",
-            ),
+            (f"Run {name}", f"judge {made.identity.judge}, begun {made.created:%Y-%m-%d %H:%M} UTC"),
+            (f"Settings of {name}", ", ".join(f"{k}={v}" for k, v in made.identity.settings.items()) or "none"),
         ]
     for series in report.runs.series:
         facts.append((series.name, f"{int(series.asked.sum())} items, {series.repeats} repeat(s)"))
@@ -283,7 +245,7 @@ def how_made(report: Report) -> Iterator[Block]:
     yield Prose(f"To make it again: {again(report)}")
 
 
-def again(report: Report) -> str:
+def again(report: JudgeNumbers) -> str:
     runs = " ".join(str(path) for path in report.runs.paths)
     labels = "" if report.options.labels.name == "votes" else f" --labels '{report.options.labels.name}'"
     return f"casewise report {runs}{labels}"

@@ -1,49 +1,114 @@
-"""The part of a judge's report that says what its numbers are worth: yardsticks, one sentence, people, subsets."""
+"""What a judge's numbers are worth, laid out: yardsticks and one sentence, the judge among people, subsets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from casewise.evaluation.judged_runs import JudgedRuns, Series
-from casewise.reporting.document import Block, Section
-from casewise.reporting.pages.beside import Backdrop, Beside, beside_blocks
-from casewise.reporting.pages.judge_beside_people import beside_people, beside_people_blocks
+from casewise.evaluation.among_people import BesidePeople
+from casewise.evaluation.judge_numbers import JudgeNumbers
+from casewise.evaluation.yardsticks import Beside, what_it_shows
+from casewise.reporting.document import Block, Prose, Section, Table, interval, number, percent, table_of
 from casewise.reporting.pages.subsets import subset_blocks
-from casewise.stats.agreeing.labels import LabelPolicy
-from casewise.stats.agreeing.sample import UnscoredPolicy
+from casewise.stats import PanelWorth
+from casewise.stats.agreeing.estimates import Estimate
 
-__all__ = ["beside_sections", "besides"]
-
-
-def besides(
-    runs: JudgedRuns, backdrop: Backdrop, *, policy: LabelPolicy, unscored: UnscoredPolicy = "miss"
-) -> dict[str, Beside]:
-    """The yardsticks beside each series, by its name; those shown the whole context, or all where none was.
-
-    A series without any verdict or label has nothing to be read beside, and is absent.
-    """
-    found = {}
-    for series in main_series(runs):
-        sample = runs.sample(series, policy=policy, unscored=unscored)
-        if sample.in_label_metrics.any() and sample.scored.any():
-            found[series.name] = backdrop.beside(sample, series.asked, policy=policy)
-    return found
+__all__ = ["beside_blocks", "beside_people_blocks", "beside_sections"]
 
 
-def main_series(runs: JudgedRuns) -> tuple[Series, ...]:
-    whole = tuple(series for series in runs.series if series.arm == "full")
-    return whole or runs.series
-
-
-def beside_sections(runs: JudgedRuns, backdrop: Backdrop, found: dict[str, Beside]) -> Iterator[Section]:
+def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
     """What to read the headline beside, then the judges among people and on subsets; nothing without ratings."""
+    found = numbers.besides
     if not found:
         return
     blocks: list[Block] = []
     for index, (name, one) in enumerate(found.items()):
-        table, sentence = beside_blocks(one, name=f"beside-{index}", judge=name)
-        blocks += [table, sentence]
+        blocks += beside_blocks(one, name=f"beside-{index}", judge=name)
     yield Section("beside", "What the number does and does not show", tuple(blocks), brief=len(found) == 1)
-    yield Section("among-people", "The judge among people", tuple(beside_people_blocks(beside_people(runs))))
-    if subsets := tuple(subset_blocks(runs, backdrop)):
+    yield Section("among-people", "The judge among people", tuple(beside_people_blocks(numbers.among_people)))
+    if subsets := tuple(subset_blocks(numbers.subsets)):
         yield Section("subsets", "Where people agree, and where words do not help", subsets)
+
+
+def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judge") -> tuple[Table, Prose]:
+    """A table of the yardsticks and the sentence, for a report."""
+    p, rows = found.people, [row(judge, found.judge)]
+    if found.words:
+        rows.append(row("Words of the context alone (linear classifier, queries held out)", found.words))
+    if found.intent is not None:
+        rows.append(row("Copying the author's intent", {"accuracy": found.intent}))
+    rows.append(("Always the same verdict", number(found.constant), "–", "–"))
+    if p.one_person is not None:
+        rows.append((f"One person against {p.others} others", number(p.one_person), "–", "–"))
+    if p.same_again is not None:
+        rows.append(("The same study again", number(p.same_again), "–", "–"))
+    top = p.ceilings
+    limit = f"{p.right[0]:.3f} to {p.right[1]:.3f}" if p.right else "–"
+    rows.append(("Ceiling, by a model", limit, "–", number(top.pearson if top else None)))
+    head = ("Who", "Accuracy", "95 % interval", "Pearson's r")
+    return (table_of(name, "What to read the numbers beside", head, rows), Prose(what_it_shows(found)))
+
+
+def row(title: str, found: dict[str, Estimate]) -> tuple[str, str, str, str]:
+    accuracy, pearson = found["accuracy"], found.get("pearson")
+    return (
+        title,
+        number(accuracy.estimate),
+        interval(accuracy.ci_low, accuracy.ci_high),
+        number(pearson.estimate if pearson else None),
+    )
+
+
+def beside_people_blocks(found: BesidePeople) -> Iterator[Block]:
+    """The same as tables: the ceilings, and a row for each judge."""
+    yield from ceiling_table(found)
+    cells = []
+    for judge in found.judges:
+        panel, test = judge.panel, judge.alternative
+        tested = test is not None and test.omega is not None
+        cells.append(
+            (
+                judge.name,
+                "–" if panel is None else f"{percent(panel.agreement)} {interval(panel.ci_low, panel.ci_high)}",
+                "–" if panel is None else people(panel),
+                "–" if test is None or not tested else f"ω = {number(test.omega, digits=2)}, ε = {test.epsilon:g}",
+                "–" if test is None else f"{test.items_per_annotator:g}",
+            )
+        )
+    heads = (
+        "Judge",
+        "Agrees with people's majority",
+        "Worth so many people",
+        "Alternative annotator test",
+        "Items each",
+    )
+    yield table_of("beside-people", "Judges among people", heads, cells)
+    for judge in found.judges:
+        for reason in judge.why:
+            yield Prose(f"{judge.name}: {reason}.")
+
+
+def ceiling_table(found: BesidePeople) -> Iterator[Block]:
+    rows = []
+    if found.accuracy is not None:
+        low, high = number(found.accuracy.low, digits=2), number(found.accuracy.high, digits=2)
+        rows.append(("Accuracy", f"{low} to {high}", "share of labels that are a large crowd's majority, by prior"))
+    if found.ceilings is not None:
+        floor = number(found.ceilings.bce_plug_in)
+        rows += [
+            ("Pearson's r", f"at most {number(found.ceilings.pearson)}", "root of the reliability of all votes"),
+            ("BCE", f"at least {number(found.ceilings.bce_floor)}", f"nats; the plug-in entropy is {floor}"),
+            ("Brier score", f"at least {number(found.ceilings.brier_floor, digits=4)}", "noise of the rates"),
+        ]
+    if rows:
+        yield table_of("reach", "What a judge could reach", ("Metric", "Reach", "Why"), rows)
+
+
+def people(panel: PanelWorth) -> str:
+    """How many people, with the interval; a curve has an end."""
+
+    def said(value: float) -> str:
+        if value == 0:
+            return "fewer than 1"
+        return "more than any panel" if value == float("inf") else f"{value:.1f}"
+
+    return f"{said(panel.people)} [{said(panel.people_low)}, {said(panel.people_high)}]"

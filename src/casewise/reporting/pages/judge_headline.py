@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.reporting.document import Block, Prose, Table, count, interval, number, percent, table_of
-from casewise.reporting.pages.judge_report import Report
 from casewise.stats.agreeing.estimates import EVERY_METRIC
 
 __all__ = ["every_estimate", "headline", "series_name", "several_series"]
@@ -24,7 +24,7 @@ def several_series(rows: pl.DataFrame) -> bool:
     return bool(rows.select(pl.struct("judge", "elicitation", "arm").n_unique()).item() > 1) if len(rows) else False
 
 
-def headline(report: Report) -> Iterator[Block]:
+def headline(report: JudgeNumbers) -> Iterator[Block]:
     """One table a label policy: every metric of one judge, or the main ones of several side by side."""
     for policy in report.metrics["label_policy"].unique(maintain_order=True):
         rows = report.metrics.filter(pl.col("label_policy") == policy)
@@ -38,7 +38,7 @@ def headline(report: Report) -> Iterator[Block]:
     )
 
 
-def every_estimate(report: Report) -> Iterator[Block]:
+def every_estimate(report: JudgeNumbers) -> Iterator[Block]:
     """Every metric of every series, where the headline shows the main ones only."""
     for policy in report.metrics["label_policy"].unique(maintain_order=True):
         rows = report.metrics.filter(pl.col("label_policy") == policy)

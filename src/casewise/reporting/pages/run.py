@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
+from casewise.evaluation.contents import judgement_counts
 from casewise.evaluation.judged_runs import find_benchmark
 from casewise.records import Arm, Item, Judgement, Scored
 from casewise.reporting.document import Document, Exhibit, Section, number, table_of
@@ -17,7 +16,6 @@ from casewise.reporting.pages.judge import shown_groups
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.judgement_run import JUDGEMENTS, RunManifest, read_run
-from casewise.storage.runs.judgement_table import judgement_table, last_attempts
 
 __all__ = ["run_json", "run_page"]
 
@@ -37,22 +35,17 @@ def run_page(path: Path, which: str | None = None, *, benchmark: str | None = No
     notices = (f"SYNTHETIC DATA: {manifest.synthetic}",) if manifest.synthetic else ()
     subtitle = f"{manifest.judge_name} on {manifest.benchmark_name}, begun {manifest.created:%Y-%m-%d %H:%M} UTC"
     if which is None:
-        return Document(f"Run {path.name}", subtitle, notices, (counts(path, manifest),))
+        return Document(f"Run {path.name}", subtitle, notices, (held(path, manifest),))
     item = found.find(which)
     exhibits = tuple(exhibit(found, item, judgement) for judgement in judgements_of(path, item))
     blocks = exhibits or (item_exhibit(found, item),)
     return Document(f"Item {item.id}", subtitle, notices, (Section("item", "Judgements", blocks, brief=True),))
 
 
-def counts(path: Path, manifest: RunManifest) -> Section:
-    rows = (
-        last_attempts(judgement_table(path / JUDGEMENTS))
-        .group_by("elicitation", "arm", maintain_order=True)
-        .agg(judgements=pl.len(), unscored=pl.col("value").is_null().sum(), mean=pl.col("value").mean())
-    )
+def held(path: Path, manifest: RunManifest) -> Section:
     cells = [
         (str(r["elicitation"]), str(r["arm"]), r["judgements"], r["unscored"], number(r["mean"]))
-        for r in rows.to_dicts()
+        for r in judgement_counts(path).to_dicts()
     ]
     head = ("Elicitation", "Arm", "Judgements", "Unscored", "Mean value")
     settings = [(name, str(value)) for name, value in manifest.identity.settings.items()]
@@ -98,11 +91,8 @@ def run_json(path: Path, which: str | None = None, *, benchmark: str | None = No
     """As `run_page`, as plain JSON values."""
     manifest = read_run(path)
     if which is None:
-        table = last_attempts(judgement_table(path / JUDGEMENTS))
-        by = table.group_by("elicitation", "arm", maintain_order=True).agg(
-            judgements=pl.len(), unscored=pl.col("value").is_null().sum()
-        )
-        return {"run": manifest.model_dump(mode="json"), "judgements": by.to_dicts()}
+        counts = judgement_counts(path).drop("mean")
+        return {"run": manifest.model_dump(mode="json"), "judgements": counts.to_dicts()}
     found = find_benchmark(manifest, benchmark)
     item = found.find(which)
     return {

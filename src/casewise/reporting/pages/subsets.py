@@ -1,108 +1,21 @@
-"""Judges on the audit's subsets: where people agree, where they do not, and where words alone do not help."""
+"""Judges on the audit's subsets, laid out: where people agree, where they do not, and where words do not help."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from casewise.auditing.subject import Subject
-from casewise.auditing.subsets import SUBSETS, subset_rows
-from casewise.auditing.votes.labels import same_by_condition
-from casewise.errors import BenchmarkError, StatisticsError
-from casewise.evaluation.judged_runs import JudgedRuns, Series
+from casewise.auditing.subsets import SUBSETS
+from casewise.evaluation.subsets import SubsetScore
 from casewise.reporting.document import Block, Prose, interval, number, table_of
-from casewise.reporting.pages.beside import Backdrop
-from casewise.stats.agreeing.estimates import Estimate, estimate
-from casewise.stats.agreeing.hard_items import HardScore, hard_score
-from casewise.stats.agreeing.judged import verdicts
-from casewise.stats.agreeing.labels import VOTES
-from casewise.stats.agreeing.metrics import metric_named
-from casewise.stats.core.arrays import BoolArray
-from casewise.stats.core.bootstrap import Resampling
 
-__all__ = ["SubsetScore", "on_items", "subset_blocks", "subset_notes", "subset_scores"]
+__all__ = ["subset_blocks"]
 
 
-@dataclass(frozen=True)
-class SubsetScore:
-    """One judge on one subset, against people's votes.
-
-    Attributes
-    ----------
-    words
-        The accuracy of the context-only classifier there; None where there is none.
-    ceiling
-        For `hard`, what the best verdicts score there; elsewhere the share of labels that would come out the same if
-        the study were repeated.
-    n
-        Items; for `hard`, on average over the splits of the votes.
-    """
-
-    judge: str
-    subset: str
-    accuracy: Estimate
-    words: float | None
-    ceiling: float | None
-    n: float
-
-
-def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> tuple[SubsetScore, ...]:
-    """Every judge on every subset that the benchmark allows; a subset that was not asked about is absent."""
-    subject = backdrop.subject
-    found = []
-    for name in SUBSETS:
-        try:
-            rows = subset_rows(subject, name)
-        except BenchmarkError:
-            continue
-        for series in runs.series:
-            chosen = rows & series.asked & (subject.n_votes > 0)
-            if chosen.any():
-                score = hard(series, subject, chosen, backdrop.resampling) if name == "hard" else None
-                one = of_hard(series, score) if score else plain(runs, series, backdrop, name, chosen)
-                found.append(one)
-    return tuple(found)
-
-
-def hard(series: Series, subject: Subject, chosen: BoolArray, how: Resampling) -> HardScore | None:
-    verdict = verdicts(series.values, elicitation=series.elicitation)
-    try:
-        return hard_score(
-            subject.n_safe[chosen],
-            subject.n_votes[chosen],
-            baseline=(subject.baseline[chosen] > 0.5).astype(float),
-            judge=verdict[chosen],
-            cluster=subject.query[chosen],
-            resampling=how,
-        )
-    except StatisticsError:
-        return None
-
-
-def of_hard(series: Series, score: HardScore) -> SubsetScore:
-    return SubsetScore(series.name, "hard", score.accuracy, score.baseline, score.ceiling, score.n)
-
-
-def plain(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chosen: BoolArray) -> SubsetScore:
-    subject = backdrop.subject
-    sample = runs.sample(series, policy=VOTES).where(chosen[series.asked])
-    (accuracy,) = estimate(sample, metrics=[metric_named("accuracy")], resampling=backdrop.resampling)
-    words = None
-    if subject.why_no_baseline is None:
-        label = subject.label[chosen]
-        words = float(np.where(subject.baseline[chosen] > 0.5, label, 1 - label).mean())
-    again = same_by_condition(subject)[chosen]
-    return SubsetScore(series.name, name, accuracy, words, float(np.nanmean(again)), int(chosen.sum()))
-
-
-def subset_blocks(runs: JudgedRuns, backdrop: Backdrop) -> Iterator[Block]:
+def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
     """A table of every judge on every subset, and how to read it; nothing where no subset can be made."""
-    scores = subset_scores(runs, backdrop)
     if not scores:
         return
-    several = len(runs.series) > 1
+    several = len({score.judge for score in scores}) > 1
     rows = [
         (
             score.subset,
@@ -123,30 +36,3 @@ def subset_blocks(runs: JudgedRuns, backdrop: Backdrop) -> Iterator[Block]:
         "all halves: chosen and scored by the same votes, every judge would look bad. Their ceiling is what the best verdict "
         "on each item scores; the others' is the share of labels that would come out the same in a repeated study."
     )
-
-
-def subset_notes(name: str | None) -> tuple[str, ...]:
-    """What a reader of a report on the subset called `name` must know; nothing where it is on all items."""
-    if name is None:
-        return ()
-    said = f"All numbers are over the items that are {name!r}: {SUBSETS[name]}."
-    if name == "hard":
-        said += (
-            " Chosen and scored by the same votes they make every judge look bad; the table of subsets is free of that."
-        )
-    return (said,)
-
-
-def on_items(runs: JudgedRuns, name: str) -> JudgedRuns:
-    """The same runs with the subset called `name` only. Raises as `casewise.auditing.subsets.subset` does.
-
-    Raises
-    ------
-    BenchmarkError
-        No run was asked about any of these items.
-    """
-    rows = subset_rows(Subject(runs.benchmark), name)
-    series = tuple(replace(one, asked=one.asked & rows) for one in runs.series)
-    if not any(one.asked.any() for one in series):
-        raise BenchmarkError(f"these runs were asked about none of the items that are {name!r}")
-    return replace(runs, series=tuple(one for one in series if one.asked.any()))

@@ -7,13 +7,16 @@ what was in flight and a power cut at most a second. A torn last line is cut off
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from casewise.errors import DataError, RunConflict
 from casewise.records.base import Record
@@ -23,10 +26,13 @@ from casewise.storage.files.jsonl import read_jsonl, record
 from casewise.storage.files.strict_json import parse
 from casewise.storage.runs.log_kind import AnyManifest, LogKind
 
-__all__ = ["RUN", "RunFolder", "Session", "kind_of", "now", "read_manifest"]
+__all__ = ["RUN", "RunFolder", "Session", "kind_of", "now", "read_manifest", "run_notes"]
 
 RUN = "run.json"
 SESSIONS = "sessions.jsonl"
+NOTES = "notes.json"
+"""What the judge says that a reader of the run must know."""
+
 LOCK = ".lock"
 
 SYNC_EVERY_S = 1.0
@@ -128,6 +134,12 @@ class RunFolder(Generic[M, R]):
         """Put what was added on the disk, now."""
         os.fsync(self._log)
         self._synced = time.monotonic()
+
+    def keep_notes(self, notes: Iterable[str]) -> None:
+        """Keep what the judge says that a reader must know, beside what it said in earlier sessions."""
+        known = run_notes(self.path)
+        if fresh := [note for note in dict.fromkeys(notes) if note not in known]:
+            write_text(self.path / NOTES, json.dumps([*known, *fresh], ensure_ascii=False, indent=1) + "\n")
 
     def note_session(self, session: Session) -> None:
         """Record how this stretch of work was done."""
@@ -261,6 +273,23 @@ def manifest_file(path: Path) -> Path:
     if not file.is_file():
         raise DataError(path, None, f"is no run folder: it has no {RUN}")
     return file
+
+
+def run_notes(path: Path) -> tuple[str, ...]:
+    """What the judge of the run in the folder `path` said that a reader must know.
+
+    Raises
+    ------
+    DataError
+        Its `notes.json` cannot be read.
+    """
+    file = path / NOTES
+    if not file.is_file():
+        return ()
+    try:
+        return TypeAdapter(tuple[str, ...]).validate_json(read_text(file))
+    except ValidationError as error:
+        raise DataError(file, None, "is not a list of texts; judge again into another folder") from error
 
 
 def now() -> datetime:

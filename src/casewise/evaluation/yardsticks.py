@@ -12,12 +12,12 @@ from casewise.auditing.agreement import reference_size
 from casewise.auditing.subject import AuditOptions, Subject
 from casewise.auditing.votes.labels import same_by_condition
 from casewise.errors import StatisticsError
-from casewise.reporting.document import Prose, Table, interval, number, percent, table_of
+from casewise.evaluation.judged_runs import JudgedRuns
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metric_named
-from casewise.stats.agreeing.sample import Sample
+from casewise.stats.agreeing.sample import Sample, UnscoredPolicy
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured
@@ -25,9 +25,24 @@ from casewise.stats.people.ceiling import Ceilings, accuracy_ceiling, ceilings
 from casewise.stats.people.panel import panel_curve
 from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["Backdrop", "Beside", "beside_blocks", "what_it_shows"]
+__all__ = ["Backdrop", "Beside", "People", "besides", "what_it_shows"]
 
 NAMES = ("accuracy", "pearson", "brier")
+
+
+def besides(
+    runs: JudgedRuns, backdrop: Backdrop, *, policy: LabelPolicy, unscored: UnscoredPolicy = "miss"
+) -> dict[str, Beside]:
+    """The yardsticks beside each of the main series, by its name.
+
+    A series without any verdict or label has nothing to be read beside, and is absent.
+    """
+    found = {}
+    for series in runs.main_series:
+        sample = runs.sample(series, policy=policy, unscored=unscored)
+        if sample.in_label_metrics.any() and sample.scored.any():
+            found[series.name] = backdrop.beside(sample, series.asked, policy=policy)
+    return found
 
 
 @dataclass(frozen=True)
@@ -170,44 +185,15 @@ def people(subject: Subject, asked: BoolArray) -> People:
     return People(one_person, others, None if np.isnan(again).all() else float(np.nanmean(again)), right, attainable)
 
 
-def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judge") -> tuple[Table, Prose]:
-    """A table of the yardsticks and the sentence, for a report."""
-    p, rows = found.people, [row(judge, found.judge)]
-    if found.words:
-        rows.append(row("Words of the context alone (linear classifier, queries held out)", found.words))
-    if found.intent is not None:
-        rows.append(row("Copying the author's intent", {"accuracy": found.intent}))
-    rows.append(("Always the same verdict", number(found.constant), "–", "–"))
-    if p.one_person is not None:
-        rows.append((f"One person against {p.others} others", number(p.one_person), "–", "–"))
-    if p.same_again is not None:
-        rows.append(("The same study again", number(p.same_again), "–", "–"))
-    top = p.ceilings
-    limit = f"{p.right[0]:.3f} to {p.right[1]:.3f}" if p.right else "–"
-    rows.append(("Ceiling, by a model", limit, "–", number(top.pearson if top else None)))
-    head = ("Who", "Accuracy", "95 % interval", "Pearson's r")
-    return (table_of(name, "What to read the numbers beside", head, rows), Prose(what_it_shows(found)))
-
-
-def row(title: str, found: dict[str, Estimate]) -> tuple[str, str, str, str]:
-    accuracy, pearson = found["accuracy"], found.get("pearson")
-    return (
-        title,
-        number(accuracy.estimate),
-        interval(accuracy.ci_low, accuracy.ci_high),
-        number(pearson.estimate if pearson else None),
-    )
-
-
 def what_it_shows(found: Beside) -> str:
     """In one sentence: what the judge's accuracy does and does not show."""
     accuracy = found.judge["accuracy"].estimate
     if accuracy is None:
         return "The judge has no accuracy here, so there is nothing to read beside anything."
-    agrees = f"The judge agrees with people on {percent(accuracy)} of items, where a constant verdict does on {percent(found.constant)}"
+    agrees = f"The judge agrees with people on {share_in_words(accuracy)} of items, where a constant verdict does on {share_in_words(found.constant)}"
     if found.ahead_of_words is None:
         return f"{agrees}; how far the context's words alone would go could not be measured ({found.why_no_words})."
-    words = percent(found.words["accuracy"].estimate)
+    words = share_in_words(found.words["accuracy"].estimate)
     ahead = found.ahead_of_words
     if ahead.ci_low is not None and ahead.ci_low > 0:
         shows = (
@@ -225,8 +211,12 @@ def what_it_shows(found: Beside) -> str:
         )
     again = found.people.same_again
     limit = (
-        f", and the labels themselves would come out the same on {percent(again)} if the study were repeated"
+        f", and the labels themselves would come out the same on {share_in_words(again)} if the study were repeated"
         if again
         else ""
     )
     return f"{agrees}: {shows}{limit}."
+
+
+def share_in_words(share: float | None) -> str:
+    return "–" if share is None or np.isnan(share) else f"{100 * share:.1f} %"

@@ -5,11 +5,13 @@ from tests.support.samples import some
 
 import casewise
 from casewise.errors import BenchmarkError
+from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.judged_runs import read_runs
+from casewise.evaluation.options import ReportOptions
+from casewise.evaluation.subsets import on_items, subset_scores
+from casewise.evaluation.yardsticks import Backdrop
 from casewise.reporting.document import Prose, Table
-from casewise.reporting.pages.beside import Backdrop
-from casewise.reporting.pages.judge_report import ReportOptions, report_runs
-from casewise.reporting.pages.subsets import on_items, subset_blocks, subset_scores
+from casewise.reporting.pages.subsets import subset_blocks
 from casewise.stats.core.bootstrap import Resampling
 
 FEW = Resampling(n_resamples=200)
@@ -48,7 +50,7 @@ def test_a_report_on_a_subset_is_over_its_items(runs):
 
 
 def test_a_run_that_was_asked_everything_is_not_said_to_lack_items_on_a_subset(runs):
-    notes = report_runs(
+    notes = JudgeNumbers.of(
         runs.paths, benchmark=runs.benchmark, options=ReportOptions(items="clear", resampling=FEW)
     ).notes
 
@@ -57,7 +59,7 @@ def test_a_run_that_was_asked_everything_is_not_said_to_lack_items_on_a_subset(r
 
 
 def test_the_table_explains_its_names(benchmark, runs):
-    table, told = subset_blocks(runs, Backdrop(benchmark, FEW))
+    table, told = subset_blocks(subset_scores(runs, Backdrop(benchmark, FEW)))
 
     assert isinstance(table, Table)
     assert isinstance(told, Prose)

@@ -4,56 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from casewise.errors import BenchmarkError
 from casewise.evaluation.judged_runs import JudgedRuns, read_runs
-from casewise.reporting.pages.judge_report import ReportOptions
+from casewise.evaluation.options import ReportOptions
 from casewise.stats.agreeing.comparison import Comparison, Entrant, compare_judges
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.sampling_file import sampling_notes
 
-__all__ = ["ComparisonReport", "compare_runs"]
+__all__ = ["ComparisonNumbers"]
 
 
-@dataclass(frozen=True)
-class ComparisonReport:
-    """The numbers of a comparison. Its faces are those of any report; a notebook shows the page."""
+@dataclass(frozen=True, repr=False)
+class ComparisonNumbers:
+    """The numbers of a comparison."""
 
     runs: JudgedRuns
     options: ReportOptions
     comparison: Comparison
     notes: tuple[str, ...]
 
+    @classmethod
+    def of(
+        cls,
+        paths: Sequence[str | Path],
+        *,
+        benchmark: str | Path | Benchmark | None = None,
+        by_repeat: bool = False,
+        options: ReportOptions = ReportOptions(),
+    ) -> Self:
+        """Compare everything that runs hold: judges, arms and elicitations, on the items that all were asked.
+
+        Parameters
+        ----------
+        by_repeat
+            Compare repeats too, each as a judge of its own; otherwise an item's value is their mean.
+
+        Raises
+        ------
+        DataError
+            A folder is no run, or holds no judgements.
+        BenchmarkError
+            The runs are over different benchmarks, or hold one series only.
+        StatisticsError
+            No item was asked of all.
+        """
+        runs = read_runs([Path(path) for path in paths], benchmark=benchmark, by_repeat=by_repeat)
+        if len(runs.series) < 2:
+            raise BenchmarkError(
+                f"there is nothing to compare {runs.series[0].name} with; give two runs, or one with several arms, elicitations or (with --by-repeat) repeats"
+            )
+        entrants = [
+            Entrant(
+                series.name,
+                runs.whole_sample(series, policy=options.labels, unscored=options.unscored),
+                series.asked,
+            )
+            for series in runs.series
+        ]
+        found = compare_judges(entrants, resampling=options.resampling)
+        return cls(runs, options, found, tuple(notes_of(runs, found)))
+
     @property
     def benchmark(self) -> Benchmark:
         return self.runs.benchmark
-
-    @cached_property
-    def document(self) -> Any:
-        """The comparison as a `Document`, ready for any face."""
-        from casewise.reporting.pages.comparison import comparison_page
-
-        return comparison_page(self)
-
-    def to_html(self) -> str:
-        """One self-contained page."""
-        from casewise.reporting.faces.html import html
-
-        return html(self.document)
-
-    def to_markdown(self) -> str:
-        """GitHub-flavoured Markdown."""
-        from casewise.reporting.faces.markdown import markdown
-
-        return markdown(self.document)
-
-    def _repr_html_(self) -> str:
-        from casewise.reporting.faces.html import html_fragment
-
-        return html_fragment(self.document)
 
     def item_ids(self, places: Sequence[int]) -> list[str]:
         """The ids of items by their places."""
@@ -87,49 +103,10 @@ class ComparisonReport:
         }
 
 
-def compare_runs(
-    paths: Sequence[str | Path],
-    *,
-    benchmark: str | Path | Benchmark | None = None,
-    by_repeat: bool = False,
-    options: ReportOptions = ReportOptions(),
-) -> ComparisonReport:
-    """Compare everything that runs hold: judges, arms and elicitations, on the items that all were asked.
-
-    Parameters
-    ----------
-    by_repeat
-        Compare repeats too, each as a judge of its own; otherwise an item's value is their mean.
-
-    Raises
-    ------
-    DataError
-        A folder is no run, or holds no judgements.
-    BenchmarkError
-        The runs are over different benchmarks, or hold one series only.
-    StatisticsError
-        No item was asked of all.
-    """
-    runs = read_runs([Path(path) for path in paths], benchmark=benchmark, by_repeat=by_repeat)
-    if len(runs.series) < 2:
-        raise BenchmarkError(
-            f"there is nothing to compare {runs.series[0].name} with; give two runs, or one with several arms, elicitations or (with --by-repeat) repeats"
-        )
-    entrants = [
-        Entrant(
-            series.name,
-            runs.whole_sample(series, policy=options.labels, unscored=options.unscored),
-            series.asked,
-        )
-        for series in runs.series
-    ]
-    found = compare_judges(entrants, resampling=options.resampling)
-    return ComparisonReport(runs, options, found, tuple(notes_of(runs, found)))
-
-
 def notes_of(runs: JudgedRuns, found: Comparison) -> Iterator[str]:
     yield from runs.benchmark.notes()
     yield from sampling_notes(runs.paths)
+    yield from runs.judges_notes
     for name, places in found.left_out.items():
         if places:
             ids = ", ".join(runs.benchmark.items[place].id for place in places[:5])

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from tests.auditing.builders import benchmark_of, crowd, some_words
 
-from casewise.reporting.pages.beside import Backdrop, beside_blocks, what_it_shows
+from casewise.evaluation.yardsticks import Backdrop, what_it_shows
+from casewise.reporting.pages.judge_beside import beside_blocks
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.core.bootstrap import Resampling
 

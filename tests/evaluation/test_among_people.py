@@ -3,9 +3,10 @@ from pathlib import Path
 import pytest
 
 from casewise.api import judge, load
+from casewise.evaluation.among_people import beside_people
 from casewise.evaluation.judged_runs import read_runs
 from casewise.reporting.document import Table
-from casewise.reporting.pages.judge_beside_people import beside_people, beside_people_blocks
+from casewise.reporting.pages.judge_beside import beside_people_blocks
 from casewise.stats import ceilings
 
 

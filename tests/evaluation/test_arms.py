@@ -1,6 +1,9 @@
+import re
+
 import pytest
 
 from casewise.api import judge, report
+from casewise.evaluation.options import ReportOptions
 from casewise.judging.running.plan import ablation_arms
 from casewise.records import FULL, NO_CONTEXT, Arm
 
@@ -59,3 +62,27 @@ def test_arms_that_hide_something_are_named_in_one_note(ablated):
 
     assert "fake/rehearsal (binary, none)" in note
     assert "fake/rehearsal (binary);" not in note
+
+
+def test_the_charts_of_arms_follow_the_page_and_have_ids_of_their_own(ablated):
+    charts = [figure for figure in ablated.document.figures() if figure.name.startswith("arms-")]
+    ids = [found for figure in charts for found in re.findall(r'id="([^"]+)"', figure.svg)]
+
+    assert len(charts) == 2
+    assert all("var(--ink)" in figure.svg and "aria-hidden" in figure.svg for figure in charts)
+    assert all(name.startswith("arms-") for name in ids)
+    assert len(ids) == len(set(ids))
+
+
+def test_arms_of_a_scalar_are_compared_by_its_fitted_verdicts():
+    def value(query, context):
+        return float(len(query)) + 100 * ("recipient" in context)
+
+    run = judge("demo", value, elicitations=("scalar",), arms=(FULL, NO_CONTEXT))
+
+    assert not len(report(run).arms)
+    assert set(report(run, options=ReportOptions(fit_thresholds=True)).arms["metric"]) == {
+        "accuracy",
+        "recall_safe",
+        "recall_unsafe",
+    }

@@ -4,8 +4,8 @@ import pytest
 
 import casewise
 from casewise.errors import BenchmarkError, StatisticsError
+from casewise.evaluation.options import ReportOptions
 from casewise.records import Arm
-from casewise.reporting.pages.judge_report import ReportOptions
 from casewise.stats.core.bootstrap import Resampling
 
 FEW = ReportOptions(resampling=Resampling(n_resamples=200))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from casewise.errors import StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, Series
-from casewise.reporting.document import Block, Prose, interval, number, percent, table_of
 from casewise.stats import (
     AccuracyCeiling,
     AlternativeAnnotator,
@@ -23,7 +21,7 @@ from casewise.stats import (
 )
 from casewise.stats.core.arrays import FloatArray, IntArray
 
-__all__ = ["BesidePeople", "beside_people", "beside_people_blocks"]
+__all__ = ["BesidePeople", "JudgeAmongPeople", "beside_people"]
 
 REFERENCE_SIZE = 10
 
@@ -120,59 +118,3 @@ def _alternative(runs: JudgedRuns, verdict: FloatArray, epsilon: float) -> Alter
     return alternative_annotator_test(
         np.array(safe), verdict[item] > 0.5, item=item, annotator=np.array(people), epsilon=epsilon
     )
-
-
-def beside_people_blocks(found: BesidePeople) -> Iterator[Block]:
-    """The same as tables: the ceilings, and a row for each judge."""
-    yield from _ceiling_table(found)
-    cells = []
-    for judge in found.judges:
-        panel, test = judge.panel, judge.alternative
-        tested = test is not None and test.omega is not None
-        cells.append(
-            (
-                judge.name,
-                "–" if panel is None else f"{percent(panel.agreement)} {interval(panel.ci_low, panel.ci_high)}",
-                "–" if panel is None else people(panel),
-                "–" if test is None or not tested else f"ω = {number(test.omega, digits=2)}, ε = {test.epsilon:g}",
-                "–" if test is None else f"{test.items_per_annotator:g}",
-            )
-        )
-    heads = (
-        "Judge",
-        "Agrees with people's majority",
-        "Worth so many people",
-        "Alternative annotator test",
-        "Items each",
-    )
-    yield table_of("beside-people", "Judges among people", heads, cells)
-    for judge in found.judges:
-        for reason in judge.why:
-            yield Prose(f"{judge.name}: {reason}.")
-
-
-def _ceiling_table(found: BesidePeople) -> Iterator[Block]:
-    rows = []
-    if found.accuracy is not None:
-        low, high = number(found.accuracy.low, digits=2), number(found.accuracy.high, digits=2)
-        rows.append(("Accuracy", f"{low} to {high}", "share of labels that are a large crowd's majority, by prior"))
-    if found.ceilings is not None:
-        floor = number(found.ceilings.bce_plug_in)
-        rows += [
-            ("Pearson's r", f"at most {number(found.ceilings.pearson)}", "root of the reliability of all votes"),
-            ("BCE", f"at least {number(found.ceilings.bce_floor)}", f"nats; the plug-in entropy is {floor}"),
-            ("Brier score", f"at least {number(found.ceilings.brier_floor, digits=4)}", "noise of the rates"),
-        ]
-    if rows:
-        yield table_of("reach", "What a judge could reach", ("Metric", "Reach", "Why"), rows)
-
-
-def people(panel: PanelWorth) -> str:
-    """How many people, with the interval; a curve has an end."""
-
-    def said(value: float) -> str:
-        if value == 0:
-            return "fewer than 1"
-        return "more than any panel" if value == float("inf") else f"{value:.1f}"
-
-    return f"{said(panel.people)} [{said(panel.people_low)}, {said(panel.people_high)}]"

@@ -5,9 +5,9 @@ from tests.support.data import SHARED
 from tests.support.published import output_rows, write
 
 from casewise.errors import CasewiseError, ConfigurationError, DataError
+from casewise.evaluation.replay import replay
 from casewise.records import PARAMETERS
 from casewise.records.context import omit
-from casewise.reporting.pages.replay import replay
 from casewise.stats.agreeing.estimates import Resampling
 
 FAST = Resampling(n_resamples=200)

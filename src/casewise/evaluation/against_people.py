@@ -1,0 +1,142 @@
+"""A judge against people, item by item: values over safe rates, and the items that they see most differently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from casewise.evaluation.judged_runs import JudgedRuns, Series
+from casewise.evaluation.options import ReportOptions
+from casewise.stats.agreeing.labels import VOTES, LabelPolicy
+from casewise.stats.agreeing.sample import as_probability
+from casewise.stats.core.arrays import FloatArray
+
+__all__ = ["Misjudged", "PeopleAndJudge", "against_people", "misjudged"]
+
+
+@dataclass(frozen=True)
+class PeopleAndJudge:
+    """One series over the items that people rated.
+
+    Attributes
+    ----------
+    points
+        A row an item: people's `rate`, the judge's `value` and `verdict` (`safe`, `unsafe`, `unscored`), and people's
+        `label` (`safe`, `unsafe`, `tie`).
+    means
+        The judge's `mean` value and `spread` (standard deviation) over `items` in each tenth of safe rates, from `bin`.
+    counts
+        How many `items` have a safe rate from `low` to `high` and this `verdict`.
+    """
+
+    series: Series
+    points: pl.DataFrame
+    means: pl.DataFrame
+    counts: pl.DataFrame
+
+    @property
+    def valued(self) -> pl.DataFrame:
+        """The points with a value that is more than a verdict."""
+        has_value = pl.col("value").is_finite() & (self.series.elicitation != "binary")
+        return self.points.filter(has_value)
+
+
+def against_people(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> tuple[PeopleAndJudge, ...]:
+    """Every series that was shown the whole context (or every one, where none was) with items that people rated."""
+    found = (beside_rates(runs, series, policy) for series in runs.main_series)
+    return tuple(one for one in found if len(one.points))
+
+
+def beside_rates(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> PeopleAndJudge:
+    sample = runs.sample(series, policy=policy)
+    points = pl.DataFrame(
+        {
+            "rate": sample.rate,
+            "value": series.values[series.asked],
+            "verdict": [verdict_word(v) for v in sample.safe],
+            "label": [label_word(w) for w in sample.weight],
+        }
+    ).filter(pl.col("rate").is_finite())
+    tenth = (pl.col("rate") * 10).floor().clip(0, 9) / 10
+    means = (
+        points.filter(pl.col("value").is_finite())
+        .group_by(bin=tenth)
+        .agg(items=pl.len(), mean=pl.col("value").mean(), spread=pl.col("value").std())
+        .sort("bin")
+    )
+    counts = (
+        points.group_by("verdict", low=tenth)
+        .agg(items=pl.len())
+        .select("low", "verdict", "items", high=pl.col("low") + 0.1)
+        .sort("low", "verdict")
+    )
+    return PeopleAndJudge(series, points, means, counts)
+
+
+def verdict_word(safe: float) -> str:
+    return "unscored" if np.isnan(safe) else "safe" if safe else "unsafe"
+
+
+def label_word(weight: float) -> str:
+    return "safe" if weight > 0.5 else "unsafe" if weight < 0.5 else "tie"
+
+
+@dataclass(frozen=True)
+class Misjudged:
+    """An item on which a judge's verdict is not people's."""
+
+    judge: str
+    item_id: str
+    query: str
+    category: str
+    condition: str
+    intended_safe: bool | None
+    n_safe: int
+    n_votes: int
+    value: float
+    elicitation: str
+    distance: float
+    """Between the judge's value on [0, 1] and people's safe rate."""
+
+
+def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]:
+    """The items on which a judge's verdict is not people's, furthest apart first."""
+    found: list[Misjudged] = []
+    for series in runs.series:
+        distance = distances(runs, series, options.labels)
+        asked = runs.items.filter(pl.Series(series.asked))
+        values = series.values[series.asked]
+        found += [
+            one_misjudged(runs, series, asked.row(int(place), named=True), float(values[place]), float(distance[place]))
+            for place in np.argsort(-distance, kind="stable")[: options.disagreements]
+            if distance[place] >= 0
+        ]
+    return tuple(found)
+
+
+def distances(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> FloatArray:
+    """How far the judge is from people's rate on each item that it was asked; −1 where its verdict is people's."""
+    sample = runs.sample(series, policy=policy)
+    value = as_probability(series.values[series.asked], series.elicitation)
+    distance = np.abs(np.where(np.isnan(value), sample.safe, value) - sample.rate)
+    wrong = np.where(sample.weight == 0.5, 0, np.abs(sample.safe - sample.weight)) > 0.5
+    return np.where(wrong & ~np.isnan(distance), distance, -1.0)
+
+
+def one_misjudged(runs: JudgedRuns, series: Series, item: dict[str, Any], value: float, distance: float) -> Misjudged:
+    return Misjudged(
+        judge=series.name,
+        item_id=item["item_id"],
+        query=runs.benchmark.query[item["query_id"]].text,
+        category=item["category"],
+        condition=item["condition"],
+        intended_safe=item["intended_safe"],
+        n_safe=item["n_safe"],
+        n_votes=item["n_votes"],
+        value=value,
+        elicitation=series.elicitation,
+        distance=distance,
+    )

@@ -1,0 +1,128 @@
+"""What the context is worth to a judge: arms compared on the same items, and each group's Shapley value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+
+from casewise.evaluation.judged_runs import JudgedRuns, Series
+from casewise.records import GROUPS, Arm
+from casewise.stats.agreeing.estimates import Estimate, Resampling, difference_of, measure
+from casewise.stats.agreeing.labels import VOTES, LabelPolicy
+from casewise.stats.agreeing.metrics import METRICS
+from casewise.stats.agreeing.sample import UnscoredPolicy
+from casewise.stats.agreeing.shapley import shapley_values
+from casewise.stats.core.measured import Measured
+
+__all__ = ["ARM_COLUMNS", "arm_table"]
+
+COMPARED = ("accuracy", "recall_safe", "recall_unsafe")
+
+ARM_COLUMNS: dict[str, pl.DataType] = {
+    "judge": pl.String(),
+    "elicitation": pl.String(),
+    "part": pl.String(),
+    "worth": pl.String(),
+    "metric": pl.String(),
+    "estimate": pl.Float64(),
+    "ci_low": pl.Float64(),
+    "ci_high": pl.Float64(),
+    "n": pl.Float64(),
+    "n_unscored": pl.Int64(),
+    "method": pl.String(),
+}
+
+Row = tuple[object, ...]
+
+
+def arm_table(
+    runs: JudgedRuns,
+    *,
+    policy: LabelPolicy = VOTES,
+    unscored: UnscoredPolicy = "miss",
+    resampling: Resampling = Resampling(),
+) -> pl.DataFrame:
+    """What the judges lose without parts of the context, against full-context labels.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns of `ARM_COLUMNS`. `worth` is `left out` (the metric with everything shown less the metric without
+        `part`, over the items asked in both arms) or `shapley` (over all eight subsets of the three groups, where all
+        were asked).
+    """
+    rows: list[Row] = []
+    for family in families(runs.series):
+        measured = measure_arms(runs, family, policy, unscored, resampling)
+        rows += left_out(family, measured, resampling)
+        rows += shapley_rows(family, measured, resampling)
+    return pl.DataFrame(rows, schema=ARM_COLUMNS, orient="row")
+
+
+def families(series: Sequence[Series]) -> list[list[Series]]:
+    """Series of one judge and one elicitation in several arms, the full one among them."""
+    found: dict[tuple[str, str], list[Series]] = {}
+    for one in series:
+        found.setdefault((one.judge, one.elicitation), []).append(one)
+    return [family for family in found.values() if len(family) > 1 and any(one.arm == "full" for one in family)]
+
+
+ByArm = dict[str, dict[str, Measured]]
+"""Arm to metric to what was measured, all on the same items."""
+
+
+def measure_arms(
+    runs: JudgedRuns, family: list[Series], policy: LabelPolicy, unscored: UnscoredPolicy, how: Resampling
+) -> ByArm:
+    everywhere = np.logical_and.reduce([one.asked for one in family])
+    wanted = [metric for metric in METRICS if metric.name in COMPARED]
+    found: ByArm = {}
+    for one in family:
+        sample = runs.whole_sample(one, policy=policy, unscored=unscored).where(everywhere)
+        found[one.arm] = {each.name: each for each in measure(sample, metrics=wanted, resampling=how)}
+    return found
+
+
+def left_out(family: list[Series], measured: ByArm, how: Resampling) -> Iterator[Row]:
+    others = [one for one in family if one.arm != "full"]
+    for one in sorted(others, key=lambda other: len(Arm.named(other.arm).omitted)):
+        for metric in measured["full"]:
+            found = difference_of(measured["full"][metric], measured[one.arm][metric], how)
+            yield row(one, part_of(one.arm), "left out", found)
+
+
+def part_of(arm: str) -> str:
+    """What an arm leaves out, in words."""
+    return "the whole context" if arm == "none" else ", ".join(Arm.named(arm).omitted)
+
+
+def shapley_rows(family: list[Series], measured: ByArm, how: Resampling) -> Iterator[Row]:
+    shown = {frozenset(GROUPS) - set(Arm.named(one.arm).omitted): one.arm for one in family if of_groups(one.arm)}
+    if len(shown) < 2 ** len(GROUPS):
+        return
+    for metric in measured["full"]:
+        values = {parts: measured[arm][metric] for parts, arm in shown.items()}
+        for group, found in shapley_values(values, how).items():
+            yield row(family[0], group, "shapley", found)
+
+
+def of_groups(arm: str) -> bool:
+    return set(Arm.named(arm).omitted) <= set(GROUPS)
+
+
+def row(series: Series, part: str, worth: str, found: Estimate) -> Row:
+    return (
+        series.judge,
+        series.elicitation,
+        part,
+        worth,
+        found.name,
+        found.estimate,
+        found.ci_low,
+        found.ci_high,
+        found.n,
+        found.n_unscored,
+        found.method,
+    )

@@ -1,0 +1,75 @@
+"""How much of the first token's distribution goes to the labels at all: low mass gathers where a model would rather refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from casewise.evaluation.judged_runs import JudgedRuns
+from casewise.stats.agreeing.labels import VOTES, LabelPolicy, labels
+from casewise.storage.runs.attempts import last_rows
+from casewise.storage.runs.judgement_run import JUDGEMENTS
+
+__all__ = ["covered_mass_table"]
+
+LOG_SCHEMA = {
+    "item_id": pl.String(),
+    "elicitation": pl.String(),
+    "arm": pl.String(),
+    "repeat": pl.Int32(),
+    "attempt": pl.Int32(),
+    "detail": pl.Struct({"covered_mass": pl.Float64}),
+}
+
+LOW = 0.5
+"""Below it the model would mostly have said something else."""
+
+
+def covered_mass_table(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> pl.DataFrame:
+    """The mass that goes to either label, by people's label, for every run that asked for probabilities.
+
+    Returns
+    -------
+    polars.DataFrame
+        `judge`, `arm`, `label` (`safe`, `unsafe`, `tie`, `none`), `judgements`, `mean`, `lowest` and `low` (the share of
+        judgements whose mass is below one half); empty where no judgement keeps its mass.
+    """
+    weight = labels(runs.items, policy).weight
+    said = pl.DataFrame({"item_id": runs.items["item_id"], "label": [word_of(w) for w in weight]})
+    found = [
+        of_run(run.path / JUDGEMENTS).join(said, on="item_id").with_columns(judge=pl.lit(run.manifest.judge_name))
+        for run in runs.runs
+    ]
+    return (
+        pl.concat(found)
+        .group_by("judge", "arm", "label")
+        .agg(
+            judgements=pl.len(),
+            mean=pl.col("mass").mean(),
+            lowest=pl.col("mass").min(),
+            low=(pl.col("mass") < LOW).mean(),
+        )
+        .sort("judge", "arm", "label")
+    )
+
+
+def word_of(weight: float) -> str:
+    return {1.0: "safe", 0.0: "unsafe", 0.5: "tie"}.get(weight, "none")
+
+
+def of_run(log: Path) -> pl.DataFrame:
+    """The mass of each last attempt that keeps one."""
+    said = (
+        pl.scan_ndjson(log, schema=LOG_SCHEMA, low_memory=True)
+        .filter(pl.col("elicitation") == "probability")
+        .select(
+            "item_id",
+            "arm",
+            pl.col("repeat", "attempt").fill_null(0),
+            mass=pl.col("detail").struct.field("covered_mass"),
+        )
+        .collect(engine="streaming")
+    )
+    last = last_rows(said, ["item_id", "arm", "repeat"])
+    return last.filter(pl.col("mass").is_not_null()).select("item_id", "arm", "mass")

@@ -1,0 +1,172 @@
+"""The gate: one run held against another on the same items, for anyone's continuous integration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
+from casewise.stats.agreeing.gate import GATED, Decision, Gate, gate
+from casewise.stats.agreeing.labels import VOTES, LabelPolicy
+from casewise.stats.core.bootstrap import Resampling
+from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.runs.sampling_file import refuse_sampled
+
+__all__ = ["EXIT_CODES", "GateReport", "gate_runs", "parse_margins"]
+
+EXIT_CODES: dict[Decision, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
+"""Of the command; 2 is an error."""
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """A gate, and which runs and items it is about.
+
+    Attributes
+    ----------
+    left_out
+        Items that only one of the two was asked; they are not compared.
+    """
+
+    run: str
+    baseline: str
+    benchmark: str
+    digest: str
+    labels: str
+    found: Gate
+    left_out: int
+    seed: int
+    notes: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 fail, 3 inconclusive."""
+        return EXIT_CODES[self.found.decision]
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "decision": self.found.decision,
+            "run": self.run,
+            "baseline": self.baseline,
+            "benchmark": self.benchmark,
+            "digest": self.digest,
+            "labels": self.labels,
+            "n_items": self.found.n_items,
+            "n_queries": self.found.n_queries,
+            "left_out": self.left_out,
+            "seed": self.seed,
+            "metrics": [{**asdict(m), "decision": m.decision} for m in self.found.metrics],
+            "notes": list(self.notes),
+        }
+
+    def sentence(self) -> str:
+        """What the decision means."""
+        if self.found.decision == "pass":
+            return "Every upper bound is under what is allowed: the run is not worse by more than that."
+        if self.found.decision == "fail":
+            names = ", ".join(m.name for m in self.found.metrics if m.decision == "fail")
+            return f"The run is worse by more than is allowed in {names}: even the lower bound is over it."
+        open_ = [m for m in self.found.metrics if m.decision == "inconclusive"]
+        told = "; ".join(f"{m.name}: {m.detectable:.3f}" for m in open_)
+        return (
+            "These items cannot tell. A drop that would have been told from none in four of five such tests is, for "
+            f"{told}. Judge more items, or allow more."
+        )
+
+
+def gate_runs(
+    run: Path,
+    baseline: Path,
+    *,
+    margins: Mapping[str, float],
+    labels: LabelPolicy = VOTES,
+    benchmark: str | Path | Benchmark | None = None,
+    resampling: Resampling = Resampling(),
+) -> GateReport:
+    """Hold the run in one folder against that in another, on the items that both were asked.
+
+    Raises
+    ------
+    BenchmarkError
+        The runs are over different benchmarks, or share no items.
+    ConfigurationError
+        They were not asked alike, so there is no telling which answers to compare.
+    """
+    refuse_sampled((baseline, run))
+    runs = read_runs([baseline, run], benchmark=benchmark)
+    before, after = the_two(runs)
+    both = before.asked & after.asked
+    if not both.any():
+        raise BenchmarkError(f"{run} and {baseline} were asked no item in common")
+    samples = [runs.sample(one, policy=labels).where(both[one.asked]) for one in (before, after)]
+    return GateReport(
+        run=after.name,
+        baseline=before.name,
+        benchmark=runs.benchmark.name,
+        digest=runs.benchmark.digest,
+        labels=labels.name,
+        found=gate(samples[0], samples[1], margins=margins, resampling=resampling),
+        left_out=int((before.asked ^ after.asked).sum()),
+        seed=resampling.seed,
+        notes=notes(runs, before, after),
+    )
+
+
+def the_two(runs: JudgedRuns) -> tuple[Series, Series]:
+    """The answers to compare, of the baseline and of the run: those asked the same way in both."""
+    first, second = (
+        [replace(one, judge=run.manifest.judge_name) for one in runs.series if one.run is run] for run in runs.runs
+    )
+    if len(first) == len(second) == 1:
+        return first[0], second[0]
+    alike = [(a, b) for a in first for b in second if (a.elicitation, a.arm) == (b.elicitation, b.arm)]
+    if len(alike) != 1:
+        listed = "; ".join(f"{of[0].run.path}: {', '.join(one.name for one in of)}" for of in (first, second))
+        what = "no elicitation and arm" if not alike else f"{len(alike)} elicitations and arms"
+        raise ConfigurationError(f"the two runs share {what} ({listed}); run them with one and the same")
+    return alike[0]
+
+
+def notes(runs: JudgedRuns, before: Series, after: Series) -> tuple[str, ...]:
+    said = [f"SYNTHETIC DATA: {runs.benchmark.about.synthetic}"] if runs.benchmark.about.synthetic else []
+    if (before.elicitation, before.arm) != (after.elicitation, after.arm):
+        said.append(f"The two were not asked alike: {before.name} and {after.name}.")
+    if left_out := int((before.asked ^ after.asked).sum()):
+        said.append(f"{left_out} items were asked in one of the two runs only; they are left out.")
+    unscored = [int(np.isnan(one.values[one.asked]).sum()) for one in (before, after)]
+    if any(unscored):
+        said.append(
+            f"Without a verdict: {unscored[0]} items of the baseline, {unscored[1]} of the run; each counts as wrong."
+        )
+    return tuple(said)
+
+
+def parse_margins(text: str) -> dict[str, float]:
+    """`accuracy=0.01,over_refusal=0.02` as metric to largest drop.
+
+    Raises
+    ------
+    ConfigurationError
+        A part is not METRIC=NUMBER, a metric is unknown or stands twice, or a number is negative.
+    """
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        try:
+            margin = float(value)
+        except ValueError:
+            margin = -1.0
+        if name not in GATED:
+            raise ConfigurationError(f"--max-drop: no metric is called {name!r}; there are {', '.join(GATED)}")
+        if not 0 <= margin < float("inf") or name in found:
+            raise ConfigurationError(
+                f"--max-drop: {part!r} is not METRIC=NUMBER with a number of at least 0, each once"
+            )
+        found[name] = margin
+    return found

@@ -1,0 +1,266 @@
+"""The numbers of judges' runs: every estimate, category, disagreement and unscored reply, in typed tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from casewise.evaluation.against_people import Misjudged, PeopleAndJudge, against_people, misjudged
+from casewise.evaluation.among_people import BesidePeople, beside_people
+from casewise.evaluation.arms import arm_table
+from casewise.evaluation.covered_mass import covered_mass_table
+from casewise.evaluation.judge_details import Details, details_of
+from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
+from casewise.evaluation.options import ReportOptions
+from casewise.evaluation.subsets import SubsetScore, on_items, subset_notes, subset_scores
+from casewise.evaluation.yardsticks import Backdrop, Beside, besides
+from casewise.stats.agreeing.estimates import Estimate, estimate
+from casewise.stats.agreeing.labels import PUBLISHED, LabelPolicy
+from casewise.stats.agreeing.metrics import METRICS
+from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.files.atomic import write_text
+from casewise.storage.runs.sampling_file import sampling_notes
+
+__all__ = ["METRIC_COLUMNS", "JudgeNumbers"]
+
+CATEGORY_METRICS = ("accuracy", "recall_safe", "recall_unsafe", "unscored_rate")
+
+METRIC_COLUMNS: dict[str, pl.DataType] = {
+    "judge": pl.String(),
+    "elicitation": pl.String(),
+    "arm": pl.String(),
+    "slice": pl.String(),
+    "label_policy": pl.String(),
+    "unscored_policy": pl.String(),
+    "metric": pl.String(),
+    "estimate": pl.Float64(),
+    "ci_low": pl.Float64(),
+    "ci_high": pl.Float64(),
+    "n": pl.Float64(),
+    "n_unscored": pl.Int64(),
+    "method": pl.String(),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class JudgeNumbers:
+    """The numbers of one or more judges' runs over one benchmark.
+
+    Attributes
+    ----------
+    metrics
+        One row an estimate over all items: columns of `METRIC_COLUMNS`, under every policy reported.
+    categories, domains
+        The same for each category and each domain, under the main policy.
+    details
+        Pairs, refusals, calibration, costs and noise of each series.
+    unscored
+        Judge, elicitation, arm, reason, and number of items.
+    covered_mass
+        How much probability goes to the labels at all, by people's label.
+    notes
+        What a reader must know before relying on a number.
+    """
+
+    runs: JudgedRuns
+    options: ReportOptions
+    metrics: pl.DataFrame
+    categories: pl.DataFrame
+    domains: pl.DataFrame
+    unscored: pl.DataFrame
+    covered_mass: pl.DataFrame
+    details: tuple[Details, ...]
+    disagreements: tuple[Misjudged, ...]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        paths: Sequence[str | Path],
+        *,
+        benchmark: str | Path | Benchmark | None = None,
+        options: ReportOptions = ReportOptions(),
+    ) -> Self:
+        """The numbers of one or more runs over one benchmark.
+
+        Raises
+        ------
+        DataError
+            A folder is no run, or holds no judgements.
+        BenchmarkError
+            The runs are over different benchmarks, or the benchmark found is not theirs.
+        """
+        asked = read_runs([Path(path) for path in paths], benchmark=benchmark)
+        asked = replace(asked, fit_thresholds=options.fit_thresholds)
+        runs = asked if options.items is None else on_items(asked, options.items)
+        policies = reported_policies(runs.benchmark, options.labels)
+        return cls(
+            runs=runs,
+            options=options,
+            metrics=frame(
+                row for policy in policies for one in runs.series for row in overall(runs, one, policy, options)
+            ),
+            categories=frame(row for one in runs.series for row in sliced(runs, one, "category", options)),
+            domains=frame(row for one in runs.series for row in sliced(runs, one, "domain", options)),
+            unscored=unscored_table(runs),
+            covered_mass=covered_mass_table(runs, policy=options.labels),
+            details=tuple(
+                details_of(runs, labels=options.labels, unscored=options.unscored, resampling=options.resampling)
+            ),
+            disagreements=misjudged(runs, options),
+            notes=(*notes_of(asked), *subset_notes(options.items)),
+        )
+
+    @property
+    def benchmark(self) -> Benchmark:
+        return self.runs.benchmark
+
+    @cached_property
+    def arms(self) -> pl.DataFrame:
+        """What the judges lose without parts of the context: see `casewise.evaluation.arms.arm_table`."""
+        options = self.options
+        return arm_table(self.runs, policy=options.labels, unscored=options.unscored, resampling=options.resampling)
+
+    @cached_property
+    def backdrop(self) -> Backdrop:
+        """The benchmark's own yardsticks: a classifier on words, the intent, constant verdicts, people."""
+        return Backdrop(self.benchmark, self.options.resampling)
+
+    @cached_property
+    def besides(self) -> dict[str, Beside]:
+        """Each series beside these yardsticks, by its name."""
+        options = self.options
+        return besides(self.runs, self.backdrop, policy=options.labels, unscored=options.unscored)
+
+    @cached_property
+    def among_people(self) -> BesidePeople:
+        """What people's votes allow, and where each series stands among people."""
+        return beside_people(self.runs)
+
+    @cached_property
+    def subsets(self) -> tuple[SubsetScore, ...]:
+        """Each series on each subset of items that the benchmark allows."""
+        return subset_scores(self.runs, self.backdrop)
+
+    @cached_property
+    def against_people(self) -> tuple[PeopleAndJudge, ...]:
+        """Each series' values and verdicts over people's safe rates."""
+        return against_people(self.runs, policy=self.options.labels)
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        about = self.benchmark.about
+        return {
+            "benchmark": {
+                "name": about.name,
+                "version": about.version,
+                "digest": self.benchmark.digest,
+                "synthetic": about.synthetic,
+                **self.benchmark.counts.model_dump(),
+            },
+            "labels": self.options.labels.name,
+            "unscored_policy": self.options.unscored,
+            "seed": self.options.resampling.seed,
+            "n_resamples": self.options.resampling.n_resamples,
+            "notes": list(self.notes),
+            "metrics": self.metrics.to_dicts(),
+            "categories": self.categories.to_dicts(),
+            "domains": self.domains.to_dicts(),
+            "unscored": self.unscored.to_dicts(),
+            "details": [found.as_json() for found in self.details],
+            "arms": self.arms.to_dicts(),
+            "covered_mass": self.covered_mass.to_dicts(),
+            "disagreements": [asdict(found) for found in self.disagreements],
+            "items": self.options.items,
+            "beside": {name: found.as_json() for name, found in self.besides.items()},
+        }
+
+    def write_metrics(self, folder: Path) -> None:
+        """Write the numbers to `metrics.json` in a run folder."""
+        write_text(folder / "metrics.json", json.dumps(self.as_json(), ensure_ascii=False, indent=1) + "\n")
+
+
+Row = tuple[Any, ...]
+
+
+def reported_policies(benchmark: Benchmark, main: LabelPolicy) -> tuple[LabelPolicy, ...]:
+    """The main policy, and on the published release `published` beside it."""
+    if benchmark.about.published is None:
+        return (main,)
+    return tuple(dict.fromkeys((main, PUBLISHED)))
+
+
+def frame(rows: Iterable[Row]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), schema=METRIC_COLUMNS, orient="row")
+
+
+def overall(runs: JudgedRuns, series: Series, policy: LabelPolicy, options: ReportOptions) -> list[Row]:
+    sample = runs.sample(series, policy=policy, unscored=options.unscored)
+    return [row(series, "all", policy, options, found) for found in estimate(sample, resampling=options.resampling)]
+
+
+def sliced(runs: JudgedRuns, series: Series, by: str, options: ReportOptions) -> list[Row]:
+    sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
+    names = runs.items[by].to_numpy()[series.asked]
+    wanted = [metric for metric in METRICS if metric.name in CATEGORY_METRICS]
+    fewer = replace(options.resampling, n_resamples=min(options.resampling.n_resamples, 2_000))
+    return [
+        row(series, str(name), options.labels, options, found)
+        for name in dict.fromkeys(names)
+        for found in estimate(sample.where(names == name), metrics=wanted, resampling=fewer)
+    ]
+
+
+def row(series: Series, where: str, policy: LabelPolicy, options: ReportOptions, found: Estimate) -> Row:
+    return (
+        series.judge,
+        series.elicitation,
+        series.arm,
+        where,
+        policy.name,
+        options.unscored,
+        found.name,
+        found.estimate,
+        found.ci_low,
+        found.ci_high,
+        found.n,
+        found.n_unscored,
+        found.method,
+    )
+
+
+def unscored_table(runs: JudgedRuns) -> pl.DataFrame:
+    rows = [
+        (series.judge, series.elicitation, series.arm, reason, n)
+        for series in runs.series
+        for reason, n in series.reasons.items()
+    ]
+    schema = {"judge": pl.String, "elicitation": pl.String, "arm": pl.String, "reason": pl.String, "items": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def notes_of(runs: JudgedRuns) -> tuple[str, ...]:
+    said = [*runs.benchmark.notes(), *sampling_notes(runs.paths)]
+    for series in runs.series:
+        n, asked = len(series.asked), int(series.asked.sum())
+        if asked < n:
+            said.append(f"{series.name} was asked {asked} of {n} items; its numbers are over those.")
+        if not np.isfinite(series.values[series.asked]).any():
+            said.append(f"{series.name} gave no verdict on any item: every reply is unscored.")
+        if series.elicitation == "scalar" and runs.fit_thresholds:
+            said.append(f"{series.name}: verdicts by thresholds fitted on other queries, for the fewest errors there.")
+        if len(series.versions) > 1:
+            said.append(f"{series.name}: the model's version changed within the run ({', '.join(series.versions)}).")
+    ablated = [series.name for series in runs.series if series.arm != "full"]
+    if ablated and runs.items["intended_safe"].is_not_null().any():
+        said.append(
+            f"Not shown all that people saw, so that their numbers are against full-context labels: {'; '.join(ablated)}."
+        )
+    return (*said, *runs.judges_notes)

@@ -1,0 +1,147 @@
+"""A judge's published output, scored again: the release's numbers beside ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from casewise.records import Elicitation, Scored
+from casewise.stats.agreeing.estimates import Estimate, Resampling, estimate
+from casewise.stats.agreeing.judged import judged
+from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
+from casewise.stats.agreeing.metrics import PUBLISHED_BCE, Sums, metric_named, terms
+from casewise.stats.core.arrays import FloatArray
+from casewise.storage.benchmarks.published_outputs import OutputRow, PublishedOutput, read_output
+
+__all__ = ["Replay", "replay"]
+
+LABEL_METRICS = ("accuracy", "recall_safe", "recall_unsafe")
+RATE_METRICS = ("pearson", "bce", "brier")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The published numbers of one judge's output, and ours.
+
+    Attributes
+    ----------
+    published
+        Metric to value, by the release's own rules: policy `published`, an unparsed reply counts as 1.0.
+    votes
+        Estimates against people's votes alone, with intervals; an unparsed reply counts as a miss.
+    """
+
+    path: Path
+    judge: str
+    elicitation: Elicitation
+    omitted: tuple[str, ...]
+    n: int
+    n_unscored: int
+    published: dict[str, float]
+    votes: dict[str, Estimate]
+
+    def as_json(self) -> dict[str, Any]:
+        """The replay as plain JSON values; what the elicitation cannot give is absent."""
+        return {
+            "judge": self.judge,
+            "elicitation": self.elicitation,
+            "omitted": list(self.omitted),
+            "n": self.n,
+            "n_unscored": self.n_unscored,
+            "published": self.published,
+            "votes": {
+                name: {
+                    "estimate": found.estimate,
+                    "ci_low": found.ci_low,
+                    "ci_high": found.ci_high,
+                    "n": int(found.n) if found.n.is_integer() else found.n,
+                    "n_unscored": found.n_unscored,
+                }
+                for name, found in self.votes.items()
+                if found.estimate is not None
+            },
+        }
+
+
+def replay(
+    path: str | Path, *, elicitation: Elicitation | None = None, resampling: Resampling = Resampling()
+) -> Replay:
+    """Score a judge's output file of the published release, by its rules and by ours.
+
+    Parameters
+    ----------
+    path
+        `exp/safety_MODEL/output_MODE.json` of the release.
+    elicitation
+        How the judge was asked, where the file's name does not say it.
+
+    Raises
+    ------
+    DataError
+        The file is no such output; the message says where.
+    ConfigurationError
+        Neither the name nor `elicitation` says how the judge was asked.
+    """
+    output = read_output(Path(path), elicitation=elicitation)
+    items = table(output)
+    return Replay(
+        path=output.path,
+        judge=output.judge,
+        elicitation=output.elicitation,
+        omitted=output.arm.omitted,
+        n=len(output.rows),
+        n_unscored=sum(not isinstance(row.outcome, Scored) for row in output.rows),
+        published=published_numbers(output, items),
+        votes=our_numbers(output, items, VOTES, resampling),
+    )
+
+
+def table(output: PublishedOutput) -> pl.DataFrame:
+    rows = output.rows
+    return pl.DataFrame(
+        {
+            "query_id": [row.query for row in rows],
+            "category": [row.category for row in rows],
+            "intended_safe": [row.intended_safe for row in rows],
+            "n_safe": [row.votes.count(1) for row in rows],
+            "n_votes": [len(row.votes) for row in rows],
+            "published_rate": [row.safe_rate for row in rows],
+        }
+    )
+
+
+def wanted(elicitation: Elicitation) -> tuple[str, ...]:
+    return LABEL_METRICS if elicitation == "binary" else (*LABEL_METRICS, *RATE_METRICS)
+
+
+def published_numbers(output: PublishedOutput, items: pl.DataFrame) -> dict[str, float]:
+    values = np.array([published_value(row) for row in output.rows])
+    sample = judged(items, values, elicitation=output.elicitation, policy=PUBLISHED, unscored="published")
+    metrics = {name: PUBLISHED_BCE if name == "bce" else metric_named(name) for name in wanted(output.elicitation)}
+    with np.errstate(over="ignore", invalid="ignore"):
+        totals = Sums.of(terms(sample).sum(axis=0))
+        numbers = {name: float(metric.formula(totals)) for name, metric in metrics.items()}
+    return {name: value for name, value in numbers.items() if np.isfinite(value)}
+
+
+def published_value(row: OutputRow) -> float:
+    """The value as the release's scripts see it: numbers as they are, even those out of range."""
+    if isinstance(row.outcome, Scored):
+        return row.outcome.value
+    return float(row.raw) if isinstance(row.raw, (int, float)) else np.nan
+
+
+def our_numbers(
+    output: PublishedOutput, items: pl.DataFrame, policy: LabelPolicy, resampling: Resampling
+) -> dict[str, Estimate]:
+    sample = judged(items, our_values(output), elicitation=output.elicitation, policy=policy)
+    metrics = [metric_named(name) for name in wanted(output.elicitation)]
+    return {found.name: found for found in estimate(sample, metrics=metrics, resampling=resampling)}
+
+
+def our_values(output: PublishedOutput) -> FloatArray:
+    return np.array([row.outcome.value if isinstance(row.outcome, Scored) else np.nan for row in output.rows])
