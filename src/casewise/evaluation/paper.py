@@ -19,7 +19,7 @@ from casewise.stats.power.anova import AnovaPower, anova_sample_size
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
 
-__all__ = ["CASE_STUDIES", "PAPERS_LEVEL", "CaseStudy", "Influence", "LeftOut", "PaperNumbers", "paper_numbers"]
+__all__ = ["CASE_STUDIES", "PAPERS_LEVEL", "CaseStudy", "Influence", "Omission", "PaperNumbers", "paper_numbers"]
 
 PAPERS_LEVEL = 0.05 / 4
 """The paper's Bonferroni level: 0.05 over four tests (section 5.1)."""
@@ -59,7 +59,7 @@ class CaseStudy:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class Omission:
     """One metric of a judge that was shown less, and with the whole context where that output is at hand."""
 
     judge: str
@@ -93,7 +93,7 @@ class PaperNumbers:
     by_category: pl.DataFrame
     case_studies: dict[str, CaseStudy | None]
     replays: tuple[Replay, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[Omission, ...]
     unread: tuple[str, ...]
     """A sentence for each output file that could not be read."""
 
@@ -200,11 +200,11 @@ def case_study(queries: pl.DataFrame, benchmark: Benchmark, category: str) -> Ca
     return CaseStudy(pl.DataFrame({**columns, "p": tested(rows).p}))
 
 
-def left_out(found: Replay, replays: Sequence[Replay]) -> list[LeftOut]:
+def left_out(found: Replay, replays: Sequence[Replay]) -> list[Omission]:
     same = (found.judge, found.elicitation, ())
     whole = next((one for one in replays if (one.judge, one.elicitation, one.omitted) == same), None)
     return [
-        LeftOut(
+        Omission(
             found.judge,
             found.omitted,
             name,
