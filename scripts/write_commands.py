@@ -29,7 +29,7 @@ def leaves(command: Any, *above: str) -> list[tuple[str, ...]]:
     inner = getattr(command, "commands", None)
     if not inner:
         return [above]
-    return [names for name, one in inner.items() for names in leaves(one, *above, name)]
+    return [names for name, one in inner.items() if not one.hidden for names in leaves(one, *above, name)]
 
 
 if __name__ == "__main__":

@@ -9,15 +9,19 @@ CasewiseError
 │   └── Unavailable       retried already, still failing
 ├── JudgeError            a judge that does not exist or cannot be made
 ├── RunConflict           another process, or other settings, hold this run folder
+├── Stopped               work that ended before its plan did, and can be gone on with
 ├── StudyError            a study, its people or its design
 ├── StatisticsError       a question that has no answer, or counts that cannot be
 └── ConfigurationError    a setting, an option or a missing extra
 
 A reply without a verdict is not an error: it is `Unscored`, and it is data.
+
+What a command ends with is an `ExitCode`, the same for all commands.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
 from pathlib import Path
 
 __all__ = [
@@ -26,18 +30,45 @@ __all__ = [
     "ChecksumMismatch",
     "ConfigurationError",
     "DataError",
+    "ExitCode",
     "JudgeError",
     "ModelError",
     "RunConflict",
     "StatisticsError",
+    "Stopped",
     "StudyError",
     "Unauthorised",
     "Unavailable",
 ]
 
 
+class ExitCode(IntEnum):
+    """What a command ends with. `docs/exit-codes.md` is this table in words."""
+
+    DONE = 0
+    """It was done."""
+    NO = 1
+    """A check said no: `gate`, `audit --fail-on`."""
+    USAGE = 2
+    """Bad input, a bad option, or a service that cannot be used as it was asked to be."""
+    CANNOT_TELL = 3
+    """A check cannot tell: too few items, or a run that did not finish its plan."""
+    STOPPED = 4
+    """Stopped early, by Ctrl-C, a signal or a limit; the same command goes on."""
+    NOTHING_SCORED = 5
+    """It was done, and not one item has a verdict."""
+    INTERNAL = 70
+    """A bug of casewise's own."""
+    INTERRUPTED = 130
+    """Interrupted at once, by a second Ctrl-C or where nothing can be finished first."""
+    PIPE_CLOSED = 141
+    """Nobody read the output to its end, as with `| head`."""
+
+
 class CasewiseError(Exception):
-    """Base of all errors that a user can act on; the command line prints it and exits with 2."""
+    """Base of all errors that a user can act on; the command line prints it and exits with `exit_code`."""
+
+    exit_code = ExitCode.USAGE
 
 
 class DataError(CasewiseError):
@@ -78,6 +109,12 @@ class JudgeError(CasewiseError):
 
 class RunConflict(CasewiseError):
     """Another process, or other settings, hold this run folder."""
+
+
+class Stopped(CasewiseError):
+    """Work that ended before its plan did, by a signal or a limit; the same call goes on."""
+
+    exit_code = ExitCode.STOPPED
 
 
 class StudyError(CasewiseError):

@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from casewise import database
-from casewise.cli.serve import app
+from casewise.cli.app import app
 from casewise.database.staff import Role, nobody_can_sign_in, open_invitation
 from casewise.errors import ConfigurationError
 

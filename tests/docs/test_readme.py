@@ -48,7 +48,7 @@ def walk(command: object, *above: str) -> list[tuple[str, ...]]:
     inner = getattr(command, "commands", None)
     if not inner:
         return [above]
-    return [names for name, one in inner.items() for names in walk(one, *above, name)]
+    return [names for name, one in inner.items() if not one.hidden for names in walk(one, *above, name)]
 
 
 @pytest.mark.parametrize("command", commands(app))

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+from casewise.errors import ConfigurationError
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.benchmarks.convert import Conversion, convert
+from casewise.storage.benchmarks.fetch import CASEBENCH, PROMPTS, take
+from casewise.storage.benchmarks.fetch import fetch as download
 from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.benchmarks.spreadsheet import write_spreadsheet
 
-__all__ = ["Source", "as_benchmark", "load", "source_of"]
+__all__ = [
+    "Benchmark",
+    "Conversion",
+    "Source",
+    "as_benchmark",
+    "convert",
+    "fetch",
+    "load",
+    "source_of",
+    "write_spreadsheet",
+]
 
 Source = Benchmark | str | Path
 """A benchmark, or where it is: `demo`, `casebench`, a folder, a file."""
@@ -40,3 +56,39 @@ def source_of(given: Source, loaded: Benchmark) -> str:
     if isinstance(given, Benchmark):
         return loaded.name
     return str(given) if given in ("demo", "casebench") else str(Path(given).resolve())
+
+
+def fetch(
+    name: str = CASEBENCH.name,
+    *,
+    accept_terms: bool | Callable[[str], bool] = False,
+    prompts: bool = False,
+    copy: str | Path | None = None,
+    progress: bool = False,
+) -> dict[str, Path]:
+    """Fetch the pinned release of CASE-Bench, once its terms are accepted: name to file.
+
+    Parameters
+    ----------
+    accept_terms
+        That you have read the terms and accept them, or what asks somebody who is shown them.
+    prompts
+        Fetch the paper's prompts as well.
+    copy
+        A copy of the pinned file (of the prompts, where these are wanted) to take instead of downloading it.
+
+    Raises
+    ------
+    ConfigurationError
+        There is nothing of that name, or the terms are not accepted.
+    DataError
+        What came is not the pinned file, byte for byte.
+    """
+    if name != CASEBENCH.name:
+        raise ConfigurationError(f"nothing to fetch is called {name!r}; there is {CASEBENCH.name}")
+    accepted = accept_terms if isinstance(accept_terms, bool) else accept_terms(CASEBENCH.terms)
+    if copy is not None:
+        one = PROMPTS if prompts else CASEBENCH
+        return {one.name: take(Path(copy), one, accept_terms=accepted)}
+    wanted = [CASEBENCH, PROMPTS] if prompts else [CASEBENCH]
+    return {one.name: download(one, accept_terms=accepted, progress=progress) for one in wanted}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from casewise.api.asking import arms_named, elicitations_named
 from casewise.api.benchmarks import Source, as_benchmark, source_of
 from casewise.api.run import PassingFolder, Run
 from casewise.api.waiting import finished
@@ -17,14 +18,32 @@ from casewise.judging.judges.live import LiveOptions
 from casewise.judging.judges.named import judge_named
 from casewise.judging.running.estimate import RunEstimate, estimate_run
 from casewise.judging.running.plan import Plan, Selection
-from casewise.judging.running.run import Target, Watch, judge_into
+from casewise.judging.running.run import RunSummary, Target, Watch, judge_into
 from casewise.models.http.probing import Probe, probe
 from casewise.models.protocol import Model
 from casewise.records import Arm, Elicitation
-from casewise.runs.engine import Limits
+from casewise.runs.consent import allow_sending
+from casewise.runs.limits import Limits
+from casewise.runs.progress import RunProgress
 from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["AnyJudge", "RunOptions", "as_judge", "estimate", "judge", "judge_async", "try_connection"]
+__all__ = [
+    "AnyJudge",
+    "Judge",
+    "Probe",
+    "RunEstimate",
+    "RunOptions",
+    "RunProgress",
+    "RunSummary",
+    "Watch",
+    "allow_sending",
+    "as_judge",
+    "estimate",
+    "judge",
+    "judge_async",
+    "planned",
+    "try_connection",
+]
 
 AnyJudge = str | Judge | Callable[..., Any]
 """A judge's name, a judge, or a function `f(query, context)`."""
@@ -54,14 +73,14 @@ async def judge_async(
     judge: AnyJudge,
     *,
     out: str | Path | None = None,
-    elicitations: Sequence[Elicitation] = (),
-    arms: Sequence[Arm] = (),
+    elicitations: str | Sequence[Elicitation] = (),
+    arms: str | Arm | Sequence[Arm | str] = (),
     repeats: int = 1,
     options: RunOptions = RunOptions(),
 ) -> Run:
     """As `judge`, to await."""
     loaded = as_benchmark(benchmark)
-    found = as_judge(judge, loaded, elicitations=tuple(elicitations), live=options.live)
+    found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.live)
     plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
     kept = PassingFolder() if out is None else None
     folder = kept.path / "run" if kept is not None else Path(str(out))
@@ -76,8 +95,8 @@ def judge(
     judge: AnyJudge,
     *,
     out: str | Path | None = None,
-    elicitations: Sequence[Elicitation] = (),
-    arms: Sequence[Arm] = (),
+    elicitations: str | Sequence[Elicitation] = (),
+    arms: str | Arm | Sequence[Arm | str] = (),
     repeats: int = 1,
     options: RunOptions = RunOptions(),
 ) -> Run:
@@ -91,7 +110,8 @@ def judge(
     out
         A run folder, new or to be gone on with. Without it the run lives as long as the object returned.
     elicitations, arms, repeats
-        What to ask; by default what the judge is asked by default, once.
+        What to ask; by default what the judge is asked by default, once. Texts do too, as on the command line:
+        `"binary,score"`, `"full none without:recipient"`.
     options
         How the run is done; nothing that its results depend on, but for the seed.
 
@@ -125,8 +145,8 @@ def planned(
     benchmark: Benchmark,
     judge: Judge,
     *,
-    elicitations: Sequence[Elicitation],
-    arms: Sequence[Arm],
+    elicitations: str | Sequence[Elicitation],
+    arms: str | Arm | Sequence[Arm | str],
     repeats: int,
     options: RunOptions,
 ) -> Plan:
@@ -134,8 +154,8 @@ def planned(
     return Plan.of(
         benchmark,
         judge,
-        elicitations=tuple(elicitations),
-        arms=tuple(arms),
+        elicitations=elicitations_named(elicitations),
+        arms=arms_named(arms),
         repeats=repeats,
         selection=options.selection,
         retry_unscored=options.retry_unscored,
@@ -146,14 +166,14 @@ def estimate(
     benchmark: Source,
     judge: AnyJudge,
     *,
-    elicitations: Sequence[Elicitation] = (),
-    arms: Sequence[Arm] = (),
+    elicitations: str | Sequence[Elicitation] = (),
+    arms: str | Arm | Sequence[Arm | str] = (),
     repeats: int = 1,
     options: RunOptions = RunOptions(),
 ) -> RunEstimate:
     """What such a run would take: calls, tokens, cost. Nobody is called."""
     loaded = as_benchmark(benchmark)
-    found = as_judge(judge, loaded, elicitations=tuple(elicitations), live=options.live)
+    found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.live)
     plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
     return estimate_run(loaded, found, plan)
 

@@ -1,4 +1,4 @@
-"""The published release: its judges' outputs scored again, and its paper recomputed."""
+"""The paper that the published release came with, recomputed."""
 
 from __future__ import annotations
 
@@ -9,38 +9,11 @@ from typing import Any
 
 from casewise.api.benchmarks import Source, as_benchmark
 from casewise.api.displayed import Displayed
-from casewise.evaluation.replay import Replay
-from casewise.evaluation.replay import replay as score_again
-from casewise.records import Elicitation
 from casewise.reporting.document import Document
 from casewise.reporting.faces.as_json import document_json
 from casewise.reporting.pages.paper import paper_page
-from casewise.reporting.pages.replay import replay_table
-from casewise.stats.core.bootstrap import Resampling
 
-__all__ = ["Paper", "Replay", "paper", "replay", "replay_table"]
-
-
-def replay(path: str | Path, *, elicitation: Elicitation | None = None, seed: int = 0) -> Replay:
-    """Score a judge's output file of the published release, by its rules and by ours.
-
-    Parameters
-    ----------
-    path
-        `exp/safety_MODEL/output_MODE.json` of the release.
-    elicitation
-        How the judge was asked, where the file's name does not say it.
-    seed
-        Of the intervals.
-
-    Raises
-    ------
-    DataError
-        The file is no such output; the message says where.
-    ConfigurationError
-        Neither the name nor `elicitation` says how the judge was asked.
-    """
-    return score_again(path, elicitation=elicitation, resampling=Resampling(seed=seed))
+__all__ = ["Paper", "paper"]
 
 
 @dataclass(frozen=True, repr=False)

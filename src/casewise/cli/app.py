@@ -10,36 +10,61 @@ from typing import Annotated
 import typer
 
 from casewise import __version__
-from casewise.cli import (
-    audit,
-    backup,
-    compare,
-    contexts,
-    data,
-    demo,
-    doctor,
-    gate,
-    leaderboard,
-    paper,
-    power,
-    replay,
-    report,
-    run,
-    serve,
-)
-from casewise.cli.judge import command as judge
-from casewise.cli.study import commands as study
-from casewise.errors import CasewiseError
+from casewise.cli.lazy_group import Entry, lazy_group
+from casewise.errors import CasewiseError, ExitCode
 
-__all__ = ["app", "main"]
+__all__ = ["SECTIONS", "app", "main"]
+
+HERE = "casewise.cli"
+
+SECTIONS: dict[str, tuple[Entry, ...]] = {
+    "Evaluate a judge": (
+        Entry("demo", f"{HERE}.evaluate.demo:demo", "The whole of it on an embedded benchmark, in a minute."),
+        Entry("judge", f"{HERE}.judge.command:judge", "Have a judge decide every item of a benchmark."),
+        Entry("report", f"{HERE}.evaluate.report:report", "How well judges agree with people: numbers and a page."),
+        Entry("compare", f"{HERE}.evaluate.compare:compare", "Which judge agrees better, and is the difference real?"),
+        Entry(
+            "leaderboard",
+            f"{HERE}.evaluate.leaderboard:leaderboard",
+            "Runs beside each other, with ranks that are intervals.",
+        ),
+        Entry("run", f"{HERE}.evaluate.run:app", "Look into a run, or export it."),
+        Entry("replay", f"{HERE}.evaluate.replay:replay", "Score a published output again: its numbers beside ours."),
+        Entry("paper", f"{HERE}.evaluate.paper:paper", "The CASE-Bench paper's tables and figures, recomputed."),
+    ),
+    "Build a benchmark": (
+        Entry("data", f"{HERE}.data:app", "Fetch, check and show benchmarks."),
+        Entry("contexts", f"{HERE}.contexts:app", "Select queries, generate contexts, check, review, release."),
+        Entry("audit", f"{HERE}.audit:audit", "What a benchmark's numbers hide, and what to do about it."),
+    ),
+    "Study with people": (
+        Entry("power", f"{HERE}.power:app", "How many annotators, and what so many can find."),
+        Entry("study", f"{HERE}.study.commands:app", "Have people rate items, each as often as promised."),
+        Entry("prolific", f"{HERE}.study.prolific:app", "Recruit a study's people at Prolific."),
+        Entry("serve", f"{HERE}.serve:serve", "Open the review room and the studies in a browser."),
+        Entry("invite", f"{HERE}.serve:invite", "A link with which somebody chooses a password."),
+    ),
+    "Deploy": (
+        Entry("gate", f"{HERE}.evaluate.gate:gate", "Is this run worse than that one by more than is allowed?"),
+    ),
+    "Share": (),
+    "Keep": (
+        Entry("backup", f"{HERE}.backup:backup", "Write everything that people have done to one file."),
+        Entry("restore", f"{HERE}.backup:restore", "Put a backup into a new, empty database."),
+        Entry("doctor", f"{HERE}.doctor:doctor", "What is installed, configured and reachable."),
+    ),
+}
+"""Every command by what it is for. A new one is a file in `cli/` and a line here."""
 
 app = typer.Typer(
     name="casewise",
+    cls=lazy_group(SECTIONS),
     help="Does a judge decide in context, as people do, whether a chatbot should answer?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -58,47 +83,27 @@ def casewise(
     """Does a judge decide in context, as people do, whether a chatbot should answer?"""
 
 
-app.command("demo")(demo.demo)
-app.command("judge")(judge.judge)
-app.command("report")(report.report)
-app.command("compare")(compare.compare)
-app.command("replay")(replay.replay)
-app.command("audit")(audit.audit)
-app.command("gate")(gate.gate)
-app.command("leaderboard")(leaderboard.leaderboard)
-app.command("paper")(paper.paper)
-app.add_typer(data.app, name="data")
-app.add_typer(run.app, name="run")
-app.add_typer(power.app, name="power")
-app.add_typer(contexts.app, name="contexts")
-app.add_typer(study.app, name="study")
-app.command("doctor")(doctor.doctor)
-app.add_typer(serve.app)
-app.command("backup")(backup.backup)
-app.command("restore")(backup.restore)
-
-
 def main() -> None:
-    """The program. What a user can act on is said in a line and ends with exit code 2; nobody sees a traceback."""
+    """The program. What a user can act on is said in a line and ends with its exit code; nobody sees a traceback."""
     print_what_the_terminal_can()
     try:
         app()
     except CasewiseError as error:
-        fail(str(error), code=2)
+        fail(str(error), code=error.exit_code)
     except KeyboardInterrupt:
-        fail("interrupted; the same command goes on with what is missing", code=130)
+        fail("interrupted; the same command goes on with what is missing", code=ExitCode.INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        sys.exit(ExitCode.PIPE_CLOSED)
     except OSError as error:
-        fail(unusable(error), code=2)
+        fail(unusable(error), code=ExitCode.USAGE)
     except Exception as error:
         if os.environ.get("CASEWISE_DEBUG"):
             raise
         fail(
             f"casewise itself failed ({type(error).__name__}: {error}); that is a bug. "
             "Set CASEWISE_DEBUG=1 to see where, and report it.",
-            code=70,
+            code=ExitCode.INTERNAL,
         )
 
 
@@ -115,6 +120,6 @@ def unusable(error: OSError) -> str:
     return f"{where}{error.strerror or error}"
 
 
-def fail(message: str, *, code: int) -> None:
+def fail(message: str, *, code: ExitCode) -> None:
     typer.echo(f"error: {message}", err=True)
     sys.exit(code)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from casewise.cli.printing import JsonOption, note, print_json
+from casewise import api
+from casewise.cli.documents import DocumentOptions
+from casewise.cli.option_groups import with_groups
+from casewise.cli.printing import BenchmarkArgument, JsonOption, note, print_json
+from casewise.errors import ConfigurationError
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Fetch, check and show benchmarks.", no_args_is_help=True, rich_markup_mode=None)
+
+AnyFormatArgument = Annotated[str, typer.Argument(help="demo, casebench, or a benchmark in any of the formats.")]
 
 
 @app.command()
@@ -29,21 +35,11 @@ def fetch(
     ] = None,
 ) -> None:
     """Fetch the pinned release of CASE-Bench, once its terms are accepted."""
-    from casewise.errors import ConfigurationError
-    from casewise.storage.benchmarks.fetch import CASEBENCH, PROMPTS, take
-    from casewise.storage.benchmarks.fetch import fetch as download
-
-    if name != CASEBENCH.name:
-        raise ConfigurationError(f"nothing to fetch is called {name!r}; there is {CASEBENCH.name}")
-    accepted = accept_terms or asked(CASEBENCH.terms)
-    if copy:
-        pinned = [PROMPTS if prompts else CASEBENCH]
-        paths = [take(copy, pinned[0], accept_terms=accepted)]
-    else:
-        pinned = [CASEBENCH, PROMPTS] if prompts else [CASEBENCH]
-        paths = [download(one, accept_terms=accepted, progress=sys.stderr.isatty()) for one in pinned]
-    for one, path in zip(pinned, paths, strict=True):
-        typer.echo(f"{one.name} is at {path}")
+    fetched = api.fetch(
+        name, accept_terms=accept_terms or asked, prompts=prompts, copy=copy, progress=sys.stderr.isatty()
+    )
+    for found, path in fetched.items():
+        typer.echo(f"{found} is at {path}")
 
 
 def asked(terms: str) -> bool:
@@ -55,59 +51,33 @@ def asked(terms: str) -> bool:
 
 
 @app.command()
-def check(
-    benchmark: Annotated[str, typer.Argument(help="demo, casebench, a benchmark folder, or a published JSON file.")],
-    as_json: JsonOption = False,
-) -> None:
+def check(benchmark: BenchmarkArgument, as_json: JsonOption = False) -> None:
     """Validate a benchmark: every record, every id, every checksum."""
-    from casewise.storage.benchmarks.load import load_benchmark as load
-
-    found = load(benchmark)
+    found = api.load(benchmark)
+    counts, notes = found.counts.model_dump(), list(found.notes())
     if as_json:
-        print_json(
-            {
-                "valid": True,
-                "name": found.name,
-                "digest": found.digest,
-                **found.counts.model_dump(),
-                "notes": list(found.notes()),
-            }
-        )
+        print_json({"valid": True, "name": found.name, "digest": found.digest, **counts, "notes": notes})
         return
-    counts = ", ".join(f"{n:,} {kind}" for kind, n in found.counts.model_dump().items())
-    typer.echo(f"{benchmark} is valid: {counts}")
-    for text in found.notes():
+    typer.echo(f"{benchmark} is valid: {', '.join(f'{n:,} {kind}' for kind, n in counts.items())}")
+    for text in notes:
         note(f"note: {text}")
 
 
 @app.command()
+@with_groups
 def show(
-    benchmark: Annotated[str, typer.Argument(help="demo, casebench, a benchmark folder, or a published JSON file.")],
+    *,
+    benchmark: BenchmarkArgument,
     item: Annotated[str | None, typer.Argument(help="An item's id, its beginning, or its place from 1.")] = None,
-    as_json: JsonOption = False,
+    documents: DocumentOptions,
 ) -> None:
     """Show what a benchmark holds, or one item as a person would read it."""
-    from casewise.reporting.pages.benchmark import benchmark_json, benchmark_page, item_json, item_page
-    from casewise.storage.benchmarks.load import load_benchmark as load
-
-    found = load(benchmark)
-    value: Any
-    if item is None:
-        value, page = benchmark_json(found), benchmark_page(found)
-    else:
-        one = found.find(item)
-        value, page = item_json(found, one), item_page(found, one)
-    if as_json:
-        print_json(value)
-        return
-    from casewise.cli.printing import show as print_page
-
-    print_page(page)
+    documents.present(api.look_at(benchmark, item))
 
 
 @app.command()
 def convert(
-    benchmark: Annotated[str, typer.Argument(help="demo, casebench, or a benchmark in any of the formats.")],
+    benchmark: AnyFormatArgument,
     target: Annotated[Path, typer.Argument(help="Where to write it: a new folder, or a file that ends in .json.")],
     to: Annotated[
         str | None,
@@ -115,9 +85,7 @@ def convert(
     ] = None,
 ) -> None:
     """Write a benchmark in another format: its folder, the published JSON, Parquet, a Hugging Face dataset folder."""
-    from casewise.storage.benchmarks.convert import convert as convert_benchmark
-
-    done = convert_benchmark(benchmark, target, to=to)  # type: ignore[arg-type]  # convert checks it
+    done = api.convert(benchmark, target, to=to)  # type: ignore[arg-type]  # convert checks it
     for text in done.lost:
         note(f"note: the published format has no room for {text}")
     typer.echo(f"{done.benchmark.name} is at {done.path} ({done.format})")
@@ -125,22 +93,18 @@ def convert(
 
 @app.command()
 def export(
-    benchmark: Annotated[str, typer.Argument(help="demo, casebench, or a benchmark in any of the formats.")],
+    benchmark: AnyFormatArgument,
     target: Annotated[Path, typer.Argument(help="A CSV file.")],
     for_spreadsheet: Annotated[
         bool, typer.Option("--for-spreadsheet", help="You know that the file is to look at, not to read back.")
     ] = False,
 ) -> None:
     """Write one row an item as CSV for a spreadsheet program, with formulas made harmless."""
-    from casewise.errors import ConfigurationError
-    from casewise.storage.benchmarks.load import load_benchmark as load
-    from casewise.storage.benchmarks.spreadsheet import write_spreadsheet
-
     if not for_spreadsheet:
         raise ConfigurationError(
             "CSV is for spreadsheet programs only: give --for-spreadsheet, or use casewise data convert for a file "
             "that casewise reads back"
         )
-    write_spreadsheet(load(benchmark), target)
+    api.write_spreadsheet(api.load(benchmark), target)
     typer.echo(f"written to {target}")
     note("note: to look at, not to read back: cells that look like formulas begin with an apostrophe")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -18,9 +19,7 @@ def doctor(
     as_json: JsonOption = False,
 ) -> None:
     """What is installed, configured and reachable. Keys are never shown, only whether they are set."""
-    import os
-
-    from casewise.integrations.checkup import checkup
+    from casewise.integrations.checkup import checkup  # loads every client
 
     found = checkup(os.environ, reach=reach)
     if as_json:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from casewise.cli.printing import JsonOption, note, print_json, write
-
-if TYPE_CHECKING:
-    from casewise.reporting.study.power_answers import PowerAnswer
+from casewise import api
+from casewise.cli.printing import JsonOption, note, print_json, print_tables
 
 __all__ = ["app"]
 
@@ -39,9 +37,7 @@ def anova(
     as_json: JsonOption = False,
 ) -> None:
     """One-way analysis of variance, as the paper plans it: n for an effect, power of an n, effect that an n can find."""
-    from casewise.reporting.study.power_answers import anova_answer
-
-    answer = anova_answer(groups, effect_size, alpha=alpha, power=power, n=n, allowance=allowance)
+    answer = api.power.anova(groups, effect_size, alpha=alpha, power=power, n=n, allowance=allowance)
     show_answer(answer, plot=plot, as_json=as_json)
 
 
@@ -62,10 +58,8 @@ def proportions(
     as_json: JsonOption = False,
 ) -> None:
     """Two safe rates told apart."""
-    from casewise.reporting.study.power_answers import proportions_answer
-
     sides = 1 if one_sided else 2
-    answer = proportions_answer(p1, p2, alpha=alpha, power=power, n=n, sides=sides, method=method)
+    answer = api.power.proportions(p1, p2, alpha=alpha, power=power, n=n, sides=sides, method=method)
     show_answer(answer, plot=plot, as_json=as_json)
 
 
@@ -82,9 +76,7 @@ def chi_square(
     as_json: JsonOption = False,
 ) -> None:
     """A chi-square test: how many ratings in all."""
-    from casewise.reporting.study.power_answers import chi_square_answer
-
-    show_answer(chi_square_answer(df, effect_size, alpha=alpha, power=power, n=n), plot=plot, as_json=as_json)
+    show_answer(api.power.chi_square(df, effect_size, alpha=alpha, power=power, n=n), plot=plot, as_json=as_json)
 
 
 @app.command()
@@ -102,31 +94,24 @@ def kruskal(
     as_json: JsonOption = False,
 ) -> None:
     """The test really used: Kruskal-Wallis on 0/1 ratings, by simulation."""
-    from casewise.reporting.study.power_answers import KruskalQuestion, kruskal_answer
-
-    question = KruskalQuestion(rates, alpha=alpha, exact=not approximate, repeats=repeats, seed=seed)
-    show_answer(kruskal_answer(question, power=power, n=n), plot=plot, as_json=as_json)
+    question = api.power.KruskalQuestion(rates, alpha=alpha, exact=not approximate, repeats=repeats, seed=seed)
+    show_answer(api.power.kruskal(question, power=power, n=n), plot=plot, as_json=as_json)
 
 
-def show_answer(answer: PowerAnswer, *, plot: Path | None, as_json: bool) -> None:
+def show_answer(answer: api.power.PowerAnswer, *, plot: Path | None, as_json: bool) -> None:
     if plot is not None:
-        drawn = answer.curve()
-        write(plot, drawn) if plot.suffix != ".png" else write_png(plot, drawn)
+        draw(answer, plot)
         note(f"plot: {plot}")
     if as_json:
         print_json(answer.as_json())
         return
-    from rich.console import Console
-
-    from casewise.reporting.faces.terminal import print_table
-
-    console = Console(soft_wrap=False)
-    print_table(answer.table(), console)
-    for line in answer.remarks:
-        console.print(line, markup=False, highlight=False)
+    print_tables(answer.table(), remarks=answer.remarks)
 
 
-def write_png(path: Path, drawn: str) -> Any:
-    from casewise.reporting.charts.drawing import png
-
-    return path.write_bytes(png(drawn))
+def draw(answer: api.power.PowerAnswer, path: Path) -> None:
+    """Power against n, as SVG or as PNG by the file's ending."""
+    drawn = answer.curve()
+    if path.suffix == ".png":
+        path.write_bytes(api.png(drawn))
+    else:
+        api.write_text(path, drawn)

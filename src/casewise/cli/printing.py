@@ -4,26 +4,49 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from casewise.reporting.document import Document
+from casewise import api
 
 __all__ = [
+    "BenchmarkArgument",
+    "BenchmarkOption",
+    "DatabaseOption",
     "JsonOption",
     "LabelsOption",
     "TiesOption",
     "UnscoredOption",
+    "UrlOption",
+    "json_text",
     "note",
     "print_json",
+    "print_tables",
     "progress_bar",
     "show",
-    "write",
+]
+
+BenchmarkArgument = Annotated[
+    str, typer.Argument(help="demo, casebench, a benchmark folder, or a published JSON file.")
+]
+
+BenchmarkOption = Annotated[str | None, typer.Option("--benchmark", help="The benchmark, where it has moved since.")]
+
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--database", help="A file (SQLite) or postgresql://…; else CASEWISE_DATABASE, else casewise.db here."
+    ),
+]
+
+UrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--site-url", help="The web app's address in a browser (https:// behind TLS); else CASEWISE_SITE_URL."
+    ),
 ]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
@@ -42,9 +65,14 @@ UnscoredOption = Annotated[
 ]
 
 
+def json_text(value: Any) -> str:
+    """`value` as one JSON document."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
 def print_json(value: Any) -> None:
     """Print `value` as the one JSON document on stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    sys.stdout.write(json_text(value))
 
 
 def note(text: str) -> None:
@@ -52,20 +80,22 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def show(document: Document) -> None:
+def show(document: api.Document) -> None:
     """Print the brief sections of a report."""
     from rich.console import Console
 
-    from casewise.reporting.faces.terminal import print_document
-
-    print_document(document, Console(soft_wrap=False))
+    api.print_document(document, Console(soft_wrap=False))
 
 
-def write(path: Path, text: str) -> None:
-    """Write a face of a report, whole or not at all."""
-    from casewise.storage.files.atomic import write_text
+def print_tables(*tables: api.Table, remarks: Iterable[str] = (), style: str = "") -> None:
+    """Print tables, and what to remember with them."""
+    from rich.console import Console
 
-    write_text(path, text)
+    console = Console(soft_wrap=False)
+    for table in tables:
+        api.print_table(table, console)
+    for remark in remarks:
+        console.print(remark, style=style, markup=False, highlight=False)
 
 
 @contextmanager

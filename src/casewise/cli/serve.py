@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 from typing import Annotated
 
-from typer import Argument, Option, Typer
+import typer
+from typer import Argument, Option
 
-__all__ = ["DatabaseOption", "app", "invite", "serve"]
+from casewise import api
+from casewise.cli.printing import DatabaseOption, UrlOption
+from casewise.settings import from_environment
 
-app = Typer()
-
-DatabaseOption = Annotated[
-    str | None,
-    Option("--database", help="A file (SQLite) or postgresql://…; else CASEWISE_DATABASE, else casewise.db here."),
-]
-UrlOption = Annotated[
-    str | None, Option("--site-url", help="The address in a browser; https:// where a proxy adds TLS.")
-]
+__all__ = ["invite", "serve"]
 
 
-@app.command()
 def serve(
     database: DatabaseOption = None,
     site_url: UrlOption = None,
@@ -30,24 +23,14 @@ def serve(
     workers: Annotated[int, Option(min=1, help="Processes; more than one needs PostgreSQL.")] = 1,
 ) -> None:
     """Open the review room and the studies in a browser."""
-    import uvicorn
+    import uvicorn  # an extra
 
-    from casewise import database as databases
-    from casewise.database.staff import nobody_can_sign_in
-    from casewise.errors import ConfigurationError
-    from casewise.settings import from_environment
-
-    url = site_url or os.environ.get("CASEWISE_SITE_URL") or f"http://{host}:{port}"
-    settings = from_environment(database=database, site_url=url)
-    opened = databases.open(settings.database)
-    if workers > 1 and opened.is_sqlite:
-        raise ConfigurationError("several workers need a database server: --database postgresql://…")
-    with opened.read() as connection:
-        nobody = nobody_can_sign_in(connection)
-    opened.close()
-    print(f"casewise is at {settings.site_url}")
-    if nobody:
-        print("Nobody can sign in yet. Begin with: casewise invite YOU@EXAMPLE.ORG --role administrator")
+    address = site_url or os.environ.get("CASEWISE_SITE_URL") or f"http://{host}:{port}"
+    settings = from_environment(database=database, site_url=address)
+    somebody = api.databases.ready_to_serve(settings, workers=workers)
+    typer.echo(f"casewise is at {settings.site_url}")
+    if not somebody:
+        typer.echo("Nobody can sign in yet. Begin with: casewise invite YOU@EXAMPLE.ORG --role administrator")
     os.environ |= {
         "CASEWISE_DATABASE": settings.database,
         "CASEWISE_SITE_URL": settings.site_url,
@@ -64,7 +47,6 @@ def serve(
     )
 
 
-@app.command()
 def invite(
     email: Annotated[str, Argument(help="Whom to invite.")],
     role: Annotated[
@@ -74,15 +56,4 @@ def invite(
     site_url: UrlOption = None,
 ) -> None:
     """Print a link with which somebody chooses a password; for people who are known, a new one."""
-    from casewise import database as databases
-    from casewise.database.staff import invite as make_invitation
-    from casewise.database.staff import roles_named
-    from casewise.settings import from_environment
-
-    settings = from_environment(database=database, site_url=site_url)
-    roles = roles_named(role or [])
-    opened = databases.open(settings.database)
-    with opened.write() as connection:
-        token = make_invitation(connection, email, roles=roles, by=None, now=datetime.now(UTC))
-    opened.close()
-    print(f"{settings.site_url}/join/{token}")
+    typer.echo(api.databases.invite(email, roles=role or (), database=database, site_url=site_url))

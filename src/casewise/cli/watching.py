@@ -8,9 +8,8 @@ from contextlib import contextmanager
 
 import typer
 
+from casewise import api
 from casewise.cli.printing import note
-from casewise.runs.progress import RunProgress
-from casewise.runs.watch import Watch
 
 __all__ = ["person", "watching"]
 
@@ -26,10 +25,10 @@ def asked(said: str) -> bool:
 
 
 @contextmanager
-def watching(label: str, *, quiet: bool) -> Iterator[Watch]:
+def watching(label: str, *, quiet: bool) -> Iterator[api.Watch]:
     """A line on stderr that follows a run: done, rate, time left, cost, failures, retries; none where it is no terminal."""
     if quiet or not sys.stderr.isatty():
-        yield Watch(say=note)
+        yield api.Watch(say=note)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -46,15 +45,15 @@ def watching(label: str, *, quiet: bool) -> Iterator[Watch]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None, rate="", more="")
 
-        def follow(progress: RunProgress, total: int) -> None:
+        def follow(progress: api.RunProgress, total: int) -> None:
             speed = bar.tasks[0].speed
             rate = f"{speed:,.0f}/s" if speed else ""
             bar.update(task, completed=progress.n_done, total=total, rate=rate, more=so_far(progress))
 
-        yield Watch(follow, say=bar.console.print)
+        yield api.Watch(follow, say=bar.console.print)
 
 
-def so_far(progress: RunProgress) -> str:
+def so_far(progress: api.RunProgress) -> str:
     parts = [
         f"{progress.n_unusable:,} {progress.unusable}",
         f"{progress.n_tries - progress.n_calls:,} retries",

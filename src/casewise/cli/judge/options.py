@@ -1,103 +1,176 @@
-"""From words on the command line of `casewise judge` to what they mean."""
+"""The options of `casewise judge`, in groups, and what they mean."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Annotated
 
+import typer
+
+from casewise import api
 from casewise.errors import ConfigurationError
-from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation
 
-if TYPE_CHECKING:
-    from casewise.judging.asking.prompts import ContextRole
-    from casewise.models.http.prices import Prices
-    from casewise.storage.benchmarks.benchmark import Benchmark
-
-__all__ = ["arms_of", "elicitations_of", "ids_of", "only", "prices_of", "role_of"]
+__all__ = ["AskingOptions", "HowOptions", "ItemOptions", "LimitOptions", "LocalModelOptions", "PlanOptions"]
 
 
-def elicitations_of(text: str | None) -> tuple[Elicitation, ...]:
-    """The elicitations that `--elicit` names.
+@dataclass(frozen=True)
+class PlanOptions:
+    """What is asked of each item."""
 
-    Raises
-    ------
-    ConfigurationError
-        One of them is none.
-    """
-    names = [part.strip() for part in text.split(",")] if text else []
-    known: dict[str, Elicitation] = {name: name for name in ELICITATIONS}
-    for name in names:
-        if name not in known:
-            raise ConfigurationError(f"no elicitation is called {name!r}; there are {', '.join(ELICITATIONS)}")
-    return tuple(known[name] for name in names)
+    elicit: Annotated[
+        str | None,
+        typer.Option("--elicit", help="How to ask: binary, score, probability, scalar; several with commas."),
+    ] = None
+    no_context: Annotated[bool, typer.Option("--no-context", help="Show the query alone.")] = False
+    omit: Annotated[
+        list[str] | None,
+        typer.Option("--omit", help="An arm without these parameters or groups, with commas."),
+    ] = None
+    ablate: Annotated[str | None, typer.Option("--ablate", help="Arms for an ablation: groups or parameters.")] = None
+    arms: Annotated[
+        str | None, typer.Option("--arms", help="Arms by name, with spaces: 'full none without:recipient'.")
+    ] = None
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often to ask each item.")] = 1
+    retry_unscored: Annotated[
+        int,
+        typer.Option("--retry-unscored", min=0, help="How often to ask again at most where there was no verdict."),
+    ] = 0
 
-
-def arms_of(*, no_context: bool, omit: Sequence[str] | None, ablate: str | None, named: str | None) -> tuple[Arm, ...]:
-    """The arms that the options name together; none where they name none.
-
-    Raises
-    ------
-    ConfigurationError
-        One of them is no arm.
-    """
-    from casewise.judging.running.plan import ablation_arms
-
-    arms = [Arm.named(name) for name in (named or "").split()]
-    arms += [NO_CONTEXT] if no_context else []
-    arms += [Arm(omitted=tuple(part.strip() for part in text.split(","))) for text in omit or ()]
-    arms += ablation_arms(ablate) if ablate else ()
-    return tuple(dict.fromkeys(arms))
+    def chosen_arms(self) -> tuple[api.Arm, ...]:
+        """The arms that these options name together."""
+        return api.arms_named(self.arms, no_context=self.no_context, omit=self.omit or (), ablate=self.ablate)
 
 
-def role_of(name: str) -> ContextRole:
-    """Where the context goes, by `--context-role`.
+@dataclass(frozen=True)
+class ItemOptions:
+    """Which items are asked about."""
 
-    Raises
-    ------
-    ConfigurationError
-        It is neither `user` nor `system`.
-    """
-    if name == "user":
-        return "user"
-    if name == "system":
-        return "system"
-    raise ConfigurationError(f"--context-role is {name!r}; it is user or system")
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first so many items only.")] = None
+    sample: Annotated[
+        int | None, typer.Option("--sample", min=1, help="So many items at random, whole queries at a time.")
+    ] = None
+    category: Annotated[
+        list[str] | None, typer.Option("--category", help="Items of this category only; may be repeated.")
+    ] = None
+    items: Annotated[
+        str | None, typer.Option("--items", help="Only these items: clear, close, low-margin or hard (casewise audit).")
+    ] = None
+    until_precise: Annotated[
+        float | None,
+        typer.Option(
+            "--until-precise",
+            help="Ask queries only until accuracy on the whole benchmark is known to within this, such as 0.03.",
+        ),
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed of the sample; where it is given, models get it too.")
+    ] = None
 
-
-def prices_of(price_in: float | None, price_out: float | None) -> Prices | None:
-    """The user's own prices, where both or neither are given.
-
-    Raises
-    ------
-    ConfigurationError
-        One is given without the other.
-    """
-    from casewise.models.http.prices import Prices
-
-    if price_in is None and price_out is None:
-        return None
-    if price_in is None or price_out is None:
-        raise ConfigurationError("give both --price-in and --price-out, in US dollars for a million tokens")
-    return Prices(price_in, price_out)
-
-
-def ids_of(benchmark: Benchmark, name: str | None) -> frozenset[str] | None:
-    """The ids of the items in the subset that `--items` names; None where it names none."""
-    if name is None:
-        return None
-    from casewise.auditing.subsets import subset
-
-    return frozenset(item.id for item in subset(benchmark, name))
+    def selection(self, benchmark: api.Benchmark) -> api.Selection:
+        """The items that these options name."""
+        ids = api.ids_in(benchmark, self.items)
+        return api.Selection(tuple(self.category or ()), self.sample, self.seed or 0, self.limit, ids)
 
 
-def only(elicitations: Sequence[Elicitation]) -> Elicitation | None:
-    """The one elicitation that was named; None where none was.
+@dataclass(frozen=True)
+class AskingOptions:
+    """How a model is reached, and in what words it is asked."""
 
-    Raises
-    ------
-    ConfigurationError
-        Several were.
-    """
-    if len(elicitations) > 1:
-        raise ConfigurationError("--until-precise needs one elicitation: several have several accuracies")
-    return elicitations[0] if elicitations else None
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="Address of a chat-completions server, up to and with /v1.")
+    ] = None
+    prompts: Annotated[
+        str, typer.Option("--prompts", help="casewise, published (once fetched), or a TOML file of your own.")
+    ] = "casewise"
+    context_role: Annotated[
+        str, typer.Option("--context-role", help="The message that holds the context: user or system.")
+    ] = "user"
+    temperature: Annotated[float, typer.Option("--temperature", min=0.0, help="Of the model's replies.")] = 0.0
+    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Of a reply, thinking included.")] = 1024
+
+    def live(
+        self, limits: LimitOptions, local: LocalModelOptions, *, seed: int | None, needs_key: bool
+    ) -> api.LiveOptions:
+        """All that a model needs to know.
+
+        Raises
+        ------
+        ConfigurationError
+            The context's role is neither `user` nor `system`, or one price is given without the other.
+        """
+        if self.context_role not in ("user", "system"):
+            raise ConfigurationError(f"--context-role is {self.context_role!r}; it is user or system")
+        return api.LiveOptions(
+            self.prompts,
+            "user" if self.context_role == "user" else "system",
+            api.AskOptions(self.temperature, self.max_tokens, seed),
+            api.ModelOptions(
+                self.base_url,
+                limits.prices(),
+                api.ClientOptions(limits.concurrency, limits.timeout, api.RetryPolicy(retries=limits.tries)),
+                api.LocalOptions(local.dtype, local.device, local.batch_tokens),
+                needs_key=needs_key,
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """What it may cost, and how hard it tries."""
+
+    price_in: Annotated[
+        float | None, typer.Option("--price-in", min=0.0, help="US dollars for a million tokens in.")
+    ] = None
+    price_out: Annotated[
+        float | None, typer.Option("--price-out", min=0.0, help="US dollars for a million tokens out.")
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", min=0.0, help="US dollars that the run may cost, all sessions together."),
+    ] = None
+    max_tokens_total: Annotated[
+        int | None, typer.Option("--max-tokens-total", min=1, help="Tokens that the run may take, in and out.")
+    ] = None
+    concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Calls at a time, at most.")] = 32
+    timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds to wait for a reply.")] = 120.0
+    tries: Annotated[int, typer.Option("--retries", min=0, help="Further tries of a call that fails.")] = 6
+
+    def prices(self) -> api.Prices | None:
+        """The user's own prices.
+
+        Raises
+        ------
+        ConfigurationError
+            One is given without the other.
+        """
+        if self.price_in is None and self.price_out is None:
+            return None
+        if self.price_in is None or self.price_out is None:
+            raise ConfigurationError("give both --price-in and --price-out, in US dollars for a million tokens")
+        return api.Prices(self.price_in, self.price_out)
+
+    def limits(self) -> api.Limits:
+        """What the run may take."""
+        return api.Limits(self.concurrency, self.max_cost, self.max_tokens_total)
+
+
+@dataclass(frozen=True)
+class LocalModelOptions:
+    """How a model on this machine is loaded and run."""
+
+    device: Annotated[str, typer.Option("--device", help="For hf: models: auto, cpu, cuda, mps.")] = "auto"
+    dtype: Annotated[str, typer.Option("--dtype", help="For hf: models: auto, float32, bfloat16, float16.")] = "auto"
+    batch_tokens: Annotated[
+        int, typer.Option("--batch-tokens", min=1, help="For hf: models: tokens that go through at once.")
+    ] = 8192
+
+
+@dataclass(frozen=True)
+class HowOptions:
+    """Whether it is done, or only tried or reckoned."""
+
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would take; call nobody.")] = False
+    test_connection: Annotated[
+        bool, typer.Option("--test-connection", help="Make one call, say what the endpoint can do, and stop.")
+    ] = False
+    yes: Annotated[bool, typer.Option("--yes", help="Agree to send harmful text to the provider.")] = False

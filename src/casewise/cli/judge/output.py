@@ -1,22 +1,23 @@
-"""What `casewise judge` says before and after it runs."""
+"""What `casewise judge` says: before and after it runs."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import typer
 
+from casewise import api
 from casewise.cli.printing import note, print_json
-from casewise.judging.judge import Judge
-from casewise.judging.running.estimate import RunEstimate
-from casewise.judging.running.summary import RunSummary
-from casewise.models.http.probing import Probe
 
-__all__ = ["print_estimate", "print_probe", "print_summary"]
+__all__ = ["print_estimate", "print_precise", "print_probe", "print_summary"]
 
 
-def print_summary(summary: RunSummary, folder: Path) -> None:
+def print_summary(summary: api.RunSummary, folder: Path, *, as_json: bool) -> None:
     """What came of a run, in a line or two."""
+    if as_json:
+        print_json(summary.as_json())
+        return
     held = f" ({summary.resumed:,} were there already)" if summary.resumed else ""
     cost = f", ${summary.cost_usd:.4f}" if summary.cost_usd else ""
     typer.echo(
@@ -31,9 +32,19 @@ def print_summary(summary: RunSummary, folder: Path) -> None:
         note(f"note: {text}")
     if summary.stopped:
         note(f"stopped: {summary.stopped}; the same command goes on with what is left")
+    note(f"next: casewise report {shlex.quote(str(folder))}")
 
 
-def print_estimate(estimate: RunEstimate, judge: Judge, *, as_json: bool) -> None:
+def print_precise(precise: api.PreciseRun, folder: Path, *, as_json: bool) -> None:
+    """What a run over as many queries as were needed found."""
+    if as_json:
+        print_json(precise.as_json())
+        return
+    typer.echo(precise.sentence())
+    note(f"next: casewise report {shlex.quote(str(folder))}")
+
+
+def print_estimate(estimate: api.RunEstimate, judge: api.Judge, *, as_json: bool) -> None:
     """What a run would take."""
     labels = label_tokens(judge)
     if as_json:
@@ -51,13 +62,13 @@ def print_estimate(estimate: RunEstimate, judge: Judge, *, as_json: bool) -> Non
         typer.echo(f"tokens that count as {word!r}: {' '.join(repr(token) for token in tokens)}")
 
 
-def label_tokens(judge: Judge) -> dict[str, list[str]]:
+def label_tokens(judge: api.Judge) -> dict[str, list[str]]:
     """The tokens with which a local model can begin each label."""
     tokens = judge.model.label_tokens(("safe", "unsafe")) if judge.model else {}
     return {word: list(found) for word, found in tokens.items()}
 
 
-def print_probe(probe: Probe, *, as_json: bool) -> None:
+def print_probe(probe: api.Probe, *, as_json: bool) -> None:
     """What one call showed."""
     if as_json:
         print_json(probe.as_json())

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import typer
 
-from casewise.studies.design.cost import StudyEstimate
-from casewise.studies.design.design import Design
-from casewise.studies.running.owner import Overview
+from casewise import api
 
 __all__ = ["print_estimate", "print_overview", "print_table"]
 
@@ -22,8 +20,9 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         typer.echo("  ".join(line))
 
 
-def print_estimate(found: StudyEstimate, design: Design, *, left_out: int) -> None:
+def print_estimate(plan: api.studies.StudyPlan) -> None:
     """What `study check` says."""
+    found, design, left_out = plan.estimate, plan.design, plan.material.left_out
     money = design.pay.currency
     typer.echo(f"{found.items:,} items in {len(design.conditions)} conditions, {design.ratings.per_item} ratings each:")
     typer.echo(
@@ -41,7 +40,7 @@ def print_estimate(found: StudyEstimate, design: Design, *, left_out: int) -> No
         typer.echo(f"  {left_out} items about child-related crimes are left out ([sensitive] turns them on)")
 
 
-def print_overview(seen: Overview) -> None:
+def print_overview(seen: api.studies.Overview) -> None:
     """Each condition on a line, then where people are."""
     names = ("promised", "valid", "reserved", "open", "surplus", "void", "skipped", "people")
     rows = [[one.condition, *(getattr(one, name) for name in names)] for one in seen.conditions]

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from casewise.cli.printing import JsonOption, note, print_json, show
+from casewise import api
+from casewise.cli.documents import DocumentOptions, FormatOption
+from casewise.cli.printing import JsonOption, note
 
 __all__ = ["report"]
 
@@ -56,33 +58,26 @@ def report(
     ] = None,
     crossed: Annotated[bool, typer.Option("--crossed", help="Annotators may rate under several conditions.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="For the bootstrap and the shuffles.")] = 0,
+    form: FormatOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """The whole analysis of a study's ratings: print the main tables, and write page, tables and figures.
 
     An exported study is analysed as it was frozen; an option that differs is a departure, and the report says so.
     """
-    from casewise.reporting.study.report import study_report
-    from casewise.studies.analysing.flow_table import read_flow
-    from casewise.studies.analysing.options import choose_options
-    from casewise.studies.design.planned import read_contrasts
-
-    wanted = choose_options(
+    wanted = api.choose_options(
         alpha=alpha,
         correction=correction,
         labels=labels,
         ties=ties,
         exclude=None if exclude is None else () if exclude == "nobody" else (exclude,),
-        contrasts=read_contrasts(contrast) if contrast else None,
+        contrasts=api.read_contrasts(contrast) if contrast else None,
         margin=margin,
         strata=tuple(stratum or ()),
-        flow=None if flow is None else read_flow(flow),
+        flow=None if flow is None else api.read_flow(flow),
         seed=seed,
     )
-    found = study_report(ratings, crossed=crossed, case_studies=tuple(category or ()), **wanted)
+    found = api.study_report(ratings, crossed=crossed, case_studies=tuple(category or ()), **wanted)
     found.write(out)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        show(found.document)
+    DocumentOptions(form=form, as_json=as_json).present(found)
     note(f"page: {out / 'report.html'}")

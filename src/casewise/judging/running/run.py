@@ -30,11 +30,12 @@ async def judge_into(
     limits: Limits = Limits(),
     watch: Watch | None = None,
     executor: Executor[Ask, Answer] | None = None,
+    closing: bool = True,
 ) -> RunSummary:
     """Judge what `plan` asks and the folder does not hold yet.
 
     A first Ctrl-C lets what is in flight finish and returns; the same call later goes on. The calls are made from this
-    process unless another `executor` is given.
+    process unless another `executor` is given. The judge is closed afterwards, unless `closing` says that it is asked again.
 
     Raises
     ------
@@ -66,7 +67,8 @@ async def judge_into(
                 summary.notes = judge.notes()
                 folder.keep_notes(summary.notes)
     finally:
-        await judge.close()
+        if closing:
+            await judge.close()
 
 
 def check(limits: Limits, judge: Judge) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
@@ -12,7 +14,10 @@ from rich.text import Text
 from casewise.reporting.document import Document, Exhibit, Notice, Prose, Section, Table
 from casewise.reporting.faces.plain_text import plain
 
-__all__ = ["print_document", "print_table"]
+__all__ = ["print_document", "print_table", "text"]
+
+WIDTH = 100
+"""Of a report that is written to a file, in characters."""
 
 LONG_WORD = 14
 """A longer word, such as a model's name, is broken before a number is."""
@@ -31,6 +36,13 @@ def print_document(document: Document, console: Console) -> None:
     for section in document.sections:
         if section.brief:
             print_section(section, console)
+
+
+def text(document: Document) -> str:
+    """What the terminal shows of `document`, without colours."""
+    file = io.StringIO()
+    print_document(document, Console(file=file, width=WIDTH, soft_wrap=False, color_system=None))
+    return file.getvalue()
 
 
 def print_section(section: Section, console: Console) -> None:

@@ -7,7 +7,11 @@ from typing import Annotated
 
 import typer
 
-from casewise.cli.printing import JsonOption, print_json
+from casewise import api
+from casewise.cli.documents import DocumentOptions
+from casewise.cli.option_groups import with_groups
+from casewise.cli.printing import BenchmarkOption
+from casewise.errors import ConfigurationError
 
 __all__ = ["app"]
 
@@ -20,22 +24,16 @@ def run() -> None:
 
 
 @app.command()
+@with_groups
 def show(
+    *,
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     item: Annotated[str | None, typer.Argument(help="An item's id, its beginning, or its place from 1.")] = None,
-    benchmark: Annotated[
-        str | None, typer.Option("--benchmark", help="The benchmark, where it has moved since.")
-    ] = None,
-    as_json: JsonOption = False,
+    benchmark: BenchmarkOption = None,
+    documents: DocumentOptions,
 ) -> None:
     """Show what a run holds, or one item with its judgements: context, query, reply, verdict, people's votes."""
-    from casewise.cli.printing import show as print_page
-    from casewise.reporting.pages.run import run_json, run_page
-
-    if as_json:
-        print_json(run_json(run, item, benchmark=benchmark))
-    else:
-        print_page(run_page(run, item, benchmark=benchmark))
+    documents.present(api.look_at_run(run, item, benchmark=benchmark))
 
 
 @app.command()
@@ -49,11 +47,9 @@ def export(
     labels: Annotated[str, typer.Option("--labels", help="Label policy: votes, published or intended.")] = "votes",
 ) -> None:
     """Write a run in the format of another program."""
-    from casewise.errors import ConfigurationError
-    from casewise.integrations.inspect_log import export_inspect_log
-    from casewise.stats.agreeing.labels import LabelPolicy
+    from casewise.integrations.inspect_log import export_inspect_log  # needs an extra
 
     if to != "inspect":
         raise ConfigurationError(f"--to is {to!r}; it can be inspect")
-    path = export_inspect_log(run, out or run / "run.eval", benchmark=benchmark, policy=LabelPolicy.parse(labels))
-    typer.echo(str(path))
+    policy = api.report_options(labels).labels
+    typer.echo(str(export_inspect_log(run, out or run / "run.eval", benchmark=benchmark, policy=policy)))

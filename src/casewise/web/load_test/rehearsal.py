@@ -1,4 +1,4 @@
-"""What `casewise study rehearse` does once its options are read."""
+"""A study rehearsed: simulated people sent through the real pages, on a server of its own where there is none yet."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import asyncio
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from casewise import database as databases
-from casewise.cli.printing import print_json
-from casewise.cli.study.printing import print_overview
 from casewise.settings import Settings, from_environment
 from casewise.studies.running.plan import StudyPlan, open_plan, read_plan, rehearsal_of
 from casewise.studies.running.privacy import derived_key
@@ -36,29 +31,52 @@ SPARE = 4
 
 @dataclass(frozen=True)
 class RehearsalOptions:
-    """The options."""
+    """How many people are sent, and how they behave.
 
-    annotators: int
-    careless: float
-    dropout: float
-    at_once: int
-    lease_s: float
-    until_full: bool
-    seed: int
+    Attributes
+    ----------
+    careless, dropout
+        Shares of them who press at random, and who leave in the middle.
+    at_once
+        How many are on the pages at once.
+    lease_s
+        Seconds until the slots of those who left re-open.
+    until_full
+        Send more people until every item has its ratings.
+    """
+
+    annotators: int = 100
+    careless: float = 0.1
+    dropout: float = 0.15
+    at_once: int = 16
+    lease_s: float = 15.0
+    until_full: bool = True
+    seed: int = 1
 
 
 def rehearse_study(
-    study: Path, wanted: RehearsalOptions, *, url: str | None, database: str | None, as_json: bool
-) -> None:
-    """Rehearse and print the table that it ends with."""
-    plan = rehearsal_of(read_plan(study), lease_s=wanted.lease_s, stamp=f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    study: str | Path,
+    wanted: RehearsalOptions = RehearsalOptions(),
+    *,
+    url: str | None = None,
+    database: str | None = None,
+) -> Rehearsed:
+    """Send simulated people through the real pages. Nothing of it counts in the study.
+
+    Parameters
+    ----------
+    study
+        The study's TOML file.
+    url
+        Where the app answers on the same database; without it one is started.
+    """
+    plan = rehearsal_of(read_plan(Path(study)), lease_s=wanted.lease_s, stamp=f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
     with server(url, database) as settings:
         store = databases.open(settings.database)
         try:
-            done = asyncio.run(run(store, settings, plan, wanted))
+            return asyncio.run(run(store, settings, plan, wanted))
         finally:
             store.close()
-    say(done, as_json=as_json)
 
 
 @contextmanager
@@ -97,26 +115,3 @@ async def run(store: Database, settings: Settings, plan: StudyPlan, wanted: Rehe
 def most_people(wanted: RehearsalOptions, study: Round, plan: StudyPlan) -> int:
     needed = len(plan.material.items) * study.design.ratings.per_item // study.design.ratings.per_annotator + 1
     return SPARE * max(wanted.annotators, needed)
-
-
-def say(done: Rehearsed, *, as_json: bool) -> None:
-    result = done.result
-    speed = {
-        "steps": len(result.latencies_s),
-        "steps_per_s": round(result.steps_per_s, 1),
-        "p50_ms": round(result.percentile_ms(50), 1),
-        "p99_ms": round(result.percentile_ms(99), 1),
-    }
-    if as_json:
-        print_json({**asdict(done.overview), "exact": done.overview.exact, "people": done.people, **speed})
-        return
-    print_overview(done.overview)
-    typer.echo(
-        f"{done.people:,} simulated people: " + ", ".join(f"{n} {what}" for what, n in sorted(result.outcomes.items()))
-    )
-    typer.echo(
-        f"{speed['steps']:,} full steps (answer and next page), {speed['steps_per_s']} a second; "
-        f"median {speed['p50_ms']} ms, p99 {speed['p99_ms']} ms"
-    )
-    if not isnan(result.slowdown):
-        typer.echo(f"the last thousand steps took {result.slowdown:.2f} times as long as the first")

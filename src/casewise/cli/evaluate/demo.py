@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
-from casewise.cli.printing import JsonOption, note, print_json, show, write
+from casewise import api
+from casewise.cli.documents import DocumentOptions, FormatOption
+from casewise.cli.printing import JsonOption, note
 
 __all__ = ["demo"]
 
@@ -22,20 +24,16 @@ NEXT = (
 
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Where the run goes.")] = Path("runs/demo"),
+    form: FormatOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Judge the embedded demo benchmark with the embedded linear judge, and report."""
-    from casewise.api import judge
-
-    run = judge("demo", "linear", out=out)
+    run = api.judge("demo", "linear", out=out)
     found = run.report()
     page = out / "report.html"
-    write(page, found.to_html())
+    api.write_text(page, found.to_html())
     found.write_metrics(out)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        show(found.document)
+    DocumentOptions(form=form, as_json=as_json).present(found)
     note(f"\nThe page: {page}")
     called = how_it_was_called()
     note("Next:")

@@ -1,0 +1,97 @@
+"""What a run asks and how a model is reached, from the words that people write for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from casewise.auditing.subsets import subset
+from casewise.errors import ConfigurationError
+from casewise.judging.asking.elicitation import AskOptions
+from casewise.judging.judges.live import LiveOptions
+from casewise.judging.running.plan import Selection, ablation_arms
+from casewise.models.http.client import ClientOptions
+from casewise.models.http.prices import Prices
+from casewise.models.http.retry import RetryPolicy
+from casewise.models.load import ModelOptions
+from casewise.models.local.loading import LocalOptions
+from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation
+from casewise.runs.limits import Limits
+from casewise.storage.benchmarks.benchmark import Benchmark
+
+__all__ = [
+    "Arm",
+    "AskOptions",
+    "ClientOptions",
+    "Elicitation",
+    "Limits",
+    "LiveOptions",
+    "LocalOptions",
+    "ModelOptions",
+    "Prices",
+    "RetryPolicy",
+    "Selection",
+    "arms_named",
+    "elicitations_named",
+    "ids_in",
+]
+
+
+def elicitations_named(given: str | Sequence[Elicitation] | None) -> tuple[Elicitation, ...]:
+    """The elicitations that `given` names, with commas where it is a text.
+
+    Raises
+    ------
+    ConfigurationError
+        One of them is none.
+    """
+    names = given.split(",") if isinstance(given, str) else given or ()
+    known: dict[str, Elicitation] = {name: name for name in ELICITATIONS}
+    stripped = [name.strip() for name in names]
+    for name in stripped:
+        if name not in known:
+            raise ConfigurationError(f"no elicitation is called {name!r}; there are {', '.join(ELICITATIONS)}")
+    return tuple(known[name] for name in stripped)
+
+
+def arms_named(
+    given: str | Arm | Sequence[Arm | str] | None = None,
+    *,
+    no_context: bool = False,
+    omit: Sequence[str] = (),
+    ablate: str | None = None,
+) -> tuple[Arm, ...]:
+    """The arms that these name together, each once; none where they name none.
+
+    Parameters
+    ----------
+    given
+        Arms by name, with spaces: `full none without:recipient`.
+    no_context
+        The query alone.
+    omit
+        For each an arm without these parameters or groups, with commas.
+    ablate
+        The arms of an ablation: `groups` or `parameters`.
+
+    Raises
+    ------
+    ConfigurationError
+        One of them is no arm.
+    """
+    every = given.split() if isinstance(given, str) else [given] if isinstance(given, Arm) else given or ()
+    arms = [one if isinstance(one, Arm) else Arm.named(one) for one in every]
+    arms += [NO_CONTEXT] if no_context else []
+    arms += [Arm(omitted=tuple(part.strip() for part in text.split(","))) for text in omit]
+    arms += ablation_arms(ablate) if ablate else ()
+    return tuple(dict.fromkeys(arms))
+
+
+def ids_in(benchmark: Benchmark, name: str | None) -> frozenset[str] | None:
+    """The ids of the items in the subset called `name`; None where there is no name.
+
+    Raises
+    ------
+    ConfigurationError, BenchmarkError
+        There is no such subset, or nothing in it.
+    """
+    return None if name is None else frozenset(item.id for item in subset(benchmark, name))

@@ -1,0 +1,110 @@
+"""Recruiting at Prolific: create the study there, add places, approve, keep returners out. Nobody is ever rejected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+from casewise.api.studies import study_round
+from casewise.api.waiting import finished
+from casewise.errors import ConfigurationError
+from casewise.studies.recruiters.prolific_client import API, ProlificClient, study_request, to_set_by_hand
+from casewise.studies.running.owner import everybody, to_be_paid
+from casewise.studies.running.plan import read_plan
+
+__all__ = ["add_places", "approve", "create", "keep_out", "publish"]
+
+T = TypeVar("T")
+
+
+def client() -> ProlificClient:
+    """The client with the token in the environment.
+
+    Raises
+    ------
+    ConfigurationError
+        There is none.
+    """
+    token = os.environ.get("CASEWISE_PROLIFIC_TOKEN")
+    if not token:
+        raise ConfigurationError("set CASEWISE_PROLIFIC_TOKEN to your API token from Prolific's settings")
+    return ProlificClient(token, api=os.environ.get("CASEWISE_PROLIFIC_API", API))
+
+
+def talked(work: Callable[[ProlificClient], Awaitable[T]]) -> T:
+    """What came of talking to Prolific."""
+
+    async def talk() -> T:
+        async with client() as prolific:
+            return await work(prolific)
+
+    return finished(talk())
+
+
+def create(
+    study: str | Path,
+    *,
+    phase: str = "main",
+    places: int | None = None,
+    keep_out: str | None = None,
+    database: str | None = None,
+    site_url: str | None = None,
+) -> tuple[str, str | None]:
+    """Create the study there, unpublished: its id, and what is left to choose on Prolific's page.
+
+    Parameters
+    ----------
+    places
+        People; by default as many as the estimate needs.
+    keep_out
+        A participant group to keep out.
+    """
+    plan = read_plan(Path(study))
+    with study_round(study, phase, database=database, site_url=site_url) as there:
+        url = there.url
+    if plan.design.recruiter.kind != "prolific":
+        raise ConfigurationError(f"{study}: [recruiter] kind is {plan.design.recruiter.kind!r}, not 'prolific'")
+    needed = plan.estimate
+    request = study_request(
+        plan.design, url=url, places=places or needed.annotators, minutes=needed.minutes_per_annotator, group=keep_out
+    )
+    return talked(lambda prolific: prolific.create_study(request)), to_set_by_hand(plan.design)
+
+
+def publish(prolific_study: str) -> None:
+    """Let people in. From here on it costs money."""
+    talked(lambda prolific: prolific.publish(prolific_study))
+
+
+def add_places(prolific_study: str, total: int) -> None:
+    """Raise the number of places to `total`, as skips, leavers and voids re-open slots."""
+    talked(lambda prolific: prolific.raise_places(prolific_study, total))
+
+
+def approve(study: str | Path, *, phase: str = "main", database: str | None = None) -> int:
+    """Pay everybody who finished or stopped early; how many that is."""
+    with study_round(study, phase, database=database) as there, there.store.read() as connection:
+        people = to_be_paid(connection, there.round, vault=there.vault)
+
+    async def pay(prolific: ProlificClient) -> None:
+        for person in people:
+            await prolific.approve(person.session)
+
+    talked(pay)
+    return len(people)
+
+
+def keep_out(project: str, study: str | Path, *, phase: str = "pilot", database: str | None = None) -> tuple[int, str]:
+    """Put a round's people into a participant group there, to be kept out of a later round; how many, and the group."""
+    with study_round(study, phase, database=database) as there, there.store.read() as connection:
+        people = everybody(connection, there.round, vault=there.vault)
+    found = there.round
+
+    async def group(prolific: ProlificClient) -> str:
+        made = await prolific.create_group(project, f"{found.name} {found.version} {found.phase}")
+        await prolific.add_to_group(made, [person.person for person in people])
+        return made
+
+    return len(people), talked(group)

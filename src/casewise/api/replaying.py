@@ -1,0 +1,35 @@
+"""Judges' published outputs, scored again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from casewise.evaluation.replay import Replay
+from casewise.evaluation.replay import replay as score_again
+from casewise.records import Elicitation
+from casewise.reporting.pages.replay import replay_table
+from casewise.stats.core.bootstrap import Resampling
+
+__all__ = ["Replay", "replay", "replay_table"]
+
+
+def replay(path: str | Path, *, elicitation: Elicitation | None = None, seed: int = 0) -> Replay:
+    """Score a judge's output file of the published release, by its rules and by ours.
+
+    Parameters
+    ----------
+    path
+        `exp/safety_MODEL/output_MODE.json` of the release.
+    elicitation
+        How the judge was asked, where the file's name does not say it.
+    seed
+        Of the intervals.
+
+    Raises
+    ------
+    DataError
+        The file is no such output; the message says where.
+    ConfigurationError
+        Neither the name nor `elicitation` says how the judge was asked.
+    """
+    return score_again(path, elicitation=elicitation, resampling=Resampling(seed=seed))

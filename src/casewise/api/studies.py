@@ -1,0 +1,219 @@
+"""Studies: planned, opened, watched, exported, forgotten. What people recruited by it are asked is in `casewise.web`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import get_args
+
+from casewise.api.databases import opened
+from casewise.database import Database
+from casewise.errors import StudyError
+from casewise.settings import Settings, from_environment
+from casewise.studies.design.design import Design, read_design
+from casewise.studies.design.presets import PRESETS
+from casewise.studies.recruiters import new_invitation
+from casewise.studies.running.annotators import annotator as find_annotator
+from casewise.studies.running.answers import lapse_and_void
+from casewise.studies.running.answers import void as leave_out
+from casewise.studies.running.export import Exported
+from casewise.studies.running.export import export as write_export
+from casewise.studies.running.owner import Overview, overview, purge
+from casewise.studies.running.owner import forget as forget_person
+from casewise.studies.running.plan import StudyPlan, freeze_plan, init_study, open_plan, pilot_of, read_plan
+from casewise.studies.running.privacy import Vault, derived_key
+from casewise.studies.running.rounds import Phase, Round, RoundState, find_round, round_state, set_state
+
+__all__ = [
+    "OpenRound",
+    "Overview",
+    "RoundStatus",
+    "StudyPlan",
+    "StudyRound",
+    "change_state",
+    "check",
+    "export",
+    "forget",
+    "freeze",
+    "init",
+    "invite",
+    "open_main",
+    "pilot",
+    "status",
+    "study_round",
+    "void",
+]
+
+
+def init(benchmark: str, *, preset: str = "lab", to: Path, name: str | None = None) -> Design:
+    """Write a commented `study.toml`.
+
+    Raises
+    ------
+    StudyError
+        There is no such preset.
+    """
+    if preset not in PRESETS:
+        raise StudyError(f"--preset is {preset!r}; it can be {', '.join(PRESETS)}")
+    return init_study(benchmark, preset=preset, name=name, path=to, today=datetime.now(UTC).date())
+
+
+def check(study: str | Path) -> StudyPlan:
+    """Validate a study: what it needs and costs stands in the plan's `estimate`."""
+    return read_plan(Path(study))
+
+
+def freeze(study: str | Path) -> Path:
+    """Fix contrasts, exclusions, stopping and label policy; reports mark every later departure."""
+    return freeze_plan(read_plan(Path(study)), at=datetime.now(UTC))
+
+
+@dataclass(frozen=True)
+class OpenRound:
+    """A round that was opened: its plan, its phase, and where people arrive."""
+
+    plan: StudyPlan
+    phase: Phase
+    url: str
+
+
+def pilot(
+    study: str | Path,
+    *,
+    queries: int = 10,
+    per_item: int = 2,
+    database: str | None = None,
+    site_url: str | None = None,
+) -> OpenRound:
+    """Open a small round with a box for remarks; its people are kept out of the main study."""
+    plan = pilot_of(read_plan(Path(study)), queries=queries, per_item=per_item)
+    return open_round(plan, "pilot", database=database, site_url=site_url)
+
+
+def open_main(study: str | Path, *, database: str | None = None, site_url: str | None = None) -> OpenRound:
+    """Open the main round of a frozen study."""
+    return open_round(read_plan(Path(study)), "main", database=database, site_url=site_url)
+
+
+def open_round(plan: StudyPlan, phase: Phase, *, database: str | None, site_url: str | None) -> OpenRound:
+    settings = from_environment(database=database, site_url=site_url)
+    with opened(settings.database) as store, store.write() as connection:
+        study_id = open_plan(connection, plan, phase=phase, now=datetime.now(UTC))
+    return OpenRound(plan, phase, f"{settings.site_url}/study/{study_id}")
+
+
+@dataclass(frozen=True)
+class StudyRound:
+    """A round, the database that it is in, and the settings of the app that people reach it by."""
+
+    settings: Settings
+    store: Database
+    round: Round
+
+    @property
+    def url(self) -> str:
+        """Where people arrive."""
+        return f"{self.settings.site_url}/study/{self.round.id}"
+
+    @property
+    def vault(self) -> Vault:
+        """What opens the recruiter's names of people."""
+        return Vault(self.settings.secret_key)
+
+
+@contextmanager
+def study_round(
+    study: str | Path, phase: str, *, database: str | None = None, site_url: str | None = None
+) -> Iterator[StudyRound]:
+    """The round of this phase of the study whose file is given.
+
+    Raises
+    ------
+    StudyError
+        There is no such phase, or no such round in the database.
+    """
+    if phase not in get_args(Phase):
+        raise StudyError(f"--phase is {phase!r}; it can be {', '.join(get_args(Phase))}")
+    settings = from_environment(database=database, site_url=site_url)
+    with opened(settings.database) as store:
+        name = read_design(Path(study)).name
+        with store.read() as connection:
+            found = find_round(connection, name, phase=phase)  # type: ignore[arg-type]  # checked above
+        if found is None:
+            command = {"pilot": "pilot", "rehearsal": "rehearse"}.get(phase, "open")
+            raise StudyError(
+                f"{name} has no {phase} round in this database; begin one with: casewise study {command} {study}"
+            )
+        yield StudyRound(settings, store, found)
+
+
+def invite(
+    study: str | Path,
+    *,
+    people: int = 1,
+    phase: str = "main",
+    database: str | None = None,
+    site_url: str | None = None,
+) -> Iterator[str]:
+    """Invitation links, one for each person."""
+    with study_round(study, phase, database=database, site_url=site_url) as there:
+        key = derived_key(there.settings.secret_key, f"invitations {there.round.id}")
+        yield from (f"{there.url}?participant={new_invitation(key)}" for _ in range(people))
+
+
+@dataclass(frozen=True)
+class RoundStatus:
+    """How far a round is."""
+
+    round: Round
+    state: RoundState
+    overview: Overview
+
+
+def status(study: str | Path, *, phase: str = "main", database: str | None = None) -> RoundStatus:
+    """How far each condition is. What has lapsed or is to be forgotten by now, is."""
+    with study_round(study, phase, database=database) as there:
+        with there.store.write() as connection:
+            lapse_and_void(connection, there.round, now=datetime.now(UTC))
+            purge(connection, there.round, now=datetime.now(UTC))
+        with there.store.read() as connection:
+            state, seen = round_state(connection, there.round.id), overview(connection, there.round)
+    return RoundStatus(there.round, state, seen)
+
+
+def change_state(study: str | Path, state: RoundState, *, phase: str = "main", database: str | None = None) -> Round:
+    """Pause a round (nobody new begins, whoever has begun may finish), or open it again."""
+    with study_round(study, phase, database=database) as there, there.store.write() as connection:
+        set_state(connection, there.round.id, state, by="owner", now=datetime.now(UTC))
+    return there.round
+
+
+def void(annotator: str, *, why: str, study: str | Path, phase: str = "main", database: str | None = None) -> int:
+    """Leave out an annotator's ratings; how many slots are open again.
+
+    Raises
+    ------
+    StudyError
+        Nobody in this round has that number.
+    """
+    with study_round(study, phase, database=database) as there, there.store.write() as connection:
+        who = find_annotator(connection, annotator)
+        if who is None or who.study_id != there.round.id:
+            raise StudyError(f"nobody in {there.round.name} ({there.round.phase}) has the number {annotator!r}")
+        return leave_out(connection, there.round, annotator, why=why, by="owner", now=datetime.now(UTC))
+
+
+def forget(who: str, *, study: str | Path, phase: str = "main", database: str | None = None) -> bool:
+    """Delete what is known about a person; whether their ratings went with it, as they do until the stated date."""
+    with study_round(study, phase, database=database) as there, there.store.write() as connection:
+        return forget_person(connection, there.round, who, vault=there.vault, by="owner", now=datetime.now(UTC))
+
+
+def export(folder: str | Path, *, study: str | Path, phase: str = "main", database: str | None = None) -> Exported:
+    """Write the ratings as a benchmark folder, to be reported on and judged."""
+    plan = read_plan(Path(study))
+    with study_round(study, phase, database=database) as there, there.store.read() as connection:
+        return write_export(connection, there.round, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))

@@ -1,0 +1,1 @@
+"""Commands that evaluate judges: runs in, numbers out."""

@@ -1,0 +1,96 @@
+"""The top of the command line: commands in sections, each loaded when it is called and not before."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+__all__ = ["Entry", "lazy_group"]
+
+
+class Entry(NamedTuple):
+    """A command, or a noun with commands of its own.
+
+    Attributes
+    ----------
+    where
+        `module:name` of its function or its `typer.Typer`.
+    help
+        What the page of all commands says of it, in one line; the command's own help says more.
+    """
+
+    name: str
+    where: str
+    help: str
+
+
+class LazyCommands(MutableMapping[str, Any]):
+    """Name to command, made when it is asked for."""
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self.entries = dict(entries)
+        self.made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.made:
+            self.made[name] = command_at(self.entries[name])
+        return self.made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self.made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self.entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries
+
+
+def command_at(entry: Entry) -> Any:
+    """The command that an entry speaks of, loaded."""
+    module, _, attribute = entry.where.partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    around = typer.Typer(add_completion=False, rich_markup_mode=None)
+    around.callback()(nothing)
+    if isinstance(found, typer.Typer):
+        around.add_typer(found, name=entry.name)
+    else:
+        around.command(entry.name)(found)
+    return vars(get_command(around))["commands"][entry.name]
+
+
+def nothing() -> None:
+    """With a callback a program stays a group, however few commands it has."""
+
+
+def lazy_group(sections: Mapping[str, tuple[Entry, ...]]) -> type[TyperGroup]:
+    """A group of the commands in `sections`, by their headings; an empty section is not shown."""
+    entries = {entry.name: entry for section in sections.values() for entry in section}
+    width = max(len(name) for name in entries)
+
+    class LazyGroup(TyperGroup):
+        def __init__(self, **attrs: Any) -> None:
+            super().__init__(**attrs)
+            self.commands = LazyCommands(entries)
+
+        def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  (typer asks so)
+            return list(entries)
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+            for heading, section in sections.items():
+                if section:
+                    with formatter.section(heading):
+                        formatter.write_dl([(entry.name.ljust(width), entry.help) for entry in section])
+
+    return LazyGroup
