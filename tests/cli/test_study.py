@@ -17,7 +17,7 @@ from casewise.cli.app import main
 from casewise.database.tables import study as tables
 from casewise.settings import kept_key
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.running.annotators import admit
+from casewise.studies.running.admission import admit
 from casewise.studies.running.privacy import Vault
 from casewise.studies.running.rounds import find_round
 

@@ -23,7 +23,8 @@ from casewise.errors import StudyError
 from casewise.studies.design.ledger import Ledger
 from casewise.studies.design.wording import read_wording
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.running.annotators import admit, answer_quiz, pass_tutorial
+from casewise.studies.running.admission import admit
+from casewise.studies.running.annotators import answer_quiz, pass_tutorial
 from casewise.studies.running.answers import Given, lapse_and_void, take_answer, undo, void
 from casewise.studies.running.privacy import Vault
 from casewise.studies.running.rounds import NewRound, load_round, open_round

@@ -1,5 +1,6 @@
 """An annotator's way by forms alone, as a browser without JavaScript goes it."""
 
+import html
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -11,6 +12,8 @@ from casewise.database.tables import study as tables
 from casewise.studies.running.answers import lapse_and_void
 from casewise.studies.running.owner import overview
 from casewise.studies.running.rounds import set_state
+
+QUIZ = {f"question-{index}": right for index, right in enumerate(RIGHT)}
 
 
 @pytest.fixture
@@ -196,6 +199,105 @@ def test_nobody_new_begins_while_the_study_is_paused(app, study):
 
     assert "paused" in walker.page
     assert walker.open("/consent") == ""
+
+
+def put(app, study, state):
+    with app.state.database.write() as connection:
+        set_state(connection, study.id, state, by="owner", now=START)
+
+
+def test_a_closed_round_says_that_it_is_over_and_leads_back_to_the_recruiter(app):
+    recruiter = {"kind": "redirect", "completed": "https://r.example/done", "screened_out": "https://r.example/out"}
+    study = opened(
+        app.state.database, design(recruiter=recruiter | {"no_consent": "https://r.example/back?who={person}"})
+    )
+    put(app, study, "closed")
+    walker = Walker(app, study)
+    walker.arrive()
+
+    assert "The study is over" in walker.page
+    assert "https://r.example/back?who=alice" in walker.page
+
+
+@pytest.mark.parametrize("path", ["/consent", "/tutorial", "/quiz"])
+def test_a_pause_stops_whoever_has_no_batch_yet_wherever_they_are(app, study, path):
+    walker = Walker(app, study)
+    walker.arrive()
+    walker.open("/consent")
+    if path != "/consent":
+        walker.send("/consent", agree="yes", adult="yes")
+    if path == "/quiz":
+        walker.send("/tutorial")
+    put(app, study, "paused")
+    fields: dict[str, dict[str, object]] = {"/consent": {"agree": "yes", "adult": "yes"}, "/quiz": {**QUIZ}}
+    walker.send(path, **fields.get(path, {}))
+
+    assert "paused" in walker.page
+    assert rows(app, tables.pages) == []
+    put(app, study, "open")
+    assert Walker(app, study).to_rating() == "/rate"
+
+
+def test_who_is_in_the_quiz_when_the_round_closes_is_paid(app, study):
+    walker = Walker(app, study)
+    walker.to_quiz()
+    put(app, study, "closed")
+
+    assert walker.send("/quiz", **QUIZ) == "/end"
+    assert "THANKS42" in walker.page
+    assert rows(app, tables.pages) == []
+
+
+def test_whoever_is_rating_may_finish_after_the_round_was_closed(app, study):
+    walker = Walker(app, study)
+    where = walker.to_rating()
+    put(app, study, "closed")
+    while where == "/rate":
+        where = walker.decide()
+
+    assert walker.send("/questions") == "/end"
+    assert rows(app, tables.annotators)[0].outcome == "completed"
+
+
+def test_every_page_before_the_batch_has_a_way_out(app, study):
+    early = Walker(app, study, "early")
+    early.arrive()
+    assert early.open("/leave") == "/leave"
+    assert "nothing about you was stored" in early.page
+    assert rows(app, tables.annotators) == []
+    for name, path in (("in-tutorial", "/tutorial"), ("in-quiz", "/quiz")):
+        walker = Walker(app, study, name)
+        walker.arrive()
+        walker.open("/consent")
+        walker.send("/consent", agree="yes", adult="yes")
+        if path == "/quiz":
+            walker.send("/tutorial")
+        assert "Stop here" in walker.page
+        assert walker.send("/stop") == "/end"
+        assert "SORRY42" in walker.page
+    assert {row.outcome for row in rows(app, tables.annotators)} == {"left_early"}
+
+
+def test_what_the_quiz_explains_is_still_there_after_a_refresh(app):
+    study = opened(app.state.database, design(quiz={"attempts": 2}))
+    walker = Walker(app, study)
+    walker.to_quiz()
+    explained = study.wording.quiz[0].explanation
+
+    assert explained not in html.unescape(walker.page)
+    assert walker.send("/quiz", **{**QUIZ, "question-0": 3 - RIGHT[0]}) == "/quiz"
+    assert walker.open("/quiz") == "/quiz"
+    assert explained in html.unescape(walker.page)
+    assert walker.send("/quiz", **QUIZ) == "/rate"
+
+
+def test_no_page_leads_an_annotator_to_the_staff(app, study):
+    walker = Walker(app, study)
+    walker.open("/nothing-here")
+
+    assert walker.status == 404
+    assert 'href="/"' not in walker.page
+    assert "sign-in" not in walker.page
 
 
 def test_nobody_is_asked_to_consent_when_no_slot_is_open(app):

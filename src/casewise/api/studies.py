@@ -185,7 +185,7 @@ def status(study: str | Path, *, phase: str = "main", database: str | None = Non
 
 
 def change_state(study: str | Path, state: RoundState, *, phase: str = "main", database: str | None = None) -> Round:
-    """Pause a round (nobody new begins, whoever has begun may finish), or open it again."""
+    """Pause or close a round (nobody new begins, whoever has a batch may finish), or open it again."""
     with study_round(study, phase, database=database) as there, there.store.write() as connection:
         set_state(connection, there.round.id, state, by="owner", now=datetime.now(UTC))
     return there.round

@@ -119,7 +119,7 @@ def status(
 
 @app.command()
 def pause(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
-    """Let nobody new begin; whoever has begun may finish."""
+    """Let nobody new begin; whoever has a batch may finish."""
     found = api.studies.change_state(study, "paused", phase=phase, database=database)
     typer.echo(f"{found.name} {found.version} ({found.phase}) is paused")
 
@@ -129,6 +129,13 @@ def resume(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database
     """Let people in again."""
     found = api.studies.change_state(study, "open", phase=phase, database=database)
     typer.echo(f"{found.name} {found.version} ({found.phase}) is open")
+
+
+@app.command()
+def close(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
+    """Say that the study is over; whoever has a batch may finish, whoever is in the quiz is paid."""
+    found = api.studies.change_state(study, "closed", phase=phase, database=database)
+    typer.echo(f"{found.name} {found.version} ({found.phase}) is closed")
 
 
 @app.command()

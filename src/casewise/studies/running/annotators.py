@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, Row, func, select, update
 
 from casewise.database.tables import study as tables
 from casewise.studies.recruiters.protocol import RecruiterIds
 from casewise.studies.running.events import note
 from casewise.studies.running.privacy import Vault
-from casewise.studies.running.rounds import Round
+from casewise.studies.running.rounds import Round, round_state
 from casewise.studies.running.slots import assign
 
 __all__ = [
     "Annotator",
     "QuizResult",
     "Stage",
-    "admit",
     "annotator",
     "answer_quiz",
     "count_stages",
     "find_returner",
-    "has_room",
+    "halt",
     "keep_questions",
+    "leave_before_batch",
+    "missed_before",
     "pass_tutorial",
     "person_of",
-    "took_part",
 ]
 
 Stage = Literal["tutorial", "quiz", "rating", "done"]
@@ -71,82 +69,6 @@ def find_returner(connection: Connection, study: Round, fingerprint: str) -> Ann
     return None if row is None else as_annotator(row)
 
 
-def took_part(connection: Connection, study: Round, fingerprint: str, *, now: datetime) -> bool:
-    """Whether this person took part in another round of the study, and is to be kept out."""
-    table = FINGERPRINTS
-    row = connection.execute(
-        select(table.c.study_id).where(
-            table.c.study_name == excluded_under(study),
-            table.c.fingerprint == fingerprint,
-            table.c.expires_on >= now.date(),
-        )
-    ).first()
-    return row is not None and row.study_id != study.id
-
-
-def excluded_under(study: Round) -> str:
-    """Rehearsals and previews exclude nobody from the study itself."""
-    return study.name if study.phase in {"pilot", "main"} else f"{study.id} {study.phase}"
-
-
-def has_room(connection: Connection, study: Round) -> bool:
-    """Whether any slot is open now."""
-    slots = tables.slots
-    query = select(slots.c.id).where(slots.c.study_id == study.id, slots.c.holder_id.is_(None)).limit(1)
-    return connection.scalars(query).first() is not None
-
-
-def admit(
-    connection: Connection, study: Round, person: RecruiterIds, *, vault: Vault, now: datetime
-) -> Annotator | None:
-    """Somebody consented: only now are their ids kept, sealed. The same person again is the same annotator.
-
-    None when the person took part in another round of this study.
-    """
-    fingerprint = vault.fingerprint(study.name, person.person)
-    known = find_returner(connection, study, fingerprint)
-    if known is not None:
-        return known
-    if took_part(connection, study, fingerprint, now=now):
-        return None
-    annotator_id = f"a{secrets.token_hex(12)}"
-    try:
-        with connection.begin_nested():
-            add(connection, study, annotator_id, fingerprint=fingerprint, now=now)
-    except IntegrityError:  # the same person consented in another tab just now
-        return find_returner(connection, study, fingerprint)
-    wrapped = vault.new_key()
-    connection.execute(insert(KEYS).values(annotator_id=annotator_id, wrapped=wrapped))
-    sealed = vault.seal(person, wrapped)
-    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(sealed=sealed))
-    note(connection, study.id, "consented", at=now, by="annotator", annotator_id=annotator_id)
-    return Annotator(annotator_id, study.id, "tutorial", None, None, 0, lapsed=False)
-
-
-def add(connection: Connection, study: Round, annotator_id: str, *, fingerprint: str, now: datetime) -> None:
-    connection.execute(
-        insert(ANNOTATORS).values(
-            id=annotator_id,
-            study_id=study.id,
-            stage="tutorial",
-            fingerprint=fingerprint,
-            quiz_attempts=0,
-            lapsed=False,
-            consented_at=now,
-        )
-    )
-    expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < now.date())
-    connection.execute(delete(FINGERPRINTS).where(expired))
-    connection.execute(
-        insert(FINGERPRINTS).values(
-            study_name=excluded_under(study),
-            fingerprint=fingerprint,
-            study_id=study.id,
-            expires_on=study.design.privacy.exclude_until,
-        )
-    )
-
-
 def pass_tutorial(connection: Connection, annotator_id: str) -> None:
     """On to the quiz; from anywhere else nothing happens."""
     connection.execute(
@@ -165,11 +87,12 @@ def answer_quiz(
         return "passed" if row.stage == "rating" else "again"
     attempts = row.quiz_attempts + 1
     right = [question.right for question in study.wording.quiz]
-    missed = sum(answer != expected for answer, expected in zip(chosen, right, strict=True))
+    pairs = zip(chosen, right, strict=True)
+    missed = [place for place, (answer, expected) in enumerate(pairs) if answer != expected]
     connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(quiz_attempts=attempts))
-    detail = {"attempt": attempts, "missed": missed}
+    detail = {"attempt": attempts, "missed": len(missed), "wrong": missed}
     note(connection, study.id, "quiz", at=now, by="annotator", annotator_id=annotator_id, detail=detail)
-    if missed <= study.design.quiz.may_miss:
+    if len(missed) <= study.design.quiz.may_miss:
         if assign(connection, study, annotator_id, now=now):
             return "passed"
         end(connection, study, annotator_id, outcome="no_room", now=now)
@@ -178,6 +101,39 @@ def answer_quiz(
         return "again"
     end(connection, study, annotator_id, outcome="screened_out", now=now)
     return "screened_out"
+
+
+def missed_before(connection: Connection, annotator_id: str) -> tuple[int, ...]:
+    """Which questions the last attempt at the quiz missed; none before the first."""
+    table = tables.events
+    query = (
+        select(table.c.detail)
+        .where(table.c.annotator_id == annotator_id, table.c.kind == "quiz")
+        .order_by(table.c.id.desc())
+        .limit(1)
+    )
+    detail = connection.scalars(query).first()
+    return tuple((detail or {}).get("wrong", ()))
+
+
+def leave_before_batch(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> None:
+    """Somebody stops in the tutorial or the quiz: nothing was rated, and their time is paid as a screen-out's is."""
+    row = connection.execute(
+        select(ANNOTATORS.c.stage).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)
+    ).one()
+    if row.stage in {"tutorial", "quiz"}:
+        end(connection, study, annotator_id, outcome="left_early", now=now)
+
+
+def halt(connection: Connection, study: Round, who: Annotator, *, now: datetime) -> bool:
+    """Whether somebody without a batch has to wait, because the round is paused.
+
+    In a closed round they never get one: they end here, and are paid as those who found no item left.
+    """
+    state = round_state(connection, study.id)
+    if state == "closed":
+        end(connection, study, who.id, outcome="no_room", now=now)
+    return state == "paused"
 
 
 def end(connection: Connection, study: Round, annotator_id: str, *, outcome: str, now: datetime) -> None:

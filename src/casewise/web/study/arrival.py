@@ -10,17 +10,10 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from casewise.errors import StudyError
-from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.running.annotators import (
-    Annotator,
-    admit,
-    answer_quiz,
-    find_returner,
-    has_room,
-    pass_tutorial,
-    took_part,
-)
-from casewise.studies.running.rounds import Round, round_state
+from casewise.studies.recruiters import Finish, RecruiterIds
+from casewise.studies.running.admission import NotLetIn, admit, why_not_let_in
+from casewise.studies.running.annotators import answer_quiz, find_returner, halt, missed_before, pass_tutorial
+from casewise.studies.running.rounds import Round
 from casewise.web.frame.identity import database_of, now, sent_form
 from casewise.web.frame.pages import redirect
 from casewise.web.study.session import (
@@ -54,18 +47,22 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     fingerprint = vault_of(request).fingerprint(study.name, person.person)
     with database_of(request).read() as connection:
         known = find_returner(connection, study, fingerprint)
-        elsewhere = took_part(connection, study, fingerprint, now=at)
-        let_in = round_state(connection, study.id) == "open"
-        room = has_room(connection, study)
+        why = None if known else why_not_let_in(connection, study, fingerprint, now=at)
     if known is not None:
         response = to_stage(study, known)
         remember(request, response, known)
         return response
-    if elsewhere or not let_in or not room:
-        return show(request, study, "closed", why="already" if elsewhere else "full" if let_in else "paused")
+    if why is not None:
+        return not_let_in(request, study, why, person)
     response = show(request, study, "warning", warning=markdown(study.wording.warning), categories=study.categories)
     remember_arrival(request, response, study, person)
     return response
+
+
+def not_let_in(request: Request, study: Round, why: NotLetIn, person: RecruiterIds | None) -> Response:
+    """Why not, and the way back to the recruiter."""
+    finish = recruiter_of(request, study).finish("no_consent", person)
+    return show(request, study, "closed", why=why, finish=finish)
 
 
 def arriving_person(request: Request, study: Round) -> RecruiterIds:
@@ -81,7 +78,7 @@ def no_link(request: Request, study: Round, problem: str) -> Response:
         known = visitor(request, study, connection)
     if known is not None and not request.query_params:
         return to_stage(study, known)
-    return show(request, study, "closed", status=400, why="link", problem=problem)
+    return show(request, study, "closed", status=400, why="link", problem=problem, finish=Finish())
 
 
 @router.get("/consent")
@@ -98,20 +95,37 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
     if person is None:
         return redirect(here(study))
     if form.get("agree") != "yes":
-        finish = recruiter_of(request, study).finish("no_consent", person)
-        return show(request, study, "end", outcome="no_consent", text=None, finish=finish, who=None)
+        return declined(request, study, person)
     if form.get("adult") != "yes":
         problem = f"Please tick that you are {study.design.eligibility.minimum_age} or older and want to take part."
         text = markdown(study.wording.consent)
         return show(request, study, "consent", status=400, text=text, problem=problem)
+    vault = vault_of(request)
+    fingerprint = vault.fingerprint(study.name, person.person)
     with database_of(request).write() as connection:
         check_limit(request, connection, study, who=None, now=at)
-        who = admit(connection, study, person, vault=vault_of(request), now=at)
+        who = find_returner(connection, study, fingerprint)
+        why = None if who else why_not_let_in(connection, study, fingerprint, now=at, lock=True)
+        if who is None and why is None:
+            who = admit(connection, study, person, vault=vault, now=at)
     if who is None:
-        return show(request, study, "closed", why="already")
+        return not_let_in(request, study, why or "already", person)
     response = to_stage(study, who)
     remember(request, response, who)
     return response
+
+
+def declined(request: Request, study: Round, person: RecruiterIds | None) -> Response:
+    finish = recruiter_of(request, study).finish("no_consent", person)
+    return show(request, study, "end", outcome="no_consent", text=None, finish=finish, who=None)
+
+
+@router.get("/leave")
+def leave(request: Request, study: ThisRound) -> Response:
+    """Not taking part after all, before anything was stored; who has consented finds their way out where they are."""
+    with database_of(request).read() as connection:
+        who = visitor(request, study, connection)
+    return declined(request, study, read_arrival(request, study)) if who is None else to_stage(study, who)
 
 
 @router.get("/tutorial")
@@ -123,38 +137,38 @@ def tutorial_page(request: Request, study: ThisRound) -> Response:
 
 
 @router.post("/tutorial")
-def tutorial_read(request: Request, study: ThisRound) -> Response:
+def tutorial_read(request: Request, study: ThisRound, at: Now) -> Response:
     """On to the quiz, or to wherever the annotator is by now."""
     with database_of(request).write() as connection:
-        pass_tutorial(connection, standing_at(request, study, connection).id)
+        who = standing_at(request, study, connection)
+        if who.stage == "tutorial" and halt(connection, study, who, now=at):
+            return show(request, study, "closed", why="paused", finish=Finish())
+        pass_tutorial(connection, who.id)
         who = standing_at(request, study, connection)
     return to_stage(study, who)
 
 
 @router.get("/quiz")
 def quiz_page(request: Request, study: ThisRound) -> Response:
+    """The questions; after an attempt with what it missed, and why."""
     with database_of(request).read() as connection:
         who = standing_at(request, study, connection, "quiz")
-    return show_quiz(request, study, who)
-
-
-def show_quiz(request: Request, study: Round, who: Annotator, *, missed: tuple[int, ...] = ()) -> Response:
+        missed = missed_before(connection, who.id)
     left = study.design.quiz.attempts - who.quiz_attempts
     return show(request, study, "quiz", questions=study.wording.quiz, missed=missed, left=left)
 
 
 @router.post("/quiz")
 def quiz(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
-    """Count an attempt. Who misses something and may try again is told what, and why."""
+    """Count an attempt, and go on to wherever it leads."""
     chosen = [as_number(form.get(f"question-{index}")) for index in range(len(study.wording.quiz))]
     with database_of(request).write() as connection:
         who = standing_at(request, study, connection)
         check_limit(request, connection, study, who=who.id, now=at)
-        result = answer_quiz(connection, study, who.id, chosen, now=at)
+        if who.stage == "quiz" and halt(connection, study, who, now=at):
+            return show(request, study, "closed", why="paused", finish=Finish())
+        answer_quiz(connection, study, who.id, chosen, now=at)
         who = standing_at(request, study, connection)
-    if result == "again" and who.stage == "quiz":
-        missed = tuple(i for i, question in enumerate(study.wording.quiz) if chosen[i] != question.right)
-        return show_quiz(request, study, who, missed=missed)
     return to_stage(study, who)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from casewise.studies.recruiters import Outcome
-from casewise.studies.running.annotators import Annotator, keep_questions, person_of
+from casewise.studies.running.annotators import Annotator, keep_questions, leave_before_batch, person_of
 from casewise.studies.running.answers import (
     Decision,
     Given,
@@ -57,6 +57,7 @@ CODES: dict[str, Outcome] = {
     "no_room": "completed",
     "failed_checks": "failed_checks",
     "screened_out": "screened_out",
+    "left_early": "screened_out",
 }
 """Who stops early, or finds no item left, is paid too; the owner sees which it was."""
 
@@ -148,7 +149,9 @@ def pause_page(request: Request, study: ThisRound) -> Response:
 def stop(request: Request, study: ThisRound, at: Now) -> Response:
     """Stop for good; what was rated counts, the rest re-opens."""
     with database_of(request).write() as connection:
-        finish_batch(connection, study, standing_at(request, study, connection).id, stopped=True, now=at)
+        who = standing_at(request, study, connection)
+        leave_before_batch(connection, study, who.id, now=at)
+        finish_batch(connection, study, who.id, stopped=True, now=at)
     return redirect(here(study, "end"))
 
 

@@ -1,0 +1,156 @@
+"""Who is let in: while the round is open and there is a place, once, and only after consent.
+
+A place is held for whoever consented and has no batch yet, for as long as a lease lasts: nobody reads the tutorial and
+passes the quiz for nothing. Nothing here writes before somebody consents.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime, timedelta
+from typing import Literal
+
+from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from casewise.database.tables import study as tables
+from casewise.studies.recruiters.protocol import RecruiterIds
+from casewise.studies.running.annotators import Annotator, find_returner
+from casewise.studies.running.events import note
+from casewise.studies.running.privacy import Vault
+from casewise.studies.running.rounds import Round, round_state
+
+__all__ = ["NotLetIn", "admit", "has_room", "took_part", "why_not_let_in"]
+
+NotLetIn = Literal["already", "closed", "paused", "full"]
+
+ANNOTATORS, FINGERPRINTS, KEYS = tables.annotators, tables.fingerprints, tables.keys
+
+
+def why_not_let_in(
+    connection: Connection, study: Round, fingerprint: str, *, now: datetime, lock: bool = False
+) -> NotLetIn | None:
+    """Why nobody new with this fingerprint is let in now; None when they are.
+
+    With `lock`, others who want in wait until this transaction ends, so that one place is not promised to two.
+    """
+    if lock:
+        held = select(tables.studies.c.id).where(tables.studies.c.id == study.id)
+        connection.execute(held.with_for_update(key_share=True))
+    if took_part(connection, study, fingerprint, now=now):
+        return "already"
+    state = round_state(connection, study.id)
+    if state != "open":
+        return state
+    return None if has_room(connection, study, now=now) else "full"
+
+
+def has_room(connection: Connection, study: Round, *, now: datetime) -> bool:
+    """Whether there is an item for one more, when everybody who consented before gets a whole batch.
+
+    Slots of those whose lease has ended count: the next batch that is given takes them.
+    """
+    promised = waiting_people(connection, study, now=now) * study.design.ratings.per_annotator
+    slots, pages = tables.slots, tables.pages
+    is_open = select(slots.c.id).where(slots.c.study_id == study.id, slots.c.holder_id.is_(None))
+    open_now = counted(connection, is_open, most=promised + 1)
+    if open_now > promised:
+        return True
+    expired = (
+        select(pages.c.slot_id)
+        .join(ANNOTATORS, ANNOTATORS.c.id == pages.c.annotator_id)
+        .where(
+            ANNOTATORS.c.study_id == study.id,
+            ANNOTATORS.c.stage == "rating",
+            ANNOTATORS.c.lapsed.is_(False),
+            ANNOTATORS.c.lease_until < now,
+            pages.c.state == "waiting",
+            pages.c.kind == "item",
+        )
+    )
+    return open_now + counted(connection, expired, most=promised + 1 - open_now) > promised
+
+
+def waiting_people(connection: Connection, study: Round, *, now: datetime) -> int:
+    """Those who consented within the length of a lease and have no batch yet."""
+    since = now - timedelta(minutes=study.design.ratings.lease_minutes)
+    query = select(func.count()).where(
+        ANNOTATORS.c.study_id == study.id,
+        ANNOTATORS.c.stage.in_(("tutorial", "quiz")),
+        ANNOTATORS.c.consented_at > since,
+    )
+    return int(connection.scalars(query).one())
+
+
+def counted(connection: Connection, rows: Select[tuple[int]], *, most: int) -> int:
+    """How many `rows` there are, counted up to `most`."""
+    return int(connection.scalars(select(func.count()).select_from(rows.limit(most).subquery())).one())
+
+
+def took_part(connection: Connection, study: Round, fingerprint: str, *, now: datetime) -> bool:
+    """Whether this person took part in another round of the study, and is to be kept out."""
+    table = FINGERPRINTS
+    row = connection.execute(
+        select(table.c.study_id).where(
+            table.c.study_name == excluded_under(study),
+            table.c.fingerprint == fingerprint,
+            table.c.expires_on >= now.date(),
+        )
+    ).first()
+    return row is not None and row.study_id != study.id
+
+
+def excluded_under(study: Round) -> str:
+    """Rehearsals and previews exclude nobody from the study itself."""
+    return study.name if study.phase in {"pilot", "main"} else f"{study.id} {study.phase}"
+
+
+def admit(
+    connection: Connection, study: Round, person: RecruiterIds, *, vault: Vault, now: datetime
+) -> Annotator | None:
+    """Somebody consented: only now are their ids kept, sealed. The same person again is the same annotator.
+
+    None when the person took part in another round of this study.
+    """
+    fingerprint = vault.fingerprint(study.name, person.person)
+    known = find_returner(connection, study, fingerprint)
+    if known is not None:
+        return known
+    if took_part(connection, study, fingerprint, now=now):
+        return None
+    annotator_id = f"a{secrets.token_hex(12)}"
+    try:
+        with connection.begin_nested():
+            add(connection, study, annotator_id, fingerprint=fingerprint, now=now)
+    except IntegrityError:  # the same person consented in another tab just now
+        return find_returner(connection, study, fingerprint)
+    wrapped = vault.new_key()
+    connection.execute(insert(KEYS).values(annotator_id=annotator_id, wrapped=wrapped))
+    sealed = vault.seal(person, wrapped)
+    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(sealed=sealed))
+    note(connection, study.id, "consented", at=now, by="annotator", annotator_id=annotator_id)
+    return Annotator(annotator_id, study.id, "tutorial", None, None, 0, lapsed=False)
+
+
+def add(connection: Connection, study: Round, annotator_id: str, *, fingerprint: str, now: datetime) -> None:
+    connection.execute(
+        insert(ANNOTATORS).values(
+            id=annotator_id,
+            study_id=study.id,
+            stage="tutorial",
+            fingerprint=fingerprint,
+            quiz_attempts=0,
+            lapsed=False,
+            consented_at=now,
+        )
+    )
+    expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < now.date())
+    connection.execute(delete(FINGERPRINTS).where(expired))
+    connection.execute(
+        insert(FINGERPRINTS).values(
+            study_name=excluded_under(study),
+            fingerprint=fingerprint,
+            study_id=study.id,
+            expires_on=study.design.privacy.exclude_until,
+        )
+    )

@@ -1,0 +1,87 @@
+"""Who is let in, and who is told that there is no place: on SQLite and on PostgreSQL."""
+
+from datetime import timedelta
+
+import pytest
+from tests.studies.test_store import VAULT, answer, begun, seen
+from tests.support.study import LATER, RIGHT, START, design, opened
+
+from casewise.studies.recruiters import RecruiterIds
+from casewise.studies.running.admission import admit, has_room, why_not_let_in
+from casewise.studies.running.annotators import annotator, answer_quiz, pass_tutorial
+from casewise.studies.running.rounds import set_state
+
+SMALL = {"per_item": 1, "per_annotator": 4, "lease_minutes": 30}
+"""Two conditions of four queries: places for two people."""
+
+
+@pytest.fixture
+def study(store):
+    return opened(store, design(ratings=SMALL))
+
+
+def room(store, study, *, now=START):
+    with store.read() as connection:
+        return has_room(connection, study, now=now)
+
+
+def why(store, study, name, *, now=START):
+    with store.write() as connection:
+        return why_not_let_in(connection, study, VAULT.fingerprint(study.name, name), now=now, lock=True)
+
+
+def consented(store, study, name, *, now=START):
+    with store.write() as connection:
+        who = admit(connection, study, RecruiterIds(name), vault=VAULT, now=now)
+    assert who is not None
+    return who.id
+
+
+def quizzed(store, study, who, *, now=START):
+    with store.write() as connection:
+        pass_tutorial(connection, who)
+        return answer_quiz(connection, study, who, RIGHT, now=now)
+
+
+def test_slots_of_people_who_left_are_room_again_without_anybody_looking_at_the_study(store, study):
+    for name in ("a", "b"):
+        answer(store, study, begun(store, study, name))
+
+    assert not room(store, study)
+    assert room(store, study, now=START + LATER)
+    newcomer = begun(store, study, "c", now=START + LATER)
+    with store.read() as connection:
+        found = annotator(connection, newcomer)
+    assert found is not None
+    assert found.stage == "rating"
+
+
+def test_asking_for_room_changes_nothing(store, study):
+    begun(store, study, "a")
+    before = seen(store, study)
+    room(store, study, now=START + LATER)
+
+    assert seen(store, study) == before
+
+
+def test_a_place_is_held_for_everybody_who_reads_the_tutorial(store, study):
+    first = [consented(store, study, name) for name in ("a", "b")]
+
+    assert why(store, study, "c") == "full"
+    assert [quizzed(store, study, who) for who in first] == ["passed", "passed"]
+
+
+def test_whoever_stays_away_from_the_quiz_holds_a_place_no_longer_than_a_lease(store, study):
+    for name in ("a", "b"):
+        consented(store, study, name)
+
+    assert why(store, study, "c", now=START + timedelta(minutes=29)) == "full"
+    assert why(store, study, "c", now=START + timedelta(minutes=31)) is None
+
+
+@pytest.mark.parametrize("state", ["paused", "closed"])
+def test_nobody_new_is_let_in_unless_the_round_is_open(store, study, state):
+    with store.write() as connection:
+        set_state(connection, study.id, state, by="owner", now=START)
+
+    assert why(store, study, "a") == state
