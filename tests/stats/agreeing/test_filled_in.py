@@ -16,8 +16,15 @@ def release_like(rng, *, odd, by_chance, n=900):
     return score, kind, rate
 
 
+def mixture_of(*arguments, **options):
+    """What is found; a mixture, because there is enough of both kinds."""
+    found = filled_in(*arguments, **options)
+    assert found is not None
+    return found
+
+
 def test_values_put_in_by_chance_are_found():
-    found = filled_in(*release_like(np.random.default_rng(1), odd=91, by_chance=True), rng=np.random.default_rng(2))
+    found = mixture_of(*release_like(np.random.default_rng(1), odd=91, by_chance=True), rng=np.random.default_rng(2))
 
     assert found.suspect
     assert (found.n, found.n_rest) == (91, 809)
@@ -28,7 +35,7 @@ def test_values_put_in_by_chance_are_found():
 def test_most_planted_mixtures_are_found(odd):
     rng = np.random.default_rng(odd)
 
-    found = [filled_in(*release_like(rng, odd=odd, by_chance=True), rng=rng, n_permutations=1_999) for _ in range(10)]
+    found = [mixture_of(*release_like(rng, odd=odd, by_chance=True), rng=rng, n_permutations=1_999) for _ in range(10)]
 
     assert sum(one.suspect for one in found) >= 8
 
@@ -36,7 +43,7 @@ def test_most_planted_mixtures_are_found(odd):
 def test_values_of_two_kinds_that_behave_alike_are_no_finding():
     rng = np.random.default_rng(3)
 
-    found = [filled_in(*release_like(rng, odd=91, by_chance=False), rng=rng, n_permutations=1_999) for _ in range(30)]
+    found = [mixture_of(*release_like(rng, odd=91, by_chance=False), rng=rng, n_permutations=1_999) for _ in range(30)]
 
     assert not any(one.suspect for one in found)
     assert sum(one.p <= 0.05 for one in found) <= 6
@@ -48,7 +55,7 @@ def test_whole_scores_of_a_judge_that_is_worse_on_them_but_not_blind_are_no_find
     score, kind, rate = release_like(rng, odd=200, by_chance=False)
     score[kind] = np.clip(np.round(1 + 9 * (0.5 * rate[kind] + 0.5 * rng.random(200))), 1, 10)
 
-    assert not filled_in(score, kind, rate, rng=rng).suspect
+    assert not mixture_of(score, kind, rate, rng=rng).suspect
 
 
 @pytest.mark.parametrize(
