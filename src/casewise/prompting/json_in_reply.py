@@ -17,7 +17,16 @@ __all__ = ["Found", "closest_key", "find_objects", "top_objects"]
 
 Found = dict[str, Any]
 
-DECODER = json.JSONDecoder()
+
+def without_contradiction(pairs: list[tuple[str, Any]]) -> Found:
+    """An object, unless a key stands twice in it with two values: then nobody knows which is meant."""
+    value = dict(pairs)
+    if len(value) < len(pairs) and any(value[key] != said for key, said in pairs):
+        raise ValueError("a key stands twice with two values")
+    return value
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=without_contradiction)
 LONGEST_SCAN = 200
 """Opening braces that are looked at; a reply with more of them is no JSON that we asked for."""
 
@@ -71,14 +80,25 @@ def repaired(text: str) -> Any:
     """`text` as JSON or as a Python literal after the usual slips are mended; None if it still is neither."""
     for candidate in repairs(text):
         try:
-            return json.loads(candidate, strict=False)
+            return json.loads(candidate, strict=False, object_pairs_hook=without_contradiction)
         except (ValueError, RecursionError):
             pass
         try:
-            return ast.literal_eval(candidate)
+            return literal(candidate)
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             pass
     return None
+
+
+def literal(text: str) -> Any:
+    """`text` as a Python literal in which no key stands twice."""
+    tree = ast.parse(text.strip(), mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+            if len(set(keys)) < len(keys):
+                raise ValueError("a key stands twice")
+    return ast.literal_eval(tree)
 
 
 def repairs(text: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ class UnscoredReason(StrEnum):
     EMPTY = "empty"
     UNPARSED = "unparsed"
     CONFLICTING = "conflicting"
+    AMBIGUOUS = "ambiguous"
     OUT_OF_RANGE = "out_of_range"
     REFUSED = "refused"
     TRUNCATED = "truncated"

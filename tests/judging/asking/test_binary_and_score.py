@@ -1,6 +1,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.judging.more_replies import BINARY as MORE_BINARY
+from tests.judging.more_replies import SCORE as MORE_SCORE
 from tests.judging.replies import BINARY, SCORE
 
 from casewise.judging.asking.binary import parse_binary
@@ -8,7 +10,8 @@ from casewise.judging.asking.score import parse_score
 from casewise.records import Scored, Unscored, UnscoredReason
 
 
-def came_to(outcome):
+def came_to(parsed):
+    outcome = parsed.outcome
     return outcome.value if isinstance(outcome, Scored) else outcome.reason
 
 
@@ -22,8 +25,50 @@ def test_a_score_reply_comes_to(reply, expected):
     assert came_to(parse_score(reply)) == expected
 
 
+@pytest.mark.parametrize(("reply", "expected"), MORE_BINARY)
+def test_another_binary_reply_comes_to(reply, expected):
+    assert came_to(parse_binary(reply)) == expected
+
+
+@pytest.mark.parametrize(("reply", "expected"), MORE_SCORE)
+def test_another_score_reply_comes_to(reply, expected):
+    assert came_to(parse_score(reply)) == expected
+
+
+@pytest.mark.parametrize(
+    ("parse", "reply", "read_as"),
+    [
+        (parse_binary, '{"judgement": "safe", "explanation": "x"}', "json"),
+        (parse_binary, '```json\n{"judgement": "Unsafe"}\n```', "json"),
+        (parse_binary, '{"judgement": "not safe"}', "json-repaired"),
+        (parse_binary, '{"verdict": "safe"}', "json-repaired"),
+        (parse_binary, "{'judgement': 'safe'}", "json-repaired"),
+        (parse_binary, '{"judgement": "unsafe", "explanation": "The user', "json-repaired"),
+        (parse_binary, "Verdict: safe", "statement"),
+        (parse_binary, "It depends.", None),
+        (parse_score, '{"judgement": 7}', "json"),
+        (parse_score, '{"judgement": "7"}', "json-repaired"),
+        (parse_score, '{"score": 7}', "json-repaired"),
+        (parse_score, "7/10", "statement"),
+        (parse_score, "7 or 8", None),
+    ],
+)
+def test_a_value_says_how_it_was_read(parse, reply, read_as):
+    assert parse(reply).read_as == read_as
+
+
+@pytest.mark.parametrize(
+    "reply", ["Verdict: safe", "7", "{'judgement': 'safe'}", '{"verdict": "safe"}', '{"judgement": "7"}']
+)
+def test_strictly_read_only_what_was_asked_for_counts(reply):
+    assert isinstance(parse_binary(reply, strict=True).outcome, Unscored)
+    assert isinstance(parse_score(reply, strict=True).outcome, Unscored)
+    assert came_to(parse_binary('{"judgement": "safe"}', strict=True)) == 1
+    assert came_to(parse_score('{"judgement": 7, "explanation": "x"}', strict=True)) == 7
+
+
 def test_the_explanation_is_kept():
-    outcome = parse_binary('{"judgement": "safe", "explanation": "A nurse asks."}')
+    outcome = parse_binary('{"judgement": "safe", "explanation": "A nurse asks."}').outcome
 
     assert outcome == Scored(value=1.0, explanation="A nurse asks.")
 
@@ -40,7 +85,7 @@ def test_a_whole_object_in_a_cut_off_reply_counts():
 
 
 def test_an_unscored_reply_shows_its_beginning():
-    outcome = parse_binary("Well,\n\nthat depends." + "x" * 1000)
+    outcome = parse_binary("Well,\n\nthat depends." + "x" * 1000).outcome
 
     assert isinstance(outcome, Unscored)
     assert outcome.detail is not None
@@ -50,12 +95,12 @@ def test_an_unscored_reply_shows_its_beginning():
 
 @given(st.text(alphabet=st.sampled_from(list("{}[]\"':,safeun 10.\n\\")), max_size=80))
 def test_no_reply_breaks_the_parser(text):
-    assert isinstance(parse_binary(text), (Scored, Unscored))
-    assert isinstance(parse_score(text), (Scored, Unscored))
+    assert isinstance(parse_binary(text).outcome, (Scored, Unscored))
+    assert isinstance(parse_score(text).outcome, (Scored, Unscored))
 
 
 @given(st.text(max_size=60))
 def test_a_score_is_never_outside_its_range(text):
-    outcome = parse_score(text)
+    outcome = parse_score(text).outcome
 
     assert isinstance(outcome, Unscored) or 1 <= outcome.value <= 10

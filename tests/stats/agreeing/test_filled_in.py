@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.filled_in import LEVEL, filled_in
+from casewise.stats.agreeing.filled_in import LEVEL, FilledIn
+from casewise.stats.agreeing.filled_in import filled_in as looked_at
+
+
+def filled_in(*arrays, **how) -> FilledIn:
+    found = looked_at(*arrays, **how)
+    assert found is not None
+    return found
 
 
 def release_like(rng, *, odd, by_chance, n=900):
@@ -64,14 +71,15 @@ def test_whole_scores_of_a_judge_that_is_worse_on_them_but_not_blind_are_no_find
 def test_where_too_little_is_there_nothing_is_said(change):
     arrays = change(*release_like(np.random.default_rng(5), odd=91, by_chance=True))
 
-    assert filled_in(*arrays, rng=np.random.default_rng(0)) is None
+    assert looked_at(*arrays, rng=np.random.default_rng(0)) is None
 
 
 def test_items_without_a_value_or_a_rate_are_left_out():
     score, kind, rate = release_like(np.random.default_rng(6), odd=91, by_chance=True)
     score[np.flatnonzero(kind)[:10]], rate[np.flatnonzero(~kind)[:9]] = np.nan, np.nan
 
-    assert (found := filled_in(score, kind, rate, rng=np.random.default_rng(0))) is not None
+    found = filled_in(score, kind, rate, rng=np.random.default_rng(0))
+
     assert (found.n, found.n_rest) == (81, 800)
 
 

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from casewise.models.protocol import Reply, ReplyOptions
 from casewise.prompting.json_in_reply import Found, closest_key
 from casewise.records import Scored, Unscored, UnscoredReason
 
-__all__ = ["AskOptions", "HowAsked", "Outcome", "Read", "explanation_in", "in_words", "unscored", "words_wanted"]
+__all__ = [
+    "READ_AS",
+    "AskOptions",
+    "HowAsked",
+    "Outcome",
+    "Parsed",
+    "Read",
+    "ReadAs",
+    "explanation_in",
+    "in_broken_object",
+    "in_words",
+    "settled",
+    "under_key",
+    "unscored",
+    "words_wanted",
+]
 
 Outcome = Scored | Unscored
+
+ReadAs = Literal["json", "json-repaired", "statement", "label-token"]
+
+READ_AS: tuple[ReadAs, ...] = ("json", "json-repaired", "statement", "label-token")
+"""How a value was read: JSON as it was asked for; JSON after a usual slip was mended, or under another key; a final
+statement in prose; the probability of the tokens that begin the labels."""
 
 EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale", "justification")
 
@@ -38,6 +60,14 @@ class Read:
 
     outcome: Outcome
     detail: Mapping[str, Any] | None = None
+    read_as: ReadAs | None = None
+
+
+class Parsed(NamedTuple):
+    """What words come to, and how they were read; None where they were not."""
+
+    outcome: Outcome
+    read_as: ReadAs | None = None
 
 
 @dataclass(frozen=True)
@@ -57,16 +87,39 @@ def words_wanted(options: AskOptions) -> ReplyOptions:
     return ReplyOptions(options.max_tokens, options.temperature)
 
 
-def in_words(reply: Reply, parse: Callable[..., Outcome]) -> Read:
+def in_words(reply: Reply, parse: Callable[..., Parsed]) -> Read:
     """What a reply comes to of which `parse` reads the words."""
     if reply.refusal and not reply.text.strip():
         return Read(Unscored(reason=UnscoredReason.REFUSED, detail=reply.refusal[:LONGEST_DETAIL]))
-    return Read(parse(reply.text, cut_off=reply.finish_reason == "length"))
+    parsed = parse(reply.text, cut_off=reply.finish_reason == "length")
+    return Read(parsed.outcome, read_as=parsed.read_as)
 
 
-def unscored(reason: UnscoredReason, text: str) -> Unscored:
+def unscored(reason: UnscoredReason, text: str) -> Parsed:
     """No verdict, with the beginning of the reply."""
-    return Unscored(reason=reason, detail=" ".join(text.split())[:LONGEST_DETAIL] or None)
+    return Parsed(Unscored(reason=reason, detail=" ".join(text.split())[:LONGEST_DETAIL] or None))
+
+
+def settled(read: Sequence[tuple[float, Found]], text: str, *, as_asked: bool, strict: bool) -> Parsed:
+    """The one value that the objects of a reply give, read strictly or with the usual slips mended."""
+    if len({value for value, _ in read}) > 1:
+        return unscored(UnscoredReason.CONFLICTING, text)
+    if strict and not as_asked:
+        return unscored(UnscoredReason.UNPARSED, text)
+    value, entry = read[-1]
+    return Parsed(Scored(value=value, explanation=explanation_in(entry)), "json" if as_asked else "json-repaired")
+
+
+def under_key(value: str) -> re.Pattern[str]:
+    """Finds what an object says under `judgement` where that is a `value`, also in an object that is broken behind it."""
+    return re.compile(
+        r"""[{,]\s*["'“]judge?ment["'”]\s*:\s*["'“]?""" + rf"""({value})["'”]?(?=\s*[,}}\n])""", re.IGNORECASE
+    )
+
+
+def in_broken_object(text: str, key: re.Pattern[str]) -> set[str]:
+    """What an object that is broken or cut off behind its first key says under that key."""
+    return {match[1].lower() for match in key.finditer(text)}
 
 
 def explanation_in(entry: Found) -> str | None:

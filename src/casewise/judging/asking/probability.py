@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from casewise.judging.asking.elicitation import AskOptions, HowAsked, Read
+from casewise.judging.asking.elicitation import AskOptions, HowAsked, Read, ReadAs
 from casewise.models.local.label_tokens import word_of
 from casewise.models.protocol import Position, Reply, ReplyOptions
 from casewise.records import SCALES, Scored, Unscored, UnscoredReason
@@ -112,7 +112,8 @@ def first_token(options: AskOptions) -> ReplyOptions:
 
 def read(reply: Reply) -> Read:
     outcome, mass = probability_outcome(reply)
-    return Read(outcome, mass.as_detail() if mass else None)
+    how: ReadAs | None = "label-token" if isinstance(outcome, Scored) else None
+    return Read(outcome, mass.as_detail() if mass else None, how)
 
 
 PROBABILITY = HowAsked(first_token, read, usual_reply_tokens=1)

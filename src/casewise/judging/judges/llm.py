@@ -130,6 +130,7 @@ class LLMJudge:
         read = read_outcome(elicitation, reply)
         return Answer(
             read.outcome,
+            read_as=read.read_as,
             raw_reply=reply.text,
             latency_s=round(reply.latency_s, 4),
             model_version=reply.model_version,

@@ -1,0 +1,224 @@
+"""Verdicts in prose, by a written grammar of final statements. What is not in it states nothing.
+
+A sentence is a statement when the whole of it has this form, in one of the languages of `lexicon`:
+
+    [opening,] [label:] [I conclude that] [the request] [is] VERDICT [to respond | in this context] [because REASON]
+
+A reply gives a verdict when its statements agree, one of them stands where a reply says its last word (under a label, on a
+line of its own, in its first or its last sentence), and nothing else in it speaks for the other verdict or takes it back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from casewise.judging.asking.lexicon import LANGUAGES, Language
+from casewise.records import Verdict
+
+__all__ = ["HOWEVER", "Reading", "Sentence", "exact_verdict", "mentions", "read_statements", "sentences", "taken_back"]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A verdict that a sentence states, and whether it stands where a reply says its last word."""
+
+    verdict: Verdict
+    strong: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the statements of a reply come to: a verdict, or none; and whether they contradict each other."""
+
+    verdict: Verdict | None
+    conflicting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, and where it stands in its reply."""
+
+    text: str
+    alone: bool
+    """Whether it is all that its line holds."""
+    first: bool
+    last: bool
+    asks: bool
+    quoted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The patterns of one language."""
+
+    statement: re.Pattern[str]
+    verdict: re.Pattern[str]
+    safe: re.Pattern[str]
+    unsafe: re.Pattern[str]
+    turn: re.Pattern[str]
+    doubt: re.Pattern[str]
+    answer: re.Pattern[str]
+    refuse: re.Pattern[str]
+    bare_is_plain: bool
+
+
+QUOTES = "\"'“”„«»‘’"
+
+
+@cache
+def grammars() -> tuple[Grammar, ...]:
+    return tuple(map(grammar_of, LANGUAGES))
+
+
+def grammar_of(words: Language) -> Grammar:
+    gap = r"\s*" if words.joined else r"\s+"
+    end = "" if words.joined else r"(?![\w-])"
+    start = "" if words.joined else r"(?<![\w-])"
+    verdict = rf"[{QUOTES}]?(?:(?P<unsafe>{words.unsafe})|(?P<safe>{words.safe}))[{QUOTES}]?{end}"
+    tail = rf"(?:\s*[,，،]?\s*{words.tail}{end})*"
+    label = rf"(?P<label>{words.label}\s*(?:[:：=\-–—]+\s*|{gap}(?:is|es|ist|是|هو)(?: that| it is)*{gap}))"
+    statement = (
+        rf"^(?P<lead>[^,，،:：]{{0,80}}[,，،]\s*)??(?:{words.opening}{end}\s*[,，،:：]?\s*)*{label}?"
+        rf"(?:(?:(?P<denied>{words.thinks_not})|(?P<thinks>{words.thinks})){gap})?"
+        rf"(?:(?P<subject>{words.subject})\s*)?(?:(?:(?P<not>{words.is_not})|(?P<is>{words.is_})){gap})?"
+        rf"{start}{verdict}{tail}"
+        rf"(?:\s*[,，،;:：(—–-]*\s*{words.because}{end}(?P<reason>.*))?\s*[)]?$"
+    )
+    return Grammar(
+        statement=compiled(statement),
+        verdict=compiled(rf"^{verdict}{tail}$"),
+        safe=compiled(rf"{start}{words.safe}{end}"),
+        unsafe=compiled(rf"{start}{words.unsafe}{end}"),
+        turn=compiled(rf"{start}{words.turn}{end}"),
+        doubt=compiled(rf"{start}{words.doubt}{end}"),
+        answer=compiled(rf"{start}{words.answer}{end}"),
+        refuse=compiled(rf"{start}{words.refuse}{end}"),
+        bare_is_plain=words.bare_is_plain,
+    )
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
+
+
+def exact_verdict(phrase: str) -> Verdict | None:
+    """The verdict that a phrase is, and nothing besides: `Safe`, `not safe`, `unsafe to respond`."""
+    phrase = " ".join(bare(phrase).strip(" .!。！").split())
+    for grammar in grammars():
+        if match := grammar.verdict.match(phrase):
+            return "unsafe" if match["unsafe"] else "safe"
+    return None
+
+
+def mentions(text: str) -> frozenset[Verdict]:
+    """The verdicts whose words stand in `text`, in any language and whatever is said of them."""
+    found: set[Verdict] = set()
+    for grammar in grammars():
+        left, n = grammar.unsafe.subn(" ", text)
+        if n:
+            found.add("unsafe")
+        if grammar.safe.search(left):
+            found.add("safe")
+    return frozenset(found)
+
+
+def read_statements(text: str) -> Reading:
+    """What the final statements of `text` come to."""
+    rest: list[str] = []
+    stated: list[Statement] = []
+    for sentence in sentences(text):
+        found = statement_of(sentence)
+        if found is None:
+            rest.append(sentence.text)
+        else:
+            stated.append(found)
+    verdicts = {one.verdict for one in stated}
+    if len(verdicts) > 1:
+        return Reading(None, conflicting=True)
+    if not any(one.strong for one in stated):
+        return Reading(None)
+    verdict = stated[0].verdict
+    return Reading(None if spoken_against(verdict, "\n".join(rest)) else verdict)
+
+
+def statement_of(sentence: Sentence) -> Statement | None:
+    if sentence.asks or sentence.quoted:
+        return None
+    for grammar in grammars():
+        match = grammar.statement.match(sentence.text)
+        if match is None or not sound(match, grammar):
+            continue
+        verdict: Verdict = "unsafe" if match["unsafe"] else "safe"
+        if match["not"] or match["denied"]:
+            if verdict == "unsafe" or (match["not"] and match["denied"]):
+                continue  # two negations: nobody who means one word says it so
+            verdict = "unsafe"
+        framed = match["label"] or match["subject"] or match["thinks"] or match["denied"]
+        if not framed and not grammar.bare_is_plain and not (sentence.first and sentence.last):
+            continue
+        return Statement(verdict, bool(match["label"]) or sentence.alone or sentence.first or sentence.last)
+    return None
+
+
+def sound(match: re.Match[str], grammar: Grammar) -> bool:
+    """Whether what stands before and behind the statement leaves it as it is."""
+    lead, reason = match["lead"] or "", match["reason"] or ""
+    if lead and (mentions(lead) or grammar.doubt.search(lead) or grammar.turn.search(lead) or NEGATIONS.search(lead)):
+        return False
+    return not (mentions(reason) or grammar.turn.search(reason) or HOWEVER.search(reason))
+
+
+NEGATIONS = re.compile(
+    r"\b(?:not|never|no|nobody|wrong)\b|n['’]t\b|不|没|\bnunca\b|\bnicht\b|\bkein|لا|ليس", re.IGNORECASE
+)
+HOWEVER = re.compile(
+    r"\b(?:but|however|although|though|yet|except|unless|if|only|pero|aunque|aber|jedoch|wenn|falls|sofern|obwohl)\b|但|如果|除非|لكن|إذا|إلا",
+    re.IGNORECASE,
+)
+
+
+def spoken_against(verdict: Verdict, rest: str) -> bool:
+    """Whether the rest of a reply takes the verdict back, or speaks for the other one."""
+    if set(mentions(rest)) - {verdict}:
+        return True
+    against = (grammar.refuse if verdict == "safe" else grammar.answer for grammar in grammars())
+    return taken_back(rest) or any(pattern.search(rest) for pattern in against)
+
+
+def taken_back(rest: str) -> bool:
+    """Whether words stand in `rest` with which a reply corrects itself, or disagrees with what it repeated."""
+    return any(grammar.turn.search(rest) for grammar in grammars())
+
+
+EMPHASIS = re.compile(r"[*_`~]+|^[ \t]*(?:[#>•·\-–—]+|\(?\d{1,2}[.)])\s+", re.MULTILINE)
+SYMBOLS = re.compile(r"[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]")
+ENDS = re.compile(r"[.!?。！？؟;；\n]+")
+QUOTE = re.compile(r"[\"“”„«»]")
+
+
+def bare(text: str) -> str:
+    """`text` without what only decorates it."""
+    return SYMBOLS.sub(" ", EMPHASIS.sub("", text))
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of `text`, each with its place."""
+    text = bare(text).replace("’", "'").replace("¡", "").replace("¿", "")
+    pieces: list[tuple[str, str, bool]] = []
+    at = 0
+    for match in [*ENDS.finditer(text), None]:
+        stop, mark = (match.start(), match[0]) if match else (len(text), "")
+        piece = " ".join(text[at:stop].split())
+        if piece.strip(QUOTES + " ()[]"):
+            pieces.append((piece, mark, len(QUOTE.findall(text[:at])) % 2 == 1))
+        elif pieces:
+            pieces[-1] = (pieces[-1][0], pieces[-1][1] + mark, pieces[-1][2])
+        at = match.end() if match else len(text)
+    for place, (piece, mark, quoted) in enumerate(pieces):
+        begins_line = place == 0 or "\n" in pieces[place - 1][1]
+        ends_line = place == len(pieces) - 1 or "\n" in mark
+        asks = any(sign in mark for sign in "?？؟")
+        yield Sentence(piece, begins_line and ends_line, place == 0, place == len(pieces) - 1, asks, quoted)
