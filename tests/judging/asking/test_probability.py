@@ -85,6 +85,26 @@ def test_no_logprobs_and_no_label_are_told_apart():
     assert mass.covered == 0
 
 
+@pytest.mark.parametrize("before", [("\n",), (" ", "\n\n"), ("The", " answer", " is", ":"), ("**",)])
+def test_the_first_label_token_among_the_first_few_counts(before):
+    word = Position(" unsafe", -0.1, (TokenLogprob(" unsafe", -0.1), TokenLogprob(" safe", -2.4)))
+    positions = (*(Position(token, -0.2, (TokenLogprob(token, -0.2),)) for token in before), word)
+
+    outcome, mass = probability_outcome(Reply("".join(before) + " unsafe", token_logprobs=positions))
+
+    assert outcome.kind == "scored"
+    assert outcome.value == pytest.approx(math.exp(-2.4) / (math.exp(-2.4) + math.exp(-0.1)))
+    assert mass == label_mass(word)
+
+
+def test_a_reply_that_says_nothing_within_its_first_tokens_is_empty():
+    positions = tuple(Position("\n", -0.1, (TokenLogprob("\n", -0.1),)) for _ in range(8))
+
+    outcome, _ = probability_outcome(Reply("\n" * 8, token_logprobs=positions))
+
+    assert outcome == Unscored(reason=UnscoredReason.EMPTY, detail="the reply's first tokens are white space")
+
+
 def test_white_space_before_the_word_is_passed_over():
     space, word = Position("\n", 0.0), position(safe=0.9, unsafe=0.1)
 

@@ -80,8 +80,11 @@ def most_unlisted(position: Position) -> float:
 
 
 def first_said(positions: tuple[Position, ...]) -> Position | None:
-    """The first position whose token is more than white space."""
-    return next((position for position in positions if position.token.strip(" \t\r\n▁Ġ")), None)
+    """The first position whose token begins a label; where there is none, the first that is more than white space."""
+    said = [position for position in positions if position.token.strip(" \t\r\n▁Ġ")]
+    return next(
+        (position for position in said if word_of(position.token, LABELS) is not None), said[0] if said else None
+    )
 
 
 def probability_outcome(reply: Reply) -> tuple[Scored | Unscored, LabelMass | None]:
@@ -91,6 +94,8 @@ def probability_outcome(reply: Reply) -> tuple[Scored | Unscored, LabelMass | No
     on both sides of the threshold.
     """
     position = first_said(reply.token_logprobs or ())
+    if position is None and reply.token_logprobs:
+        return Unscored(reason=UnscoredReason.EMPTY, detail="the reply's first tokens are white space"), None
     if position is None:
         return Unscored(reason=UnscoredReason.NO_LOGPROBS, detail="the endpoint gave no log probabilities"), None
     mass = label_mass(position)
@@ -106,8 +111,12 @@ def probability_outcome(reply: Reply) -> tuple[Scored | Unscored, LabelMass | No
     return Scored(value=mass.point, low=mass.low, high=mass.high), mass
 
 
+FIRST_FEW = 8
+"""Tokens among which a label is looked for: some models begin with a line break, or with a word or two."""
+
+
 def first_token(options: AskOptions) -> ReplyOptions:
-    return ReplyOptions(1, options.temperature, TOP_LOGPROBS, first_words=LABELS)
+    return ReplyOptions(FIRST_FEW, options.temperature, TOP_LOGPROBS, first_words=LABELS)
 
 
 def read(reply: Reply) -> Read:
@@ -116,5 +125,5 @@ def read(reply: Reply) -> Read:
     return Read(outcome, mass.as_detail() if mass else None, how)
 
 
-PROBABILITY = HowAsked(first_token, read, usual_reply_tokens=1)
-"""Asks for one word, and looks at the distribution that its first token was drawn from."""
+PROBABILITY = HowAsked(first_token, read, usual_reply_tokens=3)
+"""Asks for one word, and looks at the distribution that the first token of a label was drawn from."""
