@@ -1,4 +1,4 @@
-"""Where the developers' data lie, and how reference values are read."""
+"""Where reference values and the developers' data lie, and how they are read."""
 
 from __future__ import annotations
 
@@ -9,16 +9,30 @@ from typing import Any
 
 import pytest
 
+REFERENCE = Path(__file__).parents[1] / "reference"
+"""What the R scripts beside it computed; everywhere."""
+
 SHARED = Path(os.environ.get("CASEWISE_TEST_SHARED", Path(__file__).parents[3] / "shared"))
-"""Read once at import, before tests isolate the environment."""
+"""The developers' data, where this checkout has them beside it; read once at import, before tests isolate the
+environment."""
+
+SHAPES = SHARED / "data" / "casebench_shapes.json"
+"""All 900 rows of the published release, every word replaced by a made-up one."""
 
 
 def reference(name: str, *keys: str) -> list[Any]:
-    """The cases in `reference/NAME` under `keys` (default `cases`), as test parameters; one skipped case if absent."""
-    path = SHARED / "reference" / name
-    if not path.is_file():
-        return [pytest.param({}, id="absent", marks=pytest.mark.skip(reason=f"needs the developers' shared {name}"))]
+    """The cases in `reference/NAME` under `keys` (default `cases`), as test parameters, and more where there are."""
+    more = SHARED / "reference" / name
+    found = [pytest.param(case, id=case["id"]) for case in cases(REFERENCE / name, *keys)]
+    if more.is_file():
+        found += [pytest.param(case, id=f"shared-{case['id']}") for case in cases(more, *keys)]
+    return found
+
+
+def cases(path: Path, *keys: str) -> list[dict[str, Any]]:
+    """The cases in a file of reference values."""
     value = json.loads(path.read_text(encoding="utf-8"))
     for key in keys or ("cases",):
         value = value[key]
-    return [pytest.param(case, id=str(case.get("id", index))) for index, case in enumerate(value)]
+    found: list[dict[str, Any]] = value
+    return found

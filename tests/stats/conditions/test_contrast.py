@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from tests.support.data import REFERENCE, cases
 
 from casewise.errors import StatisticsError
 from casewise.stats import CrowdDesign, CrowdModel, simulate_ratings, two_proportion_z
@@ -39,6 +40,18 @@ def test_two_way_errors_are_those_of_a_regression_on_the_condition(crowd):
     single = clustered_regression(x, crowd.safe, np.arange(len(crowd))).covariance[1, 1]
 
     assert contrast(crowd).queries_like_these.error == pytest.approx(np.sqrt(parts.sum() - single), rel=1e-9)
+
+
+def test_errors_agree_with_r():
+    data = {name: np.array(values) for name, values in cases(REFERENCE / "clustered.json", "data")[0].items()}
+    [wanted] = cases(REFERENCE / "clustered.json", "contrast")
+
+    found: Any = clustered_contrast(
+        data["safe"], data["condition"] == 1, query=data["query"], annotator=data["annotator"]
+    )
+    assert found.by_item.estimate == pytest.approx(wanted["first_less_second"], rel=1e-9)
+    assert found.by_item.error == pytest.approx(wanted["by_item"], rel=1e-9)
+    assert found.queries_like_these.error == pytest.approx(wanted["two_way"], rel=1e-9)
 
 
 def test_the_average_per_query_difference_is_a_paired_t_test(crowd):

@@ -1,8 +1,7 @@
-import json
-
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from tests.support.data import REFERENCE, cases
 
 from casewise.errors import StatisticsError
 from casewise.stats import clustered_logit, clustered_mean, clustered_regression
@@ -17,28 +16,26 @@ def sample(n=400, seed=3):
     return x, y, query, annotator
 
 
-@pytest.fixture
-def data(shared):
-    return json.loads((shared / "reference" / "clustered.json").read_text())["clustered_mean"]
+DATA = {
+    name: np.array(values) for name, values in cases(REFERENCE / "clustered.json", "data")[0].items() if name != "id"
+}
+ONE = np.ones(len(DATA["safe"]))
+TWO = np.column_stack([ONE, DATA["condition"]])
+MODELS = {
+    "mean": lambda labels, how: clustered_mean(DATA["safe"], *labels, adjustment=how),
+    "linear": lambda labels, how: clustered_regression(TWO, DATA["safe"], *labels, adjustment=how),
+    "logit": lambda labels, how: clustered_logit(TWO, DATA["safe"], *labels, adjustment=how),
+}
 
 
-def test_the_error_of_a_mean_agrees_with_r(data):
-    plain = clustered_mean(data["y"], data["q"])
-    corrected = clustered_mean(data["y"], data["q"], adjustment="HC1")
+@pytest.mark.parametrize("adjustment", ["none", "HC1"])
+@pytest.mark.parametrize("case", cases(REFERENCE / "clustered.json"), ids=MODELS)
+def test_errors_clustered_one_and_two_ways_agree_with_r(case, adjustment):
+    for ways in case["errors"]:
+        found = MODELS[case["model"]]([DATA[name] for name in ways["by"]], adjustment)
 
-    assert plain.coefficients[0] == pytest.approx(data["mean"], rel=1e-9)
-    assert plain.errors[0] == pytest.approx(data["se_cluster_miller"], rel=1e-9)
-    assert plain.errors[0] == pytest.approx(data["se_vcovCL_HC0_noadj"], rel=1e-9)
-    assert corrected.errors[0] == pytest.approx(data["se_vcovCL_HC1"], rel=1e-9)
-
-
-def test_logistic_regression_agrees_with_r(data):
-    x = np.column_stack([np.ones(len(data["y"])), data["cond"]])
-
-    plain, corrected = (clustered_logit(x, data["y"], data["q"], adjustment=how) for how in ("none", "HC1"))
-    assert plain.coefficients == pytest.approx(data["logit"]["coef"], rel=1e-6)
-    assert plain.errors == pytest.approx(data["logit"]["se_cluster_HC0_noadj"], rel=1e-6)
-    assert corrected.errors == pytest.approx(data["logit"]["se_cluster_HC1"], rel=1e-6)
+        assert found.coefficients == pytest.approx(case["coefficients"], rel=1e-9)
+        assert found.errors == pytest.approx(ways[adjustment], rel=1e-9)
 
 
 def test_one_way_agrees_with_statsmodels():

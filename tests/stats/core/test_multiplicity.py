@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
+from tests.support.data import reference
 
 from casewise.errors import StatisticsError
 from casewise.stats import adjust, benjamini_hochberg, bonferroni
@@ -23,6 +24,16 @@ def test_agrees_with_statsmodels(method, n):
     expected = multipletests(p, method=NAMES[method])[1]
 
     assert adjust(p, method) == pytest.approx(expected, rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("case", reference("multiplicity.json"))
+def test_agrees_with_r(case):
+    counted = np.array([p is not None for p in case["p"]])
+    p = [1.0 if value is None else value for value in case["p"]]
+
+    for method in NAMES:
+        expected = [1.0 if value is None else value for value in case["adjusted"][method]]
+        assert adjust(p, method, where=counted) == pytest.approx(expected, rel=1e-12, abs=1e-300)
 
 
 def test_known_values_by_hand():
