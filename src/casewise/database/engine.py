@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy
 from sqlalchemy import Connection, Engine, event
@@ -28,13 +28,19 @@ CONNECTIONS = 40
 
 
 class Database:
-    """A reachable database. Make one with `database.open`, which also brings it up to date."""
+    """A reachable database. Make one with `database.open`, which also brings it up to date; close it, or use `with`."""
 
     def __init__(self, url: str) -> None:
         self.url = database_url(url)
         self.engine = made_engine(self.url)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

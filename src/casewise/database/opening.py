@@ -31,9 +31,11 @@ def open(url: str) -> Database:  # noqa: A001 - read as `database.open(url)`
     try:
         with database.write() as connection:
             migrate(connection)
-    except (CommandError, DBAPIError) as error:
+    except BaseException as error:
         database.close()
-        raise ConfigurationError(f"{database.url.render_as_string()}: {why_not(error)}") from error
+        if isinstance(error, CommandError | DBAPIError):
+            raise ConfigurationError(f"{database.url.render_as_string()}: {why_not(error)}") from error
+        raise
     return database
 
 

@@ -26,6 +26,8 @@ FILE = Path("file.json")
         (r'{"\udc00": 1}', r"\\udc00 is half a character"),
         ("[" * 100_000, "nested too deep"),
         ('{"a":' * 100_000, "nested too deep"),
+        ("[" * 202 + "]" * 202, "file.json: not JSON that can be read: nested too deep"),
+        ('{"a":' * 201 + "1" + "}" * 201, "nested too deep"),
         ('{\n"a": 1,\n"b": oops}', r"file.json:3: not JSON: .*column 6"),
         ("[1] [2]", "file.json:1: not JSON: Extra data"),
     ],
@@ -57,11 +59,17 @@ def test_a_whole_character_written_as_two_escapes_is_text():
         ("[,1]", "file.json:1: not JSON"),
         ("[1]\n[2]", "something follows the closing bracket"),
         ("[" * 100_000, "file.json:1: row 1: nested too deep"),
+        ("[1,\n" + "[" * 202 + "]" * 203, "file.json:2: row 2: nested too deep"),
     ],
 )
 def test_rows_that_cannot_be_read_are_named_by_line(text, problem):
     with pytest.raises(DataError, match=problem):
         list(rows(text, path=FILE))
+
+
+def test_as_much_nesting_as_anybody_writes_can_be_read():
+    assert parse("[" * 200 + "1" + "]" * 200, path=FILE)
+    assert parse("[" + "[1]," * 1000 + "1]", path=FILE) == [[1]] * 1000 + [1]
 
 
 def test_a_row_knows_the_line_it_begins_on():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,9 @@ __all__ = ["Row", "brief", "parse", "rows", "what_is_wrong"]
 
 MOST_DIGITS = 300
 """Of a whole number: with more it may not fit a floating-point number."""
+
+MOST_DEEP = 200
+"""Arrays and objects in one another; how many more the interpreter can take differs from one Python to the next."""
 
 SPACE = re.compile(r"[ \t\n\r]*")
 
@@ -82,6 +85,24 @@ def refuse_surrogates(text: str, value: Any) -> None:
         raise ValueError(f"{half} is half a character (a lone surrogate)") from error
 
 
+def refuse_depth(text: str, value: Any) -> None:
+    """Whatever is read here can be walked, compared and written by functions that call themselves."""
+    if text.count("[") + text.count("{") <= MOST_DEEP:
+        return
+    level = [value]
+    for _ in range(MOST_DEEP + 1):
+        level = [inner for outer in level for inner in inside(outer)]
+        if not level:
+            return
+    raise ValueError("nested too deep")
+
+
+def inside(value: Any) -> Collection[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
 def unreadable(error: ValueError | RecursionError) -> str:
     return "nested too deep" if isinstance(error, RecursionError) else str(error)
 
@@ -106,6 +127,7 @@ def parse(text: str, *, path: Path, line: int | None = None) -> Any:
         raise DataError(path, line, "the file is empty" if line is None else "the line is empty")
     try:
         value = DECODER.decode(text)
+        refuse_depth(text, value)
         refuse_surrogates(text, value)
         return value
     except json.JSONDecodeError as error:
@@ -137,7 +159,9 @@ def rows(text: str, *, path: Path) -> Iterator[Row]:
         try:
             start = position
             value, position = DECODER.raw_decode(text, start)
-            refuse_surrogates(text[start:position], value)
+            row = text[start:position]
+            refuse_depth(row, value)
+            refuse_surrogates(row, value)
         except json.JSONDecodeError as error:
             raise DataError(path, error.lineno, f"not JSON: {error.msg} (column {error.colno})") from error
         except (ValueError, RecursionError) as error:

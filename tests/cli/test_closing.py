@@ -1,0 +1,50 @@
+"""Every database is closed where it was opened, also by a command that fails half-way."""
+
+import pytest
+from tests.support.command import Command
+
+from casewise import database
+from casewise.database import Database
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Every database that is made while the test runs."""
+    made = []
+    begin = Database.__init__
+
+    def remember(self, url):
+        begin(self, url)
+        made.append(self)
+
+    monkeypatch.setattr(Database, "__init__", remember)
+    return made
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "contexts select demo --intents none",
+        "contexts generate nowhere --model fake/contexts",
+        "contexts check nowhere",
+        "contexts status nowhere",
+        "contexts release nowhere --version 1.0.0",
+        "backup /nowhere/x.jsonl",
+        "restore nowhere.jsonl",
+        "serve --workers 2",
+        "study status demo",
+    ],
+)
+def test_a_command_that_fails_leaves_no_connection_open(command, opened, monkeypatch, capsys):
+    said = Command(monkeypatch, capsys)(*command.split())
+
+    assert said.code == 2, said
+    assert all(store.engine.pool.checkedin() == store.engine.pool.checkedout() == 0 for store in opened)
+    assert opened or command.startswith("study")
+
+
+def test_what_is_opened_with_with_is_closed(tmp_path):
+    with database.open(str(tmp_path / "x.db")) as store, store.read():
+        pass
+
+    assert store.engine.pool.checkedin() == 0
