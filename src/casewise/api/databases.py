@@ -29,11 +29,8 @@ def opened(database: str | None = None) -> Iterator[Database]:
     ConfigurationError
         It cannot be reached, is no database, or was written by a newer casewise.
     """
-    store = databases.open(named(database))
-    try:
+    with databases.open(named(database)) as store:
         yield store
-    finally:
-        store.close()
 
 
 def named(database: str | None) -> str:
@@ -48,11 +45,8 @@ def backup(file: str | Path, *, database: str | None = None) -> int:
 
 def restore(file: str | Path, *, database: str | None = None) -> tuple[int, str]:
     """Put a backup into a new, empty database; how many rows, and where they are."""
-    store = Database(named(database))
-    try:
+    with Database(named(database)) as store:
         return read_backup(store, Path(file)), store.url.render_as_string()
-    finally:
-        store.close()
 
 
 def invite(email: str, *, roles: Iterable[str] = (), database: str | None = None, site_url: str | None = None) -> str:

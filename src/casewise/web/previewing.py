@@ -35,11 +35,7 @@ def previewing(study: str | Path, *, port: int = 0) -> Iterator[str]:
             secret_key=secrets.token_urlsafe(48),
             site_url=f"http://127.0.0.1:{port}",
         )
-        store = databases.open(settings.database)
-        try:
-            with store.write() as connection:
-                study_id = open_plan(connection, plan, phase="preview", now=datetime.now(UTC))
-        finally:
-            store.close()
+        with databases.open(settings.database) as store, store.write() as connection:
+            study_id = open_plan(connection, plan, phase="preview", now=datetime.now(UTC))
         with serving(settings, port=port):
             yield f"{settings.site_url}/study/{study_id}"

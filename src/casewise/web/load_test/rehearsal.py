@@ -71,12 +71,8 @@ def rehearse_study(
         Where the app answers on the same database; without it one is started.
     """
     plan = rehearsal_of(read_plan(Path(study)), lease_s=wanted.lease_s, stamp=f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
-    with server(url, database) as settings:
-        store = databases.open(settings.database)
-        try:
-            return asyncio.run(run(store, settings, plan, wanted))
-        finally:
-            store.close()
+    with server(url, database) as settings, databases.open(settings.database) as store:
+        return asyncio.run(run(store, settings, plan, wanted))
 
 
 @contextmanager
