@@ -20,6 +20,7 @@ from scipy.special import stdtr, stdtrit
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
+from casewise.stats.core.checks import coded_labels, of_one_length, truths
 from casewise.stats.core.clustered import cluster_variance
 from casewise.stats.core.tails import student_log_tail
 
@@ -105,7 +106,8 @@ def clustered_contrast(
     Raises
     ------
     StatisticsError
-        A condition without ratings, or fewer than two queries or annotators.
+        A condition without ratings, fewer than two queries or annotators, columns of different lengths, or a value
+        that is neither true nor false.
 
     References
     ----------
@@ -147,14 +149,16 @@ class _Columns(NamedTuple):
 
 
 def _columns(safe: ArrayLike, second: ArrayLike, query: ArrayLike, annotator: ArrayLike | None) -> _Columns:
-    y, side = np.asarray(safe, dtype=float), np.asarray(second).astype(np.int64)
-    queries, query_ids = np.unique(np.asarray(query), return_inverse=True)
-    who, who_ids = (None, None) if annotator is None else np.unique(np.asarray(annotator), return_inverse=True)
+    y, side = truths(safe, "safe").astype(float), truths(second, "second").astype(np.int64)
+    queries = coded_labels(query, "query")
+    who = None if annotator is None else coded_labels(annotator, "annotator")
+    of_one_length(safe=y, second=side, query=queries, annotator=who)
     if not 0 < side.sum() < len(side):
         raise StatisticsError("a contrast needs ratings of both conditions; one of them has none")
-    if len(queries) < 2 or (who is not None and len(who) < 2):
+    n_queries, n_people = int(queries.max()) + 1, 0 if who is None else int(who.max()) + 1
+    if n_queries < 2 or (who is not None and n_people < 2):
         raise StatisticsError("clustered errors need at least two queries and two annotators")
-    return _Columns(y, side, query_ids, who_ids, len(queries), 0 if who is None else len(who))
+    return _Columns(y, side, queries, who, n_queries, n_people)
 
 
 def _rate(columns: _Columns, *, which: bool) -> float:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, gammaln, ndtr
 
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray, integers
+from casewise.stats.core.checks import of_one_shape
 
 __all__ = ["McNemar", "mcnemar"]
 
@@ -59,7 +60,7 @@ def mcnemar(b: ArrayLike, c: ArrayLike) -> McNemar:
     >>> round(float(mcnemar(11, 9).p_mid), 4)
     0.6637
     """
-    first, second = np.broadcast_arrays(integers(b, "b"), integers(c, "c"))
+    first, second = of_one_shape({"b": integers(b, "b"), "c": integers(c, "c")})
     discordant, gap = first + second, np.abs(first - second)
     some = np.maximum(discordant, 1)
     smaller = np.minimum(first, second)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray, checked_counts, checked_share, safe_divide
+from casewise.stats.core.checks import numbers, of_one_shape
 from casewise.stats.core.share_intervals import Interval, wilson
 from casewise.stats.core.tails import normal_log_tail, two_sided_log_p
 
@@ -81,7 +82,7 @@ def two_proportion_z(
     (1.5501, 0.1211)
     """
     first, second = checked_counts(x1, n1), checked_counts(x2, n2)
-    a, m, b, n = np.broadcast_arrays(*first, *second)
+    a, m, b, n = of_one_shape({"x1": first.successes, "n1": first.sizes, "x2": second.successes, "n2": second.sizes})
     total, safe = m + n, a + b
     testable = (safe > 0) & (safe < total) & (m > 0) & (n > 0)
     cross = (a * n - b * m).astype(float)
@@ -108,11 +109,17 @@ def two_proportion_z(
 def newcombe(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, *, level: float = 0.95) -> Interval:
     """Newcombe's hybrid score interval for a difference of shares; (−1, 1) where nothing is known of either.
 
+    Raises
+    ------
+    StatisticsError
+        More successes than units, a negative number, or one that is none.
+
     References
     ----------
     .. [1] Newcombe (1998), Statistics in Medicine 17, 873-890, method 10.
     """
-    a, m, b, n = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (x1, n1, x2, n2)))
+    given = {"x1": x1, "n1": n1, "x2": x2, "n2": n2}
+    a, m, b, n = of_one_shape({name: numbers(values, name) for name, values in given.items()})
     p1, p2 = safe_divide(a, m, otherwise=0.5), safe_divide(b, n, otherwise=0.5)
     first, second = wilson(a, m, level=level), wilson(b, n, level=level)
     low = p1 - p2 - np.hypot(p1 - first.low, second.high - p2)

@@ -10,6 +10,7 @@ from scipy.special import stdtr, stdtrit
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, checked_share
+from casewise.stats.core.checks import numbers, of_one_shape
 
 __all__ = ["Equivalence", "equivalence"]
 
@@ -49,19 +50,22 @@ def equivalence(
     Raises
     ------
     StatisticsError
-        The margin is not positive, or an error is.
+        The margin or `df` is not positive, an error is negative, or a value is no finite number.
 
     References
     ----------
     .. [1] Schuirmann (1987), J Pharmacokinet Biopharm 15, 657-680. R: `TOSTER::tsum_TOST`.
     """
-    d, s = np.broadcast_arrays(np.asarray(difference, dtype=float), np.asarray(error, dtype=float))
-    if not margin > 0:
-        raise StatisticsError(f"margin must be positive, not {margin!r}: nothing is equal to the last digit")
+    d, s = of_one_shape({"difference": numbers(difference, "difference"), "error": numbers(error, "error")})
+    if not 0 < margin < np.inf:
+        raise StatisticsError(f"margin must be positive and finite, not {margin!r}: nothing is equal to the last digit")
     if (s < 0).any():
         raise StatisticsError("a standard error is negative")
+    if not df > 0:
+        raise StatisticsError(f"df must be positive, not {df!r}")
     some = np.where(s > 0, s, 1.0)
-    below, above = (d + margin) / some, (d - margin) / some
+    with np.errstate(over="ignore"):  # infinitely many errors away is far enough
+        below, above = (d + margin) / some, (d - margin) / some
     p = np.maximum(stdtr(df, -below), stdtr(df, above))
     sure = np.where(np.abs(d) < margin, 0.0, 1.0)
     half = -stdtrit(df, checked_share(alpha, "alpha")) * s

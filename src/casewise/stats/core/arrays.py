@@ -20,6 +20,9 @@ __all__ = [
     "safe_divide",
 ]
 
+LARGEST_COUNT = 100_000_000
+"""Products of two counts then stay whole in 64 bits; no study has more votes on an item."""
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -38,21 +41,20 @@ def integers(values: ArrayLike, name: str) -> IntArray:
     Raises
     ------
     StatisticsError
-        A value is no whole number, or negative.
+        A value is no whole number, negative, or larger than `LARGEST_COUNT`.
     """
-    array = np.asarray(values)
-    if array.dtype.kind in "biu":
-        return _not_negative(array.astype(np.int64), name)
-    whole = array.astype(np.int64) if array.dtype.kind == "f" and np.isfinite(array).all() else None
-    if whole is None or not np.array_equal(whole, array):
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise StatisticsError(f"{name} must be whole numbers in rows of one length") from None
+    known = array.dtype.kind in "biu" or (array.dtype.kind == "f" and bool(np.isfinite(array).all()))
+    if not known or (array.dtype.kind == "f" and not np.array_equal(np.floor(array), array)):
         raise StatisticsError(f"{name} must be whole numbers, not {values!r}")
-    return _not_negative(whole, name)
-
-
-def _not_negative(whole: IntArray, name: str) -> IntArray:
-    if (whole < 0).any():
-        raise StatisticsError(f"{name} must not be negative; the smallest is {whole.min()}")
-    return whole
+    if array.size and array.min() < 0:
+        raise StatisticsError(f"{name} must not be negative; the smallest is {array.min()}")
+    if array.size and array.max() > LARGEST_COUNT:
+        raise StatisticsError(f"{name} of up to {LARGEST_COUNT:,} are counted; the largest is {array.max():,}")
+    return array.astype(np.int64)
 
 
 def checked_counts(successes: ArrayLike, sizes: ArrayLike) -> Counts:
@@ -82,7 +84,7 @@ def checked_share(value: float, name: str) -> float:
     StatisticsError
         It does not.
     """
-    if not 0 < value < 1:
+    if not isinstance(value, float | int | np.number) or not 0 < value < 1:
         raise StatisticsError(f"{name} must lie strictly between 0 and 1, not {value!r}")
     return float(value)
 

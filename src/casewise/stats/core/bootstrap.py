@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from casewise.errors import StatisticsError
+from casewise.stats.core.arrays import checked_share
 
 __all__ = ["N_RESAMPLES", "Resampling", "cluster_sums", "percentile_interval", "resampled_sums", "resampling_weights"]
 
@@ -55,6 +56,8 @@ def resampling_weights(
     """
     if n_clusters < 1:
         raise StatisticsError("there is nothing to resample: no clusters")
+    if n_resamples < 1:
+        raise StatisticsError(f"resamples number at least 1, not {n_resamples!r}")
     dtype = np.uint16 if n_clusters <= np.iinfo(np.uint16).max else np.uint32
     step = max(1, CHUNK // n_clusters)
     for start in range(0, n_resamples, step):
@@ -83,6 +86,7 @@ def percentile_interval(values: FloatArray, *, level: float = 0.95) -> tuple[flo
 
     Returns nan, nan where fewer than nine in ten resamples have a value.
     """
+    checked_share(level, "level")
     defined = values[~np.isnan(values)]
     if len(defined) < 0.9 * len(values) or not len(defined):
         return float("nan"), float("nan")

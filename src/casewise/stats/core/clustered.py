@@ -11,6 +11,7 @@ from scipy.special import expit, ndtr, ndtri
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
+from casewise.stats.core.checks import coded_labels, numbers, of_one_length, vector
 from casewise.stats.core.tails import two_sided_log_p
 
 __all__ = [
@@ -81,7 +82,7 @@ def clustered_mean(values: ArrayLike, *clusters: ArrayLike, adjustment: Adjustme
     ----------
     .. [1] Miller (2024), Adding error bars to evals, eq. 4. R: `sandwich::vcovCL(lm(y ~ 1), type = "HC0")`.
     """
-    y = np.asarray(values, dtype=float)
+    y = vector(values, "values")
     return clustered_regression(np.ones((len(y), 1)), y, *clusters, adjustment=adjustment)
 
 
@@ -113,12 +114,11 @@ def clustered_regression(
     .. [1] Liang & Zeger (1986), Biometrika 73, 13-22. Cameron, Gelbach & Miller (2011), JBES 29, 238-249.
     .. [2] R: `sandwich::vcovCL(lm(...), cluster, type = "HC0", cadjust = FALSE)`.
     """
-    x, y = np.asarray(design, dtype=float), np.asarray(outcome, dtype=float)
-    labels = _checked(x, y, clusters)
+    x, y, ids = _checked(design, outcome, clusters)
     gram = _inverse(x.T @ x)
     coefficients = gram @ (x.T @ y)
     scores = x * (y - x @ coefficients)[:, None]
-    return _sandwich(coefficients, gram, scores, labels, adjustment)
+    return _sandwich(coefficients, gram, scores, ids, adjustment)
 
 
 def clustered_logit(
@@ -135,8 +135,9 @@ def clustered_logit(
     ----------
     .. [1] R: `sandwich::vcovCL(glm(..., family = binomial))`.
     """
-    x, y = np.asarray(design, dtype=float), np.asarray(outcome, dtype=float)
-    labels = _checked(x, y, clusters)
+    x, y, ids = _checked(design, outcome, clusters)
+    if not ((y >= 0) & (y <= 1)).all():
+        raise StatisticsError("the outcome of a logistic regression lies between 0 and 1")
     coefficients = np.zeros(x.shape[1])
     for _ in range(50):
         fitted = expit(x @ coefficients)
@@ -149,10 +150,10 @@ def clustered_logit(
         raise StatisticsError("the logistic regression does not converge: a column separates the outcomes")
     fitted = expit(x @ coefficients)
     bread = _inverse((x * (fitted * (1 - fitted))[:, None]).T @ x)
-    return _sandwich(coefficients, bread, x * (y - fitted)[:, None], labels, adjustment)
+    return _sandwich(coefficients, bread, x * (y - fitted)[:, None], ids, adjustment)
 
 
-def cluster_variance(influence: ArrayLike, labels: ArrayLike | None = None) -> float:
+def cluster_variance(influence: ArrayLike, clusters: ArrayLike | None = None) -> float:
     r"""The variance of a number from what each observation adds to it, clusters taken together.
 
     .. math:: \frac{G}{G-1} \sum_g \Big(\sum_{i \in g} e_i\Big)^2
@@ -161,7 +162,7 @@ def cluster_variance(influence: ArrayLike, labels: ArrayLike | None = None) -> f
     ----------
     influence : (n,) numbers
         :math:`e_i`; for a mean, :math:`(y_i - \bar y) / n`.
-    labels : (n,) labels, optional
+    clusters : (n,) labels, optional
         Each its own cluster if absent.
 
     Returns
@@ -173,9 +174,11 @@ def cluster_variance(influence: ArrayLike, labels: ArrayLike | None = None) -> f
     ----------
     .. [1] Liang & Zeger (1986), Biometrika 73, 13-22. R: `sandwich::vcovCL(type = "HC0", cadjust = TRUE)`.
     """
-    sums = np.asarray(influence, dtype=float)
-    if labels is not None:
-        sums = np.bincount(np.unique(np.asarray(labels), return_inverse=True)[1].ravel(), weights=sums)
+    sums = vector(influence, "influence")
+    if clusters is not None:
+        ids = coded_labels(clusters, "clusters")
+        of_one_length(influences=sums, clusters=ids)
+        sums = np.bincount(ids, weights=sums).astype(float)
     groups = len(sums)
     return float(groups / (groups - 1) * (sums**2).sum()) if groups > 1 else float("nan")
 
@@ -187,6 +190,8 @@ def sandwich_variance(
     groups = int(labels.max()) + 1
     sums = np.stack([np.bincount(labels, weights=column, minlength=groups) for column in scores.T], axis=1)
     n, k = scores.shape
+    if adjustment == "HC1" and n <= k:
+        raise StatisticsError(f"{n} observations leave nothing to estimate the errors of {k} coefficients from")
     factor = groups / (groups - 1) * (n - 1) / (n - k) if adjustment == "HC1" else 1.0
     return factor * bread @ (sums.T @ sums) @ bread
 
@@ -206,19 +211,23 @@ def _sandwich(
     return ClusteredRegression(coefficients, covariance, clusters, len(scores), not_positive)
 
 
-def _checked(x: FloatArray, y: FloatArray, clusters: tuple[ArrayLike, ...]) -> list[IntArray]:
+def _checked(
+    design: ArrayLike, outcome: ArrayLike, clusters: tuple[ArrayLike, ...]
+) -> tuple[FloatArray, FloatArray, list[IntArray]]:
+    x, y = numbers(design, "design"), vector(outcome, "outcome")
     if len(clusters) not in {1, 2}:
         raise StatisticsError(f"errors are clustered one or two ways, not {len(clusters)}")
-    labels = [np.unique(np.asarray(ids), return_inverse=True)[1].ravel() for ids in clusters]
-    if any(len(ids) != len(y) for ids in labels) or len(x) != len(y):
-        raise StatisticsError(f"{len(y)} outcomes, {len(x)} rows and labels of {[len(i) for i in labels]} do not fit")
-    if len(y) == 0 or any(ids.max() == 0 for ids in labels):
+    ids = [coded_labels(column, "clusters") for column in clusters]
+    if x.ndim != 2 or len(x) != len(y) or any(len(one) != len(y) for one in ids):
+        lengths = [len(one) for one in ids]
+        raise StatisticsError(f"{len(y)} outcomes, a design of shape {x.shape} and labels of {lengths} do not fit")
+    if len(y) == 0 or any(one.max() == 0 for one in ids):
         raise StatisticsError("clustered errors need at least two clusters of each kind")
-    return labels
+    return x, y, ids
 
 
 def _inverse(gram: FloatArray) -> FloatArray:
-    if np.linalg.matrix_rank(gram) < len(gram):
-        raise StatisticsError("a column of the design is determined by the others, or is empty")
+    if not np.isfinite(gram).all() or np.linalg.matrix_rank(gram) < len(gram):
+        raise StatisticsError("a column of the design is determined by the others, is empty, or is too large")
     inverse: FloatArray = np.asarray(np.linalg.inv(gram), dtype=float)
     return inverse

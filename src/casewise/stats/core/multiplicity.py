@@ -96,8 +96,11 @@ def _step_up(p: ArrayLike, where: BoolArray | None, *, dependent: bool) -> Float
 
 def _checked(p: ArrayLike, where: BoolArray | None) -> tuple[FloatArray, BoolArray]:
     """The p values, 2 where they do not count (so that they sort last), and which do."""
-    values = np.atleast_1d(np.asarray(p, dtype=float))
-    counted = np.ones(values.shape, dtype=bool) if where is None else np.broadcast_to(where, values.shape)
+    try:
+        values = np.atleast_1d(np.asarray(p, dtype=float))
+        counted = np.ones(values.shape, dtype=bool) if where is None else np.broadcast_to(where, values.shape)
+    except (TypeError, ValueError):
+        raise StatisticsError("p values must be numbers, and `where` must have their shape") from None
     if not ((values >= 0) & (values <= 1))[counted].all():
         raise StatisticsError("p values must lie between 0 and 1; leave tests without one out with `where`")
     return np.where(counted, values, 2.0), counted

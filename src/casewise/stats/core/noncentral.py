@@ -15,6 +15,9 @@ from casewise.stats.core.arrays import FloatArray
 
 __all__ = ["chi_square_critical", "chi_square_power", "f_critical", "f_power"]
 
+MOST_TERMS = 100_001
+"""Terms summed one by one: noncentralities of up to 3e7."""
+
 REACH = 12.0
 """Poisson weights further than this many standard deviations (and 60 terms) from the mean are below 1e-17."""
 
@@ -44,7 +47,12 @@ def chi_square_power(critical: float, df: float, noncentrality: float) -> float:
 def _mixture(noncentrality: float, tail: Callable[[FloatArray], FloatArray]) -> float:
     mean = noncentrality / 2
     reach = REACH * np.sqrt(mean) + 60
-    j = np.arange(max(0.0, np.floor(mean - reach)), np.ceil(mean + reach))
-    weights = np.exp(xlogy(j, mean) - mean - gammaln(j + 1))
+    low, high = max(0.0, np.floor(mean - reach)), np.ceil(mean + reach)
+    if high - low <= MOST_TERMS:
+        j = np.arange(low, high)
+        weights = np.exp(xlogy(j, mean) - mean - gammaln(j + 1))
+    else:  # the weights are a normal curve by then, and every so manieth term of a smooth sum is as good as all
+        j = np.linspace(low, high, MOST_TERMS)
+        weights = np.exp(-((j - mean) ** 2) / (2 * mean))
     # What is cut off is nothing; dividing takes away the rounding of the logarithms at large noncentralities.
     return float(min(1.0, np.sum(weights * tail(j)) / np.sum(weights)))

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv, ndtri, stdtrit
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, checked_share
+from casewise.stats.core.arrays import FloatArray, checked_share, integers
+from casewise.stats.core.checks import numbers, of_one_shape
 
 __all__ = ["Interval", "binomial_below", "clopper_pearson", "korn_graubard", "score_limits", "sign_test", "wilson"]
 
@@ -46,16 +47,19 @@ def korn_graubard(
     Raises
     ------
     StatisticsError
-        A share outside [0, 1], a negative variance, or fewer than two clusters.
+        A share outside [0, 1], a negative variance, fewer than two units or clusters, or a value that is no number.
 
     References
     ----------
     .. [1] Korn & Graubard (1998), Survey Methodology 24, 193-201; truncated at n as the NCHS standard of 2017 does.
        R: `survey::svyciprop(method = "beta")`, which does not truncate.
     """
-    p, v, units, groups = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (estimate, variance, n, clusters)))
-    if ((p < 0) | (p > 1) | (v < 0)).any() or (groups < 2).any():
-        raise StatisticsError("korn_graubard needs shares in [0, 1], variances of at least 0 and two clusters or more")
+    given = {"estimate": estimate, "variance": variance, "n": n, "clusters": clusters}
+    p, v, units, groups = of_one_shape({name: numbers(values, name) for name, values in given.items()})
+    if ((p < 0) | (p > 1) | (v < 0)).any() or (groups < 2).any() or (units < 2).any():
+        raise StatisticsError(
+            "korn_graubard needs shares in [0, 1], variances of at least 0, two units and two clusters"
+        )
     tail = (1 - checked_share(level, "level")) / 2
     independent = np.where(v > 0, p * (1 - p) / np.where(v > 0, v, 1), units)
     loss = (stdtrit(units - 1, tail) / stdtrit(groups - 1, tail)) ** 2
@@ -64,18 +68,26 @@ def korn_graubard(
 
 
 def clopper_pearson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interval:
-    """The exact interval for a share of independent units (Clopper & Pearson 1934; R: `binom.test`)."""
+    """The exact interval for a share of independent units (Clopper & Pearson 1934; R: `binom.test`).
+
+    Where there are no units it is (0, 1): nothing is known.
+
+    Raises
+    ------
+    StatisticsError
+        More successes than units, a negative number, or one that is none.
+    """
     tail = (1 - checked_share(level, "level")) / 2
-    x, size = np.broadcast_arrays(np.asarray(successes, float), np.asarray(n, float))
+    x, size = _checked_units(successes, n)
     return _beta_limits(x, size, tail)
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interval:
     """The score interval for a share of independent units (Wilson 1927; R: `prop.test(correct = FALSE)`).
 
-    Where there are no units it is (0, 1): nothing is known.
+    Where there are no units it is (0, 1): nothing is known. Raises as `clopper_pearson`.
     """
-    x, size = np.broadcast_arrays(np.asarray(successes, float), np.asarray(n, float))
+    x, size = _checked_units(successes, n)
     some = np.where(size > 0, size, 1)
     found = score_limits(np.where(size > 0, x / some, 0.5), some, level=level)
     low, high = np.where(x == 0, 0.0, found.low), np.where(x == size, 1.0, found.high)
@@ -87,11 +99,21 @@ def score_limits(estimate: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> I
 
     .. math:: \frac{p + z^2/2n \pm z\sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}
     """
-    p, size = np.broadcast_arrays(np.asarray(estimate, float), np.asarray(n, float))
+    p, size = of_one_shape({"estimate": numbers(estimate, "estimate"), "n": numbers(n, "n")})
+    if ((p < 0) | (p > 1)).any() or (size <= 0).any():
+        raise StatisticsError("score limits need shares in [0, 1] and sizes above 0")
     z = -ndtri((1 - checked_share(level, "level")) / 2)
     centre = (p + z**2 / (2 * size)) / (1 + z**2 / size)
     half = z / (1 + z**2 / size) * np.sqrt(p * (1 - p) / size + z**2 / (4 * size**2))
     return Interval(centre - half, centre + half)
+
+
+def _checked_units(successes: ArrayLike, n: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Successes and units of one shape; halves are fine (a tie counts half)."""
+    x, size = of_one_shape({"successes": numbers(successes, "successes"), "n": numbers(n, "n")})
+    if ((x < 0) | (x > size)).any():
+        raise StatisticsError("successes must lie between 0 and n")
+    return x, size
 
 
 def binomial_below(successes: float, n: float, share: float) -> float:
@@ -99,6 +121,9 @@ def binomial_below(successes: float, n: float, share: float) -> float:
 
     :math:`P(X \le x) = I_{1-p}(n-x,\; x+1)`, which interpolates where ties make *x* fractional. R: `pbinom(x, n, p)`.
     """
+    _checked_units(min(successes, n), n)
+    if not 0 <= share <= 1:
+        raise StatisticsError(f"share must lie between 0 and 1, not {share!r}")
     if successes >= n:
         return 1.0
     return float(betainc(n - successes, successes + 1, 1 - share))
@@ -106,7 +131,8 @@ def binomial_below(successes: float, n: float, share: float) -> float:
 
 def sign_test(one_way: int, other_way: int) -> float:
     """Two-sided exact sign test: how likely so uneven a split is where both ways are equally likely. 1 without any."""
-    n, fewer = one_way + other_way, min(one_way, other_way)
+    ways = integers([one_way, other_way], "ways")
+    n, fewer = int(ways.sum()), int(ways.min())
     return min(1.0, 2 * binomial_below(fewer, n, 0.5)) if n else 1.0
 
 

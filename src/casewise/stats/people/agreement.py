@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, IntArray, integers
+from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
 from casewise.stats.core.bootstrap import cluster_sums, percentile_interval, resampled_sums
+from casewise.stats.core.checks import checked_draws, checked_votes_of_items, clusters_of, coded_labels
 
 __all__ = ["Agreement", "FleissKappa", "agreement_of_votes", "category_counts", "fleiss_kappa", "krippendorff_alpha"]
 
@@ -142,14 +143,15 @@ def agreement_of_votes(
     Raises
     ------
     StatisticsError
-        No item has two votes, or there are fewer than two clusters.
+        No item has two votes, there are fewer than two clusters, or counts and clusters do not fit.
     """
-    s, m = integers(safe, "safe"), integers(votes, "votes")
+    s, m = checked_votes_of_items(safe, votes)
+    checked_share(level, "level")
+    checked_draws(draws)
     keep = m >= 2
     if not keep.any():
         raise StatisticsError("no item has two votes, so there is no agreement to speak of")
-    labels = np.arange(len(s)) if clusters is None else np.asarray(clusters)
-    ids = np.unique(labels[keep], return_inverse=True)[1].ravel()
+    ids = coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
     groups = int(ids.max()) + 1
     if groups < 2:
         raise StatisticsError("an interval needs at least two clusters of items")
@@ -190,7 +192,12 @@ def _statistics(sums: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _table(ratings: ArrayLike) -> FloatArray:
-    table = np.asarray(ratings, dtype=float)
+    try:
+        table = np.asarray(ratings, dtype=float)
+    except (TypeError, ValueError):
+        raise StatisticsError("ratings must be numbers, nan where one is missing, in rows of one length") from None
+    if np.isinf(table).any():
+        raise StatisticsError("ratings must be finite numbers, nan where one is missing")
     if table.ndim != 2 or table.shape[1] < 2:
         raise StatisticsError(f"agreement needs ratings of shape (items, raters) by two raters, not {table.shape}")
     return table

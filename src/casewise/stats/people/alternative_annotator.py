@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, IntArray
+from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
+from casewise.stats.core.checks import coded_labels, of_one_length, truths
 from casewise.stats.core.multiplicity import benjamini_yekutieli
 
 __all__ = ["FEWEST_ITEMS", "AlternativeAnnotator", "alternative_annotator_test"]
@@ -69,15 +70,22 @@ def alternative_annotator_test(
     AlternativeAnnotator
         Without `omega` where no annotator rated 30 items that others rated too.
 
+    Raises
+    ------
+    StatisticsError
+        Columns of different lengths, a value that is neither true nor false, a missing label, or settings that are
+        no shares.
+
     References
     ----------
     .. [1] Calderon, Reichart & Dror (2025), The Alternative Annotator Test for LLM-as-a-Judge, §3.
     """
     if not 0 <= epsilon < 1:
         raise StatisticsError(f"epsilon is a share between 0 and 1, not {epsilon!r}")
-    y, f = np.asarray(safe).astype(np.int64), np.asarray(judge).astype(np.int64)
-    items = np.unique(np.asarray(item), return_inverse=True)[1].ravel()
-    who = np.unique(np.asarray(annotator), return_inverse=True)[1].ravel()
+    checked_share(alpha, "alpha")
+    y, f = truths(safe, "safe").astype(np.int64), truths(judge, "judge").astype(np.int64)
+    items, who = coded_labels(item, "item"), coded_labels(annotator, "annotator")
+    of_one_length(safe=y, judge=f, item=items, annotator=who)
     shared = np.bincount(items)[items] > 1
     judge_wins, human_wins = _wins(y, f, items)
     counts = np.bincount(who[shared])

@@ -10,6 +10,7 @@ from scipy.special import gammaincc
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, integers
+from casewise.stats.core.checks import of_one_shape
 from casewise.stats.people.coded_ratings import CodedRatings
 
 __all__ = ["STEPS", "Attrition", "Flow", "attrition", "lost_by_condition"]
@@ -50,7 +51,7 @@ def lost_by_condition(assigned: IntArray, finished: IntArray) -> tuple[float, in
     StatisticsError
         A count is no whole number, or more finished than were assigned.
     """
-    n, done = integers(assigned, "assigned"), integers(finished, "finished")
+    n, done = of_one_shape({"assigned": integers(assigned, "assigned"), "finished": integers(finished, "finished")})
     if (done > n).any():
         raise StatisticsError("more people finished than were assigned; a person counts in one condition only")
     used = n > 0

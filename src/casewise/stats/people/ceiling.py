@@ -114,7 +114,7 @@ def accuracy_ceiling(safe: ArrayLike, votes: ArrayLike, *, strata: ArrayLike | N
     ----------
     .. [1] Lord (1969), Psychometrika 34, 259-299. Laird (1978), JASA 73, 805-811.
     """
-    (s, m), groups = checked_votes(safe, votes, np.zeros(len(np.asarray(safe))) if strata is None else strata)
+    (s, m), groups = checked_votes(safe, votes, strata)
     labelled = 2 * s != m
     if not labelled.any():
         raise StatisticsError("no item has a majority, so there is no label that could be right")
@@ -124,7 +124,7 @@ def accuracy_ceiling(safe: ArrayLike, votes: ArrayLike, *, strata: ArrayLike | N
         "beta": float(_right(s, m, a=a, b=b)[labelled].mean()),
         "any shape": float(_right_any_shape(s, m)[labelled].mean()),
     }
-    if groups.max() > 0:
+    if strata is not None and groups.max() > 0:
         right = np.empty(len(s))
         for group in range(int(groups.max()) + 1):
             chosen = groups == group

@@ -19,6 +19,7 @@ from scipy.special import expit, logit
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.core.checks import whole
 
 __all__ = [
     "Annotators",
@@ -87,8 +88,7 @@ class CrowdDesign:
                 f"safe_rates must lie strictly between 0 and 1, one a condition, not {self.safe_rates!r}"
             )
         for name in ("queries", "ratings_per_item", "items_per_annotator"):
-            if getattr(self, name) < 1:
-                raise StatisticsError(f"{name} must be at least 1, not {getattr(self, name)!r}")
+            whole(getattr(self, name), name, least=1)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,12 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, IntArray
+from casewise.stats.core.arrays import FloatArray, IntArray, integers
+from casewise.stats.core.checks import checked_draws, truths, vector
 
 __all__ = ["DIFFICULTY", "DawidSkene", "dawid_skene"]
+
+LARGEST_CODE = 10_000_000
 
 DIFFICULTY = (1.0, 0.75, 0.5, 0.25)
 """How much an annotator's skill counts on items of each difficulty; the rest is a coin."""
@@ -76,15 +79,18 @@ def dawid_skene(
     Raises
     ------
     StatisticsError
-        No ratings, or a level outside (0, 1].
+        No ratings, a rating that is neither true nor false, a code that is no whole number, or a level outside (0, 1].
 
     References
     ----------
     .. [1] Dawid & Skene (1979), Applied Statistics 28, 20-28. Whitehill et al. (2009), NeurIPS 22 (difficulty).
        Paun et al. (2018), TACL 6, 571-585 (pooling).
     """
-    levels = np.asarray(difficulty, dtype=float)
+    levels = vector(difficulty, "difficulty")
+    checked_draws(rounds, "rounds")
     votes = _votes(safe, item, annotator)
+    if not 0 <= prior_strength < np.inf:
+        raise StatisticsError(f"prior_strength counts ratings, so it is at least 0, not {prior_strength!r}")
     if not len(levels) or ((levels <= 0) | (levels > 1)).any():
         raise StatisticsError(f"levels of difficulty lie in (0, 1], not {difficulty!r}")
     skill = np.full((votes.annotators, 2), 0.75)
@@ -111,9 +117,13 @@ def dawid_skene(
 
 
 def _votes(safe: ArrayLike, item: ArrayLike, annotator: ArrayLike) -> _Votes:
-    y, i, j = (np.asarray(values).astype(np.int64) for values in (safe, item, annotator))
-    if not len(y):
-        raise StatisticsError("there are no ratings to learn from")
+    y, i, j = truths(safe, "safe").astype(np.int64), integers(item, "item"), integers(annotator, "annotator")
+    if not len(y) or not y.shape == i.shape == j.shape:
+        raise StatisticsError(
+            f"ratings of shape {y.shape}, items of {i.shape} and annotators of {j.shape}: none, or unlike"
+        )
+    if max(i.max(), j.max()) > LARGEST_CODE:
+        raise StatisticsError(f"items and annotators are numbered from 0, up to {LARGEST_CODE:,} of them")
     return _Votes(y, i, j, int(i.max()) + 1, int(j.max()) + 1)
 
 

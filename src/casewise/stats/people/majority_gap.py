@@ -71,7 +71,7 @@ def majority_gap(safe: ArrayLike, *, votes: int) -> MajorityGap | None:
     .. [1] The idea is that of McCrary (2008), Journal of Econometrics 142, 698-714, for counts.
     """
     counts_of = integers(safe, "safe")
-    if votes < 6 or (len(counts_of) and counts_of.max() > votes):
+    if counts_of.ndim != 1 or votes < 6 or (len(counts_of) and counts_of.max() > votes):
         raise StatisticsError(f"the majority line needs at least 6 votes an item, and no count above {votes}")
     cuts = [votes // 2 - 1, votes // 2] if votes % 2 == 0 else [votes // 2]
     histogram = np.bincount(counts_of, minlength=votes + 1).astype(float)

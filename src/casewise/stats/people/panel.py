@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, IntArray, checked_counts
+from casewise.stats.core.arrays import FloatArray, IntArray
 from casewise.stats.core.bootstrap import cluster_sums, resampled_sums
+from casewise.stats.core.checks import checked_votes_of_items, clusters_of, coded_labels, whole
 from casewise.stats.people.ceiling import rates_of_any_shape
+from casewise.stats.people.majorities import chance_of_majority, majority_weight
 
 __all__ = ["PanelCurve", "PanelWorth", "panel_curve", "panel_worth"]
 
@@ -73,10 +75,10 @@ def panel_curve(
     Raises
     ------
     StatisticsError
-        No item has enough votes.
+        No item has enough votes, or counts and clusters do not fit.
     """
     s, m, ids = _usable(safe, votes, clusters, reference_size)
-    sizes = np.arange(1, largest + 1)
+    sizes = np.arange(1, whole(largest, "largest", least=1) + 1)
     by_item = _panel_agreement(s, m, reference_size, sizes)
     drawn = _resampled_means(np.column_stack([np.ones(len(s)), by_item]), ids, rng=rng)
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
@@ -115,11 +117,11 @@ def panel_worth(
     Raises
     ------
     StatisticsError
-        No item has enough votes.
+        No item has enough votes, or counts and clusters do not fit.
     """
-    verdict = np.nan_to_num(np.asarray(judge, dtype=float), nan=0.5)[np.asarray(votes) > reference_size]
     s, m, ids = _usable(safe, votes, clusters, reference_size)
-    sizes = np.arange(1, largest + 1, 2)
+    verdict = _verdicts(judge, np.asarray(votes))[np.asarray(votes) > reference_size]
+    sizes = np.arange(1, whole(largest, "largest", least=1) + 1, 2)
     reference = _reference_weight(s, m, reference_size)
     agrees = verdict * reference + (1 - verdict) * (1 - reference)
     by_item = np.column_stack([np.ones(len(s)), agrees, _panel_agreement(s, m, reference_size, sizes)])
@@ -141,12 +143,24 @@ def panel_worth(
 def _usable(
     safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, reference_size: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    counts = checked_counts(safe, votes)
-    keep = counts.sizes > reference_size
+    whole(reference_size, "reference_size", least=1)
+    s, m = checked_votes_of_items(safe, votes)
+    keep = m > reference_size
     if not keep.any():
         raise StatisticsError(f"a panel curve against {reference_size} people needs items with more votes than that")
-    labels = np.arange(len(keep)) if clusters is None else np.asarray(clusters)
-    return counts.successes[keep], counts.sizes[keep], np.unique(labels[keep], return_inverse=True)[1].ravel()
+    return s[keep], m[keep], coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
+
+
+def _verdicts(judge: ArrayLike, votes: IntArray) -> FloatArray:
+    """The judge's verdicts, a half where it gave none."""
+    try:
+        given = np.asarray(judge, dtype=float)
+    except (TypeError, ValueError):
+        raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item") from None
+    found: FloatArray = np.where(np.isnan(given), 0.5, given)
+    if found.shape != votes.shape or not ((found >= 0) & (found <= 1)).all():
+        raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
+    return found
 
 
 def _resampled_means(by_item: FloatArray, ids: IntArray, *, rng: np.random.Generator) -> FloatArray:
@@ -179,7 +193,7 @@ def _panel_agreement(s: IntArray, m: IntArray, reference_size: int, sizes: IntAr
     for row, (safe, votes), majority in zip(table, pairs.tolist(), predicted, strict=True):
         left = votes - reference_size
         r = np.arange(reference_size + 1)
-        chance, weight = _hypergeometric(r, safe, votes, reference_size), _majority(r, reference_size)
+        chance, weight = _hypergeometric(r, safe, votes, reference_size), majority_weight(r, reference_size)
         reference = float(chance @ weight)
         modelled = majority * reference + (1 - majority) * (1 - reference)
         gain = modelled - modelled[np.searchsorted(wanted, left)]
@@ -192,30 +206,21 @@ def _panel_agreement(s: IntArray, m: IntArray, reference_size: int, sizes: IntAr
 def _counted(k: int, safe_left: IntArray, left: int, *, chance: FloatArray, weight: FloatArray) -> float:
     """Agreement of `k` of the votes that a reference leaves, averaged over the references."""
     j = np.arange(k + 1)
-    panel = _hypergeometric(j[:, None], safe_left, left, k).T @ _majority(j, k)
+    panel = _hypergeometric(j[:, None], safe_left, left, k).T @ majority_weight(j, k)
     return float(np.sum(chance * (weight * panel + (1 - weight) * (1 - panel))))
 
 
 def _reference_weight(s: IntArray, m: IntArray, reference_size: int) -> FloatArray:
     r = np.arange(reference_size + 1)
     chance = _hypergeometric(r, s[:, None], m[:, None], reference_size)
-    weight: FloatArray = chance @ _majority(r, reference_size)
+    weight: FloatArray = chance @ majority_weight(r, reference_size)
     return weight
-
-
-def _majority(safe: IntArray, votes: int) -> FloatArray:
-    return np.where(2 * safe > votes, 1.0, np.where(2 * safe == votes, 0.5, 0.0))
 
 
 def _predicted_majorities(s: IntArray, m: IntArray, sizes: IntArray) -> FloatArray:
     """(items, sizes) probability that most of k new people say safe; a tie counts half."""
     rates = rates_of_any_shape(s, m)
-    majority = np.empty((len(rates.grid), len(sizes)))
-    for column, k in enumerate(sizes.tolist()):
-        j = np.arange(k + 1)
-        log = _log_choose(np.asarray(k), j) + xlogy(j, rates.grid[:, None]) + xlogy(k - j, 1 - rates.grid[:, None])
-        majority[:, column] = np.exp(log) @ _majority(j, k)
-    predicted: FloatArray = rates.posterior @ majority
+    predicted: FloatArray = rates.posterior @ chance_of_majority(rates.grid[:, None], sizes)
     return predicted
 
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaln, gammaln
+from scipy.special import betaincinv, betaln, gammaln
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, IntArray, checked_counts
+from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.checks import checked_votes_of_items, whole
 from casewise.stats.people.ceiling import fitted_beta
+from casewise.stats.people.majorities import chance_of_majority, majority_weight
 
 __all__ = ["JEFFREYS", "UNIFORM", "BetaPrior", "fit_beta", "predicted_counts", "same_label"]
 
@@ -22,6 +24,17 @@ class BetaPrior:
     a: float
     b: float
 
+    def __post_init__(self) -> None:
+        if not (SHARPEST <= self.a <= 1 / SHARPEST and SHARPEST <= self.b <= 1 / SHARPEST):
+            raise StatisticsError(f"a beta distribution needs two positive numbers, not {self.a!r} and {self.b!r}")
+
+
+SHARPEST = 1e-9
+"""Beta distributions with smaller numbers, or with larger ones than its inverse, are points."""
+MANY_VOTES = 1_000
+"""Votes above which new counts are not listed one by one."""
+RATES = 2_000
+MOST_LISTED = 1_000_000
 
 JEFFREYS = BetaPrior(0.5, 0.5)
 UNIFORM = BetaPrior(1.0, 1.0)
@@ -44,7 +57,7 @@ def fit_beta(safe: ArrayLike, votes: ArrayLike) -> BetaPrior:
     ----------
     .. [1] Griffiths (1973), Biometrics 29, 637-648.
     """
-    successes, sizes = checked_counts(safe, votes)
+    successes, sizes = checked_votes_of_items(safe, votes)
     successes, sizes = successes[sizes > 0], sizes[sizes > 0]
     if not len(sizes) or sizes.max() < 2:
         raise StatisticsError("fitting the spread of rates needs items with two votes or more")
@@ -55,7 +68,16 @@ def predicted_counts(safe: int, votes: int, *, prior: BetaPrior, new_votes: int)
     r"""P(k of `new_votes` new people say safe), k = 0 … `new_votes`, given `safe` of `votes`: beta-binomial.
 
     .. math:: P(k) = \binom{n}{k} \frac{B(a + s + k,\; b + m - s + n - k)}{B(a + s,\; b + m - s)}
+
+    Raises
+    ------
+    StatisticsError
+        More safe votes than votes, a negative number, or a million new votes.
     """
+    if not 0 <= whole(safe, "safe", least=0) <= whole(votes, "votes", least=0):
+        raise StatisticsError(f"{safe} safe votes out of {votes}: more than there are")
+    if whole(new_votes, "new_votes", least=0) > MOST_LISTED:
+        raise StatisticsError(f"counts of up to {MOST_LISTED:,} new votes are listed, not of {new_votes:,}")
     a, b = prior.a + safe, prior.b + votes - safe
     k = np.arange(new_votes + 1)
     choose = gammaln(new_votes + 1) - gammaln(k + 1) - gammaln(new_votes - k + 1)
@@ -77,17 +99,23 @@ def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatA
         How rates are spread. People are taken to vote independently given the item; where a person's votes go together
         on many items, whole blocks of labels change at once, and as often.
     """
-    successes, sizes = checked_counts(safe, votes)
+    successes, sizes = checked_votes_of_items(safe, votes)
     found = np.full(len(sizes), np.nan)
     for s, m in {(int(s), int(m)) for s, m in zip(successes, sizes, strict=True) if m > 0}:
-        chances = predicted_counts(s, m, prior=prior, new_votes=m)
-        again_safe = float(chances @ label_of(np.arange(m + 1), m))
-        w = float(label_of(np.array(s), m))
+        again_safe = majority_again(s, m, prior=prior)
+        w = float(majority_weight(s, m))
         found[(successes == s) & (sizes == m)] = w * again_safe + (1 - w) * (1 - again_safe)
     return found
 
 
-def label_of(safe: IntArray, votes: int) -> FloatArray:
-    """The majority's weight of "safe": 0, ½ or 1."""
-    label: FloatArray = (np.sign(2 * np.asarray(safe) - votes) + 1) / 2
-    return label
+def majority_again(safe: int, votes: int, *, prior: BetaPrior) -> float:
+    """P(most of as many new people say safe), a tie counting half.
+
+    Over all counts where there are few votes; over equally likely rates where there are many (right to 1e-6).
+    """
+    if votes <= MANY_VOTES:
+        chances = predicted_counts(safe, votes, prior=prior, new_votes=votes)
+        return float(chances @ majority_weight(np.arange(votes + 1), votes))
+    place = (np.arange(RATES) + 0.5) / RATES
+    rates = betaincinv(prior.a + safe, prior.b + votes - safe, place)
+    return float(chance_of_majority(rates, votes).mean())

@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.checks import clusters_of, numbers, whole
 
 __all__ = ["ColumnDependence", "column_dependence"]
 
@@ -70,10 +71,12 @@ def column_dependence(votes: ArrayLike, *, block: int = 25, group: NDArray[np.in
     ----------
     .. [1] Own derivation; the moments agree with simulated permutations (tests/stats/test_vote_columns.py).
     """
-    table = np.asarray(votes, dtype=np.float64)
-    if table.ndim != 2 or min(table.shape) < 2 or block < 2:
+    table = numbers(votes, "votes")
+    if table.ndim != 2 or min(table.shape) < 2 or whole(block, "block", least=0) < 2:
         raise StatisticsError("vote columns need at least two items, two columns and blocks of two")
-    order, starts = blocks(np.zeros(len(table), dtype=np.int64) if group is None else group, block)
+    if not ((table == 0) | (table == 1)).all():
+        raise StatisticsError("votes must be 0 or 1")
+    order, starts = blocks(clusters_of(np.zeros(len(table)) if group is None else group, len(table)), block)
     residual = (table - table.mean(axis=1, keepdims=True))[order]
     own = (residual**2).sum(axis=1)
     observed = float((np.add.reduceat(residual, starts, axis=0) ** 2).sum())

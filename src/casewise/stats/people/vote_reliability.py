@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, IntArray, checked_counts
+from casewise.stats.core.arrays import FloatArray, IntArray
 from casewise.stats.core.bootstrap import cluster_sums, percentile_interval, resampled_sums
+from casewise.stats.core.checks import checked_draws, checked_votes_of_items, clusters_of, coded_labels
 
 __all__ = ["Reliability", "checked_votes", "reliability", "spearman_brown"]
 
@@ -64,8 +65,8 @@ def reliability(
     ----------
     .. [1] Spearman (1910), Brown (1910), Br J Psychol 3. Lord & Novick (1968), ch. 5.
     """
-    counts, ids = checked_votes(safe, votes, clusters)
-    s, m = counts
+    checked_draws(splits, "splits")
+    (s, m), ids = checked_votes(safe, votes, clusters)
     if len(s) < 3 or np.ptp(s / m) == 0:
         raise StatisticsError("reliability needs three items with two votes each, and rates that differ")
     half = _mean_half_correlation(s, m, splits=splits, rng=rng)
@@ -80,7 +81,15 @@ def reliability(
 
 
 def spearman_brown(correlation: float, factor: float) -> float:
-    """The reliability of `factor` times as many votes: f·r / (1 + (f − 1)·r)."""
+    """The reliability of `factor` times as many votes: f·r / (1 + (f − 1)·r).
+
+    Raises
+    ------
+    StatisticsError
+        A correlation outside [−1, 1], a factor that is not positive, or both such that the denominator is 0 or less.
+    """
+    if not (-1 <= correlation <= 1 and 0 < factor < np.inf) or 1 + (factor - 1) * correlation <= 0:
+        raise StatisticsError(f"no reliability is {factor!r} times as long as one of {correlation!r}")
     return factor * correlation / (1 + (factor - 1) * correlation)
 
 
@@ -88,13 +97,11 @@ def checked_votes(
     safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None
 ) -> tuple[tuple[IntArray, IntArray], IntArray]:
     """Counts of the items with at least two votes, and their clusters as 0, 1, 2, ..."""
-    counts = checked_counts(safe, votes)
-    keep = counts.sizes >= 2
+    s, m = checked_votes_of_items(safe, votes)
+    keep = m >= 2
     if not keep.any():
         raise StatisticsError("no item has two votes, so nothing is known of how people differ")
-    labels = np.arange(len(keep)) if clusters is None else np.asarray(clusters)
-    ids = np.unique(labels[keep], return_inverse=True)[1].ravel()
-    return (counts.successes[keep], counts.sizes[keep]), ids
+    return (s[keep], m[keep]), coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
 
 
 def _mean_half_correlation(s: IntArray, m: IntArray, *, splits: int, rng: np.random.Generator) -> float | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from casewise.stats.core.arrays import checked_share
 from casewise.stats.core.noncentral import f_critical, f_power
 from casewise.stats.power.questions import (
+    LARGEST_EFFECT,
     check_effect,
     check_groups,
     check_n,
@@ -117,6 +118,10 @@ def anova_detectable_effect(groups: int, n_per_group: int, *, alpha: float = 0.0
     check_groups(groups)
     check_n(n_per_group)
     effect = rising_root(
-        power, lambda f: anova_power(groups, f, alpha=alpha, n_per_group=n_per_group).actual_power, start=0.1
+        power,
+        lambda f: anova_power(groups, f, alpha=alpha, n_per_group=n_per_group).actual_power,
+        start=0.1,
+        question=f"Cohen's f with {groups} groups of {n_per_group} and an alpha of {alpha}",
+        largest=LARGEST_EFFECT,
     )
     return anova_power(groups, effect, alpha=alpha, n_per_group=n_per_group)

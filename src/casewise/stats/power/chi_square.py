@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 
 from casewise.stats.core.arrays import checked_share
 from casewise.stats.core.noncentral import chi_square_critical, chi_square_power
-from casewise.stats.power.questions import check_df, check_effect, check_n, check_power, rising_root, smallest_reaching
+from casewise.stats.power.questions import (
+    LARGEST,
+    LARGEST_EFFECT,
+    check_df,
+    check_effect,
+    check_n,
+    check_power,
+    rising_root,
+    smallest_reaching,
+)
 
 __all__ = ["ChiSquarePower", "chi_square_detectable_effect", "chi_square_sample_size", "chi_square_test_power"]
 
@@ -75,7 +84,7 @@ def chi_square_sample_size(effect_size: float, df: int, *, alpha: float = 0.05, 
 
     n = smallest_reaching(power, at, start=2, question=f"chi-square with w = {effect_size}")
     found = chi_square_test_power(effect_size, df, alpha=alpha, n_total=n)
-    return replace(found, n_exact=rising_root(power, at, start=float(n)))
+    return replace(found, n_exact=rising_root(power, at, start=float(n), question="a sample", largest=LARGEST))
 
 
 def chi_square_detectable_effect(n_total: int, df: int, *, alpha: float = 0.05, power: float = 0.8) -> ChiSquarePower:
@@ -84,5 +93,11 @@ def chi_square_detectable_effect(n_total: int, df: int, *, alpha: float = 0.05, 
     check_df(df)
     check_n(n_total)
     critical = chi_square_critical(alpha, df)
-    effect = rising_root(power, lambda w: chi_square_power(critical, df, n_total * w**2), start=0.1)
+    effect = rising_root(
+        power,
+        lambda w: chi_square_power(critical, df, n_total * w**2),
+        start=0.1,
+        question=f"Cohen's w with {n_total} ratings and an alpha of {alpha}",
+        largest=LARGEST_EFFECT,
+    )
     return chi_square_test_power(effect, df, alpha=alpha, n_total=n_total)

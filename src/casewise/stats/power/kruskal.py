@@ -10,6 +10,7 @@ import numpy as np
 from casewise.errors import StatisticsError
 from casewise.stats.conditions.kruskal import kruskal_wallis
 from casewise.stats.core.arrays import checked_share
+from casewise.stats.core.checks import checked_draws
 from casewise.stats.core.share_intervals import wilson
 from casewise.stats.power.questions import check_n, check_power, smallest_reaching
 
@@ -66,6 +67,7 @@ def kruskal_power(
     rates = _checked_rates(safe_rates)
     checked_share(alpha, "alpha")
     check_n(n_per_group)
+    checked_draws(repeats, "repeats")
     drawn = np.random.default_rng(seed).binomial(n_per_group, rates, size=(repeats, len(rates)))
     result = kruskal_wallis(drawn, np.full(len(rates), n_per_group), exact=exact)
     p = result.p if result.exact is None else result.exact.p

@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import checked_share
-from casewise.stats.power.questions import check_n, check_power, rising_root, smallest_reaching
+from casewise.stats.power.questions import LARGEST, LARGEST_EFFECT, check_n, check_power, rising_root, smallest_reaching
 
 __all__ = [
     "ProportionsPower",
@@ -39,9 +39,8 @@ class ProportionsPower:
 
 def cohen_h(p1: float, p2: float) -> float:
     r"""Effect size of two proportions, :math:`2\arcsin\sqrt{p_1} - 2\arcsin\sqrt{p_2}` (R: `pwr::ES.h`)."""
-    for name, p in (("p1", p1), ("p2", p2)):
-        if not 0 <= p <= 1:
-            raise StatisticsError(f"{name} is a proportion between 0 and 1, not {p!r}")
+    _check_proportion("p1", p1)
+    _check_proportion("p2", p2)
     return 2 * math.asin(math.sqrt(p1)) - 2 * math.asin(math.sqrt(p2))
 
 
@@ -108,7 +107,7 @@ def proportions_sample_size(
 
     n = smallest_reaching(power, at, start=2, question=f"proportions {p1} and {p2}")
     found = proportions_power(p1, p2, alpha=alpha, n_per_group=n, sides=sides, method=method)
-    return replace(found, n_exact=rising_root(power, at, start=float(n)))
+    return replace(found, n_exact=rising_root(power, at, start=float(n), question="a sample", largest=LARGEST))
 
 
 def proportions_detectable_effect(
@@ -119,11 +118,19 @@ def proportions_detectable_effect(
     Raises
     ------
     StatisticsError
-        No rate on either side is far enough from `p1`.
+        No rate on either side is far enough from `p1`, or `p1` is no proportion.
     """
     check_power(power, alpha)
     check_n(n_per_group)
-    h = rising_root(power, lambda h: _arcsine_power(n_per_group, h, alpha=alpha, sides=sides), start=0.1)
+    _check_sides(sides)
+    _check_proportion("p1", p1)
+    h = rising_root(
+        power,
+        lambda h: _arcsine_power(n_per_group, h, alpha=alpha, sides=sides),
+        start=0.1,
+        question=f"Cohen's h with {n_per_group} per group and an alpha of {alpha}",
+        largest=LARGEST_EFFECT,
+    )
     angle = 2 * math.asin(math.sqrt(p1))
     for other in (angle + h, angle - h):
         if 0 <= other <= math.pi:
@@ -136,8 +143,17 @@ def _check_proportions(p1: float, p2: float, alpha: float, sides: int) -> None:
     checked_share(alpha, "alpha")
     if cohen_h(p1, p2) == 0:
         raise StatisticsError(f"p1 and p2 are both {p1}: no number of annotators finds a difference that is not there")
+    _check_sides(sides)
+
+
+def _check_sides(sides: int) -> None:
     if sides not in {1, 2}:
         raise StatisticsError(f"a test has 1 side or 2, not {sides!r}")
+
+
+def _check_proportion(name: str, p: float) -> None:
+    if not 0 <= p <= 1:
+        raise StatisticsError(f"{name} is a proportion between 0 and 1, not {p!r}")
 
 
 def _power_at(n: float, p1: float, p2: float, *, alpha: float, sides: int, method: str) -> float:

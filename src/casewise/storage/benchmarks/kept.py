@@ -34,7 +34,7 @@ KEPT_VERSION = 1
 """Of what is kept; another one is not read."""
 
 WORTH = 50_000
-"""RatingColumns and contexts together from which a folder is worth keeping; a smaller one is read in a second."""
+"""Ratings and contexts together from which a folder is worth keeping; a smaller one is read in a second."""
 
 MOST = 8
 """Benchmarks kept at once; of more, those that were used longest ago are dropped."""

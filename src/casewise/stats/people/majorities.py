@@ -1,0 +1,31 @@
+"""What most people say: of votes that were given, and of people who are yet to be asked."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betainc
+
+from casewise.stats.core.arrays import FloatArray
+
+__all__ = ["chance_of_majority", "majority_weight"]
+
+
+def majority_weight(safe: ArrayLike, votes: ArrayLike) -> FloatArray:
+    """The majority's weight of "safe": 0, or 1, or ½ at a tie."""
+    weight: FloatArray = (np.sign(2 * np.asarray(safe) - np.asarray(votes)) + 1) / 2
+    return weight
+
+
+def chance_of_majority(rate: ArrayLike, people: ArrayLike) -> FloatArray:
+    r"""P(most of so many people say safe), each with chance `rate`; a tie counts half.
+
+    .. math:: P(X > k/2) + \tfrac12 P(X = k/2) = I_\theta(h, h), \qquad h = \lceil k/2 \rceil
+
+    An even number of people is worth exactly what the odd number below it is. Without people it is ½.
+    """
+    half = np.ceil(np.asarray(people) / 2)
+    chance: FloatArray = np.asarray(
+        betainc(np.maximum(half, 1), np.maximum(half, 1), np.asarray(rate, dtype=float)), dtype=float
+    )
+    return np.where(half > 0, chance, 0.5)
