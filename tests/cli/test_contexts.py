@@ -1,11 +1,18 @@
 import csv
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from tests.support.fault_server import FaultServer
+from tests.support.served import served
 from typer.testing import CliRunner
 
 from casewise.cli.app import app
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
+from casewise.models.http.endpoints import Endpoint
 from casewise.records import sorry_bench
 
 
@@ -72,3 +79,110 @@ def test_a_wrong_wish_is_explained(queries, arguments, error, says):
 
     assert isinstance(result.exception, error), result.output
     assert says in str(result.exception)
+
+
+@pytest.fixture
+def provider(monkeypatch):
+    """A server on loopback that passes for a provider elsewhere."""
+    monkeypatch.setattr(Endpoint, "remote", property(lambda self: True))
+    with served(FaultServer()) as server:
+        yield server
+
+
+@pytest.fixture
+def generated(queries):
+    run("contexts", "select", queries)
+    run("contexts", "generate", "trades", "--model", "fake/contexts")
+    return "trades"
+
+
+def asking(server, command, *more):
+    name = "--model" if command == "generate" else "--ask"
+    return run("contexts", command, "trades", name, "vllm/tiny", "--model-url", server.url, *more)
+
+
+@pytest.mark.parametrize(
+    ("command", "what"), [("generate", "the draft's queries"), ("check", "the draft's queries and contexts")]
+)
+def test_nothing_harmful_is_sent_before_the_person_agrees(generated, provider, command, what):
+    refused = asking(provider, command, "--which", "new") if command == "generate" else asking(provider, command)
+
+    assert isinstance(refused.exception, ConfigurationError)
+    assert f"This sends {what}, which are harmful by design, to 127.0.0.1" in str(refused.exception)
+    assert "--yes" in str(refused.exception)
+    assert provider.bodies == []
+
+
+def test_leave_given_to_one_command_holds_for_the_others(queries, provider):
+    run("contexts", "select", queries)
+    agreed = asking(provider, "generate", "--attempts", 1, "--yes")
+    later = asking(provider, "generate", "--attempts", 1)
+
+    assert (agreed.exit_code, later.exit_code) == (0, 0)
+    assert len(provider.bodies) == 32
+
+
+def test_consent_that_cannot_be_asked_for_ends_with_2(queries, tmp_path, provider):
+    run("contexts", "select", queries)
+    code = "from casewise.cli.app import main; main()"
+    words = ["contexts", "generate", "trades", "--model", "openai/gpt-4o"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        env={**os.environ, "OPENAI_API_KEY": "sk-anything"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "error: This sends the draft's queries, which are harmful by design, to api.openai.com"
+    )
+
+
+def test_opinions_keep_to_a_budget(generated, provider):
+    prices = ("--price-in", 1000, "--price-out", 1000)
+    done = asking(provider, "check", "--yes", *prices, "--max-cost", 0.001, "--out", "opinions")
+
+    assert done.exit_code == 0, done.output
+    assert "stopped: the cost limit of $0.001" in done.stderr
+    assert provider.bodies == []
+
+
+def test_generating_keeps_to_a_budget(queries, provider):
+    run("contexts", "select", queries)
+    done = asking(provider, "generate", "--yes", "--max-tokens-total", 100)
+
+    assert "stopped: the limit of 100 tokens" in done.stderr
+    assert provider.bodies == []
+
+
+@pytest.mark.parametrize(("command", "what"), [("generate", "contexts"), ("check", "opinions")])
+def test_a_dry_run_says_what_it_would_take_and_calls_nobody(queries, provider, command, what):
+    run("contexts", "select", queries)
+    if command == "check":
+        run("contexts", "generate", "trades", "--model", "fake/contexts")
+    prices = ("--price-in", 1, "--price-out", 2)
+    said = asking(provider, command, "--dry-run", *prices)
+    counted = json.loads(asking(provider, command, "--dry-run", *prices, "--json").stdout)
+
+    assert said.stdout.startswith(f"vllm/tiny: 16 {what} in as many calls")
+    assert "cost: about $" in said.stdout
+    assert counted["n_calls"] == counted[what] == 16
+    assert counted["cost_usd"] < counted["cost_at_most_usd"]
+    assert provider.bodies == []
+
+
+def test_a_dry_run_of_rules_alone_is_refused(generated):
+    assert isinstance(run("contexts", "check", "trades", "--dry-run").exception, ConfigurationError)
+
+
+def test_opinions_are_kept_in_a_run_folder_and_asked_for_once(generated, provider):
+    first = asking(provider, "check", "--yes")
+    again = asking(provider, "check")
+
+    assert (first.exit_code, again.exit_code) == (0, 0), (first.output, again.output)
+    assert len(provider.bodies) == 16
+    assert "vllm/tiny was asked about 16 contexts (16 were asked about before)" in again.stderr
+    assert len(Path("runs/trades-opinions-vllm-tiny/opinions.jsonl").read_text().splitlines()) == 16

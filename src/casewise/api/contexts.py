@@ -11,7 +11,7 @@ import numpy as np
 
 from casewise.api.databases import opened
 from casewise.api.waiting import finished
-from casewise.contexts.drafts import checked_intent, create_draft, find_draft
+from casewise.contexts.drafts import Draft, checked_intent, create_draft, find_draft
 from casewise.contexts.releasing.release import ReleaseOptions
 from casewise.contexts.releasing.release import release as write_release
 from casewise.contexts.reviewing.drafts_checked import check_draft
@@ -19,17 +19,39 @@ from casewise.contexts.reviewing.set_report import SetReport
 from casewise.contexts.reviewing.statistics import ReviewStatistics, review_statistics
 from casewise.contexts.select import SelectedQueries, read_queries, select_queries
 from casewise.contexts.writing.fake_writers import REHEARSALS
-from casewise.contexts.writing.generation import GenerationOptions, GenerationSummary, checked_which
+from casewise.contexts.writing.generation import (
+    GenerationOptions,
+    GenerationSummary,
+    checked_which,
+    estimate_generation,
+)
 from casewise.contexts.writing.generation import generate as write_contexts
-from casewise.contexts.writing.opinions import ask_opinions, summary_lines
+from casewise.contexts.writing.opinion_run import OpinionOptions, OpinionSummary, ask_opinions, estimate_opinions
 from casewise.contexts.writing.prompts import default_prompt, read_prompt
-from casewise.models.load import ModelOptions, load_model
+from casewise.database import Database
+from casewise.models.http.prices import Prices
+from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.records import Taxonomy, sorry_bench
+from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits
+from casewise.runs.sessions import default_folder
+from casewise.runs.watch import Watch
 
-__all__ = ["ReleaseOptions", "Writing", "check", "generate", "release", "select", "status"]
-
-Progress = Callable[[int, int], None]
+__all__ = [
+    "CallEstimate",
+    "GenerationSummary",
+    "Reading",
+    "ReleaseOptions",
+    "Writing",
+    "ask",
+    "check",
+    "estimate_asking",
+    "estimate_generating",
+    "generate",
+    "release",
+    "select",
+    "status",
+]
 
 
 def select(
@@ -72,6 +94,14 @@ def select(
     return chosen
 
 
+Leave = Callable[[str, str | None], None]
+"""Told what is to be sent, in words, and to whom (None: it does not leave this machine); raises where that may not be."""
+
+
+def no_leave_needed(_what: str, _to: str | None) -> None:
+    """Whoever calls from Python knows what is sent."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Writing:
     """How contexts are written by a model."""
@@ -85,7 +115,25 @@ class Writing:
     """Your own wording, as TOML."""
     base_url: str | None = None
     """The address of a compatible endpoint."""
+    prices: Prices | None = None
+    """What tokens cost, where no public list says so."""
     limits: Limits = field(default_factory=Limits)
+    """Money and tokens count over all that was ever generated for the draft."""
+    command: str | None = None
+    """What was typed."""
+
+    def options(self, prices: Prices | None) -> GenerationOptions:
+        """The same, with what the model costs."""
+        return GenerationOptions(
+            prompt=read_prompt(self.prompts) if self.prompts else default_prompt(),
+            which=checked_which(self.which),
+            intents=tuple(checked_intent(one.strip()) for one in self.intents),
+            attempts=self.attempts,
+            temperature=self.temperature,
+            limits=self.limits,
+            prices=prices,
+            command=self.command,
+        )
 
 
 def generate(
@@ -94,64 +142,125 @@ def generate(
     *,
     writing: Writing = Writing(),
     database: str | None = None,
-    progress: Progress | None = None,
-    say: Callable[[str], None] = lambda _text: None,
+    watch: Watch | None = None,
+    leave: Leave = no_leave_needed,
 ) -> GenerationSummary:
     """Have a model write the contexts that are missing. The same call again goes on where it stopped.
+
+    Parameters
+    ----------
+    leave
+        Asked before anything is sent.
 
     Raises
     ------
     ModelError
         No further call can succeed; what was generated before is kept.
     ConfigurationError
-        The model's name is unknown, a key is not set, or a choice is none.
+        The model's name is unknown, a key is not set, a choice is none, a limit cannot be kept, or nothing may be sent.
     """
-    writer = load_model(model, ModelOptions(writing.base_url, fakes=REHEARSALS))
-    options = GenerationOptions(
-        prompt=read_prompt(writing.prompts) if writing.prompts else default_prompt(),
-        which=checked_which(writing.which),
-        intents=tuple(checked_intent(one.strip()) for one in writing.intents),
-        attempts=writing.attempts,
-        temperature=writing.temperature,
-        limits=writing.limits,
-        prices=writer.prices,
-    )
+    writer = loaded(model, writing.base_url, writing.prices)
+    options = writing.options(writer.prices)
     with opened(database) as store:
-        with store.read() as connection:
-            found = find_draft(connection, draft)
-        return finished(write_contexts(store, found, writer.model, options=options, progress=progress, say=say))
+        found = draft_named(store, draft)
+        leave("the draft's queries", writer.model.sends_to)
+        return finished(write_contexts(store, found, writer.model, options=options, watch=watch))
 
 
-def check(
+def estimate_generating(
+    draft: str, model: str, *, writing: Writing = Writing(), database: str | None = None
+) -> CallEstimate:
+    """What generating would take if every first attempt succeeded. Nobody is called, and no key is needed."""
+    writer = loaded(model, writing.base_url, writing.prices, needs_key=False)
+    with opened(database) as store:
+        return estimate_generation(store, draft_named(store, draft), writer.model, writing.options(writer.prices))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a model is asked for its opinion of contexts."""
+
+    out: Path | None = None
+    """The run folder of its opinions, new or to go on with; by default `runs/DRAFT-opinions-MODEL`."""
+    base_url: str | None = None
+    """The address of a compatible endpoint."""
+    prices: Prices | None = None
+    """What tokens cost, where no public list says so."""
+    limits: Limits = field(default_factory=Limits)
+    """Money and tokens count over all sessions of the run."""
+    retries: int = 0
+    """How often to ask again at most where a reply was no opinion."""
+    command: str | None = None
+    """What was typed."""
+
+    def options(self, prices: Prices | None) -> OpinionOptions:
+        """The same, with what the model costs."""
+        return OpinionOptions(limits=self.limits, prices=prices, retries=self.retries, command=self.command)
+
+    def folder(self, draft: str, model: str) -> Path:
+        """Where its opinions go."""
+        return self.out or default_folder(f"{draft}-opinions-{model}")
+
+
+def check(draft: str, *, database: str | None = None) -> SetReport:
+    """Look for drift, contradictions, misplaced words, give-aways, leaks and copies; reviewers see what is found."""
+    with opened(database) as store:
+        found = draft_named(store, draft)
+        with store.write() as connection:
+            return check_draft(connection, found)
+
+
+def ask(
     draft: str,
+    model: str,
     *,
-    ask: str | None = None,
-    base_url: str | None = None,
-    concurrency: int = 16,
+    reading: Reading = Reading(),
     database: str | None = None,
-    progress: Progress | None = None,
-    say: Callable[[str], None] = lambda _text: None,
-) -> SetReport:
-    """Look for drift, contradictions, misplaced words, give-aways, leaks and copies; reviewers see what is found.
+    watch: Watch | None = None,
+    leave: Leave = no_leave_needed,
+) -> OpinionSummary:
+    """Ask a model for its opinion of every context; reviewers see what it finds, under its name.
+
+    The same call again asks about what is left, or has other words by then.
 
     Parameters
     ----------
-    ask
-        A model to ask for its opinion too; its findings bear its name.
-    say
-        Told what became of the asking.
+    leave
+        Asked before anything is sent.
+
+    Raises
+    ------
+    ModelError
+        No further call can succeed; what was answered before is kept.
+    RunConflict
+        The run folder holds something else, or another process asks the same.
+    ConfigurationError
+        The model's name is unknown, a key is not set, a limit cannot be kept, or nothing may be sent.
     """
-    writer = load_model(ask, ModelOptions(base_url, fakes=REHEARSALS)) if ask else None
+    reader = loaded(model, reading.base_url, reading.prices)
+    folder, options = reading.folder(draft, model), reading.options(reader.prices)
     with opened(database) as store:
-        with store.read() as connection:
-            found = find_draft(connection, draft)
-        if writer is not None:
-            limits = Limits(concurrency=concurrency)
-            asked = finished(ask_opinions(store, found, writer.model, limits=limits, progress=progress))
-            for line in summary_lines(asked, writer.model.name):
-                say(line)
-        with store.write() as connection:
-            return check_draft(connection, found)
+        found = draft_named(store, draft)
+        leave("the draft's queries and contexts", reader.model.sends_to)
+        return finished(ask_opinions(store, found, reader.model, folder=folder, options=options, watch=watch))
+
+
+def estimate_asking(
+    draft: str, model: str, *, reading: Reading = Reading(), database: str | None = None
+) -> CallEstimate:
+    """What asking about every context would take, as if none were asked about. Nobody is called."""
+    reader = loaded(model, reading.base_url, reading.prices, needs_key=False)
+    with opened(database) as store:
+        return estimate_opinions(store, draft_named(store, draft), reader.model, reading.options(reader.prices))
+
+
+def loaded(model: str, base_url: str | None, prices: Prices | None, *, needs_key: bool = True) -> LoadedModel:
+    return load_model(model, ModelOptions(base_url, prices, fakes=REHEARSALS, needs_key=needs_key))
+
+
+def draft_named(store: Database, name: str) -> Draft:
+    with store.read() as connection:
+        return find_draft(connection, name)
 
 
 def status(draft: str, *, database: str | None = None) -> ReviewStatistics:

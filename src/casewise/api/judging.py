@@ -25,6 +25,7 @@ from casewise.records import Arm, Elicitation
 from casewise.runs.consent import allow_sending
 from casewise.runs.limits import Limits
 from casewise.runs.progress import RunProgress
+from casewise.runs.sessions import default_folder
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Watch",
     "allow_sending",
     "as_judge",
+    "default_folder",
     "estimate",
     "judge",
     "judge_async",

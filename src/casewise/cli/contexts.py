@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +10,19 @@ import typer
 
 from casewise import api
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import DatabaseOption, JsonOption, note, print_json, progress_bar
+from casewise.cli.printing import DatabaseOption, JsonOption, note, print_json
+from casewise.cli.watching import (
+    DryRunOption,
+    PriceInOption,
+    PriceOutOption,
+    YesOption,
+    command_line,
+    person,
+    prices_of,
+    print_cost,
+    watching,
+)
+from casewise.errors import ConfigurationError
 
 __all__ = ["app"]
 
@@ -25,7 +37,6 @@ EndpointOption = Annotated[
     str | None,
     typer.Option("--base-url", "--model-url", help="Address of a chat-completions server, up to and with /v1."),
 ]
-ConcurrencyOption = Annotated[int, typer.Option("--concurrency", min=1, help="Calls at a time.")]
 
 
 @app.command()
@@ -77,11 +88,8 @@ class WritingOptions:
     attempts: Annotated[int, typer.Option("--attempts", min=1, help="Calls for one context, at most.")] = 2
     temperature: Annotated[float, typer.Option("--temperature", help="The model's temperature.")] = 1.0
     prompts: Annotated[Path | None, typer.Option("--prompts", help="Your own wording, as TOML.")] = None
-    base_url: EndpointOption = None
-    concurrency: ConcurrencyOption = 16
-    max_cost: Annotated[float | None, typer.Option("--max-cost", help="US dollars to spend, at most.")] = None
 
-    def writing(self) -> api.contexts.Writing:
+    def writing(self, calls: CallOptions) -> api.contexts.Writing:
         """What these options mean."""
         return api.contexts.Writing(
             intents=self.intents.split(","),
@@ -89,9 +97,39 @@ class WritingOptions:
             attempts=self.attempts,
             temperature=self.temperature,
             prompts=self.prompts,
-            base_url=self.base_url,
-            limits=api.Limits(concurrency=self.concurrency, max_cost_usd=self.max_cost),
+            base_url=calls.base_url,
+            prices=prices_of(calls.price_in, calls.price_out),
+            limits=calls.limits(),
+            command=command_line(),
         )
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """How a model is called, and what that may cost; whether it is done, or only reckoned."""
+
+    base_url: EndpointOption = None
+    price_in: PriceInOption = None
+    price_out: PriceOutOption = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", min=0.0, help="US dollars that it may cost, all sessions together."),
+    ] = None
+    max_tokens_total: Annotated[
+        int | None,
+        typer.Option("--max-tokens-total", min=1, help="Tokens that it may take, in and out, all sessions together."),
+    ] = None
+    concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Calls at a time.")] = 16
+    dry_run: DryRunOption = False
+    yes: YesOption = False
+
+    def limits(self) -> api.Limits:
+        """What it may take."""
+        return api.Limits(self.concurrency, self.max_cost, self.max_tokens_total)
+
+    def leave(self, what: str, to: str | None) -> None:
+        """Ask for leave to send something."""
+        api.allow_sending(what, to, agreed=self.yes, ask=person())
 
 
 @app.command()
@@ -103,18 +141,22 @@ def generate(
         str, typer.Option("--model", help="openai/gpt-4o, ollama/NAME, …; fake/contexts to rehearse at no cost.")
     ],
     writing: WritingOptions,
+    calls: CallOptions,
     database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Have a model write the contexts that are missing. The same command again goes on where it stopped."""
-    with progress_bar(f"generating {draft}", quiet=as_json) as progress:
-        summary = api.contexts.generate(
-            draft, model, writing=writing.writing(), database=database, progress=progress, say=note
-        )
+    how = writing.writing(calls)
+    if calls.dry_run:
+        estimate = api.contexts.estimate_generating(draft, model, writing=how, database=database)
+        print_calls(estimate, model, "contexts", as_json=as_json)
+        return
+    with watching(f"generating {draft}", quiet=as_json) as watch:
+        summary = api.contexts.generate(draft, model, writing=how, database=database, watch=watch, leave=calls.leave)
     if as_json:
         print_json(summary.as_json())
         return
-    typer.echo(f"{summary.generated} contexts generated, {summary.failed.total()} failed, in {summary.calls} calls")
+    typer.echo(f"{summary.generated} contexts generated, {summary.failed.total()} failed, in {summary.n_calls} calls")
     for reason, count in summary.failed.most_common():
         note(f"  {count} {reason}")
     if summary.stopped:
@@ -124,28 +166,56 @@ def generate(
     note(f"next: casewise contexts check {draft}")
 
 
+def print_calls(estimate: api.contexts.CallEstimate, model: str, what: str, *, as_json: bool) -> None:
+    """What asking would take."""
+    if as_json:
+        print_json({"model": model, what: estimate.n_calls, **asdict(estimate)})
+        return
+    typer.echo(f"{model}: {estimate.n_calls:,} {what} in as many calls")
+    print_cost(estimate)
+
+
 @app.command()
+@with_groups
 def check(
+    *,
     draft: DraftArgument,
     ask: Annotated[
         str | None, typer.Option("--ask", help="Also ask this model for its opinion; its findings bear its name.")
     ] = None,
-    base_url: EndpointOption = None,
-    concurrency: ConcurrencyOption = 16,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Run folder of its opinions, to go on with. Default: runs/DRAFT-opinions-MODEL."),
+    ] = None,
+    retries: Annotated[
+        int,
+        typer.Option("--retry-unread", min=0, help="How often to ask again at most where a reply was no opinion."),
+    ] = 0,
+    calls: CallOptions,
     database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Look for drift, contradictions, misplaced words, give-aways, leaks and copies; reviewers see what is found."""
-    with progress_bar(f"asking {ask}", quiet=as_json or ask is None) as progress:
-        report = api.contexts.check(
-            draft,
-            ask=ask,
-            base_url=base_url,
-            concurrency=concurrency,
-            database=database,
-            progress=progress,
-            say=note,
-        )
+    reading = api.contexts.Reading(
+        out=out,
+        base_url=calls.base_url,
+        prices=prices_of(calls.price_in, calls.price_out),
+        limits=calls.limits(),
+        retries=retries,
+        command=command_line(),
+    )
+    if calls.dry_run:
+        if ask is None:
+            raise ConfigurationError("--dry-run says what asking a model would take; give --ask MODEL")
+        estimate = api.contexts.estimate_asking(draft, ask, reading=reading, database=database)
+        print_calls(estimate, ask, "opinions", as_json=as_json)
+        return
+    if ask is not None:
+        with watching(f"asking {ask}", quiet=as_json) as watch:
+            asked = api.contexts.ask(draft, ask, reading=reading, database=database, watch=watch, leave=calls.leave)
+        for line in asked.lines(ask):
+            note(line)
+    report = api.contexts.check(draft, database=database)
     if as_json:
         print_json(report.as_json())
         return

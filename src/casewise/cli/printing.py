@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +24,6 @@ __all__ = [
     "note",
     "print_json",
     "print_tables",
-    "progress_bar",
     "show",
 ]
 
@@ -96,17 +94,3 @@ def print_tables(*tables: api.Table, remarks: Iterable[str] = (), style: str = "
         api.print_table(table, console)
     for remark in remarks:
         console.print(remark, style=style, markup=False, highlight=False)
-
-
-@contextmanager
-def progress_bar(label: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr that is told (done, of how many); none where stderr is no terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(label, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -2,16 +2,65 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Annotated
 
 import typer
 
 from casewise import api
 from casewise.cli.printing import note
+from casewise.errors import ConfigurationError
 
-__all__ = ["person", "watching"]
+__all__ = [
+    "DryRunOption",
+    "PriceInOption",
+    "PriceOutOption",
+    "YesOption",
+    "command_line",
+    "person",
+    "prices_of",
+    "print_cost",
+    "watching",
+]
+
+PriceInOption = Annotated[float | None, typer.Option("--price-in", min=0.0, help="US dollars for a million tokens in.")]
+PriceOutOption = Annotated[
+    float | None, typer.Option("--price-out", min=0.0, help="US dollars for a million tokens out.")
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what it would take; call nobody.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="Agree to send harmful text to the provider.")]
+
+
+def prices_of(price_in: float | None, price_out: float | None) -> api.Prices | None:
+    """The user's own prices.
+
+    Raises
+    ------
+    ConfigurationError
+        One is given without the other.
+    """
+    if price_in is None and price_out is None:
+        return None
+    if price_in is None or price_out is None:
+        raise ConfigurationError("give both --price-in and --price-out, in US dollars for a million tokens")
+    return api.Prices(price_in, price_out)
+
+
+def command_line() -> str:
+    """What was typed."""
+    return shlex.join(["casewise", *sys.argv[1:]])
+
+
+def print_cost(estimate: api.contexts.CallEstimate) -> None:
+    """What calls would take."""
+    typer.echo(f"about {estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out (a rough estimate)")
+    if estimate.cost_usd is None:
+        typer.echo("cost: unknown; give --price-in and --price-out")
+    else:
+        typer.echo(f"cost: about ${estimate.cost_usd:.2f}, at most ${estimate.cost_at_most_usd:.2f}")
 
 
 def person() -> Callable[[str], bool] | None:

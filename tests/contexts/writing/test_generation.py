@@ -1,5 +1,6 @@
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from tests.contexts.drafts import queries
@@ -10,15 +11,16 @@ from casewise.contexts.drafts import create_draft, progress
 from casewise.contexts.review import Act, Phase
 from casewise.contexts.reviewing.store import all_places, events_of
 from casewise.contexts.writing.fake_writers import REHEARSALS, behaving, misbehaving
-from casewise.contexts.writing.generation import GenerationOptions, generate
+from casewise.contexts.writing.generation import GenerationOptions, estimate_generation, generate
 from casewise.contexts.writing.replies import FailedReason
 from casewise.database.only_one import only_one
 from casewise.errors import ConfigurationError, RunConflict, Unauthorised, Unavailable
-from casewise.models import FakeModel, Rejected
+from casewise.models import FakeModel, Rejected, Usage
 from casewise.models.http.prices import Prices
 from casewise.models.load import ModelOptions, load_model
 from casewise.records import sorry_bench
 from casewise.runs.limits import Limits
+from casewise.runs.watch import Watch
 
 
 @pytest.fixture
@@ -50,7 +52,7 @@ def counts(store, draft):
 def test_every_place_gets_its_context(store, draft):
     summary = run(store, draft, rehearsal("fake/contexts"))
 
-    assert (summary.generated, summary.calls) == (20, 20)
+    assert (summary.generated, summary.n_calls) == (20, 20)
     assert counts(store, draft) == {Phase.GENERATED: 20}
 
 
@@ -91,7 +93,7 @@ def test_failed_ones_are_generated_again_alone(store, draft):
     model = FakeModel(behaving)
     second = run(store, draft, model, which="failed")
 
-    assert second.calls == len(model.calls) == first.failed.total()
+    assert second.n_calls == len(model.calls) == first.failed.total()
     assert counts(store, draft) == {Phase.GENERATED: 20}
 
 
@@ -99,7 +101,7 @@ def test_nothing_is_asked_for_twice(store, draft):
     run(store, draft, rehearsal("fake/contexts"))
     model = FakeModel(behaving)
 
-    assert run(store, draft, model).calls == 0
+    assert run(store, draft, model).n_calls == 0
     assert model.calls == []
 
 
@@ -114,7 +116,7 @@ def test_an_interrupted_run_goes_on_with_what_is_left(store, draft):
         run(store, draft, FakeModel(stopping), limits=Limits(concurrency=1))
     assert counts(store, draft)[Phase.GENERATED] == 7
 
-    assert run(store, draft, FakeModel(behaving)).calls == 13
+    assert run(store, draft, FakeModel(behaving)).n_calls == 13
 
 
 def test_a_call_that_is_rejected_fails_that_context_alone(store, draft):
@@ -137,7 +139,7 @@ def test_a_budget_is_kept(store, draft):
 
     summary = run(store, draft, FakeModel(behaving), limits=limits, prices=Prices(1.0, 1.0))
 
-    assert summary.spent.cost_usd <= 0.01
+    assert (summary.cost_usd or 0) <= 0.01
     assert summary.stopped == "the cost limit of $0.01"
     assert 0 < summary.generated < 20
 
@@ -166,7 +168,7 @@ def test_what_is_beyond_repair_is_generated_anew_when_asked_for(store, draft):
         place = all_places(connection, draft.id)[0]
         act(connection, place.id, Action(by="ada", act=Act.GIVE_UP, reason="no"), seen=None, now=NOW)
 
-    assert run(store, draft, FakeModel(behaving)).calls == 0
+    assert run(store, draft, FakeModel(behaving)).n_calls == 0
     assert run(store, draft, FakeModel(behaving), which="beyond repair").generated == 1
 
 
@@ -190,3 +192,69 @@ def test_two_at_once_do_not_pay_twice(store, draft):
         run(store, draft, model)
 
     assert model.calls == []
+
+
+def priced(messages, options):
+    return replace(behaving(messages, options), usage=Usage(300, 100))
+
+
+def test_a_limit_counts_all_that_was_ever_generated_for_the_draft(store, draft):
+    """At 1,000 dollars a million tokens a reply costs 0.4, and may cost more than 1.5."""
+    limits = Limits(concurrency=1, max_cost_usd=4.0)
+    prices = Prices(1000.0, 1000.0)
+    first = run(store, draft, FakeModel(priced), limits=limits, prices=prices)
+    second = run(store, draft, FakeModel(priced), limits=limits, prices=prices)
+
+    assert first.stopped == second.stopped == "the cost limit of $4"
+    assert first.n_calls > 0
+    assert second.n_calls == 0
+
+
+def test_a_limit_on_tokens_counts_earlier_sessions_too(store, draft):
+    first = run(store, draft, FakeModel(priced), limits=Limits(concurrency=1, max_tokens_total=4000))
+    second = run(store, draft, FakeModel(priced), limits=Limits(concurrency=1, max_tokens_total=5000))
+
+    assert first.stopped == "the limit of 4000 tokens"
+    assert (first.n_calls + second.n_calls) * 400 <= 5000
+    assert second.n_calls > 0
+
+
+def test_calls_that_noted_no_cost_are_reckoned_at_what_the_model_costs_now(store, draft):
+    run(store, draft, FakeModel(priced), intents=(True,))
+    after = run(store, draft, FakeModel(priced), limits=Limits(max_cost_usd=4.0), prices=Prices(1000.0, 1000.0))
+
+    assert (after.n_calls, after.stopped) == (0, "the cost limit of $4")
+
+
+def test_what_generating_would_take_is_said_without_a_call(store, draft):
+    model = FakeModel(behaving)
+    estimate = estimate_generation(store, draft, model, GenerationOptions(prices=Prices(1.0, 2.0)))
+
+    assert model.calls == []
+    assert estimate.n_calls == 20
+    assert estimate.output_tokens == 20 * 180
+    assert estimate.cost_usd is not None
+    assert estimate.cost_at_most_usd is not None
+    assert 0 < estimate.cost_usd < estimate.cost_at_most_usd
+
+
+def test_a_stop_lets_what_is_in_flight_finish_and_the_same_call_goes_on(store, draft):
+    watch = Watch()
+    watch.progress = lambda progress, _total: watch.stop.ask("interrupted") if progress.n_done == 3 else None
+    options = GenerationOptions(limits=Limits(concurrency=1))
+    first = asyncio.run(generate(store, draft, FakeModel(behaving), options=options, watch=watch))
+    second = run(store, draft, FakeModel(behaving))
+
+    assert (first.generated, first.stopped) == (3, "interrupted")
+    assert (second.generated, second.stopped) == (17, None)
+
+
+def test_the_history_says_when_and_with_which_versions_a_context_was_written(store, draft):
+    run(store, draft, FakeModel(behaving))
+
+    with store.read() as connection:
+        event = events_of(connection, all_places(connection, draft.id)[0].id)[0]
+    assert event.detail is not None
+    assert set(event.detail["session"]) == {"started", "versions"}
+    assert "casewise" in event.detail["session"]["versions"]
+    assert event.detail["attempt"] == 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypedDict
@@ -22,7 +20,7 @@ from casewise.cli.judge.options import (
 )
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import BenchmarkArgument, JsonOption
-from casewise.cli.watching import person, watching
+from casewise.cli.watching import command_line, person, watching
 
 __all__ = ["judge"]
 
@@ -66,7 +64,7 @@ def judge(
         selection=items.selection(found),
         retry_unscored=plan.retry_unscored,
         live=live,
-        command=shlex.join(["casewise", *sys.argv[1:]]),
+        command=command_line(),
         benchmark_source=api.source_of(benchmark, found),
     )
     asked = Asked(elicitations=elicitations, arms=arms, repeats=plan.repeats)
@@ -74,7 +72,7 @@ def judge(
         output.print_estimate(api.estimate(found, made, **asked, options=options), made, as_json=as_json)
         return
     api.allow_sending(QUERIES, made.sends_to, agreed=how.yes, ask=person())
-    folder = out or default_folder(benchmark, judge)
+    folder = out or api.default_folder(f"{Path(benchmark).stem}-{judge}")
     if items.until_precise is not None:
         precise = api.judge_until_precise(
             found, made, half_width=items.until_precise, out=folder, **asked, options=options
@@ -92,8 +90,3 @@ class Asked(TypedDict):
     elicitations: tuple[api.Elicitation, ...]
     arms: tuple[api.Arm, ...]
     repeats: int
-
-
-def default_folder(benchmark: str, judge: str) -> Path:
-    name = f"{Path(benchmark).stem}-{judge}".replace("/", "-").replace(":", "-")
-    return Path("runs") / "".join(c if c.isalnum() or c in "-_.+" else "-" for c in name)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from casewise import api
+from casewise.cli.watching import DryRunOption, PriceInOption, PriceOutOption, YesOption, prices_of
 from casewise.errors import ConfigurationError
 
 __all__ = ["AskingOptions", "HowOptions", "ItemOptions", "LimitOptions", "LocalModelOptions", "PlanOptions"]
@@ -118,12 +119,8 @@ class AskingOptions:
 class LimitOptions:
     """What it may cost, and how hard it tries."""
 
-    price_in: Annotated[
-        float | None, typer.Option("--price-in", min=0.0, help="US dollars for a million tokens in.")
-    ] = None
-    price_out: Annotated[
-        float | None, typer.Option("--price-out", min=0.0, help="US dollars for a million tokens out.")
-    ] = None
+    price_in: PriceInOption = None
+    price_out: PriceOutOption = None
     max_cost: Annotated[
         float | None,
         typer.Option("--max-cost", min=0.0, help="US dollars that the run may cost, all sessions together."),
@@ -143,11 +140,7 @@ class LimitOptions:
         ConfigurationError
             One is given without the other.
         """
-        if self.price_in is None and self.price_out is None:
-            return None
-        if self.price_in is None or self.price_out is None:
-            raise ConfigurationError("give both --price-in and --price-out, in US dollars for a million tokens")
-        return api.Prices(self.price_in, self.price_out)
+        return prices_of(self.price_in, self.price_out)
 
     def limits(self) -> api.Limits:
         """What the run may take."""
@@ -169,8 +162,8 @@ class LocalModelOptions:
 class HowOptions:
     """Whether it is done, or only tried or reckoned."""
 
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would take; call nobody.")] = False
+    dry_run: DryRunOption = False
     test_connection: Annotated[
         bool, typer.Option("--test-connection", help="Make one call, say what the endpoint can do, and stop.")
     ] = False
-    yes: Annotated[bool, typer.Option("--yes", help="Agree to send harmful text to the provider.")] = False
+    yes: YesOption = False

@@ -9,6 +9,7 @@ import typer
 
 from casewise import api
 from casewise.cli.printing import note, print_json
+from casewise.cli.watching import print_cost
 
 __all__ = ["print_estimate", "print_precise", "print_probe", "print_summary"]
 
@@ -53,11 +54,7 @@ def print_estimate(estimate: api.RunEstimate, judge: api.Judge, *, as_json: bool
     typer.echo(
         f"{judge.name}: {estimate.n_asks:,} judgements of {estimate.n_items:,} items in {estimate.n_calls:,} calls"
     )
-    typer.echo(f"about {estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out (a rough estimate)")
-    if estimate.cost_usd is None:
-        typer.echo("cost: unknown; give --price-in and --price-out")
-    else:
-        typer.echo(f"cost: about ${estimate.cost_usd:.2f}, at most ${estimate.cost_at_most_usd:.2f}")
+    print_cost(estimate)
     for word, tokens in labels.items():
         typer.echo(f"tokens that count as {word!r}: {' '.join(repr(token) for token in tokens)}")
 

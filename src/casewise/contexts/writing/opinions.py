@@ -6,25 +6,17 @@ reader, whose findings people judge, and its name stands with each of them.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from casewise.contexts.checking.remark import Remark
 from casewise.contexts.checking.wording import NAMES
-from casewise.contexts.drafts import Draft
-from casewise.contexts.reviewing.drafts_checked import keep_findings
-from casewise.contexts.reviewing.store import ReviewPlace, all_places, find_place
-from casewise.database import Database
-from casewise.errors import Unavailable
-from casewise.models import Message, Model, Rejected, ReplyOptions, as_messages
+from casewise.contexts.reviewing.store import ReviewPlace
+from casewise.models import Message, as_messages
 from casewise.prompting.json_in_reply import top_objects
 from casewise.prompting.substitution import filled
-from casewise.runs.engine import Call, perform
-from casewise.runs.limits import Limits
 
-__all__ = ["OpinionSummary", "ask_opinions", "read_opinion", "summary_lines"]
+__all__ = ["MAX_TOKENS", "TEMPLATE", "Opinion", "messages_about", "read_opinion"]
 
 KINDS = ("drift", "contradiction", "misplaced", "gives the intent away", "leaks the answer")
 MAX_TOKENS = 1000
@@ -53,18 +45,6 @@ Reply with one JSON object and nothing else. Quote the words that show each prob
 {{"findings": [{{"check": "drift", "parameter": "recipient.type", "evidence": "exact words", "message": "one sentence"}}]}}"""
 
 
-@dataclass
-class OpinionSummary:
-    """What asking came to."""
-
-    asked: int = 0
-    unread: int = 0
-    """Contexts on which the reply was no opinion: a refusal, prose, or the endpoint failed."""
-    findings: Counter[str] = field(default_factory=Counter)
-    unquoted: int = 0
-    """Findings left out because their evidence does not stand in the context."""
-
-
 @dataclass(frozen=True)
 class Opinion:
     """What one reply says; None for `findings` where it cannot be read."""
@@ -77,55 +57,6 @@ def messages_about(place: ReviewPlace) -> tuple[Message, ...]:
     assert place.state.wording is not None
     said = "\n".join(f"{name}: {text}" for name, text in place.state.wording.fields().items())
     return as_messages(filled(TEMPLATE.strip(), {"query": place.query.text, "context": said}, doubled_braces=True))
-
-
-async def ask_opinions(
-    database: Database,
-    draft: Draft,
-    model: Model,
-    *,
-    limits: Limits = Limits(),
-    progress: Callable[[int, int], None] | None = None,
-) -> OpinionSummary:
-    """Ask `model` about every context of `draft` that has words, and put its findings where reviewers see them.
-
-    Earlier findings of the same model on a context are replaced.
-    """
-    with database.read() as connection:
-        places = [place for place in all_places(connection, draft.id) if place.state.wording is not None]
-    summary = OpinionSummary()
-
-    async def work(call: Call[ReviewPlace]) -> Opinion:
-        try:
-            reply = await model.reply(messages_about(call.payload), ReplyOptions(max_tokens=MAX_TOKENS))
-        except (Rejected, Unavailable):
-            return Opinion(None)
-        return read_opinion(reply.text, call.payload, by=model.name)
-
-    def keep(call: Call[ReviewPlace], opinion: Opinion) -> None:
-        summary.asked += 1
-        summary.unread += opinion.findings is None
-        summary.unquoted += opinion.unquoted
-        if opinion.findings is not None:
-            summary.findings.update(finding.check for finding in opinion.findings)
-            put(database, call.payload, opinion.findings, model.name)
-        if progress is not None:
-            progress(summary.asked, len(places))
-
-    try:
-        await perform((Call(place) for place in places), work, on_result=keep, limits=limits)
-    finally:
-        await model.close()
-    return summary
-
-
-def put(database: Database, asked: ReviewPlace, findings: tuple[Remark, ...], by: str) -> None:
-    with database.write() as connection:
-        place = find_place(connection, asked.id, lock=True)
-        if place is None or place.state.wording != asked.state.wording:
-            return  # it was revised meanwhile: the opinion is of other words
-        kept = [finding for finding in place.findings if finding.by != by]
-        keep_findings(connection, {place.id: [*kept, *findings]})
 
 
 def read_opinion(text: str, place: ReviewPlace, *, by: str) -> Opinion:
@@ -152,12 +83,3 @@ def as_finding(row: Any, place: ReviewPlace, by: str) -> Remark | None:
     return Remark(
         check=row["check"], message=f"{message or row['check']} ({by})", parameter=exact, evidence=evidence, by=by
     )
-
-
-def summary_lines(summary: OpinionSummary, by: str) -> list[str]:
-    """The summary in lines of text."""
-    rows = [f"{by} was asked about {summary.asked} contexts; {summary.unread} replies were no opinion"]
-    rows += [f"{count:6}  {check}" for check, count in summary.findings.most_common()]
-    if summary.unquoted:
-        rows.append(f"{summary.unquoted} of its findings are left out: they quote no words of the context")
-    return rows

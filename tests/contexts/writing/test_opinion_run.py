@@ -1,0 +1,207 @@
+import asyncio
+import json
+
+import pytest
+from tests.contexts.drafts import room
+from tests.contexts.wordings import wording
+
+from casewise import database
+from casewise.contexts.review import Act
+from casewise.contexts.writing.opinion_run import OpinionOptions, ask_opinions, estimate_opinions
+from casewise.database.only_one import only_one
+from casewise.errors import ConfigurationError, RunConflict, Unavailable
+from casewise.models import FakeModel, Rejected, Reply, Usage
+from casewise.models.http.prices import Prices
+from casewise.runs.limits import Limits
+from casewise.runs.watch import Watch
+from casewise.storage.runs.run_folder import kind_of
+
+
+class Here:
+    """A room, and a folder for runs."""
+
+    def __init__(self, made, folder):
+        self.folder, self._room = folder, made
+
+    def __getattr__(self, name):
+        return getattr(self._room, name)
+
+
+@pytest.fixture
+def here(tmp_path):
+    store = database.open(str(tmp_path / "x.db"))
+    yield Here(room(store, count=1), tmp_path)
+    store.close()
+
+
+def opinion(**changes):
+    row = {"check": "drift", "parameter": "recipient.type", "evidence": "bank clerk", "message": "It is milder."}
+    return json.dumps({"findings": [row | changes]})
+
+
+def asked(here, answer, *, watch=None, **options):
+    folder = here.folder / "opinions"
+    model = answer if isinstance(answer, FakeModel) else FakeModel(answer, name="some/model")
+    chosen = OpinionOptions(**options)
+    return asyncio.run(ask_opinions(here.store, here.draft, model, folder=folder, options=chosen, watch=watch))
+
+
+def test_a_finding_goes_to_the_reviewers_with_its_evidence_and_its_author(here):
+    summary = asked(here, opinion())
+
+    (finding,) = here.place().findings
+    assert (finding.check, finding.parameter, finding.evidence, finding.by) == (
+        "drift",
+        "recipient.type",
+        "bank clerk",
+        "some/model",
+    )
+    assert summary.findings == {"drift": 2}
+
+
+@pytest.mark.parametrize(
+    "changes", [{"evidence": "words that are not there"}, {"evidence": ""}, {"check": "boring"}, {"evidence": "a"}]
+)
+def test_what_quotes_nothing_or_names_no_known_problem_is_left_out_and_counted(here, changes):
+    summary = asked(here, opinion(**changes))
+
+    assert here.place().findings == []
+    assert summary.unquoted == 2
+
+
+@pytest.mark.parametrize("answer", ["I'd rather not.", '{"findings": "none"}', "{", Rejected("content_filter", "no")])
+def test_a_reply_that_is_no_opinion_is_counted_and_finds_nothing(here, answer):
+    summary = asked(here, lambda _messages, _options: answer)
+
+    assert (summary.n_done, summary.n_unusable) == (2, 2)
+    assert here.place().findings == []
+
+
+def test_what_was_asked_about_is_not_asked_about_again(here):
+    asked(here, opinion())
+    model = FakeModel(opinion(), name="some/model")
+    again = asked(here, model)
+
+    assert model.calls == []
+    assert (again.resumed, again.n_calls, again.n_usable) == (2, 0, 2)
+    assert len(here.place().findings) == 1
+
+
+def test_a_context_with_other_words_is_asked_about_again_and_the_new_findings_replace_the_old(here):
+    asked(here, opinion())
+    for by in (here.ada, here.ben):
+        here.do(here.place(), by, Act.SUBMIT, wording(recipient__background="A bank clerk for nine years"))
+    model = FakeModel(opinion(check="contradiction"), name="some/model")
+    again = asked(here, model)
+
+    assert (len(model.calls), again.resumed) == (1, 1)
+    assert sorted(one.check for place in here.places() for one in place.findings if one.by == "some/model") == [
+        "contradiction",
+        "drift",
+    ]
+
+
+def test_asking_once_more_in_another_run_replaces_what_the_same_model_said(here):
+    asked(here, opinion())
+    here.folder = here.folder / "second"
+    asked(here, opinion())
+
+    assert len(here.place().findings) == 1
+
+
+def test_every_reply_is_kept_in_the_run_folder(here):
+    asked(here, opinion())
+    folder = here.folder / "opinions"
+    lines = [json.loads(line) for line in (folder / "opinions.jsonl").read_text().splitlines()]
+
+    assert kind_of(folder) == "opinions"
+    assert {line["raw_reply"] for line in lines} == {opinion()}
+    assert {line["findings"][0]["evidence"] for line in lines} == {"bank clerk"}
+    assert json.loads((folder / "sessions.jsonl").read_text())["options"]["concurrency"] == 16
+
+
+def test_a_stopped_run_goes_on_with_the_rest(here):
+    watch = Watch()
+    watch.progress = lambda _progress, _total: watch.stop.ask("interrupted")
+    first = asked(here, opinion(), watch=watch, limits=Limits(1))
+    second = asked(here, opinion())
+
+    assert (first.n_calls, first.stopped) == (1, "interrupted")
+    assert first.lines("some/model")[-1] == "stopped: interrupted; the same command goes on with what is left"
+    assert (second.resumed, second.n_calls) == (1, 1)
+
+
+def test_a_reply_that_was_no_opinion_is_asked_for_again_where_that_is_wanted(here):
+    asked(here, "I'd rather not.")
+    idle = asked(here, opinion())
+    again = asked(here, opinion(), retries=1)
+
+    assert (idle.n_calls, idle.n_unusable) == (0, 2)
+    assert (again.n_calls, again.n_usable, again.n_unusable) == (2, 2, 0)
+
+
+def reply_of(tokens):
+    return Reply(opinion(), "stop", usage=Usage(tokens, 0))
+
+
+def test_a_limit_on_cost_holds_over_all_sessions(here):
+    """At 1,000 dollars a million tokens a call of 1,000 costs 1, and may cost more than 1.4."""
+    limits = Limits(1, max_cost_usd=2.4)
+    prices = Prices(1000.0, 1000.0)
+    first = asked(here, reply_of(1000), limits=limits, prices=prices)
+    second = asked(here, reply_of(1000), limits=limits, prices=prices)
+
+    assert (first.n_calls, second.n_calls) == (1, 0)
+    assert first.stopped == second.stopped == "the cost limit of $2.4"
+
+
+def test_a_limit_on_tokens_is_kept(here):
+    summary = asked(here, reply_of(3000), limits=Limits(1, max_tokens_total=4000))
+
+    assert (summary.n_calls, summary.stopped) == (1, "the limit of 4000 tokens")
+
+
+def test_a_cost_limit_without_a_price_is_refused_before_the_first_call(here):
+    model = FakeModel(opinion(), name="some/model")
+    with pytest.raises(ConfigurationError, match="nobody knows what some/model costs"):
+        asked(here, model, limits=Limits(max_cost_usd=1.0))
+
+    assert model.calls == []
+
+
+def test_an_endpoint_that_only_fails_stops_the_run(here):
+    with pytest.raises(Unavailable, match="2 calls in a row failed"):
+        asked(here, lambda _m, _o: Unavailable("down"), patience=2, limits=Limits(1))
+
+
+def test_what_asking_would_take_is_said_without_a_call(here):
+    model = FakeModel(opinion(), name="some/model")
+    estimate = estimate_opinions(here.store, here.draft, model, OpinionOptions(prices=Prices(1.0, 2.0)))
+
+    assert model.calls == []
+    assert estimate.n_calls == 2
+    assert estimate.cost_usd is not None
+    assert estimate.cost_at_most_usd is not None
+    assert 0 < estimate.cost_usd < estimate.cost_at_most_usd
+
+
+def test_two_at_once_do_not_pay_twice(here):
+    model = FakeModel(opinion(), name="some/model")
+    with only_one(here.store, f"asking some/model about {here.draft.name}"), pytest.raises(RunConflict):
+        asked(here, model)
+
+    assert model.calls == []
+
+
+def test_an_opinion_of_words_that_were_revised_meanwhile_is_not_kept(here):
+    place = here.place()
+
+    def revising(_messages, _options):
+        if here.place().state.phase == "generated":
+            for by in (here.ada, here.ben):
+                here.do(place, by, Act.SUBMIT, wording(recipient__type="Cashier"))
+        return opinion()
+
+    asked(here, revising)
+
+    assert here.place(0).findings == []
