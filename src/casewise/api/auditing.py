@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from casewise.api.benchmarks import Source, as_benchmark
+from casewise.api.benchmarks import Source, as_benchmark, output_files
 from casewise.api.displayed import Displayed
 from casewise.auditing.audit import Audit, matching
 from casewise.auditing.audit import audit as audit_of
@@ -59,8 +60,16 @@ class Audited(Displayed):
         return self.found.as_json()
 
 
-def audit(benchmark: Source, *, seed: int = 0, options: AuditOptions | None = None) -> Audited:
+def audit(
+    benchmark: Source,
+    *,
+    seed: int = 0,
+    outputs: str | Path | Sequence[str | Path] = (),
+    options: AuditOptions | None = None,
+) -> Audited:
     """Look for what the numbers of `benchmark` hide: in its labels, its wording, its baselines, its people.
+
+    Judges' published output files, or folders of them, are looked at too where `outputs` names some.
 
     Raises
     ------
@@ -73,4 +82,5 @@ def audit(benchmark: Source, *, seed: int = 0, options: AuditOptions | None = No
     >>> found.findings.columns
     ['code', 'part', 'weight', 'title', 'advice']
     """
-    return Audited(audit_of(as_benchmark(benchmark), options=options or AuditOptions(seed=seed)))
+    files = output_files(outputs)
+    return Audited(audit_of(as_benchmark(benchmark), options=options or AuditOptions(seed=seed), outputs=files))

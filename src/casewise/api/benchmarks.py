@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from casewise.errors import ConfigurationError
@@ -21,6 +21,7 @@ __all__ = [
     "convert",
     "fetch",
     "load",
+    "output_files",
     "source_of",
     "write_spreadsheet",
 ]
@@ -92,3 +93,11 @@ def fetch(
         return {one.name: take(Path(copy), one, accept_terms=accepted)}
     wanted = [CASEBENCH, PROMPTS] if prompts else [CASEBENCH]
     return {one.name: download(one, accept_terms=accepted, progress=progress) for one in wanted}
+
+
+def output_files(outputs: str | Path | Sequence[str | Path]) -> list[Path]:
+    """Judges' published output files: those named, and those at any depth in the folders named."""
+    given = [outputs] if isinstance(outputs, (str, Path)) else outputs
+    return [
+        file for one in map(Path, given) for file in (sorted(one.rglob("output_*.json")) if one.is_dir() else [one])
+    ]

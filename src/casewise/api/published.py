@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from casewise.api.benchmarks import Source, as_benchmark
+from casewise.api.benchmarks import Source, as_benchmark, output_files
 from casewise.api.displayed import Displayed
 from casewise.reporting.document import Document
 from casewise.reporting.faces.as_json import document_json
@@ -45,10 +45,4 @@ def paper(benchmark: Source = "casebench", *, outputs: str | Path | Sequence[str
     BenchmarkError
         The benchmark has no ratings.
     """
-    given = [outputs] if isinstance(outputs, (str, Path)) else outputs
-    files = [file for one in given for file in output_files(Path(one))]
-    return Paper(paper_page(as_benchmark(benchmark), outputs=files))
-
-
-def output_files(path: Path) -> list[Path]:
-    return sorted(path.rglob("output_*.json")) if path.is_dir() else [path]
+    return Paper(paper_page(as_benchmark(benchmark), outputs=output_files(outputs)))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from casewise.auditing.agreement import audit_people
@@ -12,6 +13,7 @@ from casewise.auditing.contexts import audit_contexts
 from casewise.auditing.coverage import audit_coverage
 from casewise.auditing.findings import Finding, Part
 from casewise.auditing.intent import audit_intent
+from casewise.auditing.outputs import audit_outputs
 from casewise.auditing.subject import AuditOptions, Subject
 from casewise.auditing.subsets import audit_subsets
 from casewise.auditing.votes.labels import audit_labels
@@ -82,8 +84,8 @@ class Audit:
         }
 
 
-def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions()) -> Audit:
-    """Look for what the numbers of `benchmark` hide.
+def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions(), outputs: Sequence[Path] = ()) -> Audit:
+    """Look for what the numbers of `benchmark` hide, and, where judges' published `outputs` are given, what those do.
 
     What cannot be looked at (no ratings, no contexts, too few queries) is left out and named in `left_out`.
 
@@ -101,7 +103,10 @@ def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions()) -> Au
         counts=benchmark.counts.model_dump(),
         notes=benchmark.notes(),
         options=options,
-        parts={name: look(subject) for name, look in PARTS.items()},
+        parts={
+            **{name: look(subject) for name, look in PARTS.items()},
+            **({"outputs": audit_outputs(outputs)} if outputs else {}),
+        },
         published=benchmark.about.published,
     )
 

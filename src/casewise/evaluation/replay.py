@@ -11,6 +11,7 @@ import polars as pl
 
 from casewise.records import Elicitation, Scored
 from casewise.stats.agreeing.estimates import Estimate, Resampling, estimate
+from casewise.stats.agreeing.filled_in import of_raw_values
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import PUBLISHED_BCE, Sums, metric_named, terms
@@ -33,6 +34,8 @@ class Replay:
         Metric to value, by the release's own rules: policy `published`, an unparsed reply counts as 1.0.
     votes
         Estimates against people's votes alone, with intervals; an unparsed reply counts as a miss.
+    notes
+        What a reader must know before relying on them, such as values that look filled in by chance.
     """
 
     path: Path
@@ -43,6 +46,7 @@ class Replay:
     n_unscored: int
     published: dict[str, float]
     votes: dict[str, Estimate]
+    notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The replay as plain JSON values; what the elicitation cannot give is absent."""
@@ -64,6 +68,7 @@ class Replay:
                 for name, found in self.votes.items()
                 if found.estimate is not None
             },
+            "notes": list(self.notes),
         }
 
 
@@ -97,7 +102,13 @@ def replay(
         n_unscored=sum(not isinstance(row.outcome, Scored) for row in output.rows),
         published=published_numbers(output, items),
         votes=our_numbers(output, items, VOTES, resampling),
+        notes=notes_of(output),
     )
+
+
+def notes_of(output: PublishedOutput) -> tuple[str, ...]:
+    odd = of_raw_values([row.raw for row in output.rows], [row.votes.count(1) / len(row.votes) for row in output.rows])
+    return (f"{output.path.name}: {odd.sentence}.",) if odd is not None and odd.suspect else ()
 
 
 def table(output: PublishedOutput) -> pl.DataFrame:

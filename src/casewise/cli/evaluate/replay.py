@@ -33,4 +33,4 @@ def replay(
     if as_json:
         print_json(found.as_json())
     else:
-        print_tables(api.replay_table(found), remarks=[HOW_TO_READ], style="dim")
+        print_tables(api.replay_table(found), remarks=[HOW_TO_READ, *found.notes], style="dim")

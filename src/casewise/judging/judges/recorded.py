@@ -9,6 +9,7 @@ from casewise.errors import JudgeError
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.records import Arm, Elicitation, Judgement, Unscored, UnscoredReason
 from casewise.records.ids import digest
+from casewise.stats.agreeing.filled_in import of_raw_values
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.published_outputs import PublishedOutput, read_output
 from casewise.storage.files.jsonl import read_jsonl
@@ -24,8 +25,11 @@ Key = tuple[str, str, str, int]
 class RecordedJudge(LocalJudge):
     """Gives the answers that were recorded; an item without one is unscored."""
 
-    def __init__(self, name: str, answers: dict[Key, Answer], *, source: dict[str, Any]) -> None:
+    def __init__(
+        self, name: str, answers: dict[Key, Answer], *, source: dict[str, Any], warnings: tuple[str, ...] = ()
+    ) -> None:
         self.name = f"recorded:{name}"
+        self.warnings = warnings
         self.answers, self.source = answers, source
         self.id = f"{self.name}@{digest(source)[:12]}"
         self.elicitations: tuple[Elicitation, ...] = tuple(dict.fromkeys(key[1] for key in answers))  # type: ignore[misc]  # from judgements
@@ -35,7 +39,7 @@ class RecordedJudge(LocalJudge):
         return self.source
 
     def notes(self) -> tuple[str, ...]:
-        return (f"'{self.name}' repeats answers that were recorded before; no judge was called.",)
+        return (f"'{self.name}' repeats answers that were recorded before; no judge was called.", *self.warnings)
 
     async def answer(self, ask: Ask) -> Answer:
         missing = Unscored(reason=UnscoredReason.NOT_RECORDED)
@@ -82,4 +86,10 @@ def of_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJudge:
             key = (item_id, output.elicitation, output.arm.name, 0)
             answers[key] = Answer(row.outcome, raw_reply=str(row.raw) if row.raw is not None else None)
     rows = [[row.query, row.intended_safe, row.raw] for row in output.rows]
-    return RecordedJudge(output.judge, answers, source={"output": output.path.name, "rows": digest(rows)})
+    odd = of_raw_values([row.raw for row in output.rows], [row.votes.count(1) / len(row.votes) for row in output.rows])
+    return RecordedJudge(
+        output.judge,
+        answers,
+        source={"output": output.path.name, "rows": digest(rows)},
+        warnings=(f"{output.judge}, {output.path.name}: {odd.sentence}.",) if odd is not None and odd.suspect else (),
+    )

@@ -6,6 +6,7 @@ floats; on the 91 the judge is right as often as a coin (:math:`r = -.18`), on t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray
 
-__all__ = ["LEAST", "LEVEL", "FilledIn", "filled_in"]
+__all__ = ["LEAST", "LEVEL", "FilledIn", "filled_in", "of_raw_values"]
 
 LEVEL = 0.001
 """Of the test that the two kinds of value go with people's votes differently: its rate of false alarms at most."""
@@ -54,6 +55,27 @@ class FilledIn:
     @property
     def suspect(self) -> bool:
         return self.p <= LEVEL and self.p_unrelated > UNRELATED
+
+    @property
+    def sentence(self) -> str:
+        """What was found, for a reader."""
+        return (
+            f"{self.n:,} of its {self.n + self.n_rest:,} values are of another JSON type than the rest and look filled in by chance: "
+            f"their correlation with people's safe rates is {self.r:.2f}, that of the others {self.r_rest:.2f} "
+            f"(permutation test, p = {self.p:.2g}; false alarms at most {LEVEL:g})"
+        )
+
+
+def of_raw_values(raw: Sequence[object], rate: ArrayLike, *, seed: int = 0) -> FilledIn | None:
+    """Hold JSON integers against floats in a judge's values as a file has them, the rarer kind as the odd one.
+
+    Words and missing values are left out: a file of words cannot be tested so.
+    """
+    numbers = np.array([value if type(value) in (int, float) else np.nan for value in raw], dtype=float)
+    whole = np.array([type(value) is int for value in raw])
+    known = np.isfinite(numbers)
+    odd = whole if 2 * whole[known].sum() <= known.sum() else known & ~whole
+    return filled_in(numbers, odd, rate, rng=np.random.default_rng(seed))
 
 
 def filled_in(

@@ -1,0 +1,76 @@
+import json
+
+import numpy as np
+import pytest
+from tests.support.published import output_rows, write
+
+from casewise.auditing.audit import audit
+from casewise.auditing.outputs import audit_outputs
+from casewise.auditing.subject import AuditOptions
+from casewise.evaluation.replay import replay
+from casewise.judging.judges.recorded import RecordedJudge
+from casewise.stats.core.bootstrap import Resampling
+from casewise.storage import load_benchmark
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """An output over the demo: scores that follow the votes, 25 of them whole numbers drawn by chance."""
+    rng = np.random.default_rng(2)
+    rows = output_rows([0] * 90)
+    chosen = set(rng.permutation(90)[:25].tolist())
+    for place, row in enumerate(rows):
+        rate = row["scores"][:20].count(1) / 20
+        score = float(np.clip(1 + 9 * rate + rng.normal(0, 0.7), 1, 10)) + 0.001
+        row["some-model"] = int(rng.integers(1, 11)) if place in chosen else min(score, 9.99)
+    return write(tmp_path_factory.mktemp("outputs") / "safety_some-model" / "output_score.json", rows)
+
+
+def test_an_output_that_was_filled_in_by_chance_is_a_finding(planted):
+    part = audit_outputs([planted])
+
+    (finding,) = part.findings
+    assert finding.code == "outputs.filled-in"
+    assert finding.evidence["values"] == 25
+    assert finding.evidence["r_of_others"] > 0.8 > finding.evidence["r"]
+
+
+def test_replay_and_a_recorded_judge_say_so(planted):
+    demo = load_benchmark("demo")
+
+    found = replay(planted, resampling=Resampling(n_resamples=200))
+
+    assert "look filled in by chance" in found.notes[0]
+    assert any("look filled in by chance" in note for note in RecordedJudge.read(planted, demo).notes())
+    assert found.as_json()["notes"] == list(found.notes)
+
+
+def test_whole_numbers_that_follow_the_votes_are_no_finding(planted, tmp_path):
+    rows = json.loads(planted.read_text())
+    for row in rows:
+        if isinstance(row["some-model"], int):
+            row["some-model"] = round(1 + 9 * row["scores"][:20].count(1) / 20)
+    clean = write(tmp_path / "safety_some-model" / "output_score.json", rows)
+
+    assert audit_outputs([clean]).findings == ()
+    assert replay(clean, resampling=Resampling(n_resamples=200)).notes == ()
+
+
+def test_words_cannot_be_tested_and_that_is_said(tmp_path):
+    words = write(tmp_path / "safety_a" / "output_binary.json", output_rows(["safe", "unsafe"] * 20))
+
+    part = audit_outputs([words, tmp_path / "output_gone.json"])
+
+    assert part.findings == ()
+    assert any("cannot be tested" in line for line in part.left_out)
+    assert any("output_gone.json" in line for line in part.left_out)
+
+
+def test_an_audit_looks_at_outputs_where_they_are_given(planted):
+    quick = AuditOptions(resamples=100, splits=5, folds=3)
+
+    found = audit(load_benchmark("demo"), options=quick, outputs=[planted])
+
+    assert "outputs.filled-in" in {finding.code for finding in found.findings}
+    assert found.as_json()["measured"]["outputs"]
+    assert "outputs" not in audit(load_benchmark("demo"), options=quick).parts
