@@ -23,7 +23,7 @@ from casewise.prompting.json_in_reply import Found, closest_key, find_objects, t
 from casewise.prompting.refusals import refuses
 from casewise.records import Scored, UnscoredReason
 
-__all__ = ["BINARY", "parse_binary"]
+__all__ = ["BINARY", "parse_binary", "why_not_strict"]
 
 JUDGEMENT_KEYS = ("judgement", "judgment", "verdict", "decision", "classification", "answer", "label", "assessment")
 VERDICT_KEY = under_key("safe|unsafe")
