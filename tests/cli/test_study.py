@@ -24,9 +24,9 @@ from casewise.studies.running.rounds import find_round
 
 @pytest.fixture
 def casewise(monkeypatch, capsys):
-    """Run a command line; what it printed, on stdout or, where it failed, on stderr."""
+    """Run a command line; what it printed, on stdout or, where it `fails`, on stderr."""
 
-    def run(line, *, fails=False):
+    def run(line, *, fails=False, exit_code=None):
         monkeypatch.setattr(sys, "argv", ["casewise", *line.split()])
         code = 0
         try:
@@ -34,7 +34,7 @@ def casewise(monkeypatch, capsys):
         except SystemExit as stop:
             code = int(stop.code or 0)
         printed = capsys.readouterr()
-        assert (code != 0) == fails, printed
+        assert code == exit_code if exit_code is not None else (code != 0) == fails, printed
         return printed.err if fails else printed.out
 
     return run
@@ -131,20 +131,21 @@ def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch)
         with store.write() as connection:
             who = admit(connection, study, RecruiterIds("pid-1", "s", "session-1"), vault=Vault(key), now=START)
             assert who is not None
-            keep_outcome(connection, who.id)
+            keep_outcome(connection, who.id, "no_room")
         store.close()
         said = casewise("study prolific create --phase pilot --places 5")
         assert "created, unpublished: new" in said
         assert "languages English" in said
         casewise("study prolific publish new")
         casewise("study prolific places new 9")
-        assert "1 submissions approved" in casewise("study prolific approve --phase pilot")
+        assert "1 approved, 0 approved before, 0 refused" in casewise("study prolific approve --phase pilot")
         assert "1 people are in the group new" in casewise("study prolific keep-out project")
 
     assert [path for _, path, _ in calls] == [
         "/studies/",
         "/studies/new/transition/",
         "/studies/new/",
+        "/submissions/session-1/",
         "/submissions/session-1/transition/",
         "/participant-groups/",
         "/participant-groups/new/participants/",
@@ -153,27 +154,65 @@ def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch)
     assert calls[-1][2] == {"participant_ids": ["pid-1"]}
 
 
-def keep_outcome(connection, annotator_id):
+def test_one_refused_submission_stops_no_other_and_approving_again_changes_nothing(casewise, monkeypatch):
+    casewise("study init demo --preset prolific")
+    casewise("study pilot --queries 2")
+    with fake_prolific([], refuse="session-2") as api:
+        monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
+        monkeypatch.setenv("CASEWISE_PROLIFIC_API", api)
+        with_outcomes({1: "no_room", 2: "no_room", 3: "no_room", 4: "too_many_skips"})
+        approve = "study prolific approve --phase pilot"
+        first = casewise(f"{approve} --no-doubtful", exit_code=1)
+        again = casewise(f"{approve} --doubtful", exit_code=1)
+
+    assert "2 approved, 0 approved before, 1 refused" in first
+    assert "1 left to decide" in first
+    assert re.search(r"session-2 +refused +.*it was returned", first)
+    assert "1 approved, 2 approved before, 1 refused" in again
+
+
+def with_outcomes(outcomes):
+    """People of the pilot, by number, with how it ended for them."""
+    store = database.open("casewise.db")
+    vault = Vault(kept_key(Path("casewise.key")))
+    with store.write() as connection:
+        study = find_round(connection, "demo", phase="pilot")
+        assert study is not None
+        for number, outcome in outcomes.items():
+            person = RecruiterIds(f"pid-{number}", "s", f"session-{number}")
+            who = admit(connection, study, person, vault=vault, now=START)
+            assert who is not None
+            keep_outcome(connection, who.id, outcome)
+    store.close()
+
+
+def keep_outcome(connection, annotator_id, outcome):
     annotators = tables.annotators
-    connection.execute(annotators.update().where(annotators.c.id == annotator_id).values(outcome="completed"))
+    connection.execute(annotators.update().where(annotators.c.id == annotator_id).values(outcome=outcome))
 
 
 @contextmanager
-def fake_prolific(calls):
-    """A Prolific of our own on loopback."""
+def fake_prolific(calls, *, refuse="nobody"):
+    """A Prolific of our own on loopback, which remembers what it approved."""
+    approved: set[str] = set()
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"null")
             calls.append((self.command, self.path, body))
-            said = json.dumps({"id": "new"}).encode()
-            self.send_response(200)
+            submission = self.path.split("/")[2]
+            refused = self.command == "POST" and submission == refuse
+            status = "APPROVED" if submission in approved else "AWAITING REVIEW"
+            said = json.dumps({"error": "it was returned"} if refused else {"id": "new", "status": status}).encode()
+            if body == {"action": "APPROVE"} and not refused:
+                approved.add(submission)
+            self.send_response(400 if refused else 200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(said)))
             self.end_headers()
             self.wfile.write(said)
 
-        do_POST = do_PATCH = answer  # noqa: N815 - the names that the server calls
+        do_GET = do_POST = do_PATCH = answer  # noqa: N815 - the names that the server calls
 
         def log_message(self, *_args):
             pass

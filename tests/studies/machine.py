@@ -127,7 +127,7 @@ class InDatabase:
     def __init__(self, url: str, seed: int) -> None:
         self.url, self.now, self.seed = url, START, seed
         self.database = database.open(url)
-        plan = design(attention={"checks_per_batch": 0}, seed=seed)
+        plan = design(attention={"checks_per_batch": 0, "may_skip": 1.0}, seed=seed)
         with self.database.write() as connection:
             study_id = open_round(
                 connection, NewRound(plan, "main", read_wording(plan, Path()), material(plan)), now=START

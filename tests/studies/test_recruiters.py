@@ -91,6 +91,22 @@ def test_the_request_to_prolific_pays_screen_outs_and_keeps_returners_out():
     assert "REJECT" not in str(request)
 
 
+def test_those_who_do_not_consent_have_a_code_that_prolific_knows():
+    asked = study_request(prolific_design(), url="https://study.example/study/1", places=10, minutes=14.6)
+    plain = prolific_design()
+    settings = plain.recruiter.model_copy(update={"no_consent_code": "NOTHANKS1"})
+    known = study_request(
+        plain.model_copy(update={"recruiter": settings}), url="https://study.example/1", places=10, minutes=14.6
+    )
+
+    assert "NO_CONSENT" not in {code["code_type"] for code in asked["completion_codes"]}
+    assert known["completion_codes"][-1] == {
+        "code": "NOTHANKS1",
+        "code_type": "NO_CONSENT",
+        "actions": [{"action": "REQUEST_RETURN"}],
+    }
+
+
 def test_there_is_no_way_to_reject_anybody():
     assert not [name for name in dir(ProlificClient) if "reject" in name.lower()]
 

@@ -43,7 +43,7 @@ STUDY = dict.fromkeys(
             for page in ("consent", "tutorial", "quiz", "rate", "questions")
             for method in ("GET", "POST")
         ),
-        *(("GET", f"/study/{{study_id}}/{page}") for page in ("pause", "end")),
+        *(("GET", f"/study/{{study_id}}/{page}") for page in ("pause", "end", "leave")),
         *(("POST", f"/study/{{study_id}}/{page}") for page in ("undo", "stop")),
     ],
     ANYBODY,

@@ -10,7 +10,7 @@ from tests.support.study import RIGHT, START, Walker, design, opened
 
 from casewise.database.tables import study as tables
 from casewise.studies.running.answers import lapse_and_void
-from casewise.studies.running.owner import overview
+from casewise.studies.running.owner import overview, people_states, to_be_paid
 from casewise.studies.running.rounds import set_state
 
 QUIZ = {f"question-{index}": right for index, right in enumerate(RIGHT)}
@@ -148,6 +148,54 @@ def test_a_skip_reopens_the_slot_and_is_recorded_by_condition(app, study):
     assert sum(condition.open for condition in conditions) == 2 * 4 * 2 - 2
     skipped = next(event for event in rows(app, tables.events) if event.kind == "skipped")
     assert skipped.detail["condition"] in study.design.conditions
+
+
+def test_skipping_everything_ends_kindly_and_leaves_it_to_somebody_whether_that_is_paid(app, study):
+    walker = Walker(app, study)
+    where = walker.to_rating()
+    assert "You can skip 1 more" in walker.page
+    where = walker.send("/rate", page=walker.token, decision="skip")
+    assert "one more ends" in walker.page
+    where = walker.send("/rate", page=walker.token, decision="skip")
+
+    assert where == "/end"
+    assert "skipped more requests than the study allows" in walker.page
+    assert rows(app, tables.annotators)[0].outcome == "too_many_skips"
+    with app.state.database.read() as connection:
+        found = to_be_paid(connection, study, vault=app.state.vault)
+        flagged = people_states(connection, study)[0].flags
+    assert ([person.person for person in found.people], [person.person for person in found.doubtful]) == ([], ["alice"])
+    assert "many_skips" in {flag.kind for flag in flagged}
+
+
+def test_skipping_a_check_voids_where_failing_one_does(app):
+    study = opened(app.state.database, design(attention={"void": True}))
+    walker = Walker(app, study)
+    where = walker.to_rating()
+    while where == "/rate":
+        where = walker.send("/rate", page=walker.token, decision="skip" if walker.asked_for else "respond")
+    walker.send("/questions")
+
+    assert rows(app, tables.annotators)[0].outcome == "failed_checks"
+    with app.state.database.read() as connection:
+        assert overview(connection, study).valid == 0
+
+
+def test_who_stops_without_rating_anything_is_not_paid_unasked(app, study):
+    idle, busy = Walker(app, study, "idle"), Walker(app, study, "busy")
+    for walker in (idle, busy):
+        walker.to_rating()
+    busy.decide()
+    for walker in (idle, busy):
+        walker.open("/pause")
+        walker.send("/stop")
+
+    with app.state.database.read() as connection:
+        found = to_be_paid(connection, study, vault=app.state.vault)
+    assert ([person.person for person in found.people], [person.person for person in found.doubtful]) == (
+        ["busy"],
+        ["idle"],
+    )
 
 
 def test_coming_back_on_another_device_continues(app, study):

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from casewise.api.studies import study_round
 from casewise.api.waiting import finished
 from casewise.errors import ConfigurationError
-from casewise.studies.recruiters.prolific_client import API, ProlificClient, study_request, to_set_by_hand
-from casewise.studies.running.owner import everybody, to_be_paid
+from casewise.studies.recruiters.prolific_client import API, Approval, ProlificClient, study_request, to_set_by_hand
+from casewise.studies.recruiters.protocol import RecruiterIds
+from casewise.studies.running.owner import Payable, everybody, to_be_paid
 from casewise.studies.running.plan import read_plan
 
-__all__ = ["add_places", "approve", "create", "keep_out", "publish"]
+__all__ = ["add_places", "approve", "create", "keep_out", "payable", "publish"]
 
 T = TypeVar("T")
 
@@ -83,17 +84,15 @@ def add_places(prolific_study: str, total: int) -> None:
     talked(lambda prolific: prolific.raise_places(prolific_study, total))
 
 
-def approve(study: str | Path, *, phase: str = "main", database: str | None = None) -> int:
-    """Pay everybody who finished or stopped early; how many that is."""
+def payable(study: str | Path, *, phase: str = "main", database: str | None = None) -> Payable:
+    """Who is to be paid: those who finished, stopped early or found no item, and apart those of whom somebody decides."""
     with study_round(study, phase, database=database) as there, there.store.read() as connection:
-        people = to_be_paid(connection, there.round, vault=there.vault)
+        return to_be_paid(connection, there.round, vault=there.vault)
 
-    async def pay(prolific: ProlificClient) -> None:
-        for person in people:
-            await prolific.approve(person.session)
 
-    talked(pay)
-    return len(people)
+def approve(people: Sequence[RecruiterIds]) -> list[Approval]:
+    """Pay these people, each by their own submission: repeatable, and one that is refused stops none of the others."""
+    return talked(lambda prolific: prolific.approve_each([person.session for person in people]))
 
 
 def keep_out(project: str, study: str | Path, *, phase: str = "pilot", database: str | None = None) -> tuple[int, str]:

@@ -2,7 +2,7 @@ import pytest
 from tests.support.study import design
 
 from casewise.records import Verdict
-from casewise.studies.running.quality import AnsweredPage, disagreement, flags, must_void
+from casewise.studies.running.quality import AnsweredPage, Skips, disagreement, flags, must_void
 
 VARIED = [5.0, 9.0, 14.0, 7.0, 22.0, 11.0, 6.5, 30.0, 8.0, 12.0, 17.0, 10.0]
 
@@ -16,6 +16,27 @@ def answers(*, verdicts="su" * 6, seconds=VARIED, scripted=0, failed=0, checks=2
         AnsweredPage(f"check-{n}", "unsafe" if n < failed else "safe", 8.0, expected="safe") for n in range(checks)
     ]
     return items + asked
+
+
+def test_a_skipped_check_is_a_failed_one_and_says_so():
+    skipped = AnsweredPage("check-0", None, None, expected="safe")
+    found = flags([*answers(checks=1), skipped], design())
+
+    assert kinds(found) == ["failed_checks"]
+    assert found[0].evidence == "failed 1 of 2 attention checks: check-0 (skipped)"
+    assert must_void([skipped], design(attention={"void": True}))
+
+
+@pytest.mark.parametrize(("skipped", "raised"), [(5, False), (6, True)])
+def test_more_skips_than_were_allowed_are_a_flag(skipped, raised):
+    found = flags(answers(), design(attention={"may_skip": 0.2}), skips=Skips(skipped, 27))
+
+    assert ("many_skips" in kinds(found)) == raised
+
+
+def test_at_least_one_page_may_be_skipped_unless_none_may():
+    assert design(attention={"may_skip": 0.01}).attention.most_skips(27) == 1
+    assert design(attention={"may_skip": 0.0}).attention.most_skips(27) == 0
 
 
 def kinds(found):

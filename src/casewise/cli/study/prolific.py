@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -9,6 +10,8 @@ import typer
 from casewise import api
 from casewise.cli.printing import DatabaseOption, UrlOption
 from casewise.cli.study.options import DEFAULT, PhaseOption, StudyArgument
+from casewise.cli.study.printing import print_table
+from casewise.errors import ExitCode
 
 __all__ = ["app"]
 
@@ -52,9 +55,31 @@ def places(
 
 
 @app.command()
-def approve(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
-    """Pay everybody who finished or stopped early. Nobody is ever rejected from here."""
-    typer.echo(f"{api.prolific.approve(study, phase=phase, database=database)} submissions approved")
+def approve(
+    study: StudyArgument = DEFAULT,
+    phase: PhaseOption = "main",
+    doubtful: Annotated[
+        bool | None,
+        typer.Option(help="Pay those too who skipped more than allowed, or rated nothing. Default: ask."),
+    ] = None,
+    database: DatabaseOption = None,
+) -> None:
+    """Pay everybody who finished or stopped early; again at will. Nobody is ever rejected from here."""
+    found = api.prolific.payable(study, phase=phase, database=database)
+    if found.doubtful and doubtful is None:
+        many = len(found.doubtful)
+        doubtful = typer.confirm(f"{many} skipped more than allowed, or rated nothing. Pay them too?", err=True)
+    done = api.prolific.approve([*found.people, *(found.doubtful if doubtful else ())])
+    if done:
+        print_table(("submission", "state", "why"), [(one.submission, one.state, one.why) for one in done])
+    counts = Counter(one.state for one in done)
+    typer.echo(
+        f"{counts['approved']} approved, {counts['already approved']} approved before, {counts['refused']} refused"
+    )
+    if found.doubtful and not doubtful:
+        typer.echo(f"{len(found.doubtful)} left to decide: look at them under People and flags")
+    if counts["refused"]:
+        raise typer.Exit(ExitCode.NO)
 
 
 @app.command("keep-out")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from datetime import date
+from math import floor
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -75,9 +76,18 @@ class Attention(DesignSection):
 
     checks_per_batch: int = Field(2, ge=0, le=20)
     may_fail: int = Field(0, ge=0)
-    """Failing more checks than this is a flag, and voids where `void` is true."""
+    """Failing (or skipping) more checks than this is a flag, and voids where `void` is true."""
+    may_skip: Share = 0.2
+    """Share of a batch's pages that may be skipped (one at least, unless it is 0); the annotator is told how many.
+
+    One skip more ends the session: what was rated counts and is paid. A skipped check is a failed one.
+    """
     void: bool = False
     """Whether failed checks void an annotator's ratings automatically. Nothing else ever does."""
+
+    def most_skips(self, pages: int) -> int:
+        """How many of `pages` may be skipped."""
+        return max(1, floor(self.may_skip * pages)) if self.may_skip else 0
 
 
 class Quiz(DesignSection):

@@ -77,13 +77,14 @@ def freeze(design: Design, *, at: datetime) -> Frozen:
 
 
 def departures(design: Design, frozen: Frozen) -> tuple[Departure, ...]:
-    """Each setting of `design` that differs from what was frozen, in the order of `study.toml`."""
+    """Each setting of `design` that differs from what was frozen, in the order of `study.toml`.
+
+    A setting that there was not when it was frozen could not be promised, and is none.
+    """
     now = policy(design)
-    names = [*now, *(name for name in frozen.policy if name not in now)]
+    names = [*(name for name in now if name in frozen.policy), *(name for name in frozen.policy if name not in now)]
     return tuple(
-        Departure(name, frozen.policy.get(name), now.get(name))
-        for name in names
-        if frozen.policy.get(name) != now.get(name)
+        Departure(name, frozen.policy[name], now.get(name)) for name in names if frozen.policy[name] != now.get(name)
     )
 
 

@@ -89,6 +89,7 @@ def values(design: Design) -> dict[str, str]:
         "withdraw_until": f"{design.privacy.withdraw_until:%-d %B %Y}",
         "keep_ids_until": f"{design.privacy.keep_ids_until:%-d %B %Y}",
         "exclude_until": f"{design.privacy.exclude_until:%-d %B %Y}",
+        "may_skip": str(design.attention.most_skips(pages)),
         "lease": f"{ratings.lease_minutes:g} minutes",
     }
 

@@ -6,15 +6,17 @@ ratings are voided are asked to return, or paid; whoever wants to reject someone
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import aiohttp
 
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.design.design import Design
 
-__all__ = ["API", "ProlificClient", "study_request", "to_set_by_hand"]
+__all__ = ["API", "Approval", "ProlificClient", "study_request", "to_set_by_hand"]
 
 API = "https://api.prolific.com/api/v1"
 
@@ -63,7 +65,10 @@ def to_set_by_hand(design: Design) -> str | None:
 
 
 def completion_codes(design: Design, places: int) -> list[dict[str, Any]]:
-    """Completed: reviewed by the owner. Screened out: paid a fixed amount. Failed checks: reviewed by the owner."""
+    """Completed: reviewed by the owner. Screened out: paid a fixed amount. Failed checks: reviewed by the owner.
+
+    Without consent: asked to return the submission.
+    """
     settings = design.recruiter
     return [
         {"code": settings.completion_code, "code_type": "COMPLETED", "actions": [{"action": "MANUALLY_REVIEW"}]},
@@ -83,7 +88,21 @@ def completion_codes(design: Design, places: int) -> list[dict[str, Any]]:
             "code_type": "FAILED_ATTENTION_CHECK",
             "actions": [{"action": "MANUALLY_REVIEW"}],
         },
+        *(
+            [{"code": code, "code_type": "NO_CONSENT", "actions": [{"action": "REQUEST_RETURN"}]}]
+            if (code := settings.no_consent_code)
+            else []
+        ),
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What became of one submission; `why` are Prolific's words where it refused."""
+
+    submission: str
+    state: Literal["approved", "already approved", "refused"]
+    why: str = ""
 
 
 class ProlificClient:
@@ -116,9 +135,32 @@ class ProlificClient:
         """Set the number of places, as re-opened slots need more people. Prolific never lets it shrink."""
         await self._call("PATCH", f"/studies/{study}/", {"total_available_places": places})
 
+    async def submission_status(self, submission: str) -> str:
+        """Where a submission stands: ACTIVE, AWAITING REVIEW, APPROVED, RETURNED, …"""
+        return str((await self._call("GET", f"/submissions/{submission}/")).get("status", ""))
+
     async def approve(self, submission: str) -> None:
         """Pay for a submission."""
         await self._call("POST", f"/submissions/{submission}/transition/", {"action": "APPROVE"})
+
+    async def approve_each(self, submissions: Sequence[str]) -> list[Approval]:
+        """Pay for each of `submissions` that is not paid for yet; one that is refused stops none of the others.
+
+        Raises
+        ------
+        ConfigurationError
+            Prolific does not accept the token.
+        """
+        return [await self._approval(submission) for submission in submissions]
+
+    async def _approval(self, submission: str) -> Approval:
+        try:
+            if await self.submission_status(submission) == "APPROVED":
+                return Approval(submission, "already approved")
+            await self.approve(submission)
+        except StudyError as error:
+            return Approval(submission, "refused", str(error))
+        return Approval(submission, "approved")
 
     async def request_return(self, submission: str, reason: str) -> None:
         """Ask a person to return a submission; they may decline."""
@@ -132,7 +174,7 @@ class ProlificClient:
         """Put people in a group, so that a later study keeps them out."""
         await self._call("POST", f"/participant-groups/{group}/participants/", {"participant_ids": people})
 
-    async def _call(self, method: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    async def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         if self._session is None:
             raise ConfigurationError("use ProlificClient in an `async with` block")
         try:

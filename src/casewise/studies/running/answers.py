@@ -16,6 +16,8 @@ from casewise.studies.running.rounds import Round
 from casewise.studies.running.slots import lapse_expired, lease_end, release, resume, take_slot
 
 __all__ = [
+    "COUNTS_FOR_QUALITY",
+    "BatchOutcome",
     "Decision",
     "Given",
     "Progress",
@@ -34,8 +36,12 @@ __all__ = [
 
 Decision = Literal["respond", "refuse", "skip"]
 Taken = Literal["rated", "skipped", "surplus", "again", "over"]
+BatchOutcome = Literal["completed", "stopped", "too_many_skips"]
 
 PAGES, ANNOTATORS, ITEMS = tables.pages, tables.annotators, tables.items
+
+COUNTS_FOR_QUALITY = PAGES.c.verdict.is_not(None) | ((PAGES.c.kind == "check") & (PAGES.c.state == "skipped"))
+"""Pages that say something of how somebody rates: skipping a check is missing it."""
 
 VERDICTS = {"respond": "safe", "refuse": "unsafe"}
 
@@ -90,6 +96,7 @@ class Progress:
 
     answered: int
     pages: int
+    skipped: int = 0
 
 
 def next_page(connection: Connection, study: Round, annotator_id: str) -> Shown | None:
@@ -107,7 +114,7 @@ def progress(connection: Connection, annotator_id: str) -> Progress:
     """How many pages are answered (or skipped), of how many that are the annotator's still."""
     counts = {row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})}
     answered = sum(counts.get(state, 0) for state in ("rated", "skipped", "surplus"))
-    return Progress(answered, answered + counts.get("waiting", 0))
+    return Progress(answered, answered + counts.get("waiting", 0), counts.get("skipped", 0))
 
 
 def take_answer(connection: Connection, study: Round, annotator_id: str, given: Given, *, now: datetime) -> Taken:
@@ -131,11 +138,19 @@ def take_answer(connection: Connection, study: Round, annotator_id: str, given: 
     taken = record(connection, page, given, now=now)
     if taken == "skipped":
         note(connection, study.id, "skipped", at=now, by="annotator", annotator_id=annotator_id, detail=skip_of(page))
+        if skipped_too_many(connection, study, annotator_id):
+            finish_batch(connection, study, annotator_id, outcome="too_many_skips", now=now)
+            return taken
     if annotator.lapsed:
         resume(connection, study, annotator_id, now=now)
     else:
         renew(connection, study, annotator_id, until=annotator.lease_until, now=now)
     return taken
+
+
+def skipped_too_many(connection: Connection, study: Round, annotator_id: str) -> bool:
+    counts: dict[str, int] = {row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})}
+    return counts.get("skipped", 0) > study.design.attention.most_skips(sum(counts.values()))
 
 
 def renew(connection: Connection, study: Round, annotator_id: str, *, until: datetime, now: datetime) -> None:
@@ -213,13 +228,9 @@ def undo(connection: Connection, study: Round, annotator_id: str, *, now: dateti
 
 
 def answers_of(connection: Connection, study: Round, annotator_id: str) -> list[AnsweredPage]:
-    """What an annotator answered, in order, as the quality rules take it."""
+    """What an annotator answered, and the checks they skipped, in order, as the quality rules take it."""
     expected = {check.name: check.expected for check in study.wording.checks}
-    query = (
-        select(PAGES)
-        .where(PAGES.c.annotator_id == annotator_id, PAGES.c.verdict.is_not(None))
-        .order_by(PAGES.c.position)
-    )
+    query = select(PAGES).where(PAGES.c.annotator_id == annotator_id, COUNTS_FOR_QUALITY).order_by(PAGES.c.position)
     return [as_answer(row, expected) for row in connection.execute(query)]
 
 
@@ -234,23 +245,23 @@ def as_answer(row: Row[Any], expected: dict[str, Any]) -> AnsweredPage:
 
 
 def finish_batch(
-    connection: Connection, study: Round, annotator_id: str, *, stopped: bool = False, now: datetime
+    connection: Connection, study: Round, annotator_id: str, *, outcome: BatchOutcome = "completed", now: datetime
 ) -> None:
-    """The annotator is done, or stops early: open pages re-open, and the outcome says which code they get."""
+    """The annotator is done, stops early, or skipped too much: open pages re-open; the outcome says which code they get."""
     annotator = locked(connection, annotator_id)
     if annotator is None or annotator.stage != "rating":
         return
     release(connection, annotator_id, states={"waiting": "dropped", "lapsed": "dropped"})
-    outcome = "stopped" if stopped else "completed"
+    ended: str = outcome
     if must_void(answers_of(connection, study, annotator_id), study.design):
         void(connection, study, annotator_id, why=FAILED_CHECKS, by="system", now=now)
-        outcome = "failed_checks"
+        ended = "failed_checks"
     connection.execute(
         update(ANNOTATORS)
         .where(ANNOTATORS.c.id == annotator_id)
-        .values(stage="done", outcome=outcome, finished_at=now, lease_until=None)
+        .values(stage="done", outcome=ended, finished_at=now, lease_until=None)
     )
-    note(connection, study.id, outcome, at=now, by="annotator", annotator_id=annotator_id)
+    note(connection, study.id, ended, at=now, by="annotator", annotator_id=annotator_id)
 
 
 def void(connection: Connection, study: Round, annotator_id: str, *, why: str, by: str, now: datetime) -> int:
@@ -282,7 +293,7 @@ def lapse_and_void(connection: Connection, study: Round, *, now: datetime) -> in
 
 
 def suspects(connection: Connection, study: Round) -> Sequence[str]:
-    """Those who left in the middle with an answered attention check."""
+    """Those who left in the middle with an attention check answered or skipped."""
     query = (
         select(ANNOTATORS.c.id)
         .join(PAGES, PAGES.c.annotator_id == ANNOTATORS.c.id)
@@ -291,7 +302,7 @@ def suspects(connection: Connection, study: Round) -> Sequence[str]:
             ANNOTATORS.c.stage == "rating",
             ANNOTATORS.c.lapsed.is_(True),
             PAGES.c.kind == "check",
-            PAGES.c.verdict.is_not(None),
+            COUNTS_FOR_QUALITY,
         )
         .distinct()
         .order_by(ANNOTATORS.c.id)

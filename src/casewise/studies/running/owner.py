@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,10 +15,10 @@ from casewise.errors import StudyError
 from casewise.records import Verdict
 from casewise.studies.recruiters.protocol import RecruiterIds
 from casewise.studies.running.annotators import count_stages, person_of
-from casewise.studies.running.answers import as_answer
+from casewise.studies.running.answers import COUNTS_FOR_QUALITY, as_answer
 from casewise.studies.running.events import note
 from casewise.studies.running.privacy import Vault
-from casewise.studies.running.quality import AnsweredPage, Dissent, Flag, disagreement, flags
+from casewise.studies.running.quality import AnsweredPage, Dissent, Flag, Skips, disagreement, flags
 from casewise.studies.running.rounds import Round
 from casewise.studies.running.slots import release
 
@@ -27,6 +26,7 @@ __all__ = [
     "ARRIVAL_LIMIT",
     "ConditionState",
     "Overview",
+    "Payable",
     "PersonState",
     "everybody",
     "forget",
@@ -180,7 +180,7 @@ def median_seconds(connection: Connection, study_id: str) -> float | None:
 def people_states(connection: Connection, study: Round) -> list[PersonState]:
     """Everybody who consented, in the order of arrival, with what their answers raise."""
     answers, votes = all_answers(connection, study)
-    skipped = skipped_counts(connection, study.id)
+    skips = skips_of_people(connection, study.id)
     query = select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id).order_by(ANNOTATORS.c.consented_at)
     return [
         PersonState(
@@ -189,10 +189,10 @@ def people_states(connection: Connection, study: Round) -> list[PersonState]:
             stage=row.stage,
             outcome=row.outcome,
             rated=sum(not answer.is_check for answer in answers[row.id]),
-            skipped=skipped.get(row.id, 0),
+            skipped=skips[row.id].skipped,
             consented_at=row.consented_at,
             voided_at=row.voided_at,
-            flags=flags(answers[row.id], study.design),
+            flags=flags(answers[row.id], study.design, skips=skips[row.id]),
             disagreement=differs(row.id, answers[row.id], votes),
             feedback=row.feedback,
         )
@@ -210,7 +210,7 @@ def all_answers(connection: Connection, study: Round) -> tuple[defaultdict[str, 
     votes: defaultdict[str, dict[str, Verdict]] = defaultdict(dict)
     query = (
         select(PAGES)
-        .where(PAGES.c.study_id == study.id, PAGES.c.verdict.is_not(None))
+        .where(PAGES.c.study_id == study.id, COUNTS_FOR_QUALITY)
         .order_by(PAGES.c.annotator_id, PAGES.c.position)
     )
     for row in connection.execute(query):
@@ -221,34 +221,54 @@ def all_answers(connection: Connection, study: Round) -> tuple[defaultdict[str, 
 
 
 def differs(annotator_id: str, answers: list[AnsweredPage], votes: Votes) -> Dissent:
-    own = {answer.item_id: answer.verdict for answer in answers if not answer.is_check}
+    own = {answer.item_id: answer.verdict for answer in answers if not answer.is_check and answer.verdict is not None}
     others = {item: [verdict for who, verdict in votes[item].items() if who != annotator_id] for item in own}
     return disagreement(own, others)
 
 
-def skipped_counts(connection: Connection, study_id: str) -> dict[str, int]:
+def skips_of_people(connection: Connection, study_id: str) -> defaultdict[str, Skips]:
     query = (
-        select(PAGES.c.annotator_id, func.count())
-        .where(PAGES.c.study_id == study_id, PAGES.c.state == "skipped")
+        select(PAGES.c.annotator_id, func.sum(case((PAGES.c.state == "skipped", 1), else_=0)), func.count())
+        .where(PAGES.c.study_id == study_id)
         .group_by(PAGES.c.annotator_id)
     )
-    return {row[0]: row[1] for row in connection.execute(query)}
+    found: defaultdict[str, Skips] = defaultdict(lambda: Skips(0, 0))
+    for annotator_id, skipped, pages in connection.execute(query):
+        found[annotator_id] = Skips(int(skipped), pages)
+    return found
 
 
-def everybody(
-    connection: Connection, study: Round, *, vault: Vault, outcomes: Sequence[str] = ()
-) -> list[RecruiterIds]:
-    """The recruiter's ids of a round's people, as far as they are still kept; of those with `outcomes` only, if given."""
+def everybody(connection: Connection, study: Round, *, vault: Vault) -> list[RecruiterIds]:
+    """The recruiter's ids of a round's people, as far as they are still kept."""
     query = select(ANNOTATORS.c.id).where(ANNOTATORS.c.study_id == study.id).order_by(ANNOTATORS.c.consented_at)
-    if outcomes:
-        query = query.where(ANNOTATORS.c.outcome.in_(outcomes))
     found = (person_of(connection, annotator_id, vault=vault) for annotator_id in connection.scalars(query).all())
     return [person for person in found if person is not None]
 
 
-def to_be_paid(connection: Connection, study: Round, *, vault: Vault) -> list[RecruiterIds]:
-    """Whoever finished, stopped early, or found no item left. Screened-out people are paid by their code."""
-    return everybody(connection, study, vault=vault, outcomes=("completed", "stopped", "no_room"))
+@dataclass(frozen=True, slots=True)
+class Payable:
+    """Who is to be paid at the recruiter's; people who were screened out are paid by their code."""
+
+    people: list[RecruiterIds]
+    """Those who finished, stopped early, or found no item left."""
+    doubtful: list[RecruiterIds]
+    """Those who skipped more than the design allows, or who rated nothing of what they were given: somebody decides."""
+
+
+def to_be_paid(connection: Connection, study: Round, *, vault: Vault) -> Payable:
+    """Who has done what they are paid for, and of whom somebody has to say so."""
+    rated = select(PAGES.c.annotator_id).where(PAGES.c.study_id == study.id, PAGES.c.verdict.is_not(None))
+    query = select(ANNOTATORS.c.id, ANNOTATORS.c.outcome, ANNOTATORS.c.id.in_(rated)).where(
+        ANNOTATORS.c.study_id == study.id,
+        ANNOTATORS.c.outcome.in_(("completed", "stopped", "no_room", "too_many_skips")),
+    )
+    found = Payable([], [])
+    for annotator_id, outcome, has_rated in connection.execute(query.order_by(ANNOTATORS.c.consented_at)).all():
+        person = person_of(connection, annotator_id, vault=vault)
+        sure = outcome == "no_room" or (has_rated and outcome != "too_many_skips")
+        if person is not None:
+            (found.people if sure else found.doubtful).append(person)
+    return found
 
 
 def forget(connection: Connection, study: Round, who: str, *, vault: Vault, by: str, now: datetime) -> bool:

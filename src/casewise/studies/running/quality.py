@@ -11,14 +11,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, pstdev
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from casewise.records import Verdict
 from casewise.studies.design.design import Attention, Design
 
-__all__ = ["FAILED_CHECKS", "AnsweredPage", "Dissent", "Flag", "FlagKind", "disagreement", "flags", "must_void"]
+__all__ = [
+    "FAILED_CHECKS",
+    "AnsweredPage",
+    "Dissent",
+    "Flag",
+    "FlagKind",
+    "Skips",
+    "disagreement",
+    "flags",
+    "must_void",
+]
 
-FlagKind = Literal["failed_checks", "too_fast", "same_answer", "scripted_input", "even_timing"]
+FlagKind = Literal["failed_checks", "many_skips", "too_fast", "same_answer", "scripted_input", "even_timing"]
 
 FAILED_CHECKS = "failed attention checks"
 """The reason kept with ratings that were voided without the owner."""
@@ -29,10 +39,11 @@ ENOUGH = 10
 
 @dataclass(frozen=True, slots=True)
 class AnsweredPage:
-    """One answered page."""
+    """One answered page, or an attention check that was skipped."""
 
     item_id: str
-    verdict: Verdict
+    verdict: Verdict | None
+    """None for a skipped check."""
     seconds: float | None
     """From the page's arrival to the decision; None where it could not be measured."""
     expected: Verdict | None = None
@@ -43,6 +54,13 @@ class AnsweredPage:
     @property
     def is_check(self) -> bool:
         return self.expected is not None
+
+
+class Skips(NamedTuple):
+    """How many of an annotator's pages were skipped."""
+
+    skipped: int
+    pages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +81,11 @@ class Dissent:
     compared: int
 
 
-def flags(answers: Sequence[AnsweredPage], design: Design) -> tuple[Flag, ...]:
+def flags(answers: Sequence[AnsweredPage], design: Design, *, skips: Skips = Skips(0, 0)) -> tuple[Flag, ...]:
     """The flags that one annotator's answers raise under the thresholds of `design`, in a fixed order."""
     found = (
         failed_checks(answers, design.attention),
+        many_skips(skips, design.attention),
         too_fast(answers, design),
         same_answer(answers, design),
         scripted_input(answers, design),
@@ -85,9 +104,16 @@ def failed_checks(answers: Sequence[AnsweredPage], attention: Attention) -> Flag
     failed = [answer for answer in checks if answer.verdict != answer.expected]
     if len(failed) <= attention.may_fail:
         return None
-    names = ", ".join(answer.item_id for answer in failed)
+    names = ", ".join(answer.item_id + (" (skipped)" if answer.verdict is None else "") for answer in failed)
     evidence = f"failed {len(failed)} of {len(checks)} attention checks: {names}"
     return Flag("failed_checks", len(failed), attention.may_fail, evidence)
+
+
+def many_skips(skips: Skips, attention: Attention) -> Flag | None:
+    most = attention.most_skips(skips.pages)
+    if skips.skipped <= most:
+        return None
+    return Flag("many_skips", skips.skipped, most, f"skipped {skips.skipped} of {skips.pages} pages")
 
 
 def too_fast(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:

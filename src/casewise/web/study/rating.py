@@ -58,6 +58,7 @@ CODES: dict[str, Outcome] = {
     "failed_checks": "failed_checks",
     "screened_out": "screened_out",
     "left_early": "screened_out",
+    "too_many_skips": "completed",
 }
 """Who stops early, or finds no item left, is paid too; the owner sees which it was."""
 
@@ -95,6 +96,7 @@ def show_item(
         shown=page,
         panel=panel(page.context),
         progress=done,
+        skips_left=study.design.attention.most_skips(done.pages) - done.skipped,
         token=drawn_token(request, annotator_id, position=page.position, revision=page.revision, now=now),
     )
 
@@ -151,7 +153,7 @@ def stop(request: Request, study: ThisRound, at: Now) -> Response:
     with database_of(request).write() as connection:
         who = standing_at(request, study, connection)
         leave_before_batch(connection, study, who.id, now=at)
-        finish_batch(connection, study, who.id, stopped=True, now=at)
+        finish_batch(connection, study, who.id, outcome="stopped", now=at)
     return redirect(here(study, "end"))
 
 
