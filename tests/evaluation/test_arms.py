@@ -39,7 +39,7 @@ def test_a_judge_that_reads_one_group_gets_all_of_its_worth_from_there():
 
 
 def test_without_all_subsets_there_is_no_shapley_value():
-    found = report(judge("demo", "fake/rehearsal", arms=(FULL, NO_CONTEXT, Arm(omitted=("recipient",))))).arms
+    found = report(judge("demo", "fake/rehearsal", arms=(FULL, NO_CONTEXT, Arm.without("recipient")))).arms
 
     assert set(found["worth"]) == {"left out"}
     assert set(found["part"]) == {"the whole context", "recipient"}

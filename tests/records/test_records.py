@@ -8,10 +8,7 @@ from pydantic import ValidationError
 
 from casewise.errors import ConfigurationError
 from casewise.records import (
-    FULL,
-    NO_CONTEXT,
     PARAMETERS,
-    Arm,
     Context,
     Item,
     Query,
@@ -148,22 +145,6 @@ def test_what_is_left_out_is_not_shown(names):
 def test_a_name_that_is_no_parameter_is_an_error_that_lists_those_that_are():
     with pytest.raises(ConfigurationError, match=r"no parameter of a context is called 'mood'; there are: .*sender"):
         CONTEXT.omitting("mood")
-
-
-@given(st.lists(st.sampled_from([*PARAMETERS, "sender", "recipient", "transmission_principle"]), max_size=6))
-def test_an_arm_has_one_name_whatever_the_order_of_what_it_leaves_out(names):
-    arm = Arm(omitted=tuple(names))
-
-    assert arm == Arm(omitted=tuple(reversed(names)))
-    assert Arm.named(arm.name).show(CONTEXT) == arm.show(CONTEXT) == CONTEXT.omitting(*names)
-
-
-def test_the_arms_full_and_none():
-    assert FULL.show(CONTEXT) == CONTEXT.shown()
-    assert NO_CONTEXT.show(CONTEXT) == {}
-    assert (Arm.named("full"), Arm.named("none")) == (FULL, NO_CONTEXT)
-    with pytest.raises(ConfigurationError, match="no arm is called 'half'"):
-        Arm.named("half")
 
 
 def test_a_statement_with_headings_is_one_running_text():

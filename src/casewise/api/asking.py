@@ -16,6 +16,7 @@ from casewise.models.load import ModelOptions
 from casewise.models.local.loading import LocalOptions
 from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation
 from casewise.runs.limits import Limits
+from casewise.showing import arm_named
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = [
@@ -79,9 +80,9 @@ def arms_named(
         One of them is no arm.
     """
     every = given.split() if isinstance(given, str) else [given] if isinstance(given, Arm) else given or ()
-    arms = [one if isinstance(one, Arm) else Arm.named(one) for one in every]
+    arms = [one if isinstance(one, Arm) else arm_named(one) for one in every]
     arms += [NO_CONTEXT] if no_context else []
-    arms += [Arm(omitted=tuple(part.strip() for part in text.split(","))) for text in omit]
+    arms += [Arm.without(*(part.strip() for part in text.split(","))) for text in omit]
     arms += ablation_arms(ablate) if ablate else ()
     return tuple(dict.fromkeys(arms))
 

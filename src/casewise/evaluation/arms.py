@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from casewise.evaluation.judged_runs import JudgedRuns, Series
-from casewise.records import GROUPS, Arm
+from casewise.records import FULL, GROUPS, NO_CONTEXT, Arm
 from casewise.stats.agreeing.estimates import Estimate, Resampling, difference_of, measure
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import METRICS
@@ -62,11 +62,12 @@ def arm_table(
 
 
 def families(series: Sequence[Series]) -> list[list[Series]]:
-    """Series of one judge and one elicitation in several arms, the full one among them."""
+    """Series of one judge and one elicitation in several arms that only leave out, the full one among them."""
     found: dict[tuple[str, str], list[Series]] = {}
     for one in series:
-        found.setdefault((one.judge, one.elicitation), []).append(one)
-    return [family for family in found.values() if len(family) > 1 and any(one.arm == "full" for one in family)]
+        if one.shown.only_omits:
+            found.setdefault((one.judge, one.elicitation), []).append(one)
+    return [family for family in found.values() if len(family) > 1 and any(one.shown.shows_all for one in family)]
 
 
 ByArm = dict[str, dict[str, Measured]]
@@ -86,30 +87,30 @@ def measure_arms(
 
 
 def left_out(family: list[Series], measured: ByArm, how: Resampling) -> Iterator[Row]:
-    others = [one for one in family if one.arm != "full"]
-    for one in sorted(others, key=lambda other: len(Arm.named(other.arm).omitted)):
-        for metric in measured["full"]:
-            found = difference_of(measured["full"][metric], measured[one.arm][metric], how)
-            yield row(one, part_of(one.arm), "left out", found)
+    others = [one for one in family if not one.shown.shows_all]
+    for one in sorted(others, key=lambda other: len(other.shown.omitted)):
+        for metric in measured[FULL.name]:
+            found = difference_of(measured[FULL.name][metric], measured[one.arm][metric], how)
+            yield row(one, part_of(one.shown), "left out", found)
 
 
-def part_of(arm: str) -> str:
+def part_of(arm: Arm) -> str:
     """What an arm leaves out, in words."""
-    return "the whole context" if arm == "none" else ", ".join(Arm.named(arm).omitted)
+    return "the whole context" if arm == NO_CONTEXT else ", ".join(arm.omitted)
 
 
 def shapley_rows(family: list[Series], measured: ByArm, how: Resampling) -> Iterator[Row]:
-    shown = {frozenset(GROUPS) - set(Arm.named(one.arm).omitted): one.arm for one in family if of_groups(one.arm)}
+    shown = {frozenset(GROUPS) - set(one.shown.omitted): one.arm for one in family if of_groups(one.shown)}
     if len(shown) < 2 ** len(GROUPS):
         return
-    for metric in measured["full"]:
+    for metric in measured[FULL.name]:
         values = {parts: measured[arm][metric] for parts, arm in shown.items()}
         for group, found in shapley_values(values, how).items():
             yield row(family[0], group, "shapley", found)
 
 
-def of_groups(arm: str) -> bool:
-    return set(Arm.named(arm).omitted) <= set(GROUPS)
+def of_groups(arm: Arm) -> bool:
+    return set(arm.omitted) <= set(GROUPS)
 
 
 def row(series: Series, part: str, worth: str, found: Estimate) -> Row:

@@ -258,7 +258,7 @@ def notes_of(runs: JudgedRuns) -> tuple[str, ...]:
             said.append(f"{series.name}: verdicts by thresholds fitted on other queries, for the fewest errors there.")
         if len(series.versions) > 1:
             said.append(f"{series.name}: the model's version changed within the run ({', '.join(series.versions)}).")
-    ablated = [series.name for series in runs.series if series.arm != "full"]
+    ablated = [series.name for series in runs.series if not series.shown.shows_all]
     if ablated and runs.items["intended_safe"].is_not_null().any():
         said.append(
             f"Not shown all that people saw, so that their numbers are against full-context labels: {'; '.join(ablated)}."

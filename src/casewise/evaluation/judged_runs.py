@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, DataError
-from casewise.records import ELICITATIONS, Elicitation
+from casewise.records import ELICITATIONS, Arm, Elicitation
 from casewise.stats.agreeing.cost import fitted_verdicts
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
@@ -83,9 +83,14 @@ class Series:
     """Which repeat this is, from 0, where repeats are kept apart."""
 
     @property
+    def shown(self) -> Arm:
+        """How items were shown."""
+        return Arm.named(self.arm)
+
+    @property
     def name(self) -> str:
         """The judge, and how it was asked where that is not obvious."""
-        arm = "" if self.arm == "full" else f", {self.arm}"
+        arm = "" if self.shown.shows_all else f", {self.arm}"
         repeat = "" if self.repeat is None else f", repeat {self.repeat + 1}"
         return f"{self.judge} ({self.elicitation}{arm}{repeat})"
 
@@ -113,7 +118,7 @@ class JudgedRuns:
     @property
     def main_series(self) -> tuple[Series, ...]:
         """Those that were shown the whole context; all where none was."""
-        whole = tuple(series for series in self.series if series.arm == "full")
+        whole = tuple(series for series in self.series if series.shown.shows_all)
         return whole or self.series
 
     @cached_property
@@ -217,7 +222,9 @@ def read_series(run: JudgedRun, judge: str, benchmark: Benchmark, *, by_repeat: 
         names = tuple(map(str, key))
         one = replace(series_of(group, run, names, query), judge=judge, cost_usd=cost_of.get(names))
         found.append(replace(one, repeat=int(names[2])) if by_repeat else one)
-    return sorted(found, key=lambda one: (one.arm != "full", one.arm, ELICITATIONS.index(one.elicitation), one.repeat))
+    return sorted(
+        found, key=lambda one: (not one.shown.shows_all, one.arm, ELICITATIONS.index(one.elicitation), one.repeat)
+    )
 
 
 def query_of_place(benchmark: Benchmark) -> NDArray[np.intp]:

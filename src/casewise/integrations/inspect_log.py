@@ -8,6 +8,7 @@ from typing import Any
 
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import SCALES, Arm, Judgement, Scored
+from casewise.showing import show
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
@@ -97,7 +98,7 @@ def sample(judgement: Judgement, benchmark: Benchmark, weight: float) -> Any:
             "condition": item.condition,
             "elicitation": judgement.elicitation,
             "arm": judgement.arm,
-            "shown": Arm.named(judgement.arm).show(context),
+            "shown": show(Arm.named(judgement.arm), query, context, twin=benchmark.twin_of(item)).context,
         },
     )
 

@@ -21,6 +21,7 @@ from casewise.judging.judges.live import find_prompts
 from casewise.judging.running.plan import Selection, select
 from casewise.models.inspect_bridge import inspect_messages, reply_of
 from casewise.records import SCALES, Arm, Elicitation, Item, Unscored
+from casewise.showing import arm_named, show
 from casewise.stats.agreeing.labels import LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
@@ -57,7 +58,7 @@ def judge(
     """
     asked = checked(elicitation)
     found = load_benchmark(benchmark)
-    shown = Arm.named(arm)
+    shown = arm_named(arm)
     weight = weights(found, LabelPolicy.parse(labels))
     wording = find_prompts(prompts)
     samples = [
@@ -97,7 +98,10 @@ def sample(
     benchmark: Benchmark, item: Item, elicitation: Elicitation, arm: Arm, *, prompts: PromptSet, weight: float | None
 ) -> Sample:
     query = benchmark.query[item.query_id]
-    messages = prompts.render(elicitation, query.text, arm.show(benchmark.context_of(item)))
+    shown = show(arm, query, benchmark.context_of(item), twin=benchmark.twin_of(item))
+    if shown.problem is not None:
+        raise ConfigurationError(f"item {item.id}: {shown.problem}")
+    messages = prompts.render(elicitation, shown.query, shown.context, placement=shown.placement)
     return Sample(
         id=item.id,
         input=inspect_messages(messages),

@@ -9,10 +9,11 @@ from typing import Any, Protocol, cast
 from casewise.errors import JudgeError
 from casewise.models.http.prices import FREE, Prices
 from casewise.models.protocol import Model, Usage
-from casewise.records import FULL, Arm, Context, Elicitation, Item, Query, Scored, ShownContext, Unscored
+from casewise.records import FULL, Arm, Context, Elicitation, Item, Query, Scored, Unscored, UnscoredReason
 from casewise.runs.limits import Spend
+from casewise.showing import ShownItem, show
 
-__all__ = ["Answer", "Ask", "Judge", "LocalJudge", "completed"]
+__all__ = ["Answer", "Ask", "Judge", "LocalJudge", "answer_shown", "completed"]
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,13 @@ class Ask:
     elicitation: Elicitation = "binary"
     repeat: int = 0
     attempt: int = 0
+    twin: Context | None = None
+    """The other context of the item's pair, where the arm asks for it."""
 
     @property
-    def shown(self) -> ShownContext:
-        """What the judge sees of the context; empty when that is nothing."""
-        return self.arm.show(self.context)
+    def shown(self) -> ShownItem:
+        """What the judge sees of the item."""
+        return show(self.arm, self.query, self.context, twin=self.twin)
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -177,3 +180,10 @@ def completed(given: object) -> Judge:
     unsaid = Unsaid()
     taken = {name: getattr(unsaid, name) for name in members if name not in said and hasattr(unsaid, name)}
     return cast("Judge", SimpleNamespace(**{"id": said["name"], **taken, **said}))
+
+
+async def answer_shown(judge: Judge, ask: Ask) -> Answer:
+    """The judge's answer; none is asked for where the item cannot be shown in this arm."""
+    if (problem := ask.shown.problem) is not None:
+        return Answer(Unscored(reason=UnscoredReason.NOT_SHOWN, detail=problem))
+    return await judge.answer(ask)

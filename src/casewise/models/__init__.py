@@ -4,13 +4,13 @@ from casewise.models.fake import FakeModel
 from casewise.models.http.endpoints import ENDPOINTS, Endpoint
 from casewise.models.protocol import (
     Classified,
-    Classifier,
     Message,
     Model,
     Position,
     Rejected,
     Reply,
     ReplyOptions,
+    TextClassifier,
     TokenLogprob,
     Usage,
     as_messages,
@@ -19,7 +19,6 @@ from casewise.models.protocol import (
 __all__ = [
     "ENDPOINTS",
     "Classified",
-    "Classifier",
     "Endpoint",
     "FakeModel",
     "Message",
@@ -28,6 +27,7 @@ __all__ = [
     "Rejected",
     "Reply",
     "ReplyOptions",
+    "TextClassifier",
     "TokenLogprob",
     "Usage",
     "as_messages",

@@ -12,7 +12,7 @@ from casewise.models.http.endpoints import parse_model_name
 from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
 from casewise.models.http.prices import FREE, Prices, find_prices
 from casewise.models.local.loading import LocalOptions
-from casewise.models.protocol import Classifier, Model
+from casewise.models.protocol import Model, TextClassifier
 
 __all__ = ["BACKENDS", "Backend", "LoadedModel", "ModelOptions", "load_classifier", "load_model", "names_model"]
 
@@ -48,7 +48,7 @@ class Backend:
     """What to write, with a word on it, for those who must choose."""
     prefix: str
     load: Callable[[str, ModelOptions, Mapping[str, str]], LoadedModel]
-    load_classifier: Callable[[str, ModelOptions], Classifier] | None = None
+    load_classifier: Callable[[str, ModelOptions], TextClassifier] | None = None
 
 
 def local(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
@@ -57,7 +57,7 @@ def local(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> 
     return LoadedModel(TransformersModel.load(name, options.local), FREE)
 
 
-def local_classifier(name: str, options: ModelOptions) -> Classifier:
+def local_classifier(name: str, options: ModelOptions) -> TextClassifier:
     from casewise.models.local.sequence_classifier import SequenceClassifier
 
     return SequenceClassifier.load(name, options.local)
@@ -130,7 +130,7 @@ def load_model(
     return backend_of(name).load(name, options or ModelOptions(), os.environ if environment is None else environment)
 
 
-def load_classifier(name: str, options: ModelOptions | None = None) -> Classifier:
+def load_classifier(name: str, options: ModelOptions | None = None) -> TextClassifier:
     """The classifier called `name`: what gives a text probabilities of its labels.
 
     Raises

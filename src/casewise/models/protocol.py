@@ -16,7 +16,6 @@ from casewise.errors import ConfigurationError, ModelError
 __all__ = [
     "MUST_BE_TAKEN",
     "Classified",
-    "Classifier",
     "Message",
     "Model",
     "ModelDefaults",
@@ -26,6 +25,7 @@ __all__ = [
     "Reply",
     "ReplyOptions",
     "Role",
+    "TextClassifier",
     "TokenLogprob",
     "Usage",
     "as_messages",
@@ -201,7 +201,7 @@ class Classified:
 
 
 @runtime_checkable
-class Classifier(Protocol):
+class TextClassifier(Protocol):
     """What gives a text probabilities of its labels, and says nothing."""
 
     name: str

@@ -1,6 +1,6 @@
 """What flows through casewise: frozen records with an id, their parents' ids and their provenance."""
 
-from casewise.records.arm import FULL, NO_CONTEXT, Arm
+from casewise.records.arm import FULL, NO_CONTEXT, Arm, Transform
 from casewise.records.base import Provenance, Record
 from casewise.records.context import (
     GROUPS,
@@ -47,6 +47,7 @@ __all__ = [
     "Statement",
     "Taxonomy",
     "Text",
+    "Transform",
     "TransmissionPrinciple",
     "Unscored",
     "UnscoredReason",

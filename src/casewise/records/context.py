@@ -23,6 +23,7 @@ __all__ = [
     "ShownContext",
     "TransmissionPrinciple",
     "checked_names",
+    "omit",
 ]
 
 Origin = Literal["generated", "revised", "imported"]
@@ -158,6 +159,7 @@ def checked_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def omit(shown: ShownContext, names: tuple[str, ...]) -> ShownContext:
+    """`shown` without the parameters and groups called `names`; a group of which nothing is left disappears."""
     left: ShownContext = {}
     for group, value in shown.items():
         if group in names:

@@ -32,6 +32,7 @@ class UnscoredReason(StrEnum):
     STRADDLES_THRESHOLD = "straddles_threshold"
     JUDGE_FAILED = "judge_failed"
     NOT_RECORDED = "not_recorded"
+    NOT_SHOWN = "not_shown"
 
 
 class Scored(Record):

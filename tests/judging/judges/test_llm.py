@@ -112,7 +112,7 @@ def test_what_stops_the_run_is_raised():
 def test_the_arm_decides_what_is_shown():
     judge = LLMJudge(FakeModel())
     whole, less, none = (
-        judge.messages(ask(arm=arm))[0].content for arm in (Arm(), Arm(omitted=("recipient.type",)), NO_CONTEXT)
+        judge.messages(ask(arm=arm))[0].content for arm in (Arm(), Arm.without("recipient.type"), NO_CONTEXT)
     )
 
     assert "locksmith" in whole

@@ -123,7 +123,7 @@ def test_a_call_that_the_log_holds_is_shared_with_items_that_come_later(go):
 
 def test_arms_that_show_the_same_are_one_call(go):
     model = FakeModel()
-    arms = (FULL, Arm(omitted=("subject",)))
+    arms = (FULL, Arm.without("subject"))
     summary = go(LLMJudge(model), arms=arms, selection=FIRST)
 
     assert summary.n_calls == 8

@@ -5,7 +5,7 @@ from tests.support.tiny_classifier import make_tiny_classifier
 from tests.support.tiny_llama import make_tiny_llama
 
 from casewise.errors import ConfigurationError
-from casewise.models import Classifier
+from casewise.models import TextClassifier
 from casewise.models.load import ModelOptions, load_classifier, load_model
 from casewise.models.local.loading import LocalOptions
 from casewise.models.local.sequence_classifier import SequenceClassifier
@@ -76,7 +76,7 @@ def test_labels_that_do_not_exclude_each_other_have_probabilities_of_their_own(t
 def test_what_a_model_is_follows_from_its_architecture(folder, tmp_path):
     made = load_classifier(f"hf:{folder}", ModelOptions(local=LocalOptions(device="cpu")))
 
-    assert isinstance(made, Classifier)
+    assert isinstance(made, TextClassifier)
     assert made.labels == LABELS
     assert made.settings()["model"] == f"hf:{folder}"
     with pytest.raises(ConfigurationError, match="is a classifier, which says nothing; a chat model is needed"):

@@ -17,8 +17,8 @@ __all__ = [
     "HowAsked",
     "Outcome",
     "Parsed",
-    "Read",
     "ReadAs",
+    "ReadOutcome",
     "explanation_in",
     "in_broken_object",
     "in_words",
@@ -55,7 +55,7 @@ class AskOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadOutcome:
     """What a reply comes to, and what else was learnt from it."""
 
     outcome: Outcome
@@ -76,7 +76,7 @@ class HowAsked:
 
     wants: Callable[[AskOptions], ReplyOptions]
     """What a reply should be like; a seed is put in by whoever asks."""
-    read: Callable[[Reply], Read]
+    read: Callable[[Reply], ReadOutcome]
     """What a reply comes to that no filter cut off."""
     usual_reply_tokens: int
     """What a reply usually takes, roughly, for an estimate before the first call."""
@@ -87,12 +87,12 @@ def words_wanted(options: AskOptions) -> ReplyOptions:
     return ReplyOptions(options.max_tokens, options.temperature)
 
 
-def in_words(reply: Reply, parse: Callable[..., Parsed]) -> Read:
+def in_words(reply: Reply, parse: Callable[..., Parsed]) -> ReadOutcome:
     """What a reply comes to of which `parse` reads the words."""
     if reply.refusal and not reply.text.strip():
-        return Read(Unscored(reason=UnscoredReason.REFUSED, detail=reply.refusal[:LONGEST_DETAIL]))
+        return ReadOutcome(Unscored(reason=UnscoredReason.REFUSED, detail=reply.refusal[:LONGEST_DETAIL]))
     parsed = parse(reply.text, cut_off=reply.finish_reason == "length")
-    return Read(parsed.outcome, read_as=parsed.read_as)
+    return ReadOutcome(parsed.outcome, read_as=parsed.read_as)
 
 
 def unscored(reason: UnscoredReason, text: str) -> Parsed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from casewise.judging.asking.binary import BINARY
-from casewise.judging.asking.elicitation import AskOptions, HowAsked, Read
+from casewise.judging.asking.elicitation import AskOptions, HowAsked, ReadOutcome
 from casewise.judging.asking.probability import PROBABILITY
 from casewise.judging.asking.score import SCORE
 from casewise.models.protocol import Reply, ReplyOptions
@@ -22,8 +22,10 @@ def options_for(elicitation: Elicitation, options: AskOptions, *, repeat: int = 
     return replace(HOW_ASKED[elicitation].wants(options), seed=seed)
 
 
-def read_outcome(elicitation: Elicitation, reply: Reply) -> Read:
+def read_outcome(elicitation: Elicitation, reply: Reply) -> ReadOutcome:
     """What `reply` comes to under `elicitation`."""
     if reply.finish_reason == "content_filter":
-        return Read(Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off"))
+        return ReadOutcome(
+            Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off")
+        )
     return HOW_ASKED[elicitation].read(reply)

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from casewise.judging.asking.elicitation import AskOptions, HowAsked, Read, ReadAs
+from casewise.judging.asking.elicitation import AskOptions, HowAsked, ReadAs, ReadOutcome
 from casewise.models.local.label_tokens import word_of
 from casewise.models.protocol import Position, Reply, ReplyOptions
 from casewise.records import SCALES, Scored, Unscored, UnscoredReason
@@ -119,10 +119,10 @@ def first_token(options: AskOptions) -> ReplyOptions:
     return ReplyOptions(FIRST_FEW, options.temperature, TOP_LOGPROBS, first_words=LABELS)
 
 
-def read(reply: Reply) -> Read:
+def read(reply: Reply) -> ReadOutcome:
     outcome, mass = probability_outcome(reply)
     how: ReadAs | None = "label-token" if isinstance(outcome, Scored) else None
-    return Read(outcome, mass.as_detail() if mass else None, how)
+    return ReadOutcome(outcome, mass.as_detail() if mass else None, how)
 
 
 PROBABILITY = HowAsked(first_token, read, usual_reply_tokens=3)

@@ -23,10 +23,12 @@ from casewise.prompting.context_words import in_words
 from casewise.prompting.substitution import filled
 from casewise.records import ShownContext
 from casewise.records.ids import digest
+from casewise.showing.shown import ContextRole, Placement
 
-__all__ = ["ContextRole", "Prompt", "PromptSet", "default_prompts", "published_prompts", "read_prompts"]
+__all__ = ["Prompt", "PromptSet", "default_prompts", "published_prompts", "read_prompts"]
 
-ContextRole = Literal["user", "system"]
+
+AS_PROMPTED = Placement()
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,10 @@ class PromptSet:
             "role": self.role,
         }
 
-    def render(self, elicitation: str, query: str, shown: ShownContext) -> tuple[Message, ...]:
-        """The messages that ask about `query` in the context `shown` (empty: none).
+    def render(
+        self, elicitation: str, query: str, shown: ShownContext, *, placement: Placement = AS_PROMPTED
+    ) -> tuple[Message, ...]:
+        """The messages that ask about `query` in the context `shown` (empty: none), each part where `placement` says.
 
         Raises
         ------
@@ -80,12 +84,13 @@ class PromptSet:
         """
         prompt = self.prompt(elicitation)
         if not shown:
-            return (Message("user", self._filled(self._without(prompt), query, "")),)
+            return (*placement.earlier, Message("user", self._filled(self._without(prompt), query, "")))
         context = self.written(shown)
-        if self.role == "user":
-            return (Message("user", self._filled(prompt.with_context, query, context)),)
+        if (placement.context_role or self.role) == "user":
+            return (*placement.earlier, Message("user", self._filled(prompt.with_context, query, context)))
         return (
             Message("system", self._filled(self.in_system, query, context)),
+            *placement.earlier,
             Message("user", self._filled(prompt.with_context, query, self.see_system)),
         )
 

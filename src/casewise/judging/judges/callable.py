@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import inspect
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from casewise.errors import JudgeError
+from casewise.errors import ConfigurationError, JudgeError
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.models.http.prices import Prices
 from casewise.records import ELICITATIONS, SCALES, Elicitation, Scored, ShownContext, Unscored, UnscoredReason
+from casewise.showing.own import function_at
 
 __all__ = ["CallableJudge"]
 
@@ -52,12 +50,10 @@ class CallableJudge(LocalJudge):
         JudgeError
             There is no such module or function, or importing it fails.
         """
-        module_name, _, function_name = where.partition(":")
-        if not module_name or not function_name:
-            raise JudgeError(f"'python:{where}' is not python:MODULE:FUNCTION")
-        function = getattr(imported(module_name), function_name, None)
-        if not callable(function):
-            raise JudgeError(f"module {module_name!r} has no function {function_name!r}")
+        try:
+            function = function_at(where)
+        except ConfigurationError as error:
+            raise JudgeError(str(error)) from error
         return cls(function, name=f"python:{where}", elicitation=elicitation)
 
     def settings(self) -> dict[str, Any]:
@@ -77,9 +73,10 @@ class CallableJudge(LocalJudge):
 
     async def call(self, ask: Ask) -> Any:
         """What the function returned or raised; a coroutine of its own is not awaited yet."""
+        shown = ask.shown
         if inspect.iscoroutinefunction(self.function):
-            return self.function(ask.query.text, ask.shown)
-        return await asyncio.to_thread(caught, self.function, ask.query.text, ask.shown)
+            return self.function(shown.query, shown.context)
+        return await asyncio.to_thread(caught, self.function, shown.query, shown.context)
 
 
 @dataclass(frozen=True)
@@ -104,24 +101,6 @@ def failed(error: Exception | SystemExit) -> Answer:
 def writable(text: str) -> str:
     """`text` with halves of characters (lone surrogates) written as escapes, for they are no UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def imported(name: str) -> ModuleType:
-    """The module called `name`, looked for in the working folder too.
-
-    Raises
-    ------
-    JudgeError
-        There is no such module, or importing it fails.
-    """
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
-        raise JudgeError(f"cannot import {name!r}: {type(error).__name__}: {error}") from error
-    finally:
-        sys.path.remove(here)
 
 
 def understood(returned: Any, elicitation: Elicitation) -> Scored | Unscored:

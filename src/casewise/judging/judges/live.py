@@ -8,9 +8,10 @@ from pathlib import Path
 
 from casewise.errors import ConfigurationError
 from casewise.judging.asking.elicitation import AskOptions
-from casewise.judging.asking.prompts import ContextRole, PromptSet, default_prompts, published_prompts, read_prompts
+from casewise.judging.asking.prompts import PromptSet, default_prompts, published_prompts, read_prompts
 from casewise.judging.judges.llm import LLMJudge
 from casewise.models.load import ModelOptions, load_model
+from casewise.showing.shown import ContextRole
 from casewise.storage.benchmarks.fetch import PROMPTS, fetched
 
 __all__ = ["LiveOptions", "find_prompts", "live_judge"]

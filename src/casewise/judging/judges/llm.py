@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from casewise.errors import Unavailable
@@ -61,7 +61,7 @@ class LLMJudge:
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        """Shown everything, unless the user says otherwise."""
+        """ShownItem everything, unless the user says otherwise."""
         return (FULL,)
 
     def notes(self) -> tuple[str, ...]:
@@ -87,14 +87,15 @@ class LLMJudge:
         ConfigurationError
             The prompts cannot ask this.
         """
-        return self.prompts.render(ask.elicitation, ask.query.text, ask.shown)
+        shown = ask.shown
+        return self.prompts.render(ask.elicitation, shown.query, shown.context, placement=shown.placement)
 
     def shared_key(self, ask: Ask) -> str:
-        """Equal for asks that one call answers: the same query and the same shown, asked the same way.
+        """Equal for asks that one call answers: the same is shown, and asked for in the same way.
 
         The words follow from these, so they need not be written out to be compared.
         """
-        return json.dumps([ask.query.id, ask.shown, ask.elicitation, ask.repeat, ask.attempt])
+        return json.dumps([asdict(ask.shown), ask.elicitation, ask.repeat, ask.attempt])
 
     async def answer(self, ask: Ask) -> Answer:
         """Ask the model. A call that it will not answer is unscored; what stops the run is raised."""

@@ -126,8 +126,8 @@ class ModerationJudge(LocalJudge):
     def text(self, ask: Ask) -> str:
         """What is moderated: the circumstances, where any are shown, and the request."""
         shown = ask.shown
-        request = f"Request to a chatbot:\n{ask.query.text}"
-        return f"Circumstances:\n{in_words(shown)}\n\n{request}" if shown else request
+        request = f"Request to a chatbot:\n{shown.query}"
+        return f"Circumstances:\n{in_words(shown.context)}\n\n{request}" if shown.context else request
 
     async def answer(self, ask: Ask) -> Answer:
         """Minus the score; unscored where the endpoint gives none."""

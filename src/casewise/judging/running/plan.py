@@ -12,6 +12,7 @@ from casewise.errors import ConfigurationError
 from casewise.judging.judge import Ask, Judge
 from casewise.records import FULL, GROUPS, PARAMETERS, Arm, Elicitation, Item
 from casewise.runs.asks import Asks
+from casewise.showing import check_arms, needs_twin
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = ["Plan", "Selection", "ablation_arms", "select"]
@@ -56,6 +57,7 @@ class Plan:
             raise ConfigurationError(f"repeats is {repeats}; it must be at least 1")
         if retry_unscored < 0:
             raise ConfigurationError(f"retry_unscored is {retry_unscored}; it must be 0 or more")
+        check_arms(arms)
         items = select(benchmark, selection or Selection())
         return cls(
             items,
@@ -80,15 +82,18 @@ class Plan:
         by_query: dict[str, list[Item]] = {}
         for item in self.items:
             by_query.setdefault(item.query_id, []).append(item)
+        twins = any(needs_twin(arm) for arm in self.arms)
         for repeat in range(self.repeats):
             for elicitation in self.elicitations:
                 for query_id, items in by_query.items():
                     query = benchmark.query[query_id]
-                    shown = [(item, benchmark.context_of(item)) for item in items]
+                    shown = [
+                        (item, benchmark.context_of(item), benchmark.twin_of(item) if twins else None) for item in items
+                    ]
                     yield tuple(
-                        Ask(item, query, context, arm, elicitation, repeat)
+                        Ask(item, query, context, arm, elicitation, repeat, twin=twin)
                         for arm in self.arms
-                        for item, context in shown
+                        for item, context, twin in shown
                     )
 
 
@@ -156,7 +161,7 @@ def ablation_arms(what: str) -> tuple[Arm, ...]:
         `what` is neither.
     """
     if what == "groups":
-        return tuple(Arm(omitted=left) for size in range(len(GROUPS) + 1) for left in combinations(GROUPS, size))
+        return tuple(Arm.without(*left) for size in range(len(GROUPS) + 1) for left in combinations(GROUPS, size))
     if what == "parameters":
-        return (FULL, *(Arm(omitted=(name,)) for name in PARAMETERS))
+        return (FULL, *(Arm.without(name) for name in PARAMETERS))
     raise ConfigurationError(f"--ablate is {what!r}; it is 'groups' or 'parameters'")

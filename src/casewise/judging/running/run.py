@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 
-from casewise.judging.judge import Answer, Ask, Judge
+from casewise.judging.judge import Answer, Ask, Judge, answer_shown
 from casewise.judging.running.kind import JudgingKind
 from casewise.judging.running.plan import Plan
 from casewise.judging.running.summary import RunSummary, Target
@@ -55,7 +56,7 @@ async def judge_into(
                 kind,
                 plan.asks(benchmark, judge),
                 FolderLog(folder, kind),
-                executor or LiveExecutor(judge.answer, max(limits.concurrency, judge.concurrency)),
+                executor or LiveExecutor(partial(answer_shown, judge), max(limits.concurrency, judge.concurrency)),
                 limits,
                 judge.at_most,
                 watch or Watch(),

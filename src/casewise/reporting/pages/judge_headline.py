@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from casewise.evaluation.judge_numbers import JudgeNumbers
+from casewise.records import Arm
 from casewise.reporting.document import Block, Prose, Table, count, interval, number, percent, table_of
 from casewise.stats.agreeing.estimates import EVERY_METRIC
 
@@ -92,5 +93,5 @@ def metric_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
 
 
 def series_name(row: dict[str, Any]) -> str:
-    arm = "" if row["arm"] == "full" else f", {row['arm']}"
+    arm = "" if Arm.named(row["arm"]).shows_all else f", {row['arm']}"
     return f"{row['judge']} ({row['elicitation']}{arm})"

@@ -13,6 +13,7 @@ from casewise.records import Arm, Item, Judgement, Scored
 from casewise.reporting.document import Document, Exhibit, Section, number, table_of
 from casewise.reporting.pages.benchmark import item_exhibit, item_json
 from casewise.reporting.pages.judge import shown_groups
+from casewise.showing import show
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.judgement_run import JUDGEMENTS, RunManifest, read_run
@@ -66,13 +67,15 @@ def judgements_of(path: Path, item: Item) -> Iterator[Judgement]:
 
 def exhibit(benchmark: Benchmark, item: Item, judgement: Judgement) -> Exhibit:
     base = item_exhibit(benchmark, item)
-    shown = Arm.named(judgement.arm).show(benchmark.context_of(item))
+    query, twin = benchmark.query[item.query_id], benchmark.twin_of(item)
+    shown = show(Arm.named(judgement.arm), query, benchmark.context_of(item), twin=twin)
     attempt = f", attempt {judgement.attempt + 1}" if judgement.attempt else ""
     asked = f"{judgement.elicitation}, {judgement.arm}, repeat {judgement.repeat + 1}{attempt}"
     return replace(
         base,
         heading=f"{base.heading}: {asked}",
-        context=shown_groups(shown),
+        query=shown.query,
+        context=shown_groups(shown.context),
         facts=(*base.facts, (judgement.judge_id, outcome(judgement))),
         reply=judgement.raw_reply,
     )

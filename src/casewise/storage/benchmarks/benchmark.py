@@ -169,6 +169,20 @@ class Benchmark:
         """The context that `item` shows; None for an item without one."""
         return self.context[item.context_id] if item.context_id is not None else None
 
+    @cached_property
+    def pairs(self) -> dict[str, tuple[Item, ...]]:
+        """Items by pair, in order."""
+        found: dict[str, list[Item]] = {}
+        for item in self.items:
+            if item.pair_id is not None:
+                found.setdefault(item.pair_id, []).append(item)
+        return {pair_id: tuple(items) for pair_id, items in found.items()}
+
+    def twin_of(self, item: Item) -> Context | None:
+        """The other context of the item's pair; None where there is none, or not just one."""
+        others = [one for one in self.pairs.get(item.pair_id or "", ()) if one.id != item.id]
+        return self.context_of(others[0]) if len(others) == 1 else None
+
     def intent_of(self, item: Item) -> bool | None:
         """What the author of the item's context meant; None for an item without one. No context is read from its file."""
         if item.context_id is None:

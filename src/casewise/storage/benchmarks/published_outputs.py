@@ -90,7 +90,7 @@ def read_output(path: Path, *, elicitation: Elicitation | None = None) -> Publis
         path=path,
         judge=judge,
         elicitation=how,
-        arm=Arm(omitted=(*omitted, *absent)),
+        arm=Arm.without(*omitted, *absent),
         rows=tuple(output_row(path, e, value, how) for e, value in zip(entries, values, strict=True)),
     )
 

@@ -1,0 +1,80 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casewise.errors import ConfigurationError
+from casewise.records import FULL, GROUPS, NO_CONTEXT, PARAMETERS, Arm, Transform
+
+OMISSIONS = st.lists(st.sampled_from([*PARAMETERS, *GROUPS, "subject"]), min_size=1, max_size=5, unique=True).map(
+    lambda names: Transform(kind="without", rest=",".join(names))
+)
+OTHERS = st.builds(
+    Transform,
+    kind=st.sampled_from(["twin", "claim", "data-mark"]),
+    rest=st.text(max_size=12),
+    version=st.integers(1, 12),
+)
+
+
+@given(st.lists(st.sampled_from([*PARAMETERS, *GROUPS]), max_size=6))
+def test_an_arm_has_one_name_whatever_the_order_of_what_it_leaves_out(names):
+    assert Arm.without(*names) == Arm.without(*reversed(names))
+    assert Arm.without(*names).name == Arm.without(*reversed(names)).name
+
+
+@given(st.lists(OMISSIONS | OTHERS, max_size=5))
+def test_an_arms_name_holds_all_of_it(transforms):
+    arm = Arm(transforms=tuple(transforms))
+
+    assert Arm.named(arm.name) == arm
+    assert Arm(transforms=arm.transforms) == arm
+    assert " " not in arm.name
+
+
+@given(st.lists(OMISSIONS | OTHERS, max_size=4), st.lists(OMISSIONS | OTHERS, max_size=4))
+def test_two_arms_with_one_name_are_one_arm(one, other):
+    first, second = Arm(transforms=tuple(one)), Arm(transforms=tuple(other))
+
+    assert (first == second) == (first.name == second.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "arm"),
+    [
+        ("full", FULL),
+        ("none", NO_CONTEXT),
+        ("none", Arm.without(*GROUPS)),
+        ("none", Arm.without(*GROUPS, "subject")),
+        ("without:sender,recipient.type", Arm.without("recipient.type", "sender")),
+        ("without:sender", Arm.without("sender.platform_type", "sender")),
+    ],
+)
+def test_the_arms_there_always_were_are_written_as_they_always_were(name, arm):
+    assert arm.name == name
+    assert Arm.named(name) == arm
+
+
+def test_the_order_of_transforms_counts_and_omissions_that_follow_each_other_are_one():
+    assert Arm.named("without:sender+without:recipient").name == "without:sender,recipient"
+    assert (
+        Arm.named("without:sender+twin:recipient+without:sender").name == "without:sender+twin:recipient+without:sender"
+    )
+    assert Arm.named("twin:sender+none") != Arm.named("none+twin:sender")
+
+
+def test_versions_but_the_first_stand_in_the_name():
+    assert Arm.named("claim@1:authority").name == "claim:authority"
+    assert Arm.named("claim@3:authority").transforms[0].version == 3
+
+
+def test_an_arm_says_what_it_leaves_out():
+    assert (FULL.shows_all, FULL.only_omits, FULL.omitted) == (True, True, ())
+    assert (NO_CONTEXT.shows_all, NO_CONTEXT.only_omits, NO_CONTEXT.omitted) == (False, True, GROUPS)
+    twin = Arm.named("without:subject+twin:sender+without:recipient")
+    assert (twin.shows_all, twin.only_omits, twin.omitted) == (False, False, ("recipient", "subject"))
+
+
+@pytest.mark.parametrize("name", ["", "Half", "full+none", "none+", "without:sender recipient", "a@0:b", ":x"])
+def test_what_cannot_be_an_arms_name_is_an_error(name):
+    with pytest.raises(ConfigurationError, match=r"no arm is called|no parameter of a context is called"):
+        Arm.named(name)
