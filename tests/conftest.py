@@ -18,7 +18,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("any machine, however busy")
 
-pytest_plugins = ["tests.support.postgres", "tests.support.browser", "tests.support.app"]
+pytest_plugins = ["tests.support.postgres", "tests.support.databases", "tests.support.browser", "tests.support.app"]
 
 
 @pytest.hookimpl(wrapper=True)

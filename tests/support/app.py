@@ -11,41 +11,33 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from argon2 import PasswordHasher
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from tests.support.databases import empty_database
 from tests.support.server import KEY
 
-from casewise import database
 from casewise.database import Database
 from casewise.database.staff import Person, Role, invite, join
 from casewise.settings import Settings
 from casewise.web import create_app
-from casewise.web.security.passwords import hash_password
 
 PASSWORD = "plum orbit lantern"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """An empty, up-to-date database: the same test runs on SQLite and on a real PostgreSQL."""
-    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else str(tmp_path / "casewise.db")
-    opened = database.open(url)
-    yield opened
-    opened.close()
-
-
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[FastAPI]:
-    made = create_app(Settings(database=str(tmp_path / "casewise.db"), secret_key=KEY, site_url="http://testserver"))
+    path = empty_database(tmp_path / "casewise.db")
+    made = create_app(Settings(database=path, secret_key=KEY, site_url="http://testserver"))
     yield made
     made.state.database.close()
 
 
 @cache
 def hashed_password() -> str:
-    """Once for all: hashing takes long on purpose."""
-    return hash_password(PASSWORD)
+    """Hashing takes long on purpose; what is hashed at little cost is compared at little cost too."""
+    return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
 
 
 def add_person(store: Database, name: str, *roles: Role) -> Person:

@@ -72,8 +72,8 @@ def test_the_full_way_of_one_context(app, here):
 
 
 @pytest.fixture
-def app_on_postgresql(postgres_url):
-    made = create_app(Settings(database=postgres_url, secret_key=KEY, site_url="http://testserver"))
+def app_on_postgresql(postgres_copy):
+    made = create_app(Settings(database=postgres_copy, secret_key=KEY, site_url="http://testserver"))
     yield made
     made.state.database.close()
 

@@ -6,9 +6,9 @@ from tests.contexts.drafts import room
 from tests.contexts.wordings import wording
 from tests.support.app import PASSWORD
 from tests.support.browser import DESKTOP, PHONE, serious_problems
+from tests.support.databases import new_database
 from tests.support.server import running_server
 
-from casewise import database
 from casewise.contexts.checking.wording import Wording
 from casewise.contexts.review import Act, Phase
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 @pytest.fixture
 def here(tmp_path):
-    store = database.open(str(tmp_path / "casewise.db"))
+    store = new_database(tmp_path / "casewise.db")
     yield room(store)
     store.close()
 

@@ -5,8 +5,8 @@ import pytest
 from tests.contexts.drafts import room
 from tests.contexts.wordings import wording
 from tests.support.app import NOW
+from tests.support.databases import new_database
 
-from casewise import database
 from casewise.contexts.releasing.release import ReleaseOptions, release
 from casewise.contexts.review import Act
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError
@@ -18,7 +18,7 @@ CHANGED = wording(recipient__type="Cashier")
 
 @pytest.fixture
 def here(tmp_path):
-    store = database.open(str(tmp_path / "x.db"))
+    store = new_database(tmp_path / "x.db")
     yield room(store)
     store.close()
 

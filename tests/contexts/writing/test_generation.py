@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from tests.contexts.drafts import queries
 from tests.support.app import NOW
+from tests.support.databases import new_database
 
-from casewise import database
 from casewise.contexts.drafts import create_draft, progress
 from casewise.contexts.review import Act, Phase
 from casewise.contexts.reviewing.store import all_places, events_of
@@ -25,7 +25,7 @@ from casewise.runs.watch import Watch
 
 @pytest.fixture
 def store(tmp_path):
-    opened = database.open(str(tmp_path / "x.db"))
+    opened = new_database(tmp_path / "x.db")
     yield opened
     opened.close()
 

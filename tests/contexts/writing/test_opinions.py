@@ -2,14 +2,14 @@ import json
 
 import pytest
 from tests.contexts.drafts import room
+from tests.support.databases import new_database
 
-from casewise import database
 from casewise.contexts.writing.opinions import messages_about, read_opinion
 
 
 @pytest.fixture
 def place(tmp_path):
-    store = database.open(str(tmp_path / "x.db"))
+    store = new_database(tmp_path / "x.db")
     yield room(store, count=1).place()
     store.close()
 

@@ -1,7 +1,6 @@
 """The invariants of a study under any sequence of events: on the ledger, on SQLite, and on PostgreSQL."""
 
 import os
-import shutil
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -13,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 from tests.studies.machine import InDatabase, StudyMachine
+from tests.support.databases import empty_database
 
-from casewise import database
 from casewise.errors import StudyError
 from casewise.studies.design.assignment import Open, choose_batch, choose_condition, lay_out, place_late
 from casewise.studies.design.ledger import Ledger, LedgerItem
@@ -30,14 +29,9 @@ def test_no_sequence_of_events_breaks_the_ledger():
 
 @pytest.mark.slow
 def test_no_sequence_of_events_breaks_the_store_on_sqlite(tmp_path):
-    empty = tmp_path / "empty.db"
-    database.open(str(empty)).close()
-
     class OnSqlite(StudyMachine):
         def make(self, seed):
-            copy = Path(tempfile.mkdtemp(dir=tmp_path)) / "study.db"
-            shutil.copy(empty, copy)
-            return InDatabase(str(copy), seed)
+            return InDatabase(empty_database(Path(tempfile.mkdtemp(dir=tmp_path)) / "study.db"), seed)
 
     run_state_machine_as_test(
         OnSqlite,
@@ -49,15 +43,12 @@ def test_no_sequence_of_events_breaks_the_store_on_sqlite(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.postgres
-def test_no_sequence_of_events_breaks_the_store_on_postgresql(postgres_server, postgres_url):
-    database.open(postgres_url).close()
-    template = postgres_url.rpartition("/")[2]
-
+def test_no_sequence_of_events_breaks_the_store_on_postgresql(postgres_server, postgres_template):
     class OnPostgres(StudyMachine):
         def make(self, seed):
             name = f"test_{os.urandom(6).hex()}"
             with psycopg.connect(postgres_server, autocommit=True) as connection:
-                connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+                connection.execute(f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
             return InDatabase(postgres_server.removesuffix("postgres") + name, seed)
 
     run_state_machine_as_test(
