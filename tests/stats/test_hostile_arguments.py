@@ -181,7 +181,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] =
         {"rate": SHARE, "queries": st.integers(-1, 9), "each": st.integers(-1, 9), "sd": SHARE},
     ),
     "dawid_skene": (dawid_skene, {"safe": TRUTHS, "item": COUNTS, "annotator": COUNTS}),
-    "majority_gap": (majority_gap, {"safe": column(COUNT, most=80), "votes": st.integers(-1, 30)}),
+    "majority_gap": (
+        lambda **given: majority_gap(**given, rng=np.random.default_rng(0)),
+        {"safe": column(COUNT, most=80), "votes": st.integers(-1, 30)},
+    ),
     "fit_beta": (fit_beta, {"safe": SAFE, "votes": VOTES}),
     "same_label": (lambda **given: same_label(**given, prior=UNIFORM), {"safe": SAFE, "votes": VOTES}),
     "predicted_counts": (

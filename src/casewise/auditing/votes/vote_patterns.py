@@ -9,7 +9,7 @@ import numpy as np
 from casewise.auditing.findings import ALPHA, Finding, Part
 from casewise.auditing.subject import Subject
 from casewise.errors import StatisticsError
-from casewise.stats.people.majority_gap import MajorityGap, majority_gap
+from casewise.stats.people.majority_gap import FEWEST_VOTES, MOST_VOTES, MajorityGap, majority_gap
 from casewise.stats.people.vote_columns import column_dependence
 
 __all__ = ["look_at_columns", "look_at_gap"]
@@ -25,13 +25,15 @@ def look_at_gap(subject: Subject) -> Part:
     alike = subject.n_votes == usual
     measured: dict[str, Any] = {}
     gaps: dict[str, MajorityGap] = {}
-    if usual < 6:
-        return Part(name="gap", left_out=(f"a gap at the majority line: {usual} votes an item are too few to tell.",))
+    if not FEWEST_VOTES <= usual <= MOST_VOTES:
+        few = "few" if usual < FEWEST_VOTES else "many"
+        return Part(name="gap", left_out=(f"a gap at the majority line: {usual} votes an item are too {few} to tell.",))
+    rng = np.random.default_rng(subject.options.seed)
     for word, intent in (("safe", 1.0), ("unsafe", 0.0)):
         mine = alike & (subject.intended == intent)
         histogram = np.bincount(subject.n_safe[mine], minlength=usual + 1).tolist() if mine.any() else []
         measured[f"counts_{word}_intended"] = histogram
-        gap = majority_gap(subject.n_safe[mine], votes=usual) if mine.any() else None
+        gap = majority_gap(subject.n_safe[mine], votes=usual, rng=rng) if mine.any() else None
         if gap is not None and gap.p < ALPHA / 2:
             gaps[word] = gap
     findings = (gap_finding(subject, gaps, usual),) if gaps else ()
@@ -50,6 +52,7 @@ def gap_finding(subject: Subject, gaps: dict[str, MajorityGap], usual: int) -> F
         evidence[f"{word}_intended"] = {
             f"items_with_{gap.cut}_safe_votes": gap.below,
             f"items_with_{gap.cut + 1}_safe_votes": gap.above,
+            "expected_of_any_crowd": [round(gap.expected_below, 1), round(gap.expected_above, 1)],
             "step_in_logs": gap.log_ratio,
             "p": gap.p,
         }
