@@ -1,5 +1,6 @@
 """The annotator's way in a real browser: desktop with JavaScript, a phone without, and with the keyboard alone."""
 
+import json
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -68,6 +69,11 @@ def to_rating(page, served, name, look=lambda page, name: None):
     page.wait_for_load_state()
 
 
+def ready(page):
+    """Wait until the page takes an answer: until the request and the situation were seen."""
+    page.wait_for_selector("#decide[data-ready]")
+
+
 def next_after(page, act):
     """Do something that leads to another page or item, and wait for it."""
     token = page.locator('input[name="page"]')
@@ -119,6 +125,7 @@ def test_keys_rate_and_undo(browser, served):
     page = browser.new_context(viewport=DESKTOP).new_page()
     to_rating(page, served, "somebody")
     first = page.locator("blockquote").inner_text()
+    ready(page)
     next_after(page, lambda: page.keyboard.press("f"))
     assert page.locator("blockquote").inner_text() != first
     next_after(page, lambda: page.keyboard.press("u"))
@@ -129,9 +136,100 @@ def test_keys_rate_and_undo(browser, served):
     page.context.close()
 
 
+def with_context(served):
+    """A study in which every page shows a situation."""
+    return SimpleNamespace(
+        **vars(served) | {"study": opened(served.store, design(name="all", conditions=["safe_revised"]))}
+    )
+
+
+def test_nobody_answers_before_the_request_and_the_situation_were_on_the_screen(browser, served):
+    page = browser.new_context(viewport={"width": 390, "height": 500}).new_page()
+    to_rating(page, with_context(served), "somebody")
+    page.evaluate("document.querySelector('.panel').style.marginTop = '150vh'")
+    page.reload()
+    page.evaluate("document.querySelector('.panel').style.marginTop = '150vh'")
+    token = page.locator('input[name="page"]').get_attribute("value")
+    page.wait_for_timeout(900)
+    page.keyboard.press("r")
+    assert page.locator('input[name="page"]').get_attribute("value") == token
+    assert page.locator("#decide[data-ready]").count() == 0
+    page.locator(".panel dd").first.scroll_into_view_if_needed()
+    page.evaluate("scrollBy(0, 150)")
+    ready(page)
+    next_after(page, lambda: page.keyboard.press("r"))
+
+    with served.store.read() as connection:
+        sight = connection.scalars(select(tables.pages.c.sight).where(tables.pages.c.verdict.is_not(None))).one()
+    assert sight["request_s"] >= 0.5
+    assert sight["situation_s"] > sight["request_s"]
+    assert sight["scrolled_px"] > 100
+    page.context.close()
+
+
+LAPTOPS = [{"width": 1280, "height": 800}, {"width": 1366, "height": 657}, {"width": 1920, "height": 970}]
+
+
+@pytest.mark.parametrize("viewport", [*LAPTOPS, {"width": 390, "height": 844}], ids=lambda size: f"{size['width']}")
+def test_the_request_of_no_item_of_the_release_lies_below_the_first_screen(browser, served, shared, viewport):
+    shapes = json.loads((shared / "data" / "casebench_shapes.json").read_text())
+    page = browser.new_context(viewport=viewport).new_page()
+    to_rating(page, with_context(served), "somebody")
+    picture(page, f"rate-with-context-{viewport['width']}")
+
+    unseen, tops = page.evaluate(MEASURE, [texts(shape) for shape in shapes])
+    assert unseen == []
+    assert tops["request"] < viewport["height"]
+    page.context.close()
+
+
+def texts(shape):
+    """The query of a row of the release, and the texts of its context."""
+    context = shape["context"]
+    return {"query": shape["query"], "context": [str(text) for group in context.values() for text in group.values()]}
+
+
+# Puts each item on the page in turn, scrolled to its top, and asks where the first lines are.
+MEASURE = """
+shapes => {
+  const quote = document.querySelector(".request blockquote");
+  const list = document.querySelector(".panel dl");
+  const bar = document.querySelector(".choices");
+  const covered = getComputedStyle(bar).position === "fixed" ? bar.getBoundingClientRect().height : 0;
+  document.querySelectorAll(".panel .group").forEach((group, index) => { if (index) group.remove(); });
+  const unseen = [];
+  const tops = { request: 0, situation: 0 };
+  shapes.forEach((shape, index) => {
+    quote.textContent = shape.query;
+    list.replaceChildren(...shape.context.map((text) => {
+      const row = document.createElement("div");
+      row.append(document.createElement("dt"), document.createElement("dd"));
+      row.firstChild.textContent = "Parameter";
+      row.lastChild.textContent = text;
+      return row;
+    }));
+    scrollTo(0, 0);
+    const line = (element) => {
+      const range = document.createRange();
+      range.setStart(element.firstChild, 0);
+      range.setEnd(element.firstChild, 1);
+      return range.getBoundingClientRect();
+    };
+    const request = line(quote);
+    const situation = line(list.querySelector("dd"));
+    tops.request = Math.max(tops.request, request.bottom);
+    tops.situation = Math.max(tops.situation, situation.bottom);
+    if (request.top < 0 || request.bottom > innerHeight - covered) unseen.push(index);
+  });
+  return [unseen, tops];
+}
+"""
+
+
 def test_a_lost_connection_costs_no_answer(browser, served):
     page = browser.new_context(viewport=DESKTOP).new_page()
     to_rating(page, served, "somebody")
+    ready(page)
     page.context.set_offline(True)
     page.keyboard.press("f")
     page.get_by_text("The connection is gone").wait_for()
@@ -148,6 +246,7 @@ def test_answers_of_a_script_are_marked_as_such(browser, served):
     page = browser.new_context(viewport=DESKTOP).new_page()
     to_rating(page, served, "somebody")
     page.reload()
+    ready(page)
     next_after(page, lambda: page.evaluate("document.querySelector('button[value=\"respond\"]').click()"))
 
     with served.store.read() as connection:
@@ -163,11 +262,14 @@ def test_two_tabs_and_going_back_count_once(browser, served):
     to_rating(page, served, "somebody")
     other = context.new_page()
     other.goto(page.url)
+    ready(page)
+    ready(other)
     for tab, key in ((page, "r"), (other, "f")):
         next_after(tab, lambda tab=tab, key=key: tab.keyboard.press(key))
     page.go_back()
     page.go_forward()
     page.wait_for_load_state()
+    ready(page)
     next_after(page, lambda: page.keyboard.press("f"))
 
     with served.store.read() as connection:

@@ -1,6 +1,7 @@
 """An annotator's way by forms alone, as a browser without JavaScript goes it."""
 
 import html
+import json
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -198,15 +199,40 @@ def test_who_stops_without_rating_anything_is_not_paid_unasked(app, study):
     )
 
 
+def test_a_check_has_a_situation_like_the_pages_around_it(app):
+    study = opened(app.state.database, design(conditions=["safe_revised"]))
+    walker = Walker(app, study)
+    where = walker.to_rating()
+    while where == "/rate" and not walker.asked_for:
+        assert "The situation" in walker.page
+        where = walker.decide()
+
+    assert walker.asked_for
+    assert "The situation" in walker.page
+
+
+def test_what_was_on_the_screen_is_kept_with_the_answer_and_nonsense_is_not(app, study):
+    walker = Walker(app, study)
+    walker.to_rating()
+    kept = {"request_s": 0.5, "situation_s": 2.25, "away": 1, "whoever": 3, "scrolled_px": "far"}
+    walker.send("/rate", page=walker.token, decision="respond", sight=json.dumps(kept))
+    walker.send("/rate", page=walker.token, decision="respond", sight="{not json")
+
+    assert [row.sight for row in sorted(rows(app, tables.pages), key=lambda row: row.position)][:2] == [
+        {"request_s": 0.5, "situation_s": 2.25, "away": 1.0},
+        None,
+    ]
+
+
 def test_coming_back_on_another_device_continues(app, study):
     walker = Walker(app, study)
     walker.to_rating()
     walker.decide()
-    shown = re.findall(r"<blockquote>(.*?)</blockquote>", walker.page)
+    shown = re.findall(r"<blockquote[^>]*>(.*?)</blockquote>", walker.page)
 
     other = Walker(app, study)
     assert other.arrive() == "/rate"
-    assert re.findall(r"<blockquote>(.*?)</blockquote>", other.page) == shown
+    assert re.findall(r"<blockquote[^>]*>(.*?)</blockquote>", other.page) == shown
     assert len(rows(app, tables.annotators)) == 1
 
 

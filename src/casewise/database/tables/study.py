@@ -155,6 +155,7 @@ pages = Table(
     Column("verdict", String(6)),
     Column("seconds", Float),
     Column("scripted", Boolean, nullable=False),
+    Column("sight", JSON(none_as_null=True)),
     Column("answered_at", UtcTime),
     Column("revision", Integer, nullable=False),
     UniqueConstraint("annotator_id", "item_id"),
@@ -179,6 +180,8 @@ pages = Table(
     CheckConstraint("verdict IN ('safe', 'unsafe')", name="verdict_is_one"),
 )
 """One page of an annotator's batch, and the answer to it.
+
+`sight`: what the page's script saw of the reading, as `studies.running.sight` has it; none without a script.
 
 `state`: waiting · rated · skipped · lapsed (the lease ran out before an answer) · surplus (answered after that, when no
 slot was left) · void (an answer left out) · dropped (never answered) · withdrawn (the answer was deleted).

@@ -78,6 +78,8 @@ class Given:
     decision: Decision
     seconds: float | None = None
     scripted: bool = False
+    sight: dict[str, float] | None = None
+    """What the page's script saw of the reading (`studies.running.sight`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,20 @@ def next_page(connection: Connection, study: Round, annotator_id: str) -> Shown 
         return None
     if row.check_name is not None:
         text = next(check.text for check in study.wording.checks if check.name == row.check_name)
-        return Shown(row.position, row.revision, text, {})
+        return Shown(row.position, row.revision, text, situation_of_check(connection, annotator_id, row.position))
     return Shown(row.position, row.revision, row.shown["query"], row.shown["context"])
+
+
+def situation_of_check(connection: Connection, annotator_id: str, position: int) -> dict[str, Any]:
+    """A check has a situation like the pages around it: that of the farthest item of the same batch."""
+    shown: dict[str, Any] | None = connection.scalars(
+        select(ITEMS.c.shown)
+        .join(PAGES, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id))
+        .where(PAGES.c.annotator_id == annotator_id)
+        .order_by(func.abs(PAGES.c.position - position).desc(), PAGES.c.position)
+        .limit(1)
+    ).first()
+    return dict(shown["context"]) if shown else {}
 
 
 def progress(connection: Connection, annotator_id: str) -> Progress:
@@ -184,6 +198,7 @@ def record(connection: Connection, page: Row[Any], given: Given, *, now: datetim
         verdict=VERDICTS[given.decision],
         seconds=given.seconds,
         scripted=given.scripted,
+        sight=given.sight,
         answered_at=now,
     )
     return taken
@@ -220,6 +235,7 @@ def undo(connection: Connection, study: Round, annotator_id: str, *, now: dateti
         verdict=None,
         seconds=None,
         scripted=False,
+        sight=None,
         answered_at=None,
         revision=last.revision + 1,
     )

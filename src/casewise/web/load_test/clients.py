@@ -25,7 +25,7 @@ __all__ = ["Acknowledged", "Crowd", "RehearsalPlan", "RehearsalResult", "rehears
 
 CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 PAGE = re.compile(r'name="page" value="([^"]+)"')
-REQUEST = re.compile(r"<blockquote>(.*?)</blockquote>", re.DOTALL)
+REQUEST = re.compile(r"<blockquote[^>]*>(.*?)</blockquote>", re.DOTALL)
 PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
 
 TYPICAL_SAFE_RATE = {"no_context": 0.45, "safe": 0.75, "unsafe": 0.3}

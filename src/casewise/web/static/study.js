@@ -13,6 +13,86 @@
     addEventListener(kind, (event) => { if (event.isTrusted) byHand = true; }, { capture: true, passive: true });
   }
 
+  // The answer waits until the first lines of the request and of the situation were both on the screen for half a
+  // second. What is seen is measured against what covers it: the pinned request, and the bar of buttons on a phone.
+  const LOOK_MS = 100;
+  const ENOUGH_MS = 500;
+  let sight;
+
+  function firstLine(element) {
+    const text = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode();
+    if (!text) return element.getBoundingClientRect();
+    const range = document.createRange();
+    range.setStart(text, 0);
+    range.setEnd(text, Math.min(1, text.length));
+    return range.getBoundingClientRect();
+  }
+
+  function isSeen(element, pinned) {
+    if (document.visibilityState !== "visible") return false;
+    const line = firstLine(element);
+    const bar = document.querySelector(".choices");
+    const covered = getComputedStyle(bar).position === "fixed" ? bar.getBoundingClientRect().height : 0;
+    const box = pinned ? element.getBoundingClientRect() : null;
+    const request = document.querySelector(".request").getBoundingClientRect();
+    const top = pinned ? Math.max(0, box.top - 1) : Math.max(0, request.bottom);
+    const bottom = Math.min(innerHeight - covered, pinned ? box.bottom + 1 : Infinity);
+    return line.top >= top && line.bottom <= bottom;
+  }
+
+  function look() {
+    if (!form()) return;
+    for (const part of sight.parts) {
+      if (part.seen_s !== null) continue;
+      part.for_ms = isSeen(part.element, part.pinned) ? part.for_ms + LOOK_MS : 0;
+      if (part.for_ms >= ENOUGH_MS) part.seen_s = (performance.now() - sight.begun) / 1000;
+    }
+    if (ready()) enable(true);
+  }
+
+  const ready = () => sight.parts.every((part) => part.seen_s !== null);
+
+  function enable(yes) {
+    for (const button of form().querySelectorAll(".choice")) button.setAttribute("aria-disabled", String(!yes));
+    form().toggleAttribute("data-ready", yes);
+  }
+
+  function begin() {
+    if (!form()) return;
+    const parts = [{ name: "request_s", element: document.querySelector(".request blockquote"), pinned: true }];
+    const situation = document.querySelector(".panel dd");
+    if (situation) parts.push({ name: "situation_s", element: situation, pinned: false });
+    sight = {
+      begun: performance.now(), scrolled: 0, at: scrollY, away: 0, away_ms: 0, left: null,
+      parts: parts.map((part) => ({ ...part, for_ms: 0, seen_s: null })),
+    };
+    enable(false);
+  }
+
+  function seen() {
+    const round = (number) => Math.round(number * 1000) / 1000;
+    const found = { scrolled_px: Math.round(sight.scrolled), away: sight.away, away_s: round(sight.away_ms / 1000) };
+    for (const part of sight.parts) if (part.seen_s !== null) found[part.name] = round(part.seen_s);
+    return JSON.stringify(found);
+  }
+
+  addEventListener("scroll", () => {
+    if (!sight) return;
+    sight.scrolled += Math.abs(scrollY - sight.at);
+    sight.at = scrollY;
+  }, { passive: true });
+  document.addEventListener("visibilitychange", () => {
+    if (!sight) return;
+    if (document.visibilityState === "hidden") {
+      sight.away += 1;
+      sight.left = performance.now();
+    } else if (sight.left !== null) {
+      sight.away_ms += performance.now() - sight.left;
+      sight.left = null;
+    }
+  });
+  setInterval(look, LOOK_MS);
+
   async function send(body) {
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -39,15 +119,18 @@
     document.getElementById("main").focus({ preventScroll: true });
     byHand = false;
     sending = false;
+    begin();
   }
 
   addEventListener("submit", async (event) => {
     if (event.target !== form()) return;
     event.preventDefault();
-    if (sending) return;
+    const skips = event.submitter && event.submitter.value === "skip";
+    if (sending || !(skips || ready())) return;
     sending = true;
     const body = new URLSearchParams(new FormData(form(), event.submitter));
     body.set("hand", byHand ? "yes" : "no");
+    body.set("sight", seen());
     for (const button of form().querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
     show(await send(body));
   });
@@ -59,5 +142,6 @@
     if (event.key.toLowerCase() === "u") document.getElementById("undo").requestSubmit();
   });
 
+  begin();
   addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 })();

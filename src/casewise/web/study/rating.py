@@ -24,6 +24,7 @@ from casewise.studies.running.answers import (
     undo,
 )
 from casewise.studies.running.rounds import Round
+from casewise.studies.running.sight import read_sight
 from casewise.studies.running.slots import resume
 from casewise.web.frame.identity import database_of, now, sent_form
 from casewise.web.frame.pages import redirect
@@ -126,7 +127,8 @@ def given_answer(request: Request, annotator_id: str, form: dict[str, str], *, n
     if token is None or decision is None:
         return None
     seconds = max(0.0, (now - token.shown_at).total_seconds())
-    return Given(token.position, token.revision, decision, seconds, scripted=form.get("hand") == "no")
+    sight = read_sight(form.get("sight", ""))
+    return Given(token.position, token.revision, decision, seconds, scripted=form.get("hand") == "no", sight=sight)
 
 
 @router.post("/undo")

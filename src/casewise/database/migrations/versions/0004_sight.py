@@ -1,0 +1,13 @@
+"""When an annotator first saw the request and the situation of a page."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+
+
+def upgrade() -> None:
+    op.add_column("study_pages", sa.Column("sight", sa.JSON))
