@@ -40,7 +40,7 @@ from casewise.runs.watch import Watch
 __all__ = [
     "CallEstimate",
     "GenerationSummary",
-    "Reading",
+    "ReaderOptions",
     "ReleaseOptions",
     "Writing",
     "ask",
@@ -177,7 +177,7 @@ def estimate_generating(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class ReaderOptions:
     """How a model is asked for its opinion of contexts."""
 
     out: Path | None = None
@@ -214,7 +214,7 @@ def ask(
     draft: str,
     model: str,
     *,
-    reading: Reading = Reading(),
+    reading: ReaderOptions = ReaderOptions(),
     database: str | None = None,
     watch: Watch | None = None,
     leave: Leave = no_leave_needed,
@@ -246,7 +246,7 @@ def ask(
 
 
 def estimate_asking(
-    draft: str, model: str, *, reading: Reading = Reading(), database: str | None = None
+    draft: str, model: str, *, reading: ReaderOptions = ReaderOptions(), database: str | None = None
 ) -> CallEstimate:
     """What asking about every context would take, as if none were asked about. Nobody is called."""
     reader = loaded(model, reading.base_url, reading.prices, needs_key=False)

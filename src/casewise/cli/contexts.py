@@ -196,7 +196,7 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Look for drift, contradictions, misplaced words, give-aways, leaks and copies; reviewers see what is found."""
-    reading = api.contexts.Reading(
+    reading = api.contexts.ReaderOptions(
         out=out,
         base_url=calls.base_url,
         prices=prices_of(calls.price_in, calls.price_out),

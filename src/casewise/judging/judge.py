@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, Protocol, cast
 
@@ -30,7 +31,7 @@ class Ask:
     twin: Context | None = None
     """The other context of the item's pair, where the arm asks for it."""
 
-    @property
+    @cached_property
     def shown(self) -> ShownItem:
         """What the judge sees of the item."""
         return show(self.arm, self.query, self.context, twin=self.twin)

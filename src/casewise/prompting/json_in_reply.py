@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 __all__ = ["Found", "closest_key", "find_objects", "top_objects"]
@@ -144,6 +145,12 @@ def closest_key(value: Found, names: tuple[str, ...]) -> str | None:
             return name
     for name in names:
         for key in value:
-            if get_close_matches(str(key).strip().lower(), [name], n=1, cutoff=0.8):
+            if nearly(str(key).strip().lower(), name):
                 return key
     return None
+
+
+@lru_cache(maxsize=1024)
+def nearly(key: str, name: str) -> bool:
+    """Whether a key is all but `name`. Replies of one model have the same keys again and again."""
+    return bool(get_close_matches(key, [name], n=1, cutoff=0.8))

@@ -7,6 +7,7 @@ from tests.contexts.drafts import queries
 from tests.support.app import NOW
 from tests.support.databases import new_database
 
+from casewise import database
 from casewise.contexts.drafts import create_draft, progress
 from casewise.contexts.review import Act, Phase
 from casewise.contexts.reviewing.store import all_places, events_of
@@ -24,10 +25,19 @@ from casewise.runs.watch import Watch
 
 
 @pytest.fixture
-def store(tmp_path):
-    opened = new_database(tmp_path / "x.db")
+def store(request, tmp_path):
+    """A database file, or where a test is for both a PostgreSQL server."""
+    if getattr(request, "param", "sqlite") == "postgresql":
+        opened = database.open(request.getfixturevalue("postgres_url"))
+    else:
+        opened = new_database(tmp_path / "x.db")
     yield opened
     opened.close()
+
+
+on_both = pytest.mark.parametrize(
+    "store", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
+)
 
 
 @pytest.fixture
@@ -198,6 +208,7 @@ def priced(messages, options):
     return replace(behaving(messages, options), usage=Usage(300, 100))
 
 
+@on_both
 def test_a_limit_counts_all_that_was_ever_generated_for_the_draft(store, draft):
     """At 1,000 dollars a million tokens a reply costs 0.4, and may cost more than 1.5."""
     limits = Limits(concurrency=1, max_cost_usd=4.0)
@@ -210,6 +221,7 @@ def test_a_limit_counts_all_that_was_ever_generated_for_the_draft(store, draft):
     assert second.n_calls == 0
 
 
+@on_both
 def test_a_limit_on_tokens_counts_earlier_sessions_too(store, draft):
     first = run(store, draft, FakeModel(priced), limits=Limits(concurrency=1, max_tokens_total=4000))
     second = run(store, draft, FakeModel(priced), limits=Limits(concurrency=1, max_tokens_total=5000))
@@ -219,6 +231,7 @@ def test_a_limit_on_tokens_counts_earlier_sessions_too(store, draft):
     assert second.n_calls > 0
 
 
+@on_both
 def test_calls_that_noted_no_cost_are_reckoned_at_what_the_model_costs_now(store, draft):
     run(store, draft, FakeModel(priced), intents=(True,))
     after = run(store, draft, FakeModel(priced), limits=Limits(max_cost_usd=4.0), prices=Prices(1000.0, 1000.0))

@@ -118,10 +118,14 @@ class RunFolder(Generic[M, R]):
 
     def places(self) -> Iterator[tuple[int, R]]:
         """What the log holds so far, each record with its place in the file, in bytes."""
-        place, path = 0, self.log_path
+        place, path, kind = 0, self.log_path, self.kind.record
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                yield place, record(as_text(line, path, number), self.kind.record, path=path, line=number)
+                try:
+                    found = kind.model_validate_json(line, strict=True)
+                except ValidationError:  # read once more, slowly, to say what is wrong
+                    found = record(as_text(line, path, number), kind, path=path, line=number)
+                yield place, found
                 place += len(line)
 
     def at(self, place: int) -> R:
