@@ -21,6 +21,8 @@ What a command ends with is an `ExitCode`, the same for all commands.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from enum import IntEnum
 from pathlib import Path
 
@@ -39,6 +41,7 @@ __all__ = [
     "StudyError",
     "Unauthorised",
     "Unavailable",
+    "did_you_mean",
 ]
 
 
@@ -127,3 +130,17 @@ class StatisticsError(CasewiseError, ValueError):
 
 class ConfigurationError(CasewiseError):
     """A setting or an option that is wrong, or an extra that is not installed."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question to put behind "no … is called …", where one of `known` is nearly `name`; else nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("recal_safe", ["accuracy", "recall_safe"])
+    " (did you mean 'recall_safe'?)"
+    >>> did_you_mean("speed", ["accuracy", "recall_safe"])
+    ''
+    """
+    close = get_close_matches(name, list(known), n=1, cutoff=0.7)
+    return f" (did you mean {close[0]!r}?)" if close else ""

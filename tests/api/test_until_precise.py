@@ -6,9 +6,10 @@ from tests.auditing.builders import benchmark_of, crowd
 from typer.testing import CliRunner
 
 import casewise
+from casewise.api import Limits, RunOptions
 from casewise.api.until_precise import judge_until_precise
 from casewise.cli.app import app
-from casewise.errors import BenchmarkError, ConfigurationError, RunConflict
+from casewise.errors import BenchmarkError, ConfigurationError, RunConflict, Stopped
 from casewise.evaluation.gate import gate_runs
 from casewise.evaluation.leaderboard import leaderboard
 from casewise.storage import write_benchmark
@@ -113,3 +114,97 @@ def test_it_draws_the_items_itself():
     result = CliRunner().invoke(app, words)
 
     assert isinstance(result.exception, ConfigurationError)
+
+
+def seen_by(judge_name):
+    """A judge that notes which contexts it was shown."""
+    shown = []
+
+    def watcher(query, context):
+        shown.append(context)
+        return True
+
+    watcher.__name__ = judge_name
+    return watcher, shown
+
+
+def test_the_arm_that_is_named_is_the_one_that_is_asked(tmp_path):
+    judge, shown = seen_by("watcher")
+
+    run = judge_until_precise("demo", judge, half_width=0.05, out=tmp_path / "run", arms="none")
+
+    arms = casewise.report(run.path, benchmark="demo").metrics["arm"].unique().to_list()
+    assert arms == ["none"]
+    assert shown
+    assert not any(shown)
+
+
+def test_every_item_is_asked_as_often_as_repeats_say(tmp_path):
+    judge, shown = seen_by("watcher")
+
+    judge_until_precise("demo", judge, half_width=0.05, out=tmp_path / "run", repeats=2)
+
+    assert len(shown) == 2 * casewise.load("demo").counts.items
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--ablate", "groups"),
+        ("--no-context", "--omit", "sender"),
+        ("--arms", "full none"),
+        ("--elicit", "binary,score"),
+    ],
+)
+def test_several_arms_or_elicitations_are_refused_before_the_first_call(options, tmp_path):
+    words = ["judge", "demo", "--judge", "fake/rehearsal", "--until-precise", "0.05", "--out", str(tmp_path / "run")]
+
+    result = CliRunner().invoke(app, [*words, *options])
+
+    assert isinstance(result.exception, ConfigurationError)
+    assert "one elicitation and one arm" in str(result.exception)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_options_of_the_command_line_are_honoured(tmp_path):
+    words = ["judge", "demo", "--judge", "constant:safe", "--until-precise", "0.05", "--out", str(tmp_path / "run")]
+
+    result = CliRunner().invoke(app, [*words, "--omit", "recipient", "--repeats", "2"])
+
+    assert result.exit_code == 0, result.output
+    found = casewise.report(tmp_path / "run").runs.series[0]
+    assert (found.arm, found.repeats) == ("without:recipient", 2)
+
+
+def test_the_judge_is_made_once_and_closed_once(benchmark, tmp_path, monkeypatch):
+    made: list[object] = []
+    closed: list[object] = []
+    monkeypatch.setattr("casewise.api.until_precise.as_judge", counted(made, closed))
+
+    found = judge_until_precise(benchmark, "fake/rehearsal", half_width=0.03, out=tmp_path / "run")
+
+    assert found.found.look > 1
+    assert (len(made), len(closed)) == (1, 1)
+
+
+def counted(made, closed):
+    from casewise.api.judging import as_judge
+
+    def counting(*arguments, **options):
+        judge = as_judge(*arguments, **options)
+        made.append(judge)
+
+        async def close():
+            closed.append(judge)
+
+        vars(judge)["close"] = close
+        return judge
+
+    return counting
+
+
+def test_one_that_is_stopped_says_so_and_is_no_answer(benchmark, tmp_path):
+    options = RunOptions(limits=Limits(max_tokens_total=5000))
+
+    with pytest.raises(Stopped, match="goes on with what is left"):
+        judge_until_precise(benchmark, "fake/rehearsal", half_width=0.05, out=tmp_path / "run", options=options)

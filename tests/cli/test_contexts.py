@@ -11,7 +11,7 @@ from tests.support.served import served
 from typer.testing import CliRunner
 
 from casewise.cli.app import app
-from casewise.errors import BenchmarkError, ConfigurationError, DataError
+from casewise.errors import BenchmarkError, ConfigurationError, DataError, ExitCode
 from casewise.models.http.endpoints import Endpoint
 from casewise.records import sorry_bench
 
@@ -118,7 +118,7 @@ def test_leave_given_to_one_command_holds_for_the_others(queries, provider):
     agreed = asking(provider, "generate", "--attempts", 1, "--yes")
     later = asking(provider, "generate", "--attempts", 1)
 
-    assert (agreed.exit_code, later.exit_code) == (0, 0)
+    assert (agreed.exit_code, later.exit_code) == (ExitCode.NOTHING_SCORED, ExitCode.NOTHING_SCORED)
     assert len(provider.bodies) == 32
 
 
@@ -145,7 +145,7 @@ def test_opinions_keep_to_a_budget(generated, provider):
     prices = ("--price-in", 1000, "--price-out", 1000)
     done = asking(provider, "check", "--yes", *prices, "--max-cost", 0.001, "--out", "opinions")
 
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == ExitCode.STOPPED, done.output
     assert "stopped: the cost limit of $0.001" in done.stderr
     assert provider.bodies == []
 
@@ -154,6 +154,7 @@ def test_generating_keeps_to_a_budget(queries, provider):
     run("contexts", "select", queries)
     done = asking(provider, "generate", "--yes", "--max-tokens-total", 100)
 
+    assert done.exit_code == ExitCode.STOPPED, done.output
     assert "stopped: the limit of 100 tokens" in done.stderr
     assert provider.bodies == []
 

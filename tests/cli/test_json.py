@@ -29,7 +29,8 @@ def here(tmp_path, monkeypatch, casewise):
     write(tmp_path / "output_score.json", output_rows([1, "", 7]))
     write(tmp_path / "output_binary.json", output_rows(["safe"]))
     for name in ("constant:safe", "linear", "python:odd_rules:scalar", "python:odd_rules:silent"):
-        assert casewise("judge", "demo", "--judge", name, "--out", name.split(":")[-1]).code == 0
+        nothing_scored = 5 if name.endswith("silent") else 0
+        assert casewise("judge", "demo", "--judge", name, "--out", name.split(":")[-1]).code == nothing_scored
     return tmp_path
 
 

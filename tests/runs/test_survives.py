@@ -55,9 +55,9 @@ def program(server, *more, out="run", **settings):
     )
 
 
-def finish(process):
+def finish(process, *, code=0):
     stdout, stderr = process.communicate(timeout=120)
-    assert process.returncode == 0, stderr
+    assert process.returncode == code, stderr
     return json.loads(stdout) if stdout.startswith("{") else stdout
 
 
@@ -109,7 +109,7 @@ def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on():
         while lines("run") < 20 and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        first = finish(process)
+        first = finish(process, code=4)
         answered = sum(server.prompts.values())
         held = lines("run")
         second = finish(program(server, *plan))

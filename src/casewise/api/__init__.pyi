@@ -50,8 +50,7 @@ from .judging import (
     judge_async,
     try_connection,
 )
-from .looking import Look, look_at, look_at_run
-from .published import Paper, paper
+from .looking import Look, look_at, look_at_run, paper
 from .replaying import Replay, replay, replay_table
 from .run import Run
 from .until_precise import PreciseRun, judge_until_precise
@@ -88,7 +87,6 @@ __all__ = [
     "LocalOptions",
     "Look",
     "ModelOptions",
-    "Paper",
     "PreciseRun",
     "Prices",
     "Probe",

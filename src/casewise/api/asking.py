@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from casewise.auditing.subsets import subset
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, did_you_mean
 from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.judges.live import LiveOptions
 from casewise.judging.running.plan import Selection, ablation_arms
@@ -50,7 +50,9 @@ def elicitations_named(given: str | Sequence[Elicitation] | None) -> tuple[Elici
     stripped = [name.strip() for name in names]
     for name in stripped:
         if name not in known:
-            raise ConfigurationError(f"no elicitation is called {name!r}; there are {', '.join(ELICITATIONS)}")
+            raise ConfigurationError(
+                f"no elicitation is called {name!r}{did_you_mean(name, ELICITATIONS)}; there are {', '.join(ELICITATIONS)}"
+            )
     return tuple(known[name] for name in stripped)
 
 

@@ -14,7 +14,7 @@ from casewise.api.benchmarks import Source
 from casewise.api.displayed import Displayed
 from casewise.api.reports import ComparisonReport, Report
 from casewise.api.run import Run, benchmark_of, folders_of
-from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.errors import BenchmarkError, ConfigurationError, ExitCode
 from casewise.evaluation.gate import GateReport, gate_runs, parse_margins
 from casewise.evaluation.leaderboard import Leaderboard
 from casewise.evaluation.leaderboard import leaderboard as leaderboard_of
@@ -136,11 +136,11 @@ class Gated(Displayed):
 
     @property
     def decision(self) -> Decision:
-        """`pass`, `fail`, or `inconclusive` where these items cannot tell."""
-        return self.found.found.decision
+        """`pass`, `fail`, or `inconclusive` where these items cannot tell, or the run has not finished."""
+        return self.found.decision
 
     @property
-    def exit_code(self) -> int:
+    def exit_code(self) -> ExitCode:
         """What the command ends with."""
         return self.found.exit_code
 

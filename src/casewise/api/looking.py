@@ -1,18 +1,21 @@
-"""What a benchmark or a run holds, or one item of it, as a person would like to read it."""
+"""Pages to read: what a benchmark or a run holds, one item of it, the paper recomputed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from casewise.api.benchmarks import Source, as_benchmark
+from casewise.api.benchmarks import Source, as_benchmark, output_files
 from casewise.api.displayed import Displayed
 from casewise.reporting.document import Document
+from casewise.reporting.faces.as_json import document_json
 from casewise.reporting.pages.benchmark import benchmark_json, benchmark_page, item_json, item_page
+from casewise.reporting.pages.paper import paper_page
 from casewise.reporting.pages.run import run_json, run_page
 
-__all__ = ["Look", "look_at", "look_at_run"]
+__all__ = ["Look", "look_at", "look_at_run", "paper"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,3 +72,20 @@ def look_at_run(run: str | Path, item: str | None = None, *, benchmark: str | No
     """
     folder = Path(run)
     return Look(run_page(folder, item, benchmark=benchmark), run_json(folder, item, benchmark=benchmark))
+
+
+def paper(benchmark: Source = "casebench", *, outputs: str | Path | Sequence[str | Path] = ()) -> Look:
+    """Each table and figure of the CASE-Bench paper that its release allows, recomputed; for the others, why not.
+
+    Parameters
+    ----------
+    outputs
+        Judges' output files of the release, or a folder that holds some (`output_MODE.json`, at any depth).
+
+    Raises
+    ------
+    BenchmarkError
+        The benchmark has no ratings.
+    """
+    page = paper_page(as_benchmark(benchmark), outputs=output_files(outputs))
+    return Look(page, document_json(page))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, did_you_mean
 from casewise.records.base import Record
 
 __all__ = ["ALPHA", "CODES", "EFFECTS", "Effect", "Finding", "Part", "checked_codes", "together"]
@@ -127,6 +127,6 @@ def checked_codes(names: Iterable[str]) -> tuple[str, ...]:
         if name not in CODES and name not in parts and name != "any":
             listed = "\n".join(f"  {code}: {what}" for code, what in CODES.items())
             raise ConfigurationError(
-                f"no finding is called {name!r}; there are any, {', '.join(sorted(parts))}, and\n{listed}"
+                f"no finding is called {name!r}{did_you_mean(name, {*CODES, *parts})}; there are any, {', '.join(sorted(parts))}, and\n{listed}"
             )
     return wanted

@@ -8,7 +8,7 @@ import numpy as np
 
 from casewise.auditing.findings import Part
 from casewise.auditing.subject import Subject
-from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.errors import BenchmarkError, ConfigurationError, did_you_mean
 from casewise.records import Item
 from casewise.stats.agreeing.hard_items import halves
 from casewise.stats.agreeing.over_refusal import AGREEMENT, ROUNDING
@@ -53,7 +53,7 @@ def subset_rows(subject: Subject, name: str) -> BoolArray:
     """The subset called `name` as a mask over the items. Raises as `subset` does."""
     if name not in SUBSETS:
         listed = "\n".join(f"  {known}: {what}" for known, what in SUBSETS.items())
-        raise ConfigurationError(f"no subset is called {name!r}; there are\n{listed}")
+        raise ConfigurationError(f"no subset is called {name!r}{did_you_mean(name, SUBSETS)}; there are\n{listed}")
     rows = CHOOSE[name](subject)
     if not rows.any():
         raise BenchmarkError(f"{subject.benchmark.name!r} has no items that are {name!r} ({SUBSETS[name]})")

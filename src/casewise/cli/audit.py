@@ -11,6 +11,7 @@ from casewise import api
 from casewise.cli.documents import DocumentOptions
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import BenchmarkArgument, note
+from casewise.errors import ExitCode
 
 __all__ = ["audit"]
 
@@ -36,4 +37,4 @@ def audit(
     documents.present(found)
     if failing := found.matching(wanted):
         note(f"found, and asked to fail on: {', '.join(finding.code for finding in failing)}")
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.NO)

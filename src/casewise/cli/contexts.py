@@ -10,7 +10,7 @@ import typer
 
 from casewise import api
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import DatabaseOption, JsonOption, note, print_json
+from casewise.cli.printing import DatabaseOption, JsonOption, end, note, print_json
 from casewise.cli.watching import (
     DryRunOption,
     PriceInOption,
@@ -22,7 +22,7 @@ from casewise.cli.watching import (
     print_cost,
     watching,
 )
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, ExitCode
 
 __all__ = ["app"]
 
@@ -155,7 +155,12 @@ def generate(
         summary = api.contexts.generate(draft, model, writing=how, database=database, watch=watch, leave=calls.leave)
     if as_json:
         print_json(summary.as_json())
-        return
+    else:
+        say_generated(summary, draft)
+    end(summary)
+
+
+def say_generated(summary: api.contexts.GenerationSummary, draft: str) -> None:
     typer.echo(f"{summary.generated} contexts generated, {summary.failed.total()} failed, in {summary.n_calls} calls")
     for reason, count in summary.failed.most_common():
         note(f"  {count} {reason}")
@@ -210,6 +215,7 @@ def check(
         estimate = api.contexts.estimate_asking(draft, ask, reading=reading, database=database)
         print_calls(estimate, ask, "opinions", as_json=as_json)
         return
+    asked = None
     if ask is not None:
         with watching(f"asking {ask}", quiet=as_json) as watch:
             asked = api.contexts.ask(draft, ask, reading=reading, database=database, watch=watch, leave=calls.leave)
@@ -218,9 +224,10 @@ def check(
     report = api.contexts.check(draft, database=database)
     if as_json:
         print_json(report.as_json())
-        return
-    for line in report.lines():
-        typer.echo(line)
+    else:
+        typer.echo("\n".join(report.lines()))
+    if asked is not None and asked.stopped:
+        raise typer.Exit(ExitCode.STOPPED)
 
 
 @app.command()

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from casewise import api
+from casewise.errors import ExitCode
 
 __all__ = [
     "BenchmarkArgument",
@@ -20,6 +21,7 @@ __all__ = [
     "TiesOption",
     "UnscoredOption",
     "UrlOption",
+    "end",
     "json_text",
     "note",
     "print_json",
@@ -61,6 +63,14 @@ TiesOption = Annotated[str, typer.Option("--ties", help="What a tie under votes 
 UnscoredOption = Annotated[
     str, typer.Option("--unscored", help="What an item without a verdict is worth: miss, exclude or published.")
 ]
+
+
+def end(progress: api.RunProgress) -> None:
+    """End the command with the exit code of a run that may have stopped early, or come to nothing."""
+    if progress.stopped:
+        raise typer.Exit(ExitCode.STOPPED)
+    if progress.n_unusable and not progress.n_usable:
+        raise typer.Exit(ExitCode.NOTHING_SCORED)
 
 
 def json_text(value: Any) -> str:

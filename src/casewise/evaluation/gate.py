@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, did_you_mean
 from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
 from casewise.stats.agreeing.gate import GATED, Decision, Gate, gate
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
@@ -19,8 +19,12 @@ from casewise.storage.runs.sampling_file import refuse_sampled
 
 __all__ = ["EXIT_CODES", "GateReport", "gate_runs", "parse_margins"]
 
-EXIT_CODES: dict[Decision, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
-"""Of the command; 2 is an error."""
+EXIT_CODES: dict[Decision, ExitCode] = {
+    "pass": ExitCode.DONE,
+    "fail": ExitCode.NO,
+    "inconclusive": ExitCode.CANNOT_TELL,
+}
+"""What the command ends with."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class GateReport:
     ----------
     left_out
         Items that only one of the two was asked; they are not compared.
+    missing
+        Those of them that the run was not asked: it has not finished its plan, and cannot be let through.
     """
 
     run: str
@@ -40,18 +46,24 @@ class GateReport:
     labels: str
     found: Gate
     left_out: int
+    missing: int
     seed: int
     notes: tuple[str, ...]
 
     @property
-    def exit_code(self) -> int:
-        """0 pass, 1 fail, 3 inconclusive."""
-        return EXIT_CODES[self.found.decision]
+    def decision(self) -> Decision:
+        """What the metrics say together; nothing where the run was not asked all that the baseline was."""
+        return "inconclusive" if self.missing else self.found.decision
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """What the command ends with."""
+        return EXIT_CODES[self.decision]
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {
-            "decision": self.found.decision,
+            "decision": self.decision,
             "run": self.run,
             "baseline": self.baseline,
             "benchmark": self.benchmark,
@@ -60,6 +72,7 @@ class GateReport:
             "n_items": self.found.n_items,
             "n_queries": self.found.n_queries,
             "left_out": self.left_out,
+            "missing": self.missing,
             "seed": self.seed,
             "metrics": [{**asdict(m), "decision": m.decision} for m in self.found.metrics],
             "notes": list(self.notes),
@@ -67,6 +80,11 @@ class GateReport:
 
     def sentence(self) -> str:
         """What the decision means."""
+        if self.missing:
+            return (
+                f"The run has not finished: it was not asked {self.missing:,} items that the baseline was asked, and the "
+                "others cannot speak for them. Go on with it, or hold it against a run over the same items."
+            )
         if self.found.decision == "pass":
             return "Every upper bound is under what is allowed: the run is not worse by more than that."
         if self.found.decision == "fail":
@@ -113,6 +131,7 @@ def gate_runs(
         labels=labels.name,
         found=gate(samples[0], samples[1], margins=margins, resampling=resampling),
         left_out=int((before.asked ^ after.asked).sum()),
+        missing=int((before.asked & ~after.asked).sum()),
         seed=resampling.seed,
         notes=notes(runs, before, after),
     )
@@ -163,7 +182,9 @@ def parse_margins(text: str) -> dict[str, float]:
         except ValueError:
             margin = -1.0
         if name not in GATED:
-            raise ConfigurationError(f"--max-drop: no metric is called {name!r}; there are {', '.join(GATED)}")
+            raise ConfigurationError(
+                f"--max-drop: no metric is called {name!r}{did_you_mean(name, GATED)}; there are {', '.join(GATED)}"
+            )
         if not 0 <= margin < float("inf") or name in found:
             raise ConfigurationError(
                 f"--max-drop: {part!r} is not METRIC=NUMBER with a number of at least 0, each once"

@@ -27,7 +27,7 @@ def gate(
     benchmark: BenchmarkOption = None,
     documents: DocumentOptions,
 ) -> None:
-    """Is this run worse than that one by more than is allowed? Exit 0: no. 1: yes. 3: these items cannot tell."""
+    """Is this run worse than that one by more than is allowed? Exit 0: no. 1: yes. 3: these items, or an unfinished run, cannot tell."""
     found = api.gate(run, baseline, max_drop=max_drop, labels=labels, benchmark=benchmark)
     documents.present(found)
     raise typer.Exit(found.exit_code)

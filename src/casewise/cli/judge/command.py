@@ -19,7 +19,7 @@ from casewise.cli.judge.options import (
     PlanOptions,
 )
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import BenchmarkArgument, JsonOption
+from casewise.cli.printing import BenchmarkArgument, JsonOption, end
 from casewise.cli.watching import command_line, person, watching
 
 __all__ = ["judge"]
@@ -82,6 +82,7 @@ def judge(
     with watching(f"judging {benchmark}", quiet=as_json) as watch:
         run = api.judge(found, made, out=folder, **asked, options=replace(options, watch=watch))
     output.print_summary(run.summary, folder, as_json=as_json)
+    end(run.summary)
 
 
 class Asked(TypedDict):

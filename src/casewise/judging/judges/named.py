@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from casewise.errors import JudgeError
+from casewise.errors import JudgeError, did_you_mean
 from casewise.judging.judge import Judge
 from casewise.judging.judges.callable import CallableJudge
 from casewise.judging.judges.constant import ConstantJudge
@@ -75,6 +75,17 @@ def all_forms() -> str:
     return "\n".join(f"  {form}" for form in (*(form for form, _ in KINDS.values()), *models))
 
 
+def literal_names(wanted: str) -> set[str]:
+    """What could have been meant by `wanted`: names that are written just so, and its own rest behind each kind and prefix."""
+    forms = [form for form, _ in KINDS.values()] + [form for backend in BACKENDS for form in backend.forms]
+    words = {word.partition(" ")[0] for form in forms for word in form.split(", ")}
+    separator = ":" if ":" in wanted else "/"
+    rest = wanted.partition(separator)[2]
+    starts = {word.partition(separator)[0] for word in words if separator in word}
+    meant = {word for word in words if word == word.lower()} | {f"{start}{separator}{rest}" for start in starts if rest}
+    return meant - {wanted}
+
+
 def judge_named(
     name: str, benchmark: Benchmark, *, elicitation: Elicitation | None = None, live: LiveOptions | None = None
 ) -> Judge:
@@ -91,4 +102,4 @@ def judge_named(
         return KINDS[kind][1](Wish(rest, benchmark, elicitation, asked))
     if names_model(name, asked.model):
         return live_judge(name, asked)
-    raise JudgeError(f"no judge is called {name!r}; there are:\n{all_forms()}")
+    raise JudgeError(f"no judge is called {name!r}{did_you_mean(name, literal_names(name))}; there are:\n{all_forms()}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, did_you_mean
 from casewise.reporting.document import Document
 from casewise.reporting.faces.html import html
 from casewise.reporting.faces.latex import latex
@@ -43,7 +43,7 @@ def format_named(name: str | None, path: Path | None = None) -> Format:
     known = ", ".join((*FORMATS, "json"))
     if name is not None:
         if name not in FORMATS:
-            raise ConfigurationError(f"--format is {name!r}; it can be {known}")
+            raise ConfigurationError(f"--format is {name!r}{did_you_mean(name, FORMATS)}; it can be {known}")
         return FORMATS[name]
     for one in FORMATS.values():
         if path is not None and path.suffix in one.endings:

@@ -25,7 +25,7 @@ def gate_page(gate: GateReport) -> Document:
     head = ("Metric", "Baseline", "Run", "Drop", "Bounds", "Allowed", "Decision")
     table = table_of("gate-table", "How much worse the run is", head, rows)
     return Document(
-        title=f"Gate: {gate.found.decision.upper()}",
+        title=f"Gate: {gate.decision.upper()}",
         subtitle=f"{gate.run} against {gate.baseline} on {gate.benchmark}, {gate.found.n_items:,} items",
         notices=gate.notes,
         sections=(Section("gate", "How much worse", (table, Prose(gate.sentence())), brief=True),),

@@ -1,0 +1,115 @@
+"""The front door: a page one can read, commands that load when they are called, and no room below the api."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.command import Command
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import casewise
+from casewise.cli.app import SECTIONS, app
+
+CLI = Path(casewise.__file__).parent / "cli"
+ENTRIES = [entry for section in SECTIONS.values() for entry in section]
+ALLOWED = (
+    "casewise.api",
+    "casewise.cli",
+    "casewise.errors",
+    "casewise.integrations",
+    "casewise.settings",
+    "casewise.web",
+)
+
+
+@pytest.fixture
+def program(monkeypatch, capsys):
+    return Command(monkeypatch, capsys)
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            if node.module == "casewise":
+                yield from (f"casewise.{name.name}" for name in node.names)
+            else:
+                yield node.module
+
+
+@pytest.mark.parametrize("path", sorted(CLI.rglob("*.py")), ids=lambda path: str(path.relative_to(CLI)))
+def test_a_command_imports_the_api_and_nothing_below_it(path):
+    ours = {name for name in imported(path) if name.startswith("casewise.")} - {"casewise.__version__"}
+
+    assert {name for name in ours if not name.startswith(ALLOWED)} == set()
+
+
+def test_the_page_of_all_commands_is_in_sections_a_line_each():
+    said = CliRunner().invoke(app, [], env={"COLUMNS": "80"}).output.splitlines()
+
+    for heading, section in SECTIONS.items():
+        assert (f"{heading}:" in said) == bool(section)
+    for entry in ENTRIES:
+        assert [line for line in said if line.split()[:1] == [entry.name] and line.endswith(entry.help)], entry.name
+    assert max(map(len, said)) <= 80
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_entry_is_a_command_with_help_of_its_own(entry):
+    command = get_command(app).commands[entry.name]  # type: ignore[attr-defined]  # it is a group
+
+    assert command.name == entry.name
+    assert command.help
+
+
+def test_the_page_of_all_commands_loads_none_of_them():
+    check = (
+        "import sys; sys.argv = ['casewise', '--help']\n"
+        "from casewise.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print([n for n in sys.modules if n.startswith(('casewise.api', 'casewise.cli.')) "
+        "and n not in ('casewise.cli.app', 'casewise.cli.lazy_group')])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_h_is_help_everywhere(program):
+    for words in ((), ("judge",), ("data",), ("data", "show"), ("study", "open")):
+        assert program(*words, "-h").out == program(*words, "--help").out
+
+
+def test_a_command_that_is_nearly_one_is_told(program):
+    said = program("leaderbord")
+
+    assert said.code == 2
+    assert "leaderboard" in said.err
+
+
+def test_where_the_recruiters_commands_were_they_still_are(program):
+    assert "keep-out" in program("study", "prolific", "--help").out
+    assert "prolific" not in program("study", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("judge", "demo", "--judge", "constnat:safe"), "did you mean 'constant:safe'?"),
+        (("judge", "demo", "--judge", "linear", "--elicit", "probabilty"), "did you mean 'probability'?"),
+        (("judge", "demo", "--judge", "linear", "--items", "claer"), "did you mean 'clear'?"),
+        (("audit", "demo", "--fail-on", "lables"), "did you mean 'labels'?"),
+        (("gate", "x", "--baseline", "y", "--max-drop", "acuracy=0.1"), "did you mean 'accuracy'?"),
+    ],
+)
+def test_what_is_nearly_a_name_is_told(words, says, program):
+    said = program(*words)
+
+    assert said.code == 2
+    assert says in said.err

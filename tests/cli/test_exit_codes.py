@@ -1,0 +1,92 @@
+"""One table of exit codes for all commands: in `errors.py`, in the docs, and here."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.support.command import Command
+
+import casewise
+from casewise import errors
+from casewise.errors import CasewiseError, ExitCode
+
+PAGE = Path(__file__).parents[2] / "docs" / "exit-codes.md"
+
+SILENT = """
+def silent(query, context):
+    return None
+"""
+
+
+@pytest.fixture
+def program(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    return Command(monkeypatch, capsys)
+
+
+def test_the_page_has_the_table_that_the_code_has():
+    rows = re.findall(r"^\| (\d+) \| (\w+) \| .+ \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert rows == [(str(code.value), code.name) for code in ExitCode]
+
+
+def test_every_error_ends_with_a_code_of_the_table():
+    kinds = [kind for name in errors.__all__ if isinstance(kind := getattr(errors, name), type)]
+
+    codes = {kind.__name__: kind.exit_code for kind in kinds if issubclass(kind, CasewiseError)}
+    assert {name for name, code in codes.items() if code != ExitCode.USAGE} == {"Stopped"}
+    assert codes["Stopped"] == ExitCode.STOPPED
+
+
+def test_a_judge_that_gives_no_verdict_on_anything_ends_with_5(program, tmp_path):
+    (tmp_path / "silent_rules.py").write_text(SILENT)
+
+    said = program("judge", "demo", "--judge", "python:silent_rules:silent", "--out", "run", "--json")
+
+    assert said.code == ExitCode.NOTHING_SCORED
+    assert '"n_unscored": 90' in said.out
+
+
+def test_a_run_that_its_limit_stops_ends_with_4_and_goes_on(program):
+    command = ("judge", "demo", "--judge", "fake/rehearsal", "--out", "run")
+
+    stopped = program(*command, "--max-tokens-total", "5000")
+    whole = program(*command)
+
+    assert stopped.code == ExitCode.STOPPED
+    assert "the same command goes on" in stopped.err
+    assert whole.code == ExitCode.DONE
+
+
+def test_what_is_wrong_with_the_input_ends_with_2(program):
+    for words in (
+        ("judge", "demo", "--judge", "nobody"),
+        ("report", "nothing"),
+        ("data", "check", "nothing"),
+        ("judge",),
+        ("no-such-command",),
+        ("judge", "demo", "--judge", "linear", "--repeats", "0"),
+    ):
+        assert program(*words).code == ExitCode.USAGE, words
+
+
+def test_a_gate_on_a_run_that_did_not_finish_is_3_never_pass(program):
+    casewise.judge("demo", "constant:intended", out="whole")
+    program("judge", "demo", "--judge", "constant:intended", "--out", "part", "--limit", "60")
+    gate = ("gate", "part", "--baseline", "whole", "--max-drop", "accuracy=0.5")
+
+    said = program(*gate)
+
+    assert said.code == ExitCode.CANNOT_TELL
+    assert "was not asked 30 items" in " ".join(said.out.split())
+    assert '"decision": "inconclusive"' in program(*gate, "--json").out
+    assert program("gate", "whole", "--baseline", "part", "--max-drop", "accuracy=0.5").code == ExitCode.DONE
+
+
+def test_a_bug_ends_with_70_and_says_how_to_see_more(program, monkeypatch):
+    monkeypatch.setattr("casewise.api.report_options", None, raising=False)
+
+    said = program("compare", "x", "y")
+
+    assert said.code == ExitCode.INTERNAL
+    assert "CASEWISE_DEBUG=1" in said.err
