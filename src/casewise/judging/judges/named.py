@@ -11,6 +11,7 @@ from casewise.judging.judge import Judge
 from casewise.judging.judges.callable import CallableJudge
 from casewise.judging.judges.constant import ConstantJudge
 from casewise.judging.judges.live import LiveOptions, live_judge
+from casewise.judging.judges.moderation import ModerationJudge
 from casewise.models.load import BACKENDS, names_model
 from casewise.records import Elicitation
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -51,8 +52,6 @@ def python(wish: Wish) -> Judge:
 
 
 def moderation(wish: Wish) -> Judge:
-    from casewise.judging.judges.moderation import ModerationJudge
-
     return ModerationJudge.named(f"moderation:{wish.rest}", options=wish.live.model)
 
 
