@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -18,6 +19,8 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("any machine, however busy")
 
+NUMBERS = itertools.count(1)
+
 pytest_plugins = ["tests.support.postgres", "tests.support.databases", "tests.support.browser", "tests.support.app"]
 
 
@@ -30,20 +33,34 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+@pytest.fixture(autouse=True, scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What fixtures of a whole file stand on: a home, and none of the machine's keys or settings."""
+    folder = tmp_path_factory.mktemp("homes")
+    with pytest.MonkeyPatch.context() as patch:
+        isolate(patch, folder)
+        yield folder
+
+
 @pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A home, a cache and a working folder of the test's own, and none of the machine's keys or settings."""
-    home = tmp_path_factory.mktemp("home")
+def isolated(monkeypatch: pytest.MonkeyPatch, homes: Path) -> None:
+    """A home, a cache and a working folder of the test's own."""
+    home = homes / str(next(NUMBERS))
+    home.mkdir()
+    isolate(monkeypatch, home)
+
+
+def isolate(patch: pytest.MonkeyPatch, home: Path) -> None:
     for name in list(os.environ):
         if name.startswith("CASEWISE_") or name.endswith(("_API_KEY", "_PROXY", "_proxy")):
-            monkeypatch.delenv(name)
+            patch.delenv(name)
     for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-        monkeypatch.setenv(name, str(home))
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.chdir(home)
+        patch.setenv(name, str(home))
+    patch.setenv("COLUMNS", "100")
+    patch.chdir(home)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real data and reference values, where this checkout has one beside it."""
     if not SHARED.is_dir():

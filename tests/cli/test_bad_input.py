@@ -11,6 +11,7 @@ import pytest
 from tests.support.command import Command, program
 from tests.support.published import output_rows, released_rows, write
 
+from casewise import judge
 from casewise.storage import load_benchmark, write_benchmark
 
 LONG = "x" * 300
@@ -131,14 +132,20 @@ BAD_COMMANDS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """A run over the demo benchmark, to be copied."""
+    return judge("demo", "constant:safe", out=tmp_path_factory.mktemp("judged") / "run").path
+
+
 @pytest.fixture
-def prepared(here, casewise):
+def prepared(here, judged):
     (here / "file").write_text("x")
     (here / "full").mkdir()
     (here / "full" / "thesis.tex").write_text("x")
     write(here / "other.json", released_rows(3))
     write(here / "renamed.json", output_rows([1, 2]))
-    assert casewise("judge", "demo", "--judge", "constant:safe", "--out", "run").code == 0
+    shutil.copytree(judged, here / "run")
     return here
 
 

@@ -9,7 +9,7 @@ from casewise.reporting.pages.paper import NOT_POSSIBLE, paper_page
 from casewise.storage import load_benchmark
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(shared):
     return paper_page(
         benchmark_of(published_votes(shared)),
