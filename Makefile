@@ -1,4 +1,4 @@
-# The two commands of the README are `make demo` and `make test`; `make check` is what CI runs besides.
+# The two commands of the README are `make demo` and `make test`; CI runs `make test-all` and `make check` besides.
 # Nothing is needed beforehand but Python 3.11+ and a package index; uv is used where it is installed.
 SHELL := /bin/bash
 PYTHON ?= python3
@@ -6,9 +6,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 # Compiled once here, or every first start compiles, and every start where PYTHONDONTWRITEBYTECODE is set (2 s each).
+PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
 INSTALL = $(if $(UV),VIRTUAL_ENV=$(abspath $(VENV)) uv pip install -q --compile-bytecode,$(BIN)/python -m pip install -q --disable-pip-version-check)
 
-.PHONY: demo test check format clean
+.PHONY: demo test test-all check format clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "casewise needs Python 3.11 or newer; name one with make PYTHON=python3.12 ..." >&2; exit 2; }
@@ -29,7 +30,11 @@ demo: $(VENV)/core
 	@$(BIN)/casewise demo
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest -n auto
+	$(PYTEST) -m "not slow"
+
+# All of them: those of `make test`, then the slow rest.
+test-all: test
+	$(PYTEST) -m slow
 
 check: $(VENV)/dev
 	$(BIN)/ruff check .
