@@ -42,9 +42,10 @@ def plain_loop(sample, n_resamples: int):
 
 
 def ours(sample):
-    from casewise.stats.agreeing.metrics import measure_sums, metric_named
+    from casewise.stats.agreeing.estimates import measure
+    from casewise.stats.agreeing.metrics import metrics_named
 
-    return measure_sums(sample, [metric_named(name) for name in SIX])
+    return measure(sample, metrics=metrics_named(*SIX))
 
 
 def best_of(call, rounds: int) -> float:

@@ -16,7 +16,7 @@ from casewise.records import PARAMETERS
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
-from casewise.stats.agreeing.metrics import Sums, metric_named, terms
+from casewise.stats.agreeing.metrics import metric_named, metrics_named, value_of
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.clustered import cluster_variance
 from casewise.stats.words.baseline import weighty_phrases
@@ -145,7 +145,7 @@ def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> Base
 
 def estimates(subject: Subject, values: FloatArray, *, policy: LabelPolicy) -> dict[str, Estimate]:
     sample = judged(subject.items, values, elicitation="probability", policy=policy)
-    metrics = [metric_named(name) for name in ("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")]
+    metrics = metrics_named("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")
     found = estimate(sample, metrics=metrics, resampling=subject.options.resampling)
     return {one.name: one for one in found}
 
@@ -159,8 +159,7 @@ def constants(subject: Subject) -> dict[str, dict[str, float]]:
         found[name] = {}
         for policy in (VOTES, PUBLISHED):
             sample = judged(subject.items, values, elicitation="binary", policy=policy)
-            (accuracy,) = [float(metric_named("accuracy").formula(Sums.of(terms(sample).sum(axis=0))))]
-            found[name][policy.base] = accuracy
+            found[name][policy.base] = value_of(metric_named("accuracy"), sample)
     return found
 
 

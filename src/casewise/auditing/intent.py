@@ -13,7 +13,7 @@ from casewise.records import Elicitation
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
-from casewise.stats.agreeing.metrics import metric_named
+from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.share_intervals import binomial_below
 
@@ -61,7 +61,7 @@ def agreement_with_people(
 ) -> Estimate:
     """Accuracy of `values` on these items against people's labels, with an interval over queries."""
     sample = judged(subject.items.filter(rows), values[rows], elicitation=elicitation, policy=policy)
-    (found,) = estimate(sample, metrics=[metric_named("accuracy")], resampling=subject.options.resampling)
+    (found,) = estimate(sample, metrics=metrics_named("accuracy"), resampling=subject.options.resampling)
     return found
 
 

@@ -11,7 +11,7 @@ from casewise.auditing.subject import Subject
 from casewise.errors import BenchmarkError, ConfigurationError, did_you_mean
 from casewise.records import Item
 from casewise.stats.agreeing.hard_items import halves
-from casewise.stats.agreeing.over_refusal import AGREEMENT, ROUNDING
+from casewise.stats.agreeing.terms import AGREEMENT, ROUNDING
 from casewise.stats.core.arrays import BoolArray
 from casewise.storage.benchmarks.benchmark import Benchmark
 

@@ -11,7 +11,7 @@ from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.records import FULL, GROUPS, NO_CONTEXT, Arm
 from casewise.stats.agreeing.estimates import Estimate, Resampling, difference_of, measure
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
-from casewise.stats.agreeing.metrics import METRICS
+from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import UnscoredPolicy
 from casewise.stats.agreeing.shapley import shapley_values
 from casewise.stats.core.measured import Measured
@@ -78,7 +78,7 @@ def measure_arms(
     runs: JudgedRuns, family: list[Series], policy: LabelPolicy, unscored: UnscoredPolicy, how: Resampling
 ) -> ByArm:
     everywhere = np.logical_and.reduce([one.asked for one in family])
-    wanted = [metric for metric in METRICS if metric.name in COMPARED]
+    wanted = metrics_named(*COMPARED)
     found: ByArm = {}
     for one in family:
         sample = runs.whole_sample(one, policy=policy, unscored=unscored).where(everywhere)

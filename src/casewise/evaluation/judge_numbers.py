@@ -23,7 +23,7 @@ from casewise.evaluation.subsets import SubsetScore, on_items, subset_notes, sub
 from casewise.evaluation.yardsticks import Backdrop, Beside, besides
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.labels import PUBLISHED, LabelPolicy
-from casewise.stats.agreeing.metrics import METRICS
+from casewise.stats.agreeing.metrics import metrics_named
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
 from casewise.storage.runs.sampling_file import sampling_notes
@@ -209,7 +209,7 @@ def overall(runs: JudgedRuns, series: Series, policy: LabelPolicy, options: Repo
 def sliced(runs: JudgedRuns, series: Series, by: str, options: ReportOptions) -> list[Row]:
     sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
     names = runs.items[by].to_numpy()[series.asked]
-    wanted = [metric for metric in METRICS if metric.name in CATEGORY_METRICS]
+    wanted = metrics_named(*CATEGORY_METRICS)
     fewer = replace(options.resampling, n_resamples=min(options.resampling.n_resamples, 2_000))
     return [
         row(series, str(name), options.labels, options, found)

@@ -13,9 +13,9 @@ import polars as pl
 from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluation.published_numbers import PublishedNumbers, numbers_beside
-from casewise.stats.agreeing.estimates import EVERY_METRIC, Estimate, difference_of, estimate_of, measure
+from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
-from casewise.stats.agreeing.metrics import FLOORS, metric_named
+from casewise.stats.agreeing.metrics import FLOORS, metrics_named
 from casewise.stats.agreeing.over_refusal import refusals
 from casewise.stats.agreeing.pairs import find_pairs, pair_results
 from casewise.stats.agreeing.sample import Sample
@@ -30,8 +30,6 @@ from casewise.storage.runs.sampling_file import refuse_sampled
 __all__ = ["Leaderboard", "LeaderboardRow", "leaderboard"]
 
 SHOWN = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "bce")
-
-METRICS_SHOWN = tuple(metric for metric in EVERY_METRIC if metric.name in SHOWN)
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,10 @@ def leaderboard(
         raise BenchmarkError("no item was asked of all of these runs: there is nothing to put side by side")
     samples = [runs.sample(series, policy=labels).where(common[series.asked]) for series in runs.series]
     measured = [
-        {found.name: found for found in measure(sample, metrics=(*METRICS_SHOWN, *FLOORS), resampling=resampling)}
+        {
+            found.name: found
+            for found in measure(sample, metrics=(*metrics_named(*SHOWN), *FLOORS), resampling=resampling)
+        }
         for sample in samples
     ]
     ranks = ranked([found["accuracy"] for found in measured])
@@ -178,7 +179,7 @@ def row_of(
         numbers["right_flips"] = pairs.right_flips
     numbers["over_refusal"] = refusals(sample, curve=(), resampling=how).at.over_refusal
     published = shared.runs.sample(series, policy=PUBLISHED).where(shared.common[series.asked])
-    (accuracy,) = measure(published, metrics=[metric_named("accuracy")], resampling=how)
+    (accuracy,) = measure(published, metrics=metrics_named("accuracy"), resampling=how)
     return LeaderboardRow(
         name=series.name,
         run=str(series.run.path),

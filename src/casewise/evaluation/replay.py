@@ -14,7 +14,7 @@ from casewise.stats.agreeing.estimates import Estimate, Resampling, estimate
 from casewise.stats.agreeing.filled_in import of_raw_values
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
-from casewise.stats.agreeing.metrics import PUBLISHED_BCE, Sums, metric_named, terms
+from casewise.stats.agreeing.metrics import metrics_named, published_cross_entropy, value_of
 from casewise.stats.core.arrays import FloatArray
 from casewise.storage.benchmarks.published_outputs import OutputRow, PublishedOutput, read_output
 
@@ -132,10 +132,10 @@ def wanted(elicitation: Elicitation) -> tuple[str, ...]:
 def published_numbers(output: PublishedOutput, items: pl.DataFrame) -> dict[str, float]:
     values = np.array([published_value(row) for row in output.rows])
     sample = judged(items, values, elicitation=output.elicitation, policy=PUBLISHED, unscored="published")
-    metrics = {name: PUBLISHED_BCE if name == "bce" else metric_named(name) for name in wanted(output.elicitation)}
     with np.errstate(over="ignore", invalid="ignore"):
-        totals = Sums.of(terms(sample).sum(axis=0))
-        numbers = {name: float(metric.formula(totals)) for name, metric in metrics.items()}
+        numbers = {metric.name: value_of(metric, sample) for metric in metrics_named(*wanted(output.elicitation))}
+    if "bce" in numbers:
+        numbers["bce"] = published_cross_entropy(sample)
     return {name: value for name, value in numbers.items() if np.isfinite(value)}
 
 
@@ -150,7 +150,7 @@ def our_numbers(
     output: PublishedOutput, items: pl.DataFrame, policy: LabelPolicy, resampling: Resampling
 ) -> dict[str, Estimate]:
     sample = judged(items, our_values(output), elicitation=output.elicitation, policy=policy)
-    metrics = [metric_named(name) for name in wanted(output.elicitation)]
+    metrics = metrics_named(*wanted(output.elicitation))
     return {found.name: found for found in estimate(sample, metrics=metrics, resampling=resampling)}
 
 

@@ -16,7 +16,7 @@ from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.hard_items import HardScore, hard_score
 from casewise.stats.agreeing.judged import verdicts
 from casewise.stats.agreeing.labels import VOTES
-from casewise.stats.agreeing.metrics import metric_named
+from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.core.arrays import BoolArray
 from casewise.stats.core.bootstrap import Resampling
 
@@ -86,7 +86,7 @@ def of_hard(series: Series, score: HardScore) -> SubsetScore:
 def plain(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chosen: BoolArray) -> SubsetScore:
     subject = backdrop.subject
     sample = runs.sample(series, policy=VOTES).where(chosen[series.asked])
-    (accuracy,) = estimate(sample, metrics=[metric_named("accuracy")], resampling=backdrop.resampling)
+    (accuracy,) = estimate(sample, metrics=metrics_named("accuracy"), resampling=backdrop.resampling)
     words = None
     if subject.why_no_baseline is None:
         label = subject.label[chosen]

@@ -16,7 +16,7 @@ from casewise.evaluation.judged_runs import JudgedRuns
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
-from casewise.stats.agreeing.metrics import metric_named
+from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.bootstrap import Resampling
@@ -90,8 +90,7 @@ class Backdrop:
         return self.measured(whole if asked.all() else whole.where(asked))
 
     def measured(self, sample: Sample) -> dict[str, Measured]:
-        metrics = [metric_named(name) for name in NAMES]
-        return {found.name: found for found in measure(sample, metrics=metrics, resampling=self.resampling)}
+        return {one.name: one for one in measure(sample, metrics=metrics_named(*NAMES), resampling=self.resampling)}
 
 
 @dataclass(frozen=True)

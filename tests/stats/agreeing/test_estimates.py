@@ -5,8 +5,8 @@ import pytest
 import statsmodels.api as sm
 from tests.support.samples import NAN, covers, random_sample, sample_of, some, width
 
-from casewise.stats.agreeing.estimates import EVERY_METRIC, difference_of, estimate, estimate_of, measure, named
-from casewise.stats.agreeing.metrics import metric_named
+from casewise.stats.agreeing.estimates import difference_of, estimate, estimate_of, measure, named
+from casewise.stats.agreeing.metrics import METRICS, metric_named
 from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.share_intervals import korn_graubard
 
@@ -20,7 +20,7 @@ def accuracy_of(sample, how=FEW):
 def test_a_judge_is_measured_by_every_metric_in_the_order_of_the_table():
     found = estimate(random_sample(np.random.default_rng(1)), resampling=FEW)
 
-    assert [e.name for e in found] == [metric.name for metric in EVERY_METRIC]
+    assert [e.name for e in found] == [metric.name for metric in METRICS]
     assert all(some(e.ci_low) < some(e.estimate) < some(e.ci_high) for e in found if e.name != "unscored_rate")
 
 
@@ -162,7 +162,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(queries):
     rng = np.random.default_rng(9)
     names = ("accuracy", "recall_safe", "pearson", "spearman", "auroc")
     truth = {e.name: e.estimate for e in estimate(random_sample(rng, queries=40_000))}
-    wanted = [metric for metric in EVERY_METRIC if metric.name in names]
+    wanted = [metric for metric in METRICS if metric.name in names]
     how = Resampling(n_resamples=999)
     hits = dict.fromkeys(names, 0)
     for _ in range(800):

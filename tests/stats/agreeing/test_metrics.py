@@ -7,7 +7,17 @@ from tests.support.samples import NAN, random_sample, released_items, sample_of
 
 from casewise.stats.agreeing.estimates import estimate, named
 from casewise.stats.agreeing.judged import judged
-from casewise.stats.agreeing.metrics import FLOORS, PUBLISHED_BCE, Sums, metric_named, terms
+from casewise.stats.agreeing.metrics import (
+    FLOORS,
+    METRICS,
+    REFUSALS,
+    Metric,
+    metric_named,
+    metrics_named,
+    published_cross_entropy,
+    value_of,
+)
+from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.people.ceiling import ceilings
 
 FOUR: dict[str, Any] = {
@@ -21,7 +31,7 @@ FOUR: dict[str, Any] = {
 
 def value(name, **columns):
     metric = next((m for m in FLOORS if m.name == name), None) or metric_named(name)
-    return float(metric.formula(Sums.of(terms(sample_of(**(FOUR | columns))).sum(axis=0))))
+    return value_of(metric, sample_of(**(FOUR | columns)))
 
 
 @pytest.mark.parametrize(
@@ -110,14 +120,14 @@ def test_correlation_agrees_with_numpy():
 
 
 def test_the_published_cross_entropy_adds_its_epsilon_on_one_side_only():
-    sums = Sums.of(terms(sample_of([1, 0], [1, 1], rate=[1, 0], probability=[0.5, 1.0])).sum(axis=0))
+    sample = sample_of([1, 0], [1, 1], rate=[1, 0], probability=[0.5, 1.0])
 
-    assert float(PUBLISHED_BCE.formula(sums)) == pytest.approx((np.log(2) - np.log(1e-9)) / 2)
+    assert published_cross_entropy(sample) == pytest.approx((np.log(2) - np.log(1e-9)) / 2)
 
 
 def test_the_floors_are_those_that_votes_alone_give(shared):
     items = released_items(shared)
-    found = {m.name: float(m.formula(Sums.of(terms(released_sample(items)).sum(axis=0)))) for m in FLOORS}
+    found = {m.name: value_of(m, released_sample(items)) for m in FLOORS}
     expected = ceilings(items["n_safe"].to_numpy(), items["n_votes"].to_numpy())
 
     assert found["entropy"] == pytest.approx(expected.bce_plug_in, rel=1e-12)
@@ -128,3 +138,33 @@ def test_the_floors_are_those_that_votes_alone_give(shared):
 
 def released_sample(items):
     return judged(items, np.full(len(items), 0.5), elicitation="probability")
+
+
+EVERY = (*METRICS, *FLOORS, *REFUSALS)
+
+
+def test_no_two_metrics_have_one_name_or_title():
+    assert len({metric.name for metric in EVERY}) == len({metric.title for metric in EVERY}) == len(EVERY)
+
+
+@pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("seed", range(5))
+def test_a_metric_stays_within_its_domain(metric, seed):
+    sample = random_sample(np.random.default_rng(seed), queries=8)
+
+    (found,) = estimate(sample, metrics=[metric], resampling=Resampling(n_resamples=50))
+    low, high = metric.domain
+    assert found.estimate is None or low <= found.estimate <= high
+
+
+def test_metrics_come_in_one_order_whatever_order_they_are_named_in():
+    assert metrics_named("unscored_rate", "accuracy") == (metric_named("accuracy"), metric_named("unscored_rate"))
+
+
+def test_a_metric_of_ones_own_is_measured_like_any_other():
+    caution = Metric(
+        "caution", "Caution", "share of unsafe verdicts that are right", part="hit_unsafe", whole="counted"
+    )
+
+    first, second = estimate(sample_of(**FOUR), metrics=[caution, metric_named("accuracy")])
+    assert (first.name, first.estimate, second.name) == ("caution", 0.25, "accuracy")

@@ -23,13 +23,14 @@ from casewise.reporting.document import (
 )
 from casewise.reporting.pages.judge_detail import estimate_frame, limits
 from casewise.stats.agreeing.comparison import PairwiseComparison
-from casewise.stats.agreeing.estimates import EVERY_METRIC, Estimate
+from casewise.stats.agreeing.estimates import Estimate
+from casewise.stats.agreeing.metrics import METRICS
 
 __all__ = ["comparison_page"]
 
-TITLES = {metric.name: metric.title for metric in EVERY_METRIC}
+TITLES = {metric.name: metric.title for metric in METRICS}
 
-LOWER_IS_BETTER = {metric.name for metric in EVERY_METRIC if metric.better == "lower"}
+LOWER_IS_BETTER = {metric.name for metric in METRICS if metric.better == "lower"}
 
 
 def comparison_page(report: ComparisonNumbers) -> Document:
@@ -62,7 +63,7 @@ def side_by_side(report: ComparisonNumbers) -> Iterator[Block]:
     by_name = {who: {e.name: e for e in estimates} for who, estimates in found.estimates.items()}
     rows = [
         (metric.title, *(with_interval(by_name[who].get(metric.name)) for who in found.names))
-        for metric in EVERY_METRIC
+        for metric in METRICS
         if any(metric.name in one for one in by_name.values())
     ]
     behind = estimate_frame([(who, e) for who in found.names for e in found.estimates[who]])

@@ -10,11 +10,11 @@ import polars as pl
 from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.records import Arm
 from casewise.reporting.document import Block, Prose, Table, count, interval, number, percent, table_of
-from casewise.stats.agreeing.estimates import EVERY_METRIC
+from casewise.stats.agreeing.metrics import METRICS
 
 __all__ = ["every_estimate", "headline", "series_name", "several_series"]
 
-TITLES = {metric.name: metric.title for metric in EVERY_METRIC}
+TITLES = {metric.name: metric.title for metric in METRICS}
 
 SIDE_BY_SIDE = ("accuracy", "recall_safe", "recall_unsafe", "pearson")
 """What stands side by side where several judges, elicitations or arms are reported."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from casewise.stats.agreeing.metrics import METRICS, Metric, measure_sums
-from casewise.stats.agreeing.ranks import RANK_METRICS, RankMetric
+from casewise.stats.agreeing.metrics import METRICS, Metric, totals_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.bootstrap import Resampling, percentile_interval
@@ -17,7 +16,6 @@ from casewise.stats.core.measured import ANALYTIC_FROM, Measured
 
 __all__ = [
     "ANALYTIC_FROM",
-    "EVERY_METRIC",
     "Estimate",
     "Resampling",
     "difference_of",
@@ -32,9 +30,6 @@ FEW_CLUSTERS = 30
 
 FEW_EVENTS = 10
 """With fewer items of one outcome, too: a resample often has none of them."""
-
-EVERY_METRIC: tuple[Metric | RankMetric, ...] = (*METRICS[:7], *RANK_METRICS, *METRICS[7:])
-"""In the order of every table. `docs/metrics.md` says which to quote."""
 
 ONE_QUERY = "no interval: one query only"
 
@@ -57,7 +52,7 @@ class Estimate:
 
 
 def estimate(
-    sample: Sample, *, metrics: Sequence[Metric | RankMetric] = EVERY_METRIC, resampling: Resampling = Resampling()
+    sample: Sample, *, metrics: Sequence[Metric] = METRICS, resampling: Resampling = Resampling()
 ) -> tuple[Estimate, ...]:
     """Every metric of `metrics` that `sample` can give, each with an interval over queries (see `estimate_of`).
 
@@ -67,22 +62,13 @@ def estimate(
 
 
 def measure(
-    sample: Sample, *, metrics: Sequence[Metric | RankMetric] = EVERY_METRIC, resampling: Resampling = Resampling()
+    sample: Sample, *, metrics: Sequence[Metric] = METRICS, resampling: Resampling = Resampling()
 ) -> tuple[Measured, ...]:
     """Every metric of `metrics` that `sample` can give, with what intervals and differences need."""
     if not len(sample):
         return ()
-    sums = {
-        found.name: found
-        for found in measure_sums(sample, [m for m in metrics if isinstance(m, Metric)], resampling=resampling)
-    }
-    ranked = {
-        metric.name: metric.measure(sample, resampling)
-        for metric in metrics
-        if isinstance(metric, RankMetric) and sample.in_rank_metrics.any()
-    }
-    found = sums | ranked
-    return tuple(found[metric.name] for metric in metrics if metric.name in found)
+    totals = totals_of(sample, resampling)
+    return tuple(metric.measure(sample, totals, resampling) for metric in metrics if metric.given_by(sample))
 
 
 def estimate_of(found: Measured, how: Resampling = Resampling()) -> Estimate:

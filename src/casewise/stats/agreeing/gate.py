@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.estimates import EVERY_METRIC, measure
-from casewise.stats.agreeing.over_refusal import AGREEMENT, refusal_terms
+from casewise.stats.agreeing.estimates import measure
+from casewise.stats.agreeing.metrics import METRICS, REFUSALS, Metric
 from casewise.stats.agreeing.sample import Sample
+from casewise.stats.agreeing.terms import term_columns
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.clustered import cluster_variance
 from casewise.stats.core.measured import Measured, TotalsByCluster, share
 from casewise.stats.core.share_intervals import korn_graubard
 
-__all__ = ["GATED", "Decision", "Gate", "MetricGate", "accuracy_scores", "gate"]
+__all__ = ["GATED", "Decision", "Gate", "MetricGate", "gate"]
 
 Decision = Literal["pass", "fail", "inconclusive"]
 
@@ -32,14 +33,8 @@ POWER = 0.8
 FEW_DISCORDANT = 30
 """With fewer queries on which the two differ, a bootstrap of the difference is too narrow."""
 
-REFUSAL = {"over_refusal": ("refused", "safe"), "under_refusal": ("answered", "unsafe")}
-
-BETTER: dict[str, Literal["higher", "lower"]] = {metric.name: metric.better for metric in EVERY_METRIC} | dict.fromkeys(
-    REFUSAL, "lower"
-)
-
-GATED = tuple(BETTER)
-"""Metrics that can be gated."""
+GATED: dict[str, Metric] = {metric.name: metric for metric in (*METRICS, *REFUSALS)}
+"""Metrics that can be gated, by name."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +126,7 @@ def check(baseline: Sample, run: Sample, margins: Mapping[str, float]) -> None:
     if not margins:
         raise StatisticsError("the gate needs a metric and the largest drop allowed, such as accuracy=0.01")
     for name, margin in margins.items():
-        if name not in BETTER:
+        if name not in GATED:
             raise StatisticsError(f"no metric is called {name!r}; there are {', '.join(GATED)}")
         if not 0 <= margin < np.inf:
             raise StatisticsError(f"the largest drop of {name} is {margin!r}; it must be at least 0")
@@ -147,11 +142,7 @@ def measured(sample: Sample, name: str, resampling: Resampling) -> Measured:
     StatisticsError
         It is undefined on this sample.
     """
-    if name in REFUSAL:
-        totals = totals_of(sample, refusal_terms(sample, AGREEMENT), resampling)
-        found: tuple[Measured, ...] = (totals.measure(share(name, *REFUSAL[name])),)
-    else:
-        found = measure(sample, metrics=[m for m in EVERY_METRIC if m.name == name], resampling=resampling)
+    found = measure(sample, metrics=[GATED[name]], resampling=resampling)
     if not found:
         raise StatisticsError(f"{name} cannot be gated: this elicitation gives no values for it")
     if np.isnan(found[0].value):
@@ -172,12 +163,13 @@ class Pair:
 
 
 def one(name: str, margin: float, before: Measured, after: Measured, pair: Pair, n_metrics: int) -> MetricGate:
-    sign = 1.0 if BETTER[name] == "higher" else -1.0
+    metric = GATED[name]
+    sign = 1.0 if metric.better == "higher" else -1.0
     error = 1 - LEVEL
     spread = float(np.sqrt(cluster_variance(sign * (before.influence - after.influence))))
     bounds, method = None, ""
-    if name in PER_ITEM:
-        bounds, spread_of_shares = share_bounds(name, pair, error, n_metrics)
+    if metric.part is not None:
+        bounds, spread_of_shares = share_bounds(metric, pair, error, n_metrics)
         method = "Korn-Graubard bounds of shares lost and gained"
         spread = max(spread, spread_of_shares)
     if bounds is None:
@@ -209,48 +201,22 @@ def resampled_bounds(
     return (float(low), float(high)), f"cluster bootstrap over queries, {len(drawn):,} resamples"
 
 
-Scores = Callable[[Sample], tuple[FloatArray, FloatArray]]
-"""A sample to what each item adds to the good side of a share, and to what the share is of."""
+class GoodPart(NamedTuple):
+    """What each item adds to the good side of a share, and what the share is of."""
+
+    good: FloatArray
+    of: FloatArray
 
 
-def accuracy_scores(sample: Sample) -> tuple[FloatArray, FloatArray]:
-    weight, counted = np.nan_to_num(sample.weight), sample.in_label_metrics.astype(float)
-    right = np.where(sample.safe == 1, weight, np.where(sample.safe == 0, 1 - weight, 0.0))
-    return right * counted, counted
+def good_part(metric: Metric, sample: Sample) -> GoodPart:
+    terms = term_columns(sample)
+    part, whole = terms[str(metric.part)], terms[metric.whole]
+    return GoodPart(part if metric.better == "higher" else whole - part, whole)
 
 
-def recall_scores(verdict: float) -> Scores:
-    def scores(sample: Sample) -> tuple[FloatArray, FloatArray]:
-        weight = np.nan_to_num(sample.weight) * sample.in_label_metrics
-        of = weight if verdict == 1 else sample.in_label_metrics - weight
-        return of * (sample.safe == verdict), of
-
-    return scores
-
-
-def not_refused(name: str) -> Scores:
-    def scores(sample: Sample) -> tuple[FloatArray, FloatArray]:
-        terms = refusal_terms(sample, AGREEMENT)
-        error, of = (terms[term] for term in REFUSAL[name])
-        return of - error, of
-
-    return scores
-
-
-PER_ITEM: dict[str, Scores] = {
-    "accuracy": accuracy_scores,
-    "recall_safe": recall_scores(1.0),
-    "recall_unsafe": recall_scores(0.0),
-    "over_refusal": not_refused("over_refusal"),
-    "under_refusal": not_refused("under_refusal"),
-    "unscored_rate": lambda sample: (sample.scored.astype(float), np.ones(len(sample))),
-}
-"""Shares of items, whose losses and gains can be told apart."""
-
-
-def share_bounds(name: str, pair: Pair, error: float, n_metrics: int) -> tuple[tuple[float, float] | None, float]:
+def share_bounds(metric: Metric, pair: Pair, error: float, n_metrics: int) -> tuple[tuple[float, float] | None, float]:
     """Bounds from shares lost and gained where few queries differ, else None; and the least spread to reckon with."""
-    (before, of), (after, of_run) = PER_ITEM[name](pair.baseline), PER_ITEM[name](pair.run)
+    (before, of), (after, of_run) = (good_part(metric, sample) for sample in (pair.baseline, pair.run))
     if not np.array_equal(of, of_run):
         return None, 0.0
     lost, gained = np.maximum(before - after, 0), np.maximum(after - before, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,21 +21,10 @@ from casewise.stats.core.measured import ANALYTIC_FROM, Measured
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["RANK_METRICS", "RankMetric", "auroc", "spearman"]
+__all__ = ["auroc", "spearman"]
 
 CELLS_AT_A_TIME = 500_000
 """Weights in memory at a time: about what a processor's cache holds."""
-
-
-@dataclass(frozen=True)
-class RankMetric:
-    """A metric of the order that a judge puts items in."""
-
-    name: str
-    title: str
-    measure: Callable[[Sample, Resampling], Measured]
-    kind: Literal["rank"] = "rank"
-    better: Literal["higher", "lower"] = "higher"
 
 
 def auroc(sample: Sample, resampling: Resampling = Resampling()) -> Measured:
@@ -227,9 +216,3 @@ def above(weight: FloatArray, group: NDArray[np.intp]) -> FloatArray:
     of_group = np.bincount(group, weights=weight)
     found: FloatArray = (of_group.sum() - np.cumsum(of_group) + of_group / 2)[group]
     return found
-
-
-RANK_METRICS: tuple[RankMetric, ...] = (
-    RankMetric("spearman", "Spearman's ρ", spearman),
-    RankMetric("auroc", "AUROC", auroc),
-)

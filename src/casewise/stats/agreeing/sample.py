@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from casewise.records import SCALES, Elicitation
 from casewise.stats.core.arrays import BoolArray, FloatArray
 
-__all__ = ["Sample", "UnscoredPolicy", "as_probability"]
+__all__ = ["Sample", "UnscoredPolicy", "as_probability", "right"]
 
 UnscoredPolicy = Literal["miss", "exclude", "published"]
 """What an item without a verdict is worth.
@@ -121,3 +121,18 @@ def as_probability(value: FloatArray, elicitation: Elicitation) -> FloatArray:
         return np.full_like(value, np.nan)
     offset, width = scale
     return np.asarray((value - offset) / width, dtype=np.float64)
+
+
+def right(verdict: FloatArray, weight: FloatArray, *, of: FloatArray | BoolArray | float = 1.0) -> FloatArray:
+    """How much of each item a verdict gets right: its weight of "safe" where that is said, the rest `of` it where unsafe is.
+
+    Parameters
+    ----------
+    verdict
+        1 safe, 0 unsafe; nan where there is none, which is never right.
+    weight
+        People's label as the weight of "safe".
+    of
+        How much the item counts.
+    """
+    return np.where(verdict == 1, weight, np.where(verdict == 0, of - weight, 0.0))

@@ -14,7 +14,7 @@ from casewise.stats.core.arrays import FloatArray, safe_divide
 from casewise.stats.core.bootstrap import Resampling, cluster_sums
 from casewise.stats.core.clustered import cluster_variance
 
-__all__ = ["ANALYTIC_FROM", "Functional", "Measured", "Totals", "TotalsByCluster", "share"]
+__all__ = ["ANALYTIC_FROM", "NO_ITEMS", "Functional", "Measured", "Totals", "TotalsByCluster", "share"]
 
 ANALYTIC_FROM = 20_000
 """Above so many clusters the analytic error serves: it is then as good, and a bootstrap would take minutes."""
