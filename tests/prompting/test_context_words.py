@@ -24,3 +24,10 @@ def test_every_statement_of_a_context_is_in_one_of_its_groups():
             for one in groups(shown)
         }
         assert again == shown
+
+
+def test_a_judge_reads_what_stands_under_headings_in_words():
+    shown = {"recipient": {"type": {"age": 45, "member": False}, "background": True}, "subject": {"since": None}}
+
+    expected = "Recipient:\n- Type: age: 45; member: no\n- Background: yes\nSubject: since: not stated"
+    assert in_words(shown) == expected

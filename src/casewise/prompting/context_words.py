@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from casewise.records import ShownContext
-from casewise.records.statement import Statement
+from casewise.records.context import OPTIONAL
+from casewise.records.statement import Statement, as_text
 
 __all__ = ["FOR_ANNOTATORS", "FOR_REVIEWERS", "LABELS", "Label", "Labelled", "groups", "in_words", "spoken"]
 
@@ -58,7 +59,7 @@ class Labelled:
 def groups(shown: ShownContext) -> Iterator[Labelled]:
     """What is shown of a context, group by group."""
     for group, value in shown.items():
-        yield Labelled(group, tuple(value.items()) if isinstance(value, dict) else (("", value),))
+        yield Labelled(group, (("", value),) if group in OPTIONAL else tuple(value.items()))
 
 
 def spoken(name: str) -> str:
@@ -67,13 +68,13 @@ def spoken(name: str) -> str:
 
 
 def in_words(shown: ShownContext) -> str:
-    """A context as a judge reads it: a group a paragraph, a parameter a line."""
+    """A context as a judge reads it: a group a paragraph, a parameter a line, what stands under headings as running text."""
     lines = []
     for group in groups(shown):
         title = spoken(group.name).capitalize()
         if group.statements[0][0] == "":
-            lines.append(f"{title}: {group.statements[0][1]}")
+            lines.append(f"{title}: {as_text(group.statements[0][1])}")
         else:
             lines.append(f"{title}:")
-            lines += [f"- {spoken(name).capitalize()}: {said}" for name, said in group.statements]
+            lines += [f"- {spoken(name).capitalize()}: {as_text(said)}" for name, said in group.statements]
     return "\n".join(lines)

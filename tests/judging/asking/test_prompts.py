@@ -76,7 +76,7 @@ def test_the_id_changes_with_every_letter_and_with_the_role():
     }
 
     assert len(ids) == 3
-    assert all(name.startswith("casewise@1+") for name in ids)
+    assert all(name.startswith("casewise@2+") for name in ids)
 
 
 def test_published_templates_are_read_and_not_run(tmp_path):
