@@ -57,7 +57,7 @@ def gap_at_majority(studies: int) -> Iterator[Row]:
         gap = majority_gap(counts, votes=votes, rng=rng)
         return gap is not None and gap.p < 0.0005
 
-    each = max(1, studies // 10)
+    each = max(1, studies // 25)
     for items, votes in ((450, 7), (450, 20), (5_000, 20)):
         alarms = {
             name: sum(found(counts_of(rates, items=items, votes=votes, rng=rng), votes) for _ in range(each))
@@ -65,8 +65,6 @@ def gap_at_majority(studies: int) -> Iterator[Row]:
         }
         setting = f"{len(alarms)} spreads of rates, {items:,} items of {votes} votes"
         yield Row("gap at the majority", setting, "false alarms", sum(alarms.values()), each * len(alarms), "≤ 1 %")
-        worst = max(alarms, key=alarms.__getitem__)
-        yield Row("gap at the majority", f"the worst of them: {worst}", "false alarms", alarms[worst], each, "≤ 1 %")
     for act, change in ACTS.items():
         for name in ("beta(2, 2)", "beta(5, 5)", "logits N(0, 1)"):
             drawn = [counts_of(HONEST[name], items=450, votes=20, rng=rng) for _ in range(each)]

@@ -32,7 +32,20 @@ from .asking import (
 )
 from .auditing import Audited, AuditOptions, audit, checked_codes
 from .benchmarks import Benchmark, as_benchmark, convert, fetch, load, source_of, write_spreadsheet
-from .displayed import Displayed
+from .displayed import (
+    FORMATS,
+    Displayed,
+    Document,
+    Table,
+    format_named,
+    plain,
+    png,
+    print_document,
+    print_table,
+    write_figures,
+    write_tables,
+    write_text,
+)
 from .evaluating import Board, Gated, compare, gate, leaderboard, report, report_options
 from .judging import (
     Judge,
@@ -54,19 +67,6 @@ from .looking import Look, look_at, look_at_run, paper
 from .replaying import Replay, replay, replay_table
 from .run import Run
 from .until_precise import PreciseRun, judge_until_precise
-from .writing import (
-    FORMATS,
-    Document,
-    Table,
-    format_named,
-    plain,
-    png,
-    print_document,
-    print_table,
-    write_figures,
-    write_tables,
-    write_text,
-)
 
 __all__ = [
     "FORMATS",

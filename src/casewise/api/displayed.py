@@ -1,4 +1,4 @@
-"""Numbers that show themselves: as a page in a notebook, as HTML or Markdown, as frames."""
+"""Numbers that show themselves, in a notebook and as frames; documents written to a terminal, a file, charts and tables."""
 
 from __future__ import annotations
 
@@ -7,12 +7,30 @@ from typing import Any
 
 import polars as pl
 
-from casewise.reporting.document import Document
-from casewise.reporting.faces.files import frame_of
+from casewise.reporting.charts.drawing import png
+from casewise.reporting.document import Document, Table
+from casewise.reporting.faces.files import frame_of, write_figures, write_tables
+from casewise.reporting.faces.formats import FORMATS, format_named
 from casewise.reporting.faces.html import html, html_fragment
 from casewise.reporting.faces.markdown import markdown
+from casewise.reporting.faces.terminal import print_document, print_table
+from casewise.reporting.study.report import plain
+from casewise.storage.files.atomic import write_text
 
-__all__ = ["Displayed"]
+__all__ = [
+    "FORMATS",
+    "Displayed",
+    "Document",
+    "Table",
+    "format_named",
+    "plain",
+    "png",
+    "print_document",
+    "print_table",
+    "write_figures",
+    "write_tables",
+    "write_text",
+]
 
 
 class Displayed(ABC):

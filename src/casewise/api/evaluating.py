@@ -12,8 +12,7 @@ import polars as pl
 
 from casewise.api.benchmarks import Source
 from casewise.api.displayed import Displayed
-from casewise.api.reports import ComparisonReport, Report
-from casewise.api.run import Run, benchmark_of, folders_of
+from casewise.api.run import ComparisonReport, Report, Run, benchmark_of, folders_of
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode
 from casewise.evaluation.gate import GateReport, gate_runs, parse_margins
 from casewise.evaluation.leaderboard import Leaderboard

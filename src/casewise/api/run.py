@@ -1,4 +1,4 @@
-"""A run as Python sees it: where it lies, what came of it, its judgements as a frame."""
+"""A run as Python sees it: where it lies, what came of it, its judgements as a frame; the reports of runs."""
 
 from __future__ import annotations
 
@@ -7,20 +7,44 @@ import tempfile
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
 
 from casewise.api.benchmarks import Source
-from casewise.api.reports import Report
+from casewise.api.displayed import Displayed
+from casewise.evaluation.comparison import ComparisonNumbers
+from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.options import ReportOptions
 from casewise.judging.running.run import RunSummary
+from casewise.reporting.document import Document
+from casewise.reporting.pages.comparison import comparison_page
+from casewise.reporting.pages.judge import judge_page
 from casewise.stats.agreeing.labels import LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.judgement_run import JUDGEMENTS
 from casewise.storage.runs.judgement_table import judgement_table
 
-__all__ = ["PassingFolder", "Run", "benchmark_of", "folders_of"]
+__all__ = ["ComparisonReport", "PassingFolder", "Report", "Run", "benchmark_of", "folders_of"]
+
+
+class Report(JudgeNumbers, Displayed):
+    """The report of judges' runs."""
+
+    @cached_property
+    def document(self) -> Document:
+        """The report as a `Document`, ready for any face."""
+        return judge_page(self)
+
+
+class ComparisonReport(ComparisonNumbers, Displayed):
+    """Several judges, arms or elicitations beside each other."""
+
+    @cached_property
+    def document(self) -> Document:
+        """The comparison as a `Document`, ready for any face."""
+        return comparison_page(self)
 
 
 class PassingFolder:

@@ -18,7 +18,7 @@ from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metric_named, metrics_named, value_of
 from casewise.stats.core.arrays import BoolArray, FloatArray
-from casewise.stats.core.clustered import cluster_variance
+from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.words.baseline import weighty_phrases
 from casewise.storage.benchmarks.features import texts
 

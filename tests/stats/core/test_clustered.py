@@ -5,7 +5,6 @@ from tests.support.data import REFERENCE, cases
 
 from casewise.errors import StatisticsError
 from casewise.stats import clustered_logit, clustered_mean, clustered_regression
-from casewise.stats.core.clustered import cluster_variance
 
 
 def sample(n=400, seed=3):
@@ -85,23 +84,3 @@ def test_a_negative_two_way_variance_is_replaced_and_said():
 def test_what_has_no_answer_is_an_error(question):
     with pytest.raises(StatisticsError):
         question()
-
-
-def test_the_variance_of_a_mean_from_influences_is_the_regressions():
-    rng = np.random.default_rng(8)
-    y, who = rng.normal(size=60), rng.integers(0, 11, size=60)
-    fit = clustered_mean(y, who, adjustment="none")
-
-    found = cluster_variance((y - y.mean()) / len(y), who)
-
-    assert found == pytest.approx(11 / 10 * fit.covariance[0, 0], rel=1e-12)
-
-
-def test_each_observation_is_its_own_cluster_where_none_are_named():
-    y = np.random.default_rng(8).normal(size=30)
-
-    assert cluster_variance((y - y.mean()) / 30) == pytest.approx(y.var(ddof=1) / 30, rel=1e-12)
-
-
-def test_one_cluster_shows_no_variance():
-    assert np.isnan(cluster_variance([0.1, -0.1], ["a", "a"]))

@@ -20,7 +20,7 @@ LEAST_ITEMS = 20
 
 
 @dataclass(frozen=True)
-class Agreement:
+class AgreementWithIntent:
     """How one rater's votes stand to the intent."""
 
     items: NDArray[np.intp]
@@ -44,7 +44,7 @@ def look_at_intent_votes(subject: Subject) -> Part:
     )
 
 
-def agreements(subject: Subject) -> dict[str, Agreement]:
+def agreements(subject: Subject) -> dict[str, AgreementWithIntent]:
     """Each rater's agreement with the intent, on items that have one."""
     found = subject.benchmark.rated.arrays({item.id: index for index, item in enumerate(subject.benchmark.items)})
     intended = subject.intended[found.item]
@@ -60,7 +60,7 @@ def agreements(subject: Subject) -> dict[str, Agreement]:
     starts = np.searchsorted(np.sort(rater), np.arange(1, len(codes)))
     items = np.split(item[np.argsort(rater, kind="stable")], starts)
     return {
-        rater_name(int(code), found.annotators): Agreement(
+        rater_name(int(code), found.annotators): AgreementWithIntent(
             items[place], bool(against[place] == 0), float(chances[place])
         )
         for place, code in enumerate(codes)
@@ -86,7 +86,7 @@ def imported(subject: Subject) -> Finding:
     )
 
 
-def copied(subject: Subject, copies: dict[str, Agreement]) -> Finding:
+def copied(subject: Subject, copies: dict[str, AgreementWithIntent]) -> Finding:
     touched = np.zeros(len(subject.items), dtype=bool)
     for agreement in copies.values():
         touched[agreement.items] = True

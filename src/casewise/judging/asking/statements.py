@@ -18,7 +18,16 @@ from functools import cache
 from casewise.judging.asking.lexicon import LANGUAGES, Language
 from casewise.records import Verdict
 
-__all__ = ["HOWEVER", "Reading", "Sentence", "exact_verdict", "mentions", "read_statements", "sentences", "taken_back"]
+__all__ = [
+    "HOWEVER",
+    "Sentence",
+    "StatedVerdict",
+    "exact_verdict",
+    "mentions",
+    "read_statements",
+    "sentences",
+    "taken_back",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StatedVerdict:
     """What the statements of a reply come to: a verdict, or none; and whether they contradict each other."""
 
     verdict: Verdict | None
@@ -125,7 +134,7 @@ def mentions(text: str) -> frozenset[Verdict]:
     return frozenset(found)
 
 
-def read_statements(text: str) -> Reading:
+def read_statements(text: str) -> StatedVerdict:
     """What the final statements of `text` come to."""
     rest: list[str] = []
     stated: list[Statement] = []
@@ -137,11 +146,11 @@ def read_statements(text: str) -> Reading:
             stated.append(found)
     verdicts = {one.verdict for one in stated}
     if len(verdicts) > 1:
-        return Reading(None, conflicting=True)
+        return StatedVerdict(None, conflicting=True)
     if not any(one.strong for one in stated):
-        return Reading(None)
+        return StatedVerdict(None)
     verdict = stated[0].verdict
-    return Reading(None if spoken_against(verdict, "\n".join(rest)) else verdict)
+    return StatedVerdict(None if spoken_against(verdict, "\n".join(rest)) else verdict)
 
 
 def statement_of(sentence: Sentence) -> Statement | None:

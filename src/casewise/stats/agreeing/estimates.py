@@ -11,7 +11,7 @@ from casewise.stats.agreeing.metrics import METRICS, Metric, totals_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.bootstrap import Resampling, percentile_interval
-from casewise.stats.core.clustered import cluster_variance
+from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.measured import ANALYTIC_FROM, Measured
 
 __all__ = [

@@ -16,7 +16,7 @@ from casewise.stats.agreeing.sample import Sample
 from casewise.stats.agreeing.terms import term_columns
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.bootstrap import Resampling
-from casewise.stats.core.clustered import cluster_variance
+from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.measured import Measured, TotalsByCluster, share
 from casewise.stats.core.share_intervals import korn_graubard
 

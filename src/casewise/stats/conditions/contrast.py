@@ -21,7 +21,7 @@ from scipy.special import stdtr, stdtrit
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
 from casewise.stats.core.checks import coded_labels, of_one_length, truths
-from casewise.stats.core.clustered import cluster_variance
+from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.tails import student_log_tail
 
 __all__ = ["ClusteredContrast", "Difference", "clustered_contrast"]

@@ -11,12 +11,11 @@ from scipy.special import expit, ndtr, ndtri
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
-from casewise.stats.core.checks import coded_labels, numbers, of_one_length, vector
+from casewise.stats.core.checks import coded_labels, numbers, vector
 from casewise.stats.core.tails import two_sided_log_p
 
 __all__ = [
     "ClusteredRegression",
-    "cluster_variance",
     "clustered_logit",
     "clustered_mean",
     "clustered_regression",
@@ -151,36 +150,6 @@ def clustered_logit(
     fitted = expit(x @ coefficients)
     bread = _inverse((x * (fitted * (1 - fitted))[:, None]).T @ x)
     return _sandwich(coefficients, bread, x * (y - fitted)[:, None], ids, adjustment)
-
-
-def cluster_variance(influence: ArrayLike, clusters: ArrayLike | None = None) -> float:
-    r"""The variance of a number from what each observation adds to it, clusters taken together.
-
-    .. math:: \frac{G}{G-1} \sum_g \Big(\sum_{i \in g} e_i\Big)^2
-
-    Parameters
-    ----------
-    influence : (n,) numbers
-        :math:`e_i`; for a mean, :math:`(y_i - \bar y) / n`.
-    clusters : (n,) labels, optional
-        Each its own cluster if absent.
-
-    Returns
-    -------
-    float
-        nan for fewer than two clusters, which show no variance.
-
-    References
-    ----------
-    .. [1] Liang & Zeger (1986), Biometrika 73, 13-22. R: `sandwich::vcovCL(type = "HC0", cadjust = TRUE)`.
-    """
-    sums = vector(influence, "influence")
-    if clusters is not None:
-        ids = coded_labels(clusters, "clusters")
-        of_one_length(influences=sums, clusters=ids)
-        sums = np.bincount(ids, weights=sums).astype(float)
-    groups = len(sums)
-    return float(groups / (groups - 1) * (sums**2).sum()) if groups > 1 else float("nan")
 
 
 def sandwich_variance(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from casewise.stats.core.arrays import FloatArray, safe_divide
 from casewise.stats.core.bootstrap import Resampling, cluster_sums
-from casewise.stats.core.clustered import cluster_variance
+from casewise.stats.core.cluster_variance import cluster_variance
 
 __all__ = ["ANALYTIC_FROM", "NO_ITEMS", "Functional", "Measured", "Totals", "TotalsByCluster", "share"]
 

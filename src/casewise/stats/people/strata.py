@@ -10,7 +10,8 @@ from scipy.special import gammaincc
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray
-from casewise.stats.core.clustered import cluster_variance, clustered_regression
+from casewise.stats.core.cluster_variance import cluster_variance
+from casewise.stats.core.clustered import clustered_regression
 from casewise.stats.people.coded_ratings import CodedRatings
 
 __all__ = ["FEWEST_PEOPLE", "StratumRates", "safe_rate_by_stratum"]

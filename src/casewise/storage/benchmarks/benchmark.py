@@ -16,7 +16,7 @@ from casewise.records.item import condition_problem
 from casewise.storage.benchmarks.context_file import ContextFile
 from casewise.storage.benchmarks.ratings import RatingColumns
 
-__all__ = ["About", "Benchmark", "Counts", "Published", "Votes"]
+__all__ = ["About", "Benchmark", "BenchmarkCounts", "Published", "Votes"]
 
 
 K = TypeVar("K", bound=Hashable)
@@ -51,7 +51,7 @@ class About(Record):
     published: Published | None = None
 
 
-class Counts(Record):
+class BenchmarkCounts(Record):
     """How many of what a benchmark holds."""
 
     queries: int
@@ -156,8 +156,8 @@ class Benchmark:
         return state.hexdigest()
 
     @property
-    def counts(self) -> Counts:
-        return Counts(
+    def counts(self) -> BenchmarkCounts:
+        return BenchmarkCounts(
             queries=len(self.queries),
             contexts=len(self.contexts),
             items=len(self.items),

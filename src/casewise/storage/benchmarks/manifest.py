@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
 from casewise.records import Context, Item, Query, Rating, Revision, Taxonomy
 from casewise.records.base import Record
-from casewise.storage.benchmarks.benchmark import About, Benchmark, Counts
+from casewise.storage.benchmarks.benchmark import About, Benchmark, BenchmarkCounts
 from casewise.storage.files.atomic import cannot_write, read_text, write_text
 from casewise.storage.files.strict_json import parse, what_is_wrong
 
@@ -60,7 +60,7 @@ class Manifest(Record):
 
     format_version: int
     about: About
-    counts: Counts
+    counts: BenchmarkCounts
     taxonomy: Taxonomy
     files: dict[str, str]
     """File name to sha256, as 64 hexadecimal digits."""

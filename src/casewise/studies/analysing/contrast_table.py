@@ -11,7 +11,7 @@ import polars as pl
 from casewise.errors import StatisticsError, StudyError
 from casewise.stats import adjust, clustered_contrast, equivalence, korn_graubard, two_proportion_z
 from casewise.stats.conditions.contrast import ClusteredContrast, Difference
-from casewise.stats.core.clustered import cluster_variance
+from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.multiplicity import Correction
 from casewise.stats.people.coded_ratings import CodedRatings
 from casewise.studies.analysing.options import AnalysisOptions

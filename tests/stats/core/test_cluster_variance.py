@@ -1,0 +1,25 @@
+import numpy as np
+import pytest
+
+from casewise.stats import clustered_mean
+from casewise.stats.core.cluster_variance import cluster_variance
+
+
+def test_the_variance_of_a_mean_from_influences_is_the_regressions():
+    rng = np.random.default_rng(8)
+    y, who = rng.normal(size=60), rng.integers(0, 11, size=60)
+    fit = clustered_mean(y, who, adjustment="none")
+
+    found = cluster_variance((y - y.mean()) / len(y), who)
+
+    assert found == pytest.approx(11 / 10 * fit.covariance[0, 0], rel=1e-12)
+
+
+def test_each_observation_is_its_own_cluster_where_none_are_named():
+    y = np.random.default_rng(8).normal(size=30)
+
+    assert cluster_variance((y - y.mean()) / 30) == pytest.approx(y.var(ddof=1) / 30, rel=1e-12)
+
+
+def test_one_cluster_shows_no_variance():
+    assert np.isnan(cluster_variance([0.1, -0.1], ["a", "a"]))
