@@ -1,9 +1,13 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tests.auditing.builders import benchmark_of, crowd
+from tests.support.samples import some
 
 from casewise.api import judge, load
 from casewise.evaluation.among_people import beside_people
+from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.judged_runs import read_runs
 from casewise.reporting.document import Table
 from casewise.reporting.pages.judge_beside import beside_people_blocks
@@ -40,3 +44,14 @@ def test_a_row_for_each_judge_and_no_nan(found):
 
     assert len(tables[-1].rows) == 2
     assert not any("nan" in cell for table in tables for row in table.rows for cell in row)
+
+
+@pytest.mark.parametrize("votes", [5, 12, 20])
+def test_a_judge_and_one_person_are_held_against_as_many_others(votes, tmp_path):
+    benchmark = benchmark_of(crowd(np.random.default_rng(1), votes=votes, queries=40))
+    judge(benchmark, "constant:safe", out=tmp_path / "run")
+    found = JudgeNumbers.of([tmp_path / "run"], benchmark=benchmark)
+
+    (among,) = found.among_people.judges
+    (beside,) = found.besides.values()
+    assert some(among.panel).reference_size == beside.people.others == min(10, votes - 1)

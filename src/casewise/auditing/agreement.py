@@ -12,10 +12,10 @@ from casewise.auditing.subject import Subject
 from casewise.errors import StatisticsError
 from casewise.stats.people.agreement import Agreement, agreement_of_votes
 from casewise.stats.people.ceiling import accuracy_ceiling, ceilings
-from casewise.stats.people.panel import PanelCurve, panel_curve
+from casewise.stats.people.panel import PanelCurve, panel_curve, usual_reference
 from casewise.stats.people.vote_reliability import reliability
 
-__all__ = ["audit_people", "reference_size"]
+__all__ = ["audit_people"]
 
 TENTATIVE = 0.667
 """Krippendorff (2004, ch. 11): below this alpha, do not draw conclusions from single coders."""
@@ -48,20 +48,17 @@ def audit_people(subject: Subject) -> Part:
         )
         measured["label_right"] = ceiling.by_prior
         curve = panel_curve(
-            subject.n_safe, subject.n_votes, rng=rng, clusters=subject.query, reference_size=reference_size(subject)
+            subject.n_safe,
+            subject.n_votes,
+            rng=rng,
+            clusters=subject.query,
+            reference_size=usual_reference(subject.n_votes),
         )
         measured["panel"] = panel_rows(curve)
     except StatisticsError as error:
         left_out.append(f"panel curve and accuracy ceiling: {error}.")
     findings = (disagree(agreed, curve),) if agreed is not None and little(agreed) else ()
     return Part(name="people", measured=measured, findings=findings, left_out=tuple(left_out))
-
-
-def reference_size(subject: Subject) -> int:
-    """People that a panel is held against: ten, or all but one where items have fewer votes."""
-    rated = subject.n_votes[subject.n_votes > 0]
-    usual = int(np.bincount(rated).argmax())
-    return max(1, min(10, usual - 1))
 
 
 def panel_rows(curve: PanelCurve) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metric_named, metrics_named, value_of
+from casewise.stats.agreeing.sample import constant_accuracy, right
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.words.baseline import weighty_phrases
@@ -172,13 +173,12 @@ def gain_over_constant(subject: Subject, values: FloatArray, rows: BoolArray | N
     with :math:`a_i`, :math:`c_i` the weight of people's label on the classifier's and on the constant verdict.
     """
     known = ~np.isnan(subject.label) if rows is None else rows & ~np.isnan(subject.label)
-    label, safe = subject.label[known], values[known] > 0.5
-    best = max(float(label.mean()), 1 - float(label.mean()))
+    label = subject.label[known]
     constant = label if label.mean() >= 0.5 else 1 - label
-    difference = np.where(safe, label, 1 - label) - constant
+    difference = right(values[known] > 0.5, label) - constant
     gain = float(difference.mean())
     spread = float(np.sqrt(cluster_variance(difference - gain, subject.query[known])))
-    return Gain(gain, float(difference.sum()) / spread if spread > 0 else 0.0, best)
+    return Gain(gain, float(difference.sum()) / spread if spread > 0 else 0.0, constant_accuracy(label))
 
 
 def vocabulary(subject: Subject, rows: list[BaselineRow], measured: dict[str, Any]) -> Finding | None:
@@ -251,27 +251,27 @@ def shortcut(subject: Subject) -> Finding | None:
     stayed = ~subject.exchanged & ~np.isnan(subject.label)
     if moved.sum() < LEAST_EXCHANGED or not gain_over_constant(subject, subject.baseline, stayed).holds():
         return None
-    right = np.where(subject.baseline > 0.5, subject.label, 1 - subject.label)
-    drop = float(right[stayed].mean() - right[moved].mean())
-    z = drop / np.sqrt(sum(mean_variance(right[rows], subject.query[rows]) for rows in (stayed, moved)))
+    hit = right(subject.baseline > 0.5, subject.label)
+    drop = float(hit[stayed].mean() - hit[moved].mean())
+    z = drop / np.sqrt(sum(mean_variance(hit[rows], subject.query[rows]) for rows in (stayed, moved)))
     if not z > -ndtri(ALPHA) or drop < LEAST_GAIN:
         return None
     return Finding(
         code="baseline.shortcut",
         title=(
-            f"With contexts exchanged between queries, the words predict {right[moved].mean():.0%} instead of "
-            f"{right[stayed].mean():.0%}: the prediction stays, people's verdict changes."
+            f"With contexts exchanged between queries, the words predict {hit[moved].mean():.0%} instead of "
+            f"{hit[stayed].mean():.0%}: the prediction stays, people's verdict changes."
         ),
         effect="label",
-        share=float(np.clip(drop / max(1e-9, float(right[stayed].mean())), 0, 1)),
+        share=float(np.clip(drop / max(1e-9, float(hit[stayed].mean())), 0, 1)),
         evidence={
             "exchanged_items": int(moved.sum()),
-            "accuracy_on_exchanged": float(right[moved].mean()),
-            "accuracy_on_the_others": float(right[stayed].mean()),
+            "accuracy_on_exchanged": float(hit[moved].mean()),
+            "accuracy_on_the_others": float(hit[stayed].mean()),
             "z": float(z),
         },
         advice="The words of the contexts are a shortcut to the labels here. Score judges on the exchanged items.",
-        items=subject.named(moved & (right < 0.5)),
+        items=subject.named(moved & (hit < 0.5)),
     )
 
 

@@ -14,6 +14,7 @@ from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
+from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.share_intervals import binomial_below
 
@@ -111,7 +112,7 @@ def not_shared(subject: Subject, usable: BoolArray, overall: Estimate, condition
 
 def worse_categories(subject: Subject, usable: BoolArray) -> dict[str, float]:
     """Categories whose agreement is below that of all items by more than chance, Bonferroni over categories."""
-    agree = 1 - np.abs(subject.label - subject.intended)
+    agree = right(subject.intended, subject.label)
     category = subject.items["category"].to_numpy().astype(str)
     overall = float(agree[usable].mean())
     names = np.unique(category[usable])

@@ -20,10 +20,9 @@ from casewise.stats import (
     panel_worth,
 )
 from casewise.stats.core.arrays import FloatArray, IntArray
+from casewise.stats.people.panel import usual_reference
 
 __all__ = ["BesidePeople", "JudgeAmongPeople", "beside_people"]
-
-REFERENCE_SIZE = 10
 
 
 @dataclass(frozen=True)
@@ -93,14 +92,13 @@ def _panel(
     runs: JudgedRuns, asked: np.ndarray[tuple[int], np.dtype[np.bool_]], verdict: FloatArray, rng: np.random.Generator
 ) -> PanelWorth:
     votes: IntArray = runs.items["n_votes"].to_numpy()[asked]
-    reference = min(REFERENCE_SIZE, max(1, int(np.median(votes)) // 2))
     return panel_worth(
         verdict[asked],
         runs.items["n_safe"].to_numpy()[asked],
         votes,
         rng=rng,
         clusters=runs.items["query_id"].to_numpy()[asked],
-        reference_size=reference,
+        reference_size=usual_reference(votes),
     )
 
 

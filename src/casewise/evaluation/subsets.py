@@ -17,6 +17,7 @@ from casewise.stats.agreeing.hard_items import HardScore, hard_score
 from casewise.stats.agreeing.judged import verdicts
 from casewise.stats.agreeing.labels import VOTES
 from casewise.stats.agreeing.metrics import metrics_named
+from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import BoolArray
 from casewise.stats.core.bootstrap import Resampling
 
@@ -89,8 +90,7 @@ def plain(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chose
     (accuracy,) = estimate(sample, metrics=metrics_named("accuracy"), resampling=backdrop.resampling)
     words = None
     if subject.why_no_baseline is None:
-        label = subject.label[chosen]
-        words = float(np.where(subject.baseline[chosen] > 0.5, label, 1 - label).mean())
+        words = float(right(subject.baseline[chosen] > 0.5, subject.label[chosen]).mean())
     again = same_by_condition(subject)[chosen]
     return SubsetScore(series.name, name, accuracy, words, float(np.nanmean(again)), int(chosen.sum()))
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from casewise.auditing.agreement import reference_size
 from casewise.auditing.subject import AuditOptions, Subject
 from casewise.auditing.votes.labels import same_by_condition
 from casewise.errors import StatisticsError
@@ -17,12 +16,12 @@ from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
-from casewise.stats.agreeing.sample import Sample, UnscoredPolicy
+from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, constant_accuracy
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured
 from casewise.stats.people.ceiling import Ceilings, accuracy_ceiling, ceilings
-from casewise.stats.people.panel import panel_curve
+from casewise.stats.people.panel import panel_curve, usual_reference
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = ["Backdrop", "Beside", "People", "besides", "what_it_shows"]
@@ -79,7 +78,7 @@ class Backdrop:
             why_no_words=subject.why_no_baseline,
             ahead_of_words=difference_of(judge["accuracy"], words["accuracy"], self.resampling) if words else None,
             intent=estimate_of(intent["accuracy"], self.resampling) if intent else None,
-            constant=constant(sample),
+            constant=constant_accuracy(sample.weight[sample.labelled]),
             people=people(subject, asked),
         )
 
@@ -156,17 +155,12 @@ def plain(found: Estimate | None) -> dict[str, float | None] | None:
     return {"estimate": found.estimate, "ci_low": found.ci_low, "ci_high": found.ci_high} if found else None
 
 
-def constant(sample: Sample) -> float:
-    weight = sample.weight[sample.labelled]
-    return float(max(weight.mean(), 1 - weight.mean())) if len(weight) else float("nan")
-
-
 def people(subject: Subject, asked: BoolArray) -> People:
     rows = asked & (subject.n_votes > 0)
     safe, votes = subject.n_safe[rows], subject.n_votes[rows]
     if not rows.any():
         return People(None, 0, None, None, None)
-    others = reference_size(subject)
+    others = usual_reference(votes)
     one_person = attainable = right = None
     try:
         rng = np.random.default_rng(subject.options.seed)

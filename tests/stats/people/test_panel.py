@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.panel import panel_curve, panel_worth
+from casewise.stats.people.panel import panel_curve, panel_worth, usual_reference
 
 
 def crowd(items=400, seed=1):
@@ -92,3 +92,13 @@ def test_a_judge_without_verdicts_is_a_coin():
 def test_too_few_votes_are_an_error():
     with pytest.raises(StatisticsError, match="more votes"):
         panel_curve([3], [5], rng=np.random.default_rng(0))
+
+
+def test_the_reference_is_ten_people_or_all_but_one_of_the_usual_number():
+    assert [usual_reference([n] * 3) for n in (1, 2, 5, 11, 20)] == [1, 1, 4, 10, 10]
+    assert usual_reference([20, 5, 5, 0, 0, 0]) == 4
+
+
+def test_without_votes_there_is_nobody_to_be_held_against():
+    with pytest.raises(StatisticsError, match="no item has a vote"):
+        usual_reference([0, 0])

@@ -10,6 +10,7 @@ from scipy.special import gammaln
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
+from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_counts
 from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import TotalsByCluster, share
@@ -138,10 +139,9 @@ def hard_score(
     split = halves(safe, votes, verdict=verdict)
     if split.chosen.sum() <= 0:
         raise StatisticsError("the baseline is right on every item: there are no hard ones")
-    right = np.where(said == 1, split.safe, np.where(said == 0, split.chosen - split.safe, 0.0))
     _, query = np.unique(np.asarray(cluster), return_inverse=True)
     totals = TotalsByCluster.of(
-        {"right": right, "chosen": split.chosen},
+        {"right": right(said, split.safe, of=split.chosen), "chosen": split.chosen},
         query,
         n_clusters=int(query.max()) + 1,
         n_unscored=int(np.isnan(said).sum()),
@@ -151,7 +151,7 @@ def hard_score(
     return HardScore(
         accuracy=estimate_of(totals.measure(share("accuracy", "right", "chosen")), resampling),
         ceiling=float(np.maximum(split.safe, split.chosen - split.safe).sum()) / n,
-        baseline=float(np.where(verdict > 0.5, split.safe, split.chosen - split.safe).sum()) / n,
+        baseline=float(right(verdict, split.safe, of=split.chosen).sum()) / n,
         n=n,
         on_the_same_votes=biased(*checked_counts(safe, votes), verdict, said),
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from casewise.records import SCALES, Elicitation
 from casewise.stats.core.arrays import BoolArray, FloatArray
 
-__all__ = ["Sample", "UnscoredPolicy", "as_probability", "right"]
+__all__ = ["Sample", "UnscoredPolicy", "as_probability", "constant_accuracy", "right"]
 
 UnscoredPolicy = Literal["miss", "exclude", "published"]
 """What an item without a verdict is worth.
@@ -123,7 +123,9 @@ def as_probability(value: FloatArray, elicitation: Elicitation) -> FloatArray:
     return np.asarray((value - offset) / width, dtype=np.float64)
 
 
-def right(verdict: FloatArray, weight: FloatArray, *, of: FloatArray | BoolArray | float = 1.0) -> FloatArray:
+def right(
+    verdict: FloatArray | BoolArray, weight: FloatArray, *, of: FloatArray | BoolArray | float = 1.0
+) -> FloatArray:
     """How much of each item a verdict gets right: its weight of "safe" where that is said, the rest `of` it where unsafe is.
 
     Parameters
@@ -136,3 +138,9 @@ def right(verdict: FloatArray, weight: FloatArray, *, of: FloatArray | BoolArray
         How much the item counts.
     """
     return np.where(verdict == 1, weight, np.where(verdict == 0, of - weight, 0.0))
+
+
+def constant_accuracy(weight: FloatArray) -> float:
+    """The accuracy of the better of the two constant verdicts on items with these labels; nan without any."""
+    share = float(weight.mean()) if len(weight) else float("nan")
+    return max(share, 1 - share)

@@ -15,7 +15,7 @@ from casewise.stats.core.checks import checked_votes_of_items, clusters_of, code
 from casewise.stats.people.ceiling import rates_of_any_shape
 from casewise.stats.people.majorities import chance_of_majority, majority_weight
 
-__all__ = ["PanelCurve", "PanelWorth", "panel_curve", "panel_worth"]
+__all__ = ["PanelCurve", "PanelWorth", "panel_curve", "panel_worth", "usual_reference"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,21 @@ class PanelWorth:
     people_low: float
     people_high: float
     items: int
+    reference_size: int
+
+
+def usual_reference(votes: ArrayLike) -> int:
+    """How many people a person, a panel or a judge is held against: ten, or all but one of an item's usual votes.
+
+    Raises
+    ------
+    StatisticsError
+        No item has a vote.
+    """
+    rated = np.asarray(votes)[np.asarray(votes) > 0]
+    if not len(rated):
+        raise StatisticsError("no item has a vote, so there is nobody to be held against")
+    return max(1, min(10, int(np.bincount(rated).argmax()) - 1))
 
 
 def panel_curve(
@@ -137,6 +152,7 @@ def panel_worth(
         people_low=float(few),
         people_high=float(many),
         items=len(s),
+        reference_size=reference_size,
     )
 
 
