@@ -21,13 +21,17 @@ from casewise.studies.running.admission import admit
 from casewise.studies.running.privacy import Vault
 from casewise.studies.running.rounds import find_round
 
+CONTACT = "--researcher Ada --institution Here --email ada@uni.edu"
+"""Given with every `study init`, since nobody can be asked to take part without it."""
+
 
 @pytest.fixture
 def casewise(monkeypatch, capsys):
     """Run a command line; what it printed, on stdout or, where it `fails`, on stderr."""
 
     def run(line, *, fails=False, exit_code=None):
-        monkeypatch.setattr(sys, "argv", ["casewise", *line.split()])
+        words = line.replace("study init", f"study init {CONTACT}").split()
+        monkeypatch.setattr(sys, "argv", ["casewise", *words])
         code = 0
         try:
             main()
@@ -116,6 +120,32 @@ def test_prolific_needs_a_token_and_a_prolific_study(casewise, monkeypatch):
     assert "not 'prolific'" in casewise("study prolific create --phase pilot", fails=True)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://study.uni.edu",
+        "https://127.0.0.1",
+        "https://localhost:8000",
+        "http://127.0.0.1:8000",
+        "https://10.0.0.4",
+    ],
+)
+def test_strangers_are_sent_to_no_address_that_is_our_own_or_not_encrypted(casewise, monkeypatch, address):
+    monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
+    casewise("study init demo --preset prolific")
+    casewise("study pilot --queries 2")
+
+    said = casewise(f"study prolific create --phase pilot --site-url {address}", fails=True)
+    assert f"cannot safely reach {address}" in said
+
+
+def test_nobody_can_be_asked_to_take_part_while_placeholders_stand(casewise):
+    casewise("study init demo --email you@example.org --researcher Grace")
+
+    for command in ("check", "freeze", "pilot"):
+        assert "[contact] still has 'you@example.org'" in casewise(f"study {command}", fails=True)
+
+
 def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch):
     calls: list[tuple[str, str, dict[str, object]]] = []
     casewise("study init demo --preset prolific")
@@ -133,7 +163,7 @@ def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch)
             assert who is not None
             keep_outcome(connection, who.id, "no_room")
         store.close()
-        said = casewise("study prolific create --phase pilot --places 5")
+        said = casewise("study prolific create --phase pilot --places 5 --site-url https://study.uni.edu")
         assert "created, unpublished: new" in said
         assert "languages English" in said
         casewise("study prolific publish new")

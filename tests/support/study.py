@@ -28,7 +28,7 @@ def design(**changes: Any) -> Design:
         "title": "When should a chatbot answer?",
         "benchmark": "bench",
         "conditions": ["no_context", "safe_revised"],
-        "contact": {"researcher": "A. Researcher", "institution": "An Institute", "email": "study@example.org"},
+        "contact": {"researcher": "A. Researcher", "institution": "An Institute", "email": "study@institute.edu"},
         "ratings": {"per_item": 2, "per_annotator": 3, "lease_minutes": 30},
         "attention": {"checks_per_batch": 1},
         "recruiter": {"kind": "code", "completion_code": "THANKS42", "screened_out_code": "SORRY42"},

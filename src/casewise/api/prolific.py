@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from casewise.api.studies import study_round
 from casewise.api.waiting import finished
@@ -67,11 +69,27 @@ def create(
         url = there.url
     if plan.design.recruiter.kind != "prolific":
         raise ConfigurationError(f"{study}: [recruiter] kind is {plan.design.recruiter.kind!r}, not 'prolific'")
+    if not can_be_reached(url):
+        raise ConfigurationError(
+            f"people at Prolific cannot safely reach {url}: serve the app at an https:// address that is not this "
+            "machine's own, and name it with --site-url"
+        )
     needed = plan.estimate
     request = study_request(
         plan.design, url=url, places=places or needed.annotators, minutes=needed.minutes_per_annotator, group=keep_out
     )
     return talked(lambda prolific: prolific.create_study(request)), to_set_by_hand(plan.design)
+
+
+def can_be_reached(url: str) -> bool:
+    """Whether strangers come to `url` over TLS."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    try:
+        public = not ip_address(host).is_private
+    except ValueError:
+        public = host != "localhost" and not host.endswith(".localhost")
+    return parts.scheme == "https" and bool(host) and public
 
 
 def publish(prolific_study: str) -> None:

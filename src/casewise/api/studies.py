@@ -13,8 +13,8 @@ from casewise.api.databases import opened
 from casewise.database import Database
 from casewise.errors import StudyError
 from casewise.settings import Settings, from_environment
-from casewise.studies.design.design import Design, read_design
-from casewise.studies.design.presets import PRESETS
+from casewise.studies.design.design import Contact, Design, read_design
+from casewise.studies.design.presets import NOBODY, PRESETS
 from casewise.studies.recruiters import new_invitation
 from casewise.studies.running.annotators import annotator as find_annotator
 from casewise.studies.running.answers import lapse_and_void
@@ -28,6 +28,8 @@ from casewise.studies.running.privacy import Vault, derived_key
 from casewise.studies.running.rounds import Phase, Round, RoundState, find_round, round_state, set_state
 
 __all__ = [
+    "NOBODY",
+    "Contact",
     "OpenRound",
     "Overview",
     "RoundStatus",
@@ -48,8 +50,10 @@ __all__ = [
 ]
 
 
-def init(benchmark: str, *, preset: str = "lab", to: Path, name: str | None = None) -> Design:
-    """Write a commented `study.toml`.
+def init(
+    benchmark: str, *, preset: str = "lab", to: Path, name: str | None = None, contact: Contact = NOBODY
+) -> Design:
+    """Write a commented `study.toml`; `contact` is whom annotators can write to.
 
     Raises
     ------
@@ -58,7 +62,8 @@ def init(benchmark: str, *, preset: str = "lab", to: Path, name: str | None = No
     """
     if preset not in PRESETS:
         raise StudyError(f"--preset is {preset!r}; it can be {', '.join(PRESETS)}")
-    return init_study(benchmark, preset=preset, name=name, path=to, today=datetime.now(UTC).date())
+    today = datetime.now(UTC).date()
+    return init_study(benchmark, preset=preset, name=name, path=to, today=today, contact=contact)
 
 
 def check(study: str | Path) -> StudyPlan:

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from tests.support.study import design, material, preset
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.design.cost import estimate
 from casewise.studies.design.design import read_design
-from casewise.studies.design.freeze import departures, freeze, plain, read_frozen, write_frozen
+from casewise.studies.design.freeze import Promise, departures, freeze, plain, read_frozen, write_frozen
 from casewise.studies.design.ledger import LedgerItem
 from casewise.studies.design.presets import PRESETS, contrasts
 from casewise.studies.design.questions import read_checks, read_quiz
@@ -181,19 +182,46 @@ def test_a_check_needs_a_text_an_answer_and_a_name_of_its_own(text):
         read_checks(text, source="checks.md")
 
 
+def promise(changed=None, **changes):
+    plan = changed or design()
+    return replace(Promise(plan, read_wording(plan, Path()), material(plan).items), **changes)
+
+
 def test_departures_from_what_was_frozen_are_named(tmp_path):
-    frozen = freeze(design(), at=datetime(2026, 11, 20, tzinfo=UTC))
+    frozen = freeze(promise(), at=datetime(2026, 11, 20, tzinfo=UTC))
     changed = design(ratings={"per_item": 3}, analysis={"alpha": 0.01})
 
-    assert departures(design(), frozen) == ()
-    assert [str(departure) for departure in departures(changed, frozen)] == [
+    assert departures(promise(), frozen) == ()
+    assert {"seed", "quiz.may_miss", "quality.too_fast_share", "items", "texts.checks"} <= set(frozen.policy)
+    assert [str(departure) for departure in departures(promise(changed), frozen)] == [
         "ratings.per_item: frozen as 2, now 3",
         "analysis.alpha: frozen as 0.05, now 0.01",
     ]
 
 
+def test_what_people_read_and_rate_is_frozen_too():
+    frozen = freeze(promise(), at=datetime(2026, 11, 20, tzinfo=UTC))
+    plan = design()
+    wording = read_wording(plan, Path())
+    easier = replace(wording, quiz=wording.quiz[1:])
+    fewer = material(plan).items[1:]
+
+    assert [one.setting for one in departures(promise(wording=easier), frozen)] == ["texts.quiz"]
+    assert [one.setting for one in departures(promise(items=fewer), frozen)] == ["items"]
+    assert departures(promise(items=tuple(reversed(material(plan).items))), frozen) == ()
+    for changes in ({"quiz": {"may_miss": 3}}, {"seed": 7}, {"quality": {"too_fast_share": 0.9}}):
+        assert len(departures(promise(design(**changes)), frozen)) == 1
+
+
+@pytest.mark.parametrize(
+    ("email", "blank"), [("ada@uni.edu", False), ("you@example.org", True), ("x@lab.invalid", True), ("nobody", True)]
+)
+def test_an_address_that_is_for_examples_only_is_a_placeholder(email, blank):
+    assert bool(design(contact={"email": email}).contact.placeholders) == blank
+
+
 def test_a_frozen_policy_cannot_be_frozen_again_or_edited(tmp_path):
-    frozen = freeze(design(), at=datetime(2026, 11, 20, tzinfo=UTC))
+    frozen = freeze(promise(), at=datetime(2026, 11, 20, tzinfo=UTC))
     write_frozen(frozen, tmp_path / "study.frozen.json")
     with pytest.raises(StudyError, match="frozen already"):
         write_frozen(frozen, tmp_path / "study.frozen.json")

@@ -2,7 +2,7 @@ import json
 
 import pytest
 from tests.studies.test_store import begun, finished
-from tests.support.study import START
+from tests.support.study import START, design
 
 from casewise.errors import StudyError
 from casewise.storage import load_benchmark, read_benchmark
@@ -15,7 +15,7 @@ from casewise.studies.running.rounds import load_round
 @pytest.fixture
 def path(tmp_path):
     found = tmp_path / "study.toml"
-    init_study("demo", preset="lab", name="tea", path=found, today=START.date())
+    init_study("demo", preset="lab", name="tea", path=found, today=START.date(), contact=design().contact)
     return found
 
 
@@ -71,6 +71,22 @@ def test_an_export_says_what_was_frozen_and_every_departure(store, plan, path, t
     assert about["departures"] == ["analysis.alpha: frozen as 0.05, now 0.01"]
     assert about["frozen"]["digest"] == plan.frozen.digest
     assert about["exact"] is False
+
+
+def test_a_text_that_was_changed_before_the_study_was_opened_is_a_departure_and_afterwards_is_none(
+    store, plan, path, tmp_path
+):
+    (path.parent / "help.md").write_text("Call somebody.")
+    path.write_text(path.read_text() + '\n[texts]\nhelp = "help.md"\n')
+    changed = read_plan(path)
+    study = opened_plan(store, changed)
+    (path.parent / "help.md").write_text("Call somebody else.")
+    begun(store, study, "alice")
+    exported(store, study, read_plan(path), tmp_path / "out")
+
+    about = json.loads((tmp_path / "out" / "study.json").read_text())
+    assert [departure.split(":")[0] for departure in about["departures"]] == ["texts.help"]
+    assert [departure.setting for departure in changed.departures] == ["texts.help"]
 
 
 def test_another_benchmark_than_the_one_rated_is_refused(store, plan, tmp_path):

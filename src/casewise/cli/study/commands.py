@@ -32,11 +32,17 @@ def init(
     preset: Annotated[str, typer.Option(help="paper, prolific or lab.")] = "lab",
     to: Annotated[Path, typer.Option("--to", help="The file to write.")] = DEFAULT,
     name: Annotated[str | None, typer.Option(help="The study's name; else the benchmark's.")] = None,
+    researcher: Annotated[str | None, typer.Option(help="Whom annotators write to.")] = None,
+    institution: Annotated[str | None, typer.Option(help="Where they are.")] = None,
+    email: Annotated[str | None, typer.Option(help="Their address.")] = None,
 ) -> None:
     """Write a commented study.toml."""
-    design = api.studies.init(benchmark, preset=preset, name=name, to=to)
+    given = {"researcher": researcher, "institution": institution, "email": email}
+    contact = api.studies.NOBODY.model_copy(update={part: value for part, value in given.items() if value})
+    design = api.studies.init(benchmark, preset=preset, name=name, to=to, contact=contact)
     typer.echo(f"{to}: {len(design.conditions)} conditions: {', '.join(design.conditions)}")
-    typer.echo(f"Fill in [contact], look through the rest, then: casewise study check {to}")
+    fill_in = "Fill in [contact], look" if contact.placeholders else "Look"
+    typer.echo(f"{fill_in} through the rest, then: casewise study check {to}")
 
 
 @app.command()
@@ -46,13 +52,13 @@ def check(study: StudyArgument = DEFAULT, as_json: JsonOption = False) -> None:
     found = plan.estimate
     if as_json:
         departed = [str(departure) for departure in plan.departures]
-        print_json({**asdict(found), "total": found.total, "problem": found.problem, "departures": departed})
+        print_json({**asdict(found), "total": found.total, "problem": plan.problem, "departures": departed})
     else:
         print_estimate(plan)
         for departure in plan.departures:
             typer.echo(f"departs from what was frozen: {departure}")
-    if found.problem:
-        raise StudyError(found.problem)
+    if plan.problem:
+        raise StudyError(plan.problem)
 
 
 @app.command()
@@ -83,6 +89,8 @@ def say_open(opened: api.studies.OpenRound) -> None:
     design = opened.plan.design
     typer.echo(f"The {opened.phase} round of {design.name} {design.version} is open. People arrive at:")
     typer.echo(f"  {opened.url}")
+    for departure in opened.plan.departures:
+        typer.echo(f"departs from what was frozen: {departure}")
     if design.recruiter.kind == "invitation":
         typer.echo("Make a link for each person with: casewise study invite")
 

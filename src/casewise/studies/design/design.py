@@ -42,6 +42,10 @@ CHILD_RELATED = "child-related crimes"
 """Shown to annotators only where the owner turns it on and says why."""
 
 
+EXAMPLE_DOMAINS = {"example.org", "example.com", "example.net", "example", "invalid", "test", "localhost"}
+"""Domains to which nobody's mail goes (RFC 2606)."""
+
+
 class DesignSection(BaseModel):
     """A table of `study.toml`. Unknown keys are errors: a misspelt setting must not pass for its default."""
 
@@ -56,6 +60,20 @@ class Contact(DesignSection):
     email: Words
     ethics_approval: str = ""
     """The ethics board and its number; the consent page says so when there is none."""
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        """What `study init` wrote and nobody has filled in; an address at a domain that is for examples only is one."""
+        domain = self.email.rpartition("@")[2].lower()
+        example = (
+            "@" not in self.email
+            or not domain
+            or domain.rpartition(".")[2] in EXAMPLE_DOMAINS
+            or domain in EXAMPLE_DOMAINS
+        )
+        written = (self.researcher == "Your name", self.institution == "Your institution", example)
+        values = (self.researcher, self.institution, self.email)
+        return tuple(repr(value) for value, blank in zip(values, written, strict=True) if blank)
 
 
 class Ratings(DesignSection):

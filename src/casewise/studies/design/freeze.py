@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,16 @@ from typing import Any
 from casewise.errors import StudyError
 from casewise.records.ids import digest
 from casewise.studies.design.design import Design
+from casewise.studies.design.material import StudyItem
+from casewise.studies.design.wording import StudyWording
 
 __all__ = [
     "Departure",
     "Frozen",
+    "Promise",
     "departures",
     "freeze",
     "plain",
-    "policy",
     "read_frozen",
     "unflattened",
     "write_frozen",
@@ -46,16 +48,31 @@ class Departure:
         return f"{self.setting}: frozen as {self.frozen!r}, now {self.now!r}"
 
 
-def policy(design: Design) -> dict[str, Any]:
-    """Conditions, contrasts, quota, exclusions, stopping and label policy, by dotted name."""
-    plain = design.model_dump(mode="json", include={"conditions", "contrasts", "ratings", "attention", "analysis"})
-    flat: dict[str, Any] = {}
-    for name, value in plain.items():
-        if isinstance(value, dict):
-            flat |= {f"{name}.{key}": item for key, item in value.items()}
-        else:
-            flat[name] = value
-    return flat
+PROMISED = {
+    *("conditions", "contrasts", "seed", "ratings", "attention", "quiz"),
+    *("eligibility", "sensitive", "quality", "analysis"),
+}
+"""The settings that decide what is shown to whom, who counts, and how it is analysed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Everything that freezing fixes: the design, and the digests of what people read and rate."""
+
+    design: Design
+    wording: StudyWording
+    items: tuple[StudyItem, ...]
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """Settings, texts (`texts.…`) and items, by dotted name; texts and items by their digests."""
+        flat: dict[str, Any] = {}
+        for name, value in self.design.model_dump(mode="json", include=PROMISED).items():
+            flat |= {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
+        texts = asdict(self.wording)
+        flat |= {f"texts.{page}": digest({"text": text}) for page, text in texts.items()}
+        shown = sorted([item.item_id, item.condition, item.query_id, item.shown] for item in self.items)
+        return flat | {"items": digest({"shown": shown})}
 
 
 def unflattened(policy: dict[str, Any]) -> dict[str, Any]:
@@ -70,18 +87,18 @@ def unflattened(policy: dict[str, Any]) -> dict[str, Any]:
     return nested
 
 
-def freeze(design: Design, *, at: datetime) -> Frozen:
-    """Freeze the policy of `design`."""
-    promised = policy(design)
+def freeze(promise: Promise, *, at: datetime) -> Frozen:
+    """Freeze what is promised."""
+    promised = promise.policy
     return Frozen(promised, digest(promised), at)
 
 
-def departures(design: Design, frozen: Frozen) -> tuple[Departure, ...]:
-    """Each setting of `design` that differs from what was frozen, in the order of `study.toml`.
+def departures(promise: Promise, frozen: Frozen) -> tuple[Departure, ...]:
+    """Each setting, text or set of items that differs from what was frozen, in the order of `study.toml`.
 
     A setting that there was not when it was frozen could not be promised, and is none.
     """
-    now = policy(design)
+    now = promise.policy
     names = [*(name for name in now if name in frozen.policy), *(name for name in frozen.policy if name not in now)]
     return tuple(
         Departure(name, frozen.policy[name], now.get(name)) for name in names if frozen.policy[name] != now.get(name)

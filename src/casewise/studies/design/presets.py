@@ -10,7 +10,9 @@ from datetime import date, timedelta
 from importlib.resources import files
 from typing import Any, Literal
 
-__all__ = ["PRESETS", "Preset", "study_toml"]
+from casewise.studies.design.design import Contact
+
+__all__ = ["NOBODY", "PRESETS", "Preset", "study_toml"]
 
 Preset = Literal["paper", "prolific", "lab"]
 
@@ -62,7 +64,19 @@ DIFFERENCES: dict[Preset, Differences] = {
 }
 
 
-def study_toml(preset: Preset, *, name: str, benchmark: str, conditions: Sequence[str], today: date) -> str:
+NOBODY = Contact(researcher="Your name", institution="Your institution", email="you@example.org")
+"""To be filled in: `study check` and `study freeze` refuse it."""
+
+
+def study_toml(
+    preset: Preset,
+    *,
+    name: str,
+    benchmark: str,
+    conditions: Sequence[str],
+    today: date,
+    contact: Contact = NOBODY,
+) -> str:
     """The text of a `study.toml`.
 
     Codes are drawn anew each time; contrasts are the safe against the unsafe condition of each origin, and each
@@ -81,6 +95,7 @@ def study_toml(preset: Preset, *, name: str, benchmark: str, conditions: Sequenc
         | {
             "recruiter": differences["recruiter"].format(**codes()),
             "file": "study.toml",
+            "contact": contact,
             "name": name,
             "benchmark": benchmark,
             "conditions": list(conditions),

@@ -20,11 +20,11 @@ from casewise.errors import StudyError
 from casewise.records import Rating
 from casewise.storage import About, Benchmark, write_benchmark
 from casewise.studies.design.design import Design
-from casewise.studies.design.freeze import departures, read_frozen
+from casewise.studies.design.freeze import Frozen, Promise, departures, read_frozen
 from casewise.studies.design.material import rated_items
 from casewise.studies.running.events import read_events
 from casewise.studies.running.owner import Overview, overview, people_states
-from casewise.studies.running.rounds import Round
+from casewise.studies.running.rounds import Round, shown_items
 
 __all__ = ["Exported", "export"]
 
@@ -147,13 +147,21 @@ def about_study(connection: Connection, study: Round, design: Design, seen: Over
         "benchmark": study.benchmark,
         "design": study.design.model_dump(mode="json"),
         "frozen": study.frozen,
-        "departures": [str(departure) for departure in departures(design, frozen)] if frozen else None,
+        "departures": departed(connection, study, design, frozen) if frozen else None,
         "exact": seen.exact,
         "conditions": [asdict(condition) for condition in seen.conditions],
         "stages": seen.stages,
         "median_seconds": seen.median_seconds,
         "demographics": demographics(connection, study.id),
     }
+
+
+def departed(connection: Connection, study: Round, design: Design, frozen: Frozen) -> list[str]:
+    """Where the round as it ran, or the analysis as `design` has it now, is not what was frozen."""
+    ran = Promise(study.design, study.wording, shown_items(connection, study.id))
+    analysis = {"analysis": design.analysis, "contrasts": design.contrasts}
+    now = replace(ran, design=study.design.model_copy(update=analysis))
+    return list(dict.fromkeys(str(departure) for departure in (*departures(ran, frozen), *departures(now, frozen))))
 
 
 def demographics(connection: Connection, study_id: str) -> dict[str, dict[str, int]]:

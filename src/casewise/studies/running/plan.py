@@ -14,10 +14,19 @@ from casewise.errors import ConfigurationError, StudyError
 from casewise.records.item import CONDITIONS, NO_CONTEXT_CONDITION
 from casewise.storage import Benchmark, load_benchmark
 from casewise.studies.design.cost import StudyEstimate, estimate
-from casewise.studies.design.design import Design, read_design
-from casewise.studies.design.freeze import Departure, Frozen, departures, freeze, plain, read_frozen, write_frozen
+from casewise.studies.design.design import Contact, Design, read_design
+from casewise.studies.design.freeze import (
+    Departure,
+    Frozen,
+    Promise,
+    departures,
+    freeze,
+    plain,
+    read_frozen,
+    write_frozen,
+)
 from casewise.studies.design.material import Material, collect, pilot_sample
-from casewise.studies.design.presets import Preset, study_toml
+from casewise.studies.design.presets import NOBODY, Preset, study_toml
 from casewise.studies.design.wording import StudyWording, read_wording
 from casewise.studies.running.rounds import NewRound, Phase, open_round
 
@@ -41,12 +50,27 @@ class StudyPlan:
         return estimate(self.design, self.material.ledger_items())
 
     @property
+    def promise(self) -> Promise:
+        """What freezing fixes, or has fixed."""
+        return Promise(self.design, self.wording, self.material.items)
+
+    @property
     def departures(self) -> tuple[Departure, ...]:
-        """Where the design is no longer what was frozen; empty also where nothing was."""
-        return departures(self.design, self.frozen) if self.frozen else ()
+        """Where the study is no longer what was frozen; empty also where nothing was."""
+        return departures(self.promise, self.frozen) if self.frozen else ()
+
+    @property
+    def problem(self) -> str | None:
+        """Why people cannot be asked to take part in it as it is, or None."""
+        blanks = self.design.contact.placeholders
+        if blanks:
+            return f"{self.path}: [contact] still has {' and '.join(blanks)}; people write to whoever stands there"
+        return self.estimate.problem
 
 
-def init_study(source: str, *, preset: Preset, name: str | None, path: Path, today: date) -> Design:
+def init_study(
+    source: str, *, preset: Preset, name: str | None, path: Path, today: date, contact: Contact = NOBODY
+) -> Design:
     """Write a first `study.toml` for the benchmark at `source`.
 
     Raises
@@ -66,6 +90,7 @@ def init_study(source: str, *, preset: Preset, name: str | None, path: Path, tod
         benchmark=str(Path(source).resolve()) if is_path else source,
         conditions=conditions,
         today=today,
+        contact=contact,
     )
     path.write_text(text, encoding="utf-8")
     return read_design(path)
@@ -104,10 +129,10 @@ def frozen_path(path: Path) -> Path:
 
 def freeze_plan(plan: StudyPlan, *, at: datetime) -> Path:
     """Freeze the policy of a study; returns the file that keeps it. Freezing twice is an error."""
-    if plan.estimate.problem:
-        raise StudyError(plan.estimate.problem)
+    if plan.problem:
+        raise StudyError(plan.problem)
     path = frozen_path(plan.path)
-    write_frozen(freeze(plan.design, at=at), path)
+    write_frozen(freeze(plan.promise, at=at), path)
     return path
 
 
@@ -117,12 +142,12 @@ def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: dat
     Raises
     ------
     StudyError
-        The main round is not frozen yet, would pay too little, or is there already.
+        The main round is not frozen yet, nobody can be asked to take part as it is, or it is there already.
     """
     if phase == "main" and plan.frozen is None:
         raise StudyError(f"{plan.path} is not frozen; fix what you promise first: casewise study freeze {plan.path}")
-    if phase in {"main", "pilot"} and plan.estimate.problem:
-        raise StudyError(plan.estimate.problem)
+    if phase in {"main", "pilot"} and plan.problem:
+        raise StudyError(plan.problem)
     new = NewRound(
         design=plan.design,
         phase=phase,

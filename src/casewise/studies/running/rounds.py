@@ -30,6 +30,7 @@ __all__ = [
     "open_round",
     "round_state",
     "set_state",
+    "shown_items",
 ]
 
 Phase = Literal["pilot", "main", "rehearsal", "preview"]
@@ -174,6 +175,13 @@ def as_round(row: Row[Any]) -> Round:
         frozen=row.frozen,
         created_at=row.created_at,
     )
+
+
+def shown_items(connection: Connection, study_id: str) -> tuple[StudyItem, ...]:
+    """What the round shows, as it was put into the database when it was opened."""
+    table = tables.items
+    rows = connection.execute(select(table).where(table.c.study_id == study_id).order_by(table.c.item_id))
+    return tuple(StudyItem(row.item_id, row.query_id, row.condition, row.shown) for row in rows)
 
 
 def round_state(connection: Connection, study_id: str) -> RoundState:
