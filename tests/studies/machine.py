@@ -150,7 +150,7 @@ class InDatabase:
     def known_id(self, name: str) -> AbstractContextManager[object]:
         """A study id that is the same in every replay: what people are given depends on it, and hypothesis replays."""
         known = hashlib.sha256(f"{self.seed}:{name}".encode()).hexdigest()[:24]
-        return patch("casewise.studies.running.annotators.secrets.token_hex", return_value=known)
+        return patch("casewise.studies.running.admission.secrets.token_hex", return_value=known)
 
     def rate(self, name: str, item_id: str) -> None:
         self.answer(name, item_id, "respond")
