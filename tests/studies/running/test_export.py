@@ -1,15 +1,25 @@
 import json
+import re
 
 import pytest
-from tests.studies.test_store import begun, finished
+from sqlalchemy import delete, select
+from sqlalchemy.exc import DBAPIError
+from tests.studies.test_store import VAULT, begun, finished
 from tests.support.study import START, design
 
+from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.storage import load_benchmark, read_benchmark
 from casewise.studies.running.answers import void
 from casewise.studies.running.export import export
+from casewise.studies.running.owner import forget
 from casewise.studies.running.plan import freeze_plan, init_study, open_plan, pilot_of, read_plan
 from casewise.studies.running.rounds import load_round
+
+CODES = """[recruiter]
+kind = "code"
+completion_code = "DONE1234"
+screened_out_code = "OUT12345\""""
 
 
 @pytest.fixture
@@ -50,6 +60,63 @@ def test_an_export_is_a_benchmark_with_the_counted_ratings_and_the_rest_apart(st
     assert len(apart) == 25
     assert {(line["annotator_id"], line["kind"], line["reason"]) for line in apart} == {(voided, "void", "asked us to")}
     assert not done.exact
+
+
+def test_an_export_says_how_long_pages_took_and_never_when_anybody_worked(store, plan, tmp_path):
+    study = opened_plan(store, plan)
+    who = finished(store, study, "alice")
+    exported(store, study, plan, tmp_path / "out")
+
+    timing = [json.loads(line) for line in (tmp_path / "out" / "timing.jsonl").read_text().splitlines()]
+    events = [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
+    assert [line["order"] for line in timing if line["annotator_id"] == who] == list(range(1, 28))
+    assert {line["seconds"] for line in timing} == {5.0}
+    assert all("at" not in event and event["order"] for event in events)
+    assert {event["after_s"] for event in events if event["annotator_id"]} == {0}
+    study_json = (tmp_path / "out" / "study.json").read_text()
+    everything = "".join(file.read_text() for file in (tmp_path / "out").glob("*.jsonl"))
+    assert not re.search(r"T\d\d:\d\d", everything)
+    assert "created_at" not in study_json
+
+
+def test_an_export_holds_no_completion_code(store, path, tmp_path):
+    path.write_text(re.sub(r"\[recruiter\]\nkind[^\n]*", CODES, path.read_text()))
+    freeze_plan(read_plan(path), at=START)
+    plan = read_plan(path)
+    study = opened_plan(store, plan)
+    finished(store, study, "alice")
+    exported(store, study, plan, tmp_path / "out")
+
+    everything = "".join(file.read_text() for file in (tmp_path / "out").iterdir())
+    assert "DONE1234" not in everything
+    assert "OUT12345" not in everything
+
+
+def test_whoever_withdraws_leaves_no_answer_and_no_event(store, plan, tmp_path):
+    study = opened_plan(store, plan)
+    gone, stays = finished(store, study, "alice"), finished(store, study, "bob")
+    with store.write() as connection:
+        forget(connection, study, gone, vault=VAULT, by="owner", now=START)
+    exported(store, study, plan, tmp_path / "out")
+
+    lines = {
+        name: [json.loads(line) for line in (tmp_path / "out" / f"{name}.jsonl").read_text().splitlines()]
+        for name in ("timing", "events", "excluded")
+    }
+    assert gone not in {line["annotator_id"] for line in lines["timing"] + lines["excluded"]}
+    assert [line["kind"] for line in lines["events"] if line["annotator_id"] == gone] == ["forgotten"]
+    assert len([line for line in lines["timing"] if line["annotator_id"] == stays]) == 27
+    with store.read() as connection:
+        pages = connection.execute(select(tables.pages).where(tables.pages.c.annotator_id == gone)).all()
+    assert {(page.verdict, page.seconds, page.sight, page.answered_at) for page in pages} == {(None, None, None, None)}
+
+
+def test_events_of_those_who_did_not_withdraw_cannot_be_deleted(store, plan):
+    study = opened_plan(store, plan)
+    who = begun(store, study, "alice")
+
+    with pytest.raises(DBAPIError), store.write() as connection:
+        connection.execute(delete(tables.events).where(tables.events.c.annotator_id == who))
 
 
 def test_an_export_leads_to_nobody(store, plan, tmp_path):

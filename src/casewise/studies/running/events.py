@@ -11,6 +11,8 @@ from casewise.database.tables import study as tables
 
 __all__ = ["note", "read_events"]
 
+ACTORS = ("system", "annotator", "owner")
+
 
 def note(
     connection: Connection,
@@ -31,16 +33,24 @@ def note(
 
 
 def read_events(connection: Connection, study_id: str) -> list[dict[str, Any]]:
-    """All events of a round, in their order, as JSON values."""
+    """All events of a round, in their order, as JSON values that do not say when anybody worked.
+
+    `after_s` are the seconds since the same annotator's first event; none where an event is of no annotator. Who of the
+    staff it was is not told.
+    """
     table = tables.events
-    rows = connection.execute(select(table).where(table.c.study_id == study_id).order_by(table.c.id))
+    rows = connection.execute(select(table).where(table.c.study_id == study_id).order_by(table.c.id)).all()
+    began: dict[str, datetime] = {}
     return [
         {
-            "at": row.at.isoformat(),
-            "by": row.by,
+            "order": order,
+            "after_s": None
+            if (who := row.annotator_id) is None
+            else round((row.at - began.setdefault(who, row.at)).total_seconds()),
+            "by": row.by if row.by in ACTORS else "owner",
             "kind": row.kind,
-            "annotator_id": row.annotator_id,
+            "annotator_id": who,
             "detail": row.detail,
         }
-        for row in rows
+        for order, row in enumerate(rows, start=1)
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,8 @@ def export(connection: Connection, study: Round, *, benchmark: Benchmark, design
     """Write the round as a new benchmark folder.
 
     Beside the benchmark's own files: `excluded.jsonl` (ratings that do not count, each with its reason),
-    `annotators.jsonl` (condition, outcome, flags), `events.jsonl` and `study.json` (the design as it ran, what was
+    `annotators.jsonl` (condition, outcome, flags), `timing.jsonl` (how long each page took, and what was on the screen),
+    `events.jsonl` (in their order) and `study.json` (the design as it ran, what was
     frozen, every departure of `design` from it, and the counts).
 
     Raises
@@ -70,6 +71,7 @@ def export(connection: Connection, study: Round, *, benchmark: Benchmark, design
     write_lines(folder / "excluded.jsonl", left_out)
     write_lines(folder / "annotators.jsonl", annotator_lines(connection, study))
     write_lines(folder / "events.jsonl", read_events(connection, study.id))
+    write_lines(folder / "timing.jsonl", timing_lines(connection, study))
     about = about_study(connection, study, design, seen)
     (folder / "study.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return Exported(folder, len(counted), len(left_out), seen.exact)
@@ -145,7 +147,7 @@ def about_study(connection: Connection, study: Round, design: Design, seen: Over
         "version": study.version,
         "phase": study.phase,
         "benchmark": study.benchmark,
-        "design": study.design.model_dump(mode="json"),
+        "design": without_codes(study.design),
         "frozen": study.frozen,
         "departures": departed(connection, study, design, frozen) if frozen else None,
         "exact": seen.exact,
@@ -154,6 +156,31 @@ def about_study(connection: Connection, study: Round, design: Design, seen: Over
         "median_seconds": seen.median_seconds,
         "demographics": demographics(connection, study.id),
     }
+
+
+def without_codes(design: Design) -> dict[str, Any]:
+    """The design, without anything by which somebody could pass for one who completed it."""
+    plain = design.model_dump(mode="json")
+    return plain | {"recruiter": {"kind": design.recruiter.kind}}
+
+
+def timing_lines(connection: Connection, study: Round) -> Iterator[dict[str, Any]]:
+    """How long each answered page took, in which order, and what of it was on the screen; never when."""
+    query = (
+        select(PAGES)
+        .where(PAGES.c.study_id == study.id, PAGES.c.answered_at.is_not(None))
+        .order_by(PAGES.c.annotator_id, PAGES.c.position)
+    )
+    for row in connection.execute(query):
+        yield {
+            "annotator_id": row.annotator_id,
+            "order": row.position,
+            "item_id": row.item_id,
+            "check": row.check_name,
+            "state": row.state,
+            "seconds": row.seconds,
+            "sight": row.sight,
+        }
 
 
 def departed(connection: Connection, study: Round, design: Design, frozen: Frozen) -> list[str]:

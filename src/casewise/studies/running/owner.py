@@ -275,7 +275,8 @@ def forget(connection: Connection, study: Round, who: str, *, vault: Vault, by: 
     """Forget a person, named by recruiter id or study id; whether their ratings were withdrawn as well.
 
     The key of their ids, what they said about themselves and their remarks are deleted. Until
-    `privacy.withdraw_until` their ratings are deleted too, the slots re-open, and they could take part anew; after it
+    `privacy.withdraw_until` their answers and what the log says of them are deleted too, the slots re-open, and they
+    could take part anew; after it
     the ratings stay, and nothing is left that could join them to a person but the hash against returners.
 
     Raises
@@ -310,6 +311,13 @@ def withdraw(
         .where(ANNOTATORS.c.id == annotator_id)
         .values(withdrawn_at=now, stage="done", outcome="withdrawn", lease_until=None)
     )
+    checks = (PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "check", PAGES.c.verdict.is_not(None))
+    nothing = dict.fromkeys(("verdict", "seconds", "sight"))
+    connection.execute(update(PAGES).where(*checks).values(state="withdrawn", **nothing))
+    connection.execute(
+        update(PAGES).where(PAGES.c.annotator_id == annotator_id).values(answered_at=None, scripted=False)
+    )
+    connection.execute(delete(tables.events).where(tables.events.c.annotator_id == annotator_id))
     if fingerprint is not None:
         table = tables.fingerprints
         connection.execute(delete(table).where(table.c.study_id == study.id, table.c.fingerprint == fingerprint))
