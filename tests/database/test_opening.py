@@ -13,6 +13,17 @@ from casewise.errors import ConfigurationError
 EVENT = {"at": NOW, "kind": "test"}
 
 
+def test_a_new_database_is_its_owners_alone(tmp_path):
+    store = database.open(str(tmp_path / "new.db"))
+    with store.write() as connection:
+        connection.exec_driver_sql("CREATE TABLE something (id INTEGER)")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    store.close()
+
+    assert set(modes.values()) == {0o600}
+    assert "new.db-wal" in modes
+
+
 def test_migrations_make_exactly_the_tables_the_code_speaks_of(store):
     with store.read() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})

@@ -71,6 +71,20 @@ def test_an_invitation_opens_the_door_and_a_made_up_one_does_not():
             recruiter(kind="invitation").arrive({"participant": wrong})
 
 
+def test_an_id_in_capitals_is_the_same_person():
+    invitation = new_invitation(KEY)
+    parameters = {"PROLIFIC_PID": "5F00AB", "STUDY_ID": "S1", "SESSION_ID": "Se1"}
+
+    assert recruiter(kind="invitation").arrive({"participant": invitation.upper()}).person == invitation[:24]
+    found = recruiter(kind="prolific", **CODES).arrive(parameters)
+    assert (found.person, found.session) == ("5f00ab", "Se1")
+
+
+def test_an_id_with_a_line_break_at_its_end_is_none():
+    with pytest.raises(StudyError):
+        recruiter(kind="code", completion_code="DONE1234").arrive({"participant": "alice\n"})
+
+
 def prolific_design():
     return design(
         recruiter={"kind": "prolific", **CODES},

@@ -12,6 +12,7 @@ SIGNED_IN = frozenset(Role)
 
 STAFF = {
     ("GET", "/"): SIGNED_IN,
+    ("GET", "/health"): ANYBODY,
     ("GET", "/sign-in"): ANYBODY,
     ("POST", "/sign-in"): ANYBODY,
     ("POST", "/sign-out"): ANYBODY,

@@ -10,6 +10,7 @@ from casewise.database.staff import Role, find_by_email
 from casewise.database.tables import staff
 from casewise.settings import Settings
 from casewise.web import create_app
+from casewise.web.security.passwords import password_problem
 
 
 def invitation_link(administrator, email, *roles):
@@ -128,6 +129,66 @@ def test_guessing_is_limited_even_with_the_right_password_in_the_end(app):
 
     assert [answer.status_code for answer in answers] == [400] * 8 + [429]
     assert guesser.send("/sign-in", email="ada@example.org", password=PASSWORD).status_code == 429
+
+
+def test_nobody_is_locked_out_by_the_guesses_of_others(app):
+    ada = signed_in(app, "Ada", Role.REVIEWER)
+    ada.send("/sign-out", on="/review")
+    for _ in range(9):
+        visitor(app).send("/sign-in", email="ada@example.org", password="a guess of somebody")
+
+    assert visitor(app).send("/sign-in", email="ada@example.org", password=PASSWORD).status_code == 429
+    assert ada.send("/sign-in", email="ada@example.org", password=PASSWORD).status_code == 303
+
+
+def test_a_known_browser_may_not_guess_without_end_either(app):
+    ada = signed_in(app, "Ada", Role.REVIEWER)
+    ada.send("/sign-out", on="/review")
+    answers = [ada.send("/sign-in", email="ada@example.org", password=f"guess {n} of many") for n in range(9)]
+
+    assert [answer.status_code for answer in answers] == [400] * 8 + [429]
+
+
+@pytest.mark.parametrize(
+    "password", ["password1234", "P@ssw0rd2024!", "qwertyuiop12", "iloveyou2024!", "Welcome12345", "casewise-2026"]
+)
+def test_a_password_that_is_guessed_first_cannot_be_chosen(password):
+    assert "guessed first" in (password_problem(password) or "")
+
+
+@pytest.mark.parametrize(
+    "password", [PASSWORD, "correct horse battery", "tr4velling-by-night", "welcome dear old friend"]
+)
+def test_a_few_unrelated_words_can(password):
+    assert password_problem(password) is None
+
+
+def test_the_server_says_whether_its_database_answers(app, monkeypatch):
+    assert visitor(app).get("/health").json() == {"database": "answers"}
+    monkeypatch.setattr(app.state.database, "answers", lambda: False)
+    assert visitor(app).get("/health").status_code == 503
+
+
+def test_head_is_answered_as_get_is_without_a_body(app):
+    answer = visitor(app).client.head("/sign-in")
+
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+@pytest.mark.parametrize("path", ["/review?category=%00", "/join/%00", "/study/x%00y"])
+def test_a_nul_in_an_address_is_refused(app, path):
+    assert signed_in(app, "Ada", Role.REVIEWER).get(path).status_code == 400
+
+
+def test_a_nul_in_a_form_is_refused(app):
+    assert visitor(app).send("/sign-in", email="a\0@example.org", password=PASSWORD).status_code == 400
+
+
+def test_no_redirect_leads_to_the_host_that_a_request_names(app):
+    answer = visitor(app).client.get("/review/", headers={"Host": "evil.example"})
+
+    assert answer.status_code == 404
+    assert "evil.example" not in str(answer.headers)
 
 
 def test_the_limits_keep_no_address(app):

@@ -7,16 +7,17 @@ of on SQLite's busy handler, which sleeps and lets anyone in.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Self
 
 import sqlalchemy
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from casewise.errors import ConfigurationError
 
@@ -67,6 +68,15 @@ class Database:
             with connection.begin():
                 yield connection
 
+    def answers(self) -> bool:
+        """Whether the database can be asked now."""
+        try:
+            with self.read() as connection:
+                connection.exec_driver_sql("SELECT 1")
+        except DBAPIError:
+            return False
+        return True
+
     def close(self) -> None:
         """Give back all connections."""
         self.engine.dispose()
@@ -102,10 +112,17 @@ def made_engine(url: URL) -> Engine:
     folder = Path(str(url.database)).absolute().parent
     if not folder.is_dir():
         raise ConfigurationError(f"{url.database}: the folder {folder} does not exist")
+    make_private(Path(str(url.database)))
     engine = sqlalchemy.create_engine(url, pool_size=CONNECTIONS, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
     event.listen(engine, "connect", prepare_sqlite)
     event.listen(engine, "begin", begin_sqlite)
     return engine
+
+
+def make_private(path: Path) -> None:
+    """Have a new database's file, and what SQLite puts beside it, be its owner's alone."""
+    with suppress(OSError):  # there already, or SQLite will say what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def prepare_sqlite(connection: Any, _record: object) -> None:

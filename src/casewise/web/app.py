@@ -18,6 +18,7 @@ from casewise.web.review import rooms as review
 from casewise.web.security.body_limit import BodyLimit
 from casewise.web.security.csrf import check_csrf
 from casewise.web.security.headers import SecurityHeaders
+from casewise.web.security.plain_requests import HeadAsGet, refuse_nul
 from casewise.web.security.signing import Signing
 from casewise.web.study.routes import install as install_study
 
@@ -42,8 +43,9 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        dependencies=[Depends(check_csrf)],
+        dependencies=[Depends(refuse_nul), Depends(check_csrf)],
         lifespan=closing,
+        redirect_slashes=False,  # it would lead to whatever host a request names
     )
     app.state.settings = settings
     app.state.database = database.open(settings.database)
@@ -54,6 +56,7 @@ def create_app(settings: Settings) -> FastAPI:
     install_study(app)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(BodyLimit)
+    app.add_middleware(HeadAsGet)
     app.add_middleware(SecurityHeaders, behind_tls=settings.behind_tls)
     errors.install(app)
     return app

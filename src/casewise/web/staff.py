@@ -7,7 +7,7 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, HTTPException, Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from casewise.database.limits import Limit, forget_limit, take
 from casewise.database.sessions import SESSION_LASTS, end_session, start_session
@@ -28,7 +28,7 @@ from casewise.database.staff import (
 from casewise.web.frame.identity import current_person, database_of, now, require, sent_form
 from casewise.web.frame.pages import NAVIGATION, redirect, render
 from casewise.web.security.cookies import drop_cookie, read_cookie, set_cookie
-from casewise.web.security.csrf import SESSION_COOKIE
+from casewise.web.security.csrf import SESSION_COOKIE, browser_id
 from casewise.web.security.passwords import hash_password, password_fits, password_problem
 
 __all__ = ["router"]
@@ -36,12 +36,24 @@ __all__ = ["router"]
 router = APIRouter()
 
 PER_EMAIL = Limit(burst=8, per_s=900)
+"""For one e-mail address, from one internet address or one known browser."""
 PER_ADDRESS = Limit(burst=40, per_s=900)
+FROM_EVERYWHERE = Limit(burst=100, per_s=900)
+"""For one e-mail address, from all browsers in which nobody signed in as it before."""
+KNOWN_COOKIE = "casewise_known"
+KNOWN_LASTS_S = 60 * 60 * 24 * 365
 
 Now = Annotated[datetime, Depends(now)]
 SentForm = Annotated[dict[str, str], Depends(sent_form)]
 Administrator = Annotated[Person, Depends(require(Role.ADMINISTRATOR))]
 Somebody = Annotated[Person, Depends(require())]
+
+
+@router.get("/health")
+def health(request: Request) -> Response:
+    """For whoever watches the server: whether it, and its database, answer."""
+    well = database_of(request).answers()
+    return JSONResponse({"database": "answers" if well else "does not answer"}, 200 if well else 503)
 
 
 @router.get("/")
@@ -76,10 +88,21 @@ def sign_in(request: Request, form: SentForm, at: Now) -> Response:
 def may_try(request: Request, email: str, *, now: datetime) -> bool:
     host = request.client.host if request.client else "unknown"
     mac = request.app.state.signing.mac
+    known = is_known(request, email)
+    mine = f"{email}\0{browser_id(request)}" if known else f"{email}\0{host}"
     with database_of(request).write() as connection:
-        by_email = take(connection, mac(email, use="limit:email"), PER_EMAIL, now=now)
+        allowed = take(connection, mac(mine, use="limit:email"), PER_EMAIL, now=now)
+        if known:
+            return allowed
         by_address = take(connection, mac(host, use="limit:address"), PER_ADDRESS, now=now)
-    return by_email and by_address
+        from_everywhere = take(connection, mac(email, use="limit:everywhere"), FROM_EVERYWHERE, now=now)
+    return allowed and by_address and from_everywhere
+
+
+def is_known(request: Request, email: str) -> bool:
+    """Whether somebody signed in as `email` with this browser before: others cannot use up their attempts."""
+    known: str = request.app.state.signing.mac(email, use="known browser")
+    return read_cookie(request, KNOWN_COOKIE) == known
 
 
 def checked_person(request: Request, email: str, password: str) -> Person | None:
@@ -92,10 +115,15 @@ def checked_person(request: Request, email: str, password: str) -> Person | None
 def signed_in(request: Request, person: Person, *, to: str, now: datetime) -> Response:
     with database_of(request).write() as connection:
         token = start_session(connection, person, now=now)
-        forget_limit(connection, request.app.state.signing.mac(person.email, use="limit:email"))
+        host = request.client.host if request.client else "unknown"
+        for mine in (browser_id(request), host):
+            key = request.app.state.signing.mac(f"{person.email}\0{mine}", use="limit:email")
+            forget_limit(connection, key)
         note(connection, "signed in", by=person.id, subject=person.id, now=now)
     response = redirect(to)
     set_cookie(request, response, SESSION_COOKIE, token, lasts_s=int(SESSION_LASTS.total_seconds()))
+    known = request.app.state.signing.mac(person.email, use="known browser")
+    set_cookie(request, response, KNOWN_COOKIE, known, lasts_s=KNOWN_LASTS_S)
     return response
 
 

@@ -31,7 +31,7 @@ class Invitations:
     key: bytes
 
     def arrive(self, parameters: Mapping[str, str]) -> RecruiterIds:
-        token = parameters.get("participant", "")
+        token = parameters.get("participant", "").lower()  # some mail programs write links in capitals
         name, signed = token[:24], token[24:]
         if not hmac.compare_digest(signed.encode(), signature(name, self.key).encode()):
             raise StudyError("This is not a complete invitation link. Please copy it again from your invitation.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from casewise.studies.design.design import RecruiterSettings
@@ -27,7 +27,8 @@ class Prolific:
     settings: RecruiterSettings
 
     def arrive(self, parameters: Mapping[str, str]) -> RecruiterIds:
-        return read_person(parameters, self.settings.model_copy(update=PARAMETERS))
+        found = read_person(parameters, self.settings.model_copy(update=PARAMETERS))
+        return replace(found, person=found.person.lower())  # its ids are: another case would be another person
 
     def finish(self, outcome: Outcome, person: RecruiterIds | None) -> Finish:
         del person

@@ -14,7 +14,7 @@ from casewise.studies.recruiters.protocol import Finish, Outcome, RecruiterIds
 __all__ = ["ParameterRecruiter", "code_of", "read_person"]
 
 PLACEHOLDER = re.compile(r"\{(person|study|session|code)\}")
-ID = re.compile(r"^[\w.:@+=-]{1,200}$")
+ID = re.compile(r"[\w.:@+=-]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def read_person(parameters: Mapping[str, str], settings: RecruiterSettings) -> R
     for part in ("person", "study", "session"):
         name = getattr(settings, part)
         found[part] = parameters.get(name, "") if name else ""
-        if name and not ID.match(found[part]):
+        if name and not ID.fullmatch(found[part]):
             raise StudyError(
                 f"The link you followed lacks your {name}. Please start again from the page where you found the study."
             )

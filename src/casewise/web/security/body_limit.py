@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -11,8 +13,12 @@ LONGEST_BODY = 1_000_000
 """Bytes. A page with every field of a context full sends a third of that."""
 
 
+PATIENCE_S = 30.0
+"""As long is waited for the next piece of a request: who opens a connection and says nothing holds nothing."""
+
+
 class BodyLimit:
-    """Stops reading a request when it gets too long, whether or not it says so beforehand."""
+    """Stops reading a request that gets too long, whether or not it says so beforehand, or that stops in the middle."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -21,11 +27,16 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        received = 0
+        received, more = 0, True
 
         async def limited() -> Message:
-            nonlocal received
-            message = await receive()
+            nonlocal received, more
+            try:
+                async with asyncio.timeout(PATIENCE_S if more else None):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408, "The rest of this request did not arrive.") from None
+            more = message.get("more_body", False)
             received += len(message.get("body", b""))
             if received > LONGEST_BODY:
                 raise HTTPException(413, "That is more than any page of ours sends.")

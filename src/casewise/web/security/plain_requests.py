@@ -1,0 +1,36 @@
+"""What no request of ours holds, and answers to requests that browsers do not make: NUL bytes, and HEAD."""
+
+from __future__ import annotations
+
+from fastapi import HTTPException, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["HeadAsGet", "refuse_nul"]
+
+NUL = (b"\0", b"%00", b"\\u0000")
+"""As itself, in an address or a form, and in JSON. PostgreSQL keeps no text with one."""
+
+
+async def refuse_nul(request: Request) -> None:
+    """Refuse a request with a NUL in its address or its body. A dependency of the whole app."""
+    address = request.scope.get("raw_path", b"") + request.scope.get("query_string", b"")
+    body = b"" if request.method in {"GET", "HEAD", "OPTIONS"} else await request.body()
+    if "\0" in request.url.path or any(nul in address or nul in body for nul in NUL):
+        raise HTTPException(400, "There is a character in this request that no page of ours sends.")
+
+
+class HeadAsGet:
+    """Answers HEAD as GET is answered, without the body: for those who only ask whether a page is there."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_head(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        await self._app({**scope, "method": "GET"}, receive, send_head)
