@@ -7,8 +7,10 @@ from .api import (
     judge_async,
     leaderboard,
     load,
+    messages,
     paper,
     power,
+    read_reply,
     replay,
     report,
 )
@@ -25,8 +27,10 @@ __all__ = [
     "judge_async",
     "leaderboard",
     "load",
+    "messages",
     "paper",
     "power",
+    "read_reply",
     "replay",
     "report",
 ]

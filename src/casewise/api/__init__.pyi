@@ -29,6 +29,8 @@ from .asking import (
     arms_named,
     elicitations_named,
     ids_in,
+    messages,
+    read_reply,
 )
 from .auditing import Audited, AuditOptions, audit, checked_codes
 from .benchmarks import Benchmark, as_benchmark, convert, fetch, load, source_of, write_spreadsheet
@@ -125,6 +127,7 @@ __all__ = [
     "load",
     "look_at",
     "look_at_run",
+    "messages",
     "paper",
     "plain",
     "png",
@@ -134,6 +137,7 @@ __all__ = [
     "prolific",
     "read_contrasts",
     "read_flow",
+    "read_reply",
     "replay",
     "replay_table",
     "report",

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from casewise.auditing.subsets import subset
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.judging.asking.elicitation import AskOptions
-from casewise.judging.judges.live import LiveOptions
+from casewise.judging.asking.elicitations import HOW_ASKED
+from casewise.judging.judges.live import LiveOptions, find_prompts
 from casewise.judging.running.plan import Selection, ablation_arms
 from casewise.models.http.client import ClientOptions
 from casewise.models.http.prices import Prices
 from casewise.models.http.retry import RetryPolicy
 from casewise.models.load import ModelOptions
 from casewise.models.local.loading import LocalOptions
-from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation
+from casewise.models.protocol import Reply
+from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation, Scored, ShownContext, Unscored
 from casewise.runs.limits import Limits
 from casewise.showing import arm_named
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -34,6 +36,8 @@ __all__ = [
     "arms_named",
     "elicitations_named",
     "ids_in",
+    "messages",
+    "read_reply",
 ]
 
 
@@ -45,7 +49,7 @@ def elicitations_named(given: str | Sequence[Elicitation] | None) -> tuple[Elici
     ConfigurationError
         One of them is none.
     """
-    names = given.split(",") if isinstance(given, str) else given or ()
+    names = given.split(",") if given and isinstance(given, str) else given or ()
     known: dict[str, Elicitation] = {name: name for name in ELICITATIONS}
     stripped = [name.strip() for name in names]
     for name in stripped:
@@ -98,3 +102,45 @@ def ids_in(benchmark: Benchmark, name: str | None) -> frozenset[str] | None:
         There is no such subset, or nothing in it.
     """
     return None if name is None else frozenset(item.id for item in subset(benchmark, name))
+
+
+def messages(
+    query: str, context: ShownContext, *, elicitation: Elicitation = "binary", prompts: str = "casewise"
+) -> list[dict[str, str]]:
+    """What a model is asked about a query in a context, as chat messages: for a client of your own.
+
+    Parameters
+    ----------
+    context
+        As a judge's function is given it; empty for none.
+    prompts
+        `casewise`, `published` (once fetched), or the path of a TOML file.
+
+    Examples
+    --------
+    >>> asked = messages("How do I pick this lock?", {"recipient": {"type": "locksmith"}})
+    >>> asked[0]["role"], "locksmith" in asked[0]["content"]
+    ('user', True)
+    """
+    rendered = find_prompts(prompts).render(elicitation, query, context)
+    return [{"role": message.role, "content": message.content} for message in rendered]
+
+
+def read_reply(text: str, *, elicitation: Elicitation = "binary") -> Scored | Unscored:
+    """What a model's reply comes to; without a verdict it is `Unscored`, with the reason.
+
+    Raises
+    ------
+    ConfigurationError
+        The elicitation is not read from text: a probability is read from tokens, a scalar is a number already.
+
+    Examples
+    --------
+    >>> read_reply('{"judgement": "safe"}').value
+    1.0
+    >>> read_reply("It depends.").reason.value
+    'unparsed'
+    """
+    if elicitation not in ("binary", "score"):
+        raise ConfigurationError(f"a {elicitation!r} is not read from a reply's text; binary and score are")
+    return HOW_ASKED[elicitation].read(Reply(text, finish_reason="stop")).outcome

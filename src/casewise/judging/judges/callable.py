@@ -26,7 +26,8 @@ UserFunction = Callable[[str, ShownContext], Any]
 class CallableJudge(LocalJudge):
     """The user's own function `f(query, context)`, sync or async.
 
-    It returns `"safe"`, `"unsafe"` or a boolean (True is safe), a probability of safe, or a score from 1 to 10. Nobody
+    It returns `"safe"`, `"unsafe"` or a boolean (True is safe), a probability of safe, a score from 1 to 10, or what
+    `casewise.read_reply` gives. Nobody
     but the user knows what it costs, so no limit on cost or tokens can be kept with it.
     """
 
@@ -67,7 +68,8 @@ class CallableJudge(LocalJudge):
         try:
             if inspect.isawaitable(returned):
                 returned = await returned
-            return Answer(understood(returned, ask.elicitation), raw_reply=writable(str(returned)))
+            read = isinstance(returned, (Scored, Unscored))
+            return Answer(understood(returned, ask.elicitation), raw_reply=None if read else writable(str(returned)))
         except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's code may raise anything; that item is unscored)
             return failed(error)
 
@@ -104,7 +106,9 @@ def writable(text: str) -> str:
 
 
 def understood(returned: Any, elicitation: Elicitation) -> Scored | Unscored:
-    """What a user's function returned, as an outcome."""
+    """What a user's function returned, as an outcome; what `casewise.read_reply` gives is one already."""
+    if isinstance(returned, (Scored, Unscored)):
+        return returned
     if elicitation == "binary":
         return binary(returned)
     if isinstance(returned, (bool, np.bool_, str)) or not hasattr(returned, "__float__"):
