@@ -21,7 +21,7 @@ FLOW = Flow(
 @pytest.fixture(scope="module")
 def frame():
     return crowd_table(crowd_plan(crowd=CrowdModel(drop_out=0.2))).with_columns(
-        age=pl.col("annotator").str.slice(-1).cast(pl.Int64) % 2, seconds=pl.lit(12.5)
+        age=pl.col("annotator_id").str.slice(-1).cast(pl.Int64) % 2, seconds=pl.lit(12.5)
     )
 
 
@@ -86,7 +86,7 @@ def test_everything_is_written_to_the_folder(full, tmp_path):
 
 
 def test_anonymous_votes_say_what_is_not_available(frame):
-    report = study_report(RatingsSource(frame.drop("annotator", "finished"), "votes"))
+    report = study_report(RatingsSource(frame.drop("annotator_id", "finished"), "votes"))
     page = html(report.document)
 
     assert "not available: anonymous votes" in page

@@ -72,7 +72,7 @@ def test_someone_strict_throughout_on_mixed_items_is_constant_only_if_that_is_un
 
 
 def test_anonymous_votes_have_no_annotators():
-    frame = crowd_table(crowd_plan()).drop("annotator")
+    frame = crowd_table(crowd_plan()).drop("annotator_id")
 
     with pytest.raises(StatisticsError, match="anonymous"):
         annotator_table(code_ratings(frame), rng=np.random.default_rng(0))

@@ -7,11 +7,11 @@ from casewise.stats.people.coded_ratings import code_ratings
 
 def table(**changes):
     columns = {
-        "item": ["a", "a", "b", "b"],
-        "query": ["q", "q", "q", "q"],
+        "item_id": ["a", "a", "b", "b"],
+        "query_id": ["q", "q", "q", "q"],
         "category": ["c", "c", "c", "c"],
         "condition": ["safe_revised", "safe_revised", "no_context", "no_context"],
-        "annotator": ["p1", "p2", "p3", "p4"],
+        "annotator_id": ["p1", "p2", "p3", "p4"],
         "verdict": ["safe", "unsafe", "safe", "safe"],
     }
     return pl.DataFrame(columns | changes)
@@ -33,8 +33,8 @@ def test_conditions_come_in_the_order_of_the_paper_then_by_name():
 
 
 def test_ratings_without_annotators_are_anonymous():
-    assert code_ratings(table().drop("annotator")).annotator is None
-    assert code_ratings(table(annotator=[None] * 4)).annotator is None
+    assert code_ratings(table().drop("annotator_id")).annotator is None
+    assert code_ratings(table(annotator_id=[None] * 4)).annotator is None
 
 
 def test_completers_are_those_who_finished():
@@ -52,10 +52,10 @@ def test_completers_are_those_who_finished():
     [
         ({"verdict": ["safe", "maybe", "safe", "safe"]}, "row 2: 'verdict' is 'maybe'"),
         ({"condition": ["x", None, "y", "y"]}, "row 2: 'condition' is empty"),
-        ({"annotator": ["p1", "p2", None, "p4"]}, "row 3: 'annotator' is empty"),
-        ({"annotator": ["p1", "p1", "p3", "p4"]}, "annotator 'p1' rated item 'a' 2 times"),
-        ({"annotator": ["p1", "p2", "p1", "p4"]}, "annotator 'p1' rated under no_context and safe_revised"),
-        ({"query": ["q", "r", "q", "q"]}, "item 'a' stands with two values of 'query'"),
+        ({"annotator_id": ["p1", "p2", None, "p4"]}, "row 3: 'annotator_id' is empty"),
+        ({"annotator_id": ["p1", "p1", "p3", "p4"]}, "annotator 'p1' rated item 'a' 2 times"),
+        ({"annotator_id": ["p1", "p2", "p1", "p4"]}, "annotator 'p1' rated under no_context and safe_revised"),
+        ({"query_id": ["q", "r", "q", "q"]}, "item 'a' stands with two values of 'query'"),
         ({"category": ["c", "d", "c", "c"]}, "two values of 'category'"),
     ],
 )
@@ -65,13 +65,13 @@ def test_what_is_wrong_is_named_with_its_place(changes, message):
 
 
 def test_a_crossed_design_may_show_everyone_everything():
-    frame = table(annotator=["p1", "p2", "p1", "p2"])
+    frame = table(annotator_id=["p1", "p2", "p1", "p2"])
 
     assert len(code_ratings(frame, crossed=True)) == 4
 
 
 def test_a_missing_column_is_named_with_those_there_are():
-    with pytest.raises(StatisticsError, match="no column verdict; there are item, query"):
+    with pytest.raises(StatisticsError, match="no column verdict; there are item_id, query_id"):
         code_ratings(table().drop("verdict"))
 
 

@@ -15,9 +15,9 @@ def study(seed=1, *, effect=0.0, small=0):
     """A stratum of people; where it has an effect, the young say safe more often under `safe_revised` only."""
     frame = crowd_table(crowd_plan(rates=TWO, queries=60, crowd=CrowdModel(annotator_sd=0.3)), seed=seed)
     rng = np.random.default_rng(seed)
-    people = frame["annotator"].unique().sort().to_list()
+    people = frame["annotator_id"].unique().sort().to_list()
     ages = {name: ("young", "old")[i % 2] for i, name in enumerate(people)} | dict.fromkeys(people[:small], "rare")
-    frame = frame.with_columns(age=pl.col("annotator").replace_strict(ages))
+    frame = frame.with_columns(age=pl.col("annotator_id").replace_strict(ages))
     moved = (
         pl.Series(rng.random(len(frame)) < effect) & (frame["age"] == "young") & (frame["condition"] == "safe_revised")
     )
@@ -34,7 +34,7 @@ def test_rates_are_those_of_the_cells():
 
     row = rates(frame).table.filter((pl.col("value") == "old") & (pl.col("condition") == "no_context")).to_dicts()[0]
     assert row["safe_rate"] == pytest.approx((cell["verdict"] == "safe").mean())
-    assert row["people"] == cell["annotator"].n_unique()
+    assert row["people"] == cell["annotator_id"].n_unique()
 
 
 def test_cells_of_few_people_are_suppressed():
@@ -65,6 +65,6 @@ def test_a_stratum_of_one_value_has_nothing_to_interact():
 
 def test_anonymous_votes_and_unknown_strata_are_errors():
     with pytest.raises(StatisticsError, match="anonymous"):
-        rates(study().drop("annotator"))
+        rates(study().drop("annotator_id"))
     with pytest.raises(StatisticsError, match="no stratum 'sex'"):
         safe_rate_by_stratum(code_ratings(study(), strata=("age",)), "sex")

@@ -49,7 +49,7 @@ def test_errors_that_know_annotators_are_wider_than_the_pooled_ones(analysis):
 def test_tasks_are_the_queries(analysis, frame):
     query = analysis.tasks.tasks["query"][3]
     counts = (
-        frame.filter(pl.col("query") == query)
+        frame.filter(pl.col("query_id") == query)
         .group_by("condition")
         .agg(x=(pl.col("verdict") == "safe").sum(), n=pl.len())
     )
@@ -68,7 +68,7 @@ def test_categories_come_by_falling_mean_h(analysis):
 
 
 def test_without_annotators_it_says_so_and_gives_the_rest(frame):
-    found = analyse(code_ratings(frame.drop("annotator")))
+    found = analyse(code_ratings(frame.drop("annotator_id")))
 
     assert found.not_available["annotators"] == "not available: anonymous votes"
     assert found.annotators is None
@@ -122,7 +122,7 @@ def test_the_same_seed_gives_the_same_numbers(frame, analysis):
 
 
 def test_queries_rated_under_one_condition_only_are_left_out_of_the_tasks(frame):
-    alone = frame.filter((pl.col("query") != "query 0") | (pl.col("condition") == "no_context"))
+    alone = frame.filter((pl.col("query_id") != "query 0") | (pl.col("condition") == "no_context"))
     found = analyse(code_ratings(alone))
 
     assert found.tasks is not None
@@ -143,7 +143,7 @@ def test_everyone_agreeing_everywhere_gives_notes_and_no_nan(frame):
 
 
 def test_one_query_still_has_the_pooled_test(frame):
-    found = analyse(code_ratings(frame.filter(pl.col("query") == "query 0")))
+    found = analyse(code_ratings(frame.filter(pl.col("query_id") == "query 0")))
 
     assert found.contrasts["p"].is_not_null().all()
     assert found.contrasts["query_p"].is_null().all()

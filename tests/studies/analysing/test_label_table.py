@@ -14,7 +14,12 @@ def ratings():
     return code_ratings(
         pl.DataFrame(
             [
-                {"item": item, "query": item, "condition": condition, "verdict": {"s": "safe", "u": "unsafe"}[vote]}
+                {
+                    "item_id": item,
+                    "query_id": item,
+                    "condition": condition,
+                    "verdict": {"s": "safe", "u": "unsafe"}[vote],
+                }
                 for (item, condition), given in votes.items()
                 for vote in given
             ]

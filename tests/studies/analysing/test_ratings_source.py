@@ -25,15 +25,15 @@ def test_tables_are_read_as_they_were_written(frame, tmp_path, name):
 
 
 def test_names_of_the_records_are_understood(frame, tmp_path):
-    frame.rename({"item": "item_id", "annotator": "annotator_id"}).write_csv(tmp_path / "r.csv")
+    frame.rename({"item_id": "item", "annotator_id": "annotator"}).write_csv(tmp_path / "r.csv")
 
-    assert {"item", "annotator"} <= set(read_ratings(tmp_path / "r.csv").frame.columns)
+    assert {"item_id", "annotator_id"} <= set(read_ratings(tmp_path / "r.csv").frame.columns)
 
 
 def test_numbers_as_names_stay_names(tmp_path):
     (tmp_path / "r.csv").write_text("item,query,condition,annotator,verdict\n1,01,a,007,safe\n")
 
-    assert read_ratings(tmp_path / "r.csv").frame["annotator"][0] == "007"
+    assert read_ratings(tmp_path / "r.csv").frame["annotator_id"][0] == "007"
 
 
 def test_vote_strings_become_anonymous_votes(tmp_path):
@@ -41,14 +41,14 @@ def test_vote_strings_become_anonymous_votes(tmp_path):
     source = read_ratings(tmp_path / "v.csv")
 
     assert len(source.frame) == 8
-    assert "annotator" not in source.frame.columns
+    assert "annotator_id" not in source.frame.columns
     assert source.frame.filter(pl.col("condition") == "safe_revised")["verdict"].to_list() == [
         "safe",
         "safe",
         "unsafe",
         "safe",
     ]
-    assert source.frame["query"].n_unique() == 1
+    assert source.frame["query_id"].n_unique() == 1
     assert "no annotators" in source.notes[0]
 
 
@@ -56,8 +56,8 @@ def test_the_release_is_read_whole(shared):
     source = read_ratings(shared / "data" / "human_ratings.csv")
 
     assert len(source.frame) == 18_000
-    assert source.frame["item"].n_unique() == 900
-    assert source.frame["query"].n_unique() == 450
+    assert source.frame["item_id"].n_unique() == 900
+    assert source.frame["query_id"].n_unique() == 450
 
 
 def test_a_vote_that_is_none_is_named_with_its_line(tmp_path):

@@ -33,7 +33,7 @@ def simulate(
         table = api.simulated_table(plan, seed=seed)
         place = out or Path("simulated-ratings.csv")
         api.write_ratings(table, place)
-        note(f"{len(table):,} ratings by {table['annotator'].n_unique():,} simulated annotators: {place}")
+        note(f"{len(table):,} ratings by {table['annotator_id'].n_unique():,} simulated annotators: {place}")
         note(f"next: casewise study report {place}")
     if repeat is None:
         return

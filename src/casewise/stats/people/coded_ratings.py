@@ -16,8 +16,8 @@ from casewise.stats.core.arrays import BoolArray, Counts, FloatArray, IntArray
 
 __all__ = ["COLUMNS", "CodedRatings", "code_ratings"]
 
-COLUMNS = ("item", "query", "condition", "verdict")
-"""What a table of ratings must have; `category`, `annotator`, `seconds` and `finished` are used where they are there."""
+COLUMNS = ("item_id", "query_id", "condition", "verdict")
+"""What a table of ratings must have; `category`, `annotator_id`, `seconds` and `finished` are used where they are there."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ def code_ratings(
     Parameters
     ----------
     frame : polars.DataFrame
-        `item`, `query`, `condition`, `verdict` ("safe" or "unsafe"), and where known `category`, `annotator`, `seconds` and
-        `finished` (whether the annotator rated all that was assigned).
+        `item_id`, `query_id`, `condition`, `verdict` ("safe" or "unsafe"), and where known `category`, `annotator_id`,
+        `seconds` and `finished` (whether the annotator rated all that was assigned).
     strata : sequence of str
         Further columns that say what was known of the annotators.
     crossed : bool
@@ -120,7 +120,7 @@ def code_ratings(
         queries or conditions, or an annotator of a between-subjects design saw two conditions.
     """
     _check_columns(frame, strata, source)
-    item, query, condition = (_coded(frame[name]) for name in ("item", "query", "condition"))
+    item, query, condition = (_coded(frame[name]) for name in ("item_id", "query_id", "condition"))
     annotator = _annotators(frame, source)
     if annotator is not None:
         _check_once(item, annotator, source)
@@ -174,14 +174,14 @@ def _coded(column: pl.Series) -> Coded:
 
 
 def _annotators(frame: pl.DataFrame, source: Path | str) -> Coded | None:
-    if "annotator" not in frame.columns or frame["annotator"].is_null().all():
+    if "annotator_id" not in frame.columns or frame["annotator_id"].is_null().all():
         return None
-    empty = frame["annotator"].is_null()
+    empty = frame["annotator_id"].is_null()
     if empty.any():
         raise StatisticsError(
-            f"{source}: row {_row(empty)}: 'annotator' is empty, but other rows name one; name all or none"
+            f"{source}: row {_row(empty)}: 'annotator_id' is empty, but other rows name one; name all or none"
         )
-    return _coded(frame["annotator"])
+    return _coded(frame["annotator_id"])
 
 
 def _check_once(item: Coded, annotator: Coded, source: Path | str) -> None:

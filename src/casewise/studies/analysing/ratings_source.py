@@ -17,15 +17,16 @@ from casewise.studies.running.quality import FAILED_CHECKS
 __all__ = ["RatingsSource", "read_ratings"]
 
 ALIASES = {
-    "item_id": "item",
-    "query_id": "query",
-    "annotator_id": "annotator",
-    "worker": "annotator",
+    "item": "item_id",
+    "query": "query_id",
+    "annotator": "annotator_id",
+    "worker": "annotator_id",
     "duration_s": "seconds",
 }
+"""How tables of other hands name their columns, and how ours are named."""
 
 SCHEMA = {
-    **dict.fromkeys(("item", "query", "category", "condition", "annotator", "verdict"), pl.String),
+    **dict.fromkeys(("item_id", "query_id", "category", "condition", "annotator_id", "verdict"), pl.String),
     "seconds": pl.Float64,
 }
 
@@ -53,7 +54,7 @@ class RatingsSource:
         """
         if self.study is None or self.voided is None:
             return self.frame, self.frame.clear().with_columns(reason=pl.lit("", pl.String))
-        failed = pl.col("annotator").is_in(sorted(self.study.failed_checks))
+        failed = pl.col("annotator_id").is_in(sorted(self.study.failed_checks))
         excluded = "failed_checks" in exclude
         dropped = self.frame.filter(failed & excluded).with_columns(reason=pl.lit(FAILED_CHECKS))
         back = (pl.col("reason") == FAILED_CHECKS) & (not excluded)
@@ -64,8 +65,8 @@ class RatingsSource:
 def read_ratings(path: Path | str) -> RatingsSource:
     """Ratings from CSV or Parquet, from a benchmark (a folder, `demo`, `casebench`, a published JSON file), or as votes.
 
-    A table needs `item`, `query`, `condition` and `verdict`, and is better with `category`, `annotator`, `seconds`
-    and `finished`. A table without `verdict` but with a column of vote strings (`votes...`, 1 = safe) is read as
+    A table needs `item_id`, `query_id`, `condition` and `verdict`, and is better with `category`, `annotator_id`,
+    `seconds` and `finished`; `item`, `query`, `annotator` and `worker` are read too. A table without `verdict` but with a column of vote strings (`votes...`, 1 = safe) is read as
     anonymous votes: places in a string are never taken for annotators.
 
     Raises
@@ -108,19 +109,19 @@ def _from_votes(frame: pl.DataFrame, votes: str, path: Path) -> RatingsSource:
         raise DataError(path, row + 2, f"{votes!r} is {strings[row]!r}, not a string of 0 and 1")
     rows = pl.int_range(len(frame), eager=True)
     frame = frame.with_columns(
-        item=frame["item"] if "item" in frame.columns else pl.format("row {}", rows),
-        query=frame["query"] if "query" in frame.columns else pl.format("query {}", rows // 2),
+        item_id=frame["item_id"] if "item_id" in frame.columns else pl.format("row {}", rows),
+        query_id=frame["query_id"] if "query_id" in frame.columns else pl.format("query {}", rows // 2),
         condition=_condition(frame, path),
         vote=strings.str.split(""),
     )
     long = frame.explode("vote").with_columns(
         verdict=pl.when(pl.col("vote") == "1").then(pl.lit("safe")).otherwise(pl.lit("unsafe"))
     )
-    kept = [name for name in ("item", "query", "category", "condition", "verdict") if name in long.columns]
+    kept = [name for name in ("item_id", "query_id", "category", "condition", "verdict") if name in long.columns]
     notes = [
         "Anonymous votes: places in a vote string are no annotators, so whatever needs annotators is not available."
     ]
-    if "query" not in frame.columns or frame["query"][0] == "query 0":
+    if "query_id" not in frame.columns or frame["query_id"][0] == "query 0":
         notes.append("Rows 2i and 2i+1 are taken for the two contexts of one query, as in the published release.")
     return RatingsSource(long.select(kept), path.name, tuple(notes))
 
@@ -144,7 +145,7 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
         for rating in benchmark.ratings
     ]
     frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    unrated = len(benchmark.items) - frame["item"].n_unique()
+    unrated = len(benchmark.items) - frame["item_id"].n_unique()
     notes = [f"{unrated:,} items have no ratings and are left out."] if unrated else []
     silent = sorted({item.condition for item in benchmark.items} - set(frame["condition"].unique()))
     notes += [f"Condition {name!r} has items but no ratings." for name in silent]
@@ -156,7 +157,7 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
         for rating in study.excluded
         if rating["kind"] == "void"
     ]
-    finished = pl.col("annotator").is_in(sorted(study.finished))
+    finished = pl.col("annotator_id").is_in(sorted(study.finished))
     reasons = pl.Series("reason", [r["reason"] for r in study.excluded if r["kind"] == "void"], dtype=pl.String)
     apart = pl.DataFrame(voided, schema=SCHEMA, orient="row").with_columns(finished=finished).with_columns(reasons)
     return RatingsSource(

@@ -127,19 +127,19 @@ def simulated_table(plan: SimulationPlan, *, rng: np.random.Generator) -> pl.Dat
     category = crowd.query * plan.categories // plan.design.queries
     return pl.DataFrame(
         {
-            "item": crowd.query * len(plan.conditions) + crowd.condition,
-            "query": crowd.query,
+            "item_id": crowd.query * len(plan.conditions) + crowd.condition,
+            "query_id": crowd.query,
             "category": category,
             "condition": names,
-            "annotator": crowd.annotator,
+            "annotator_id": crowd.annotator,
             "verdict": np.where(crowd.safe, "safe", "unsafe"),
             "finished": crowd.finished[crowd.annotator],
         }
     ).with_columns(
-        pl.format("item {}", "item"),
-        pl.format("query {}", "query"),
+        pl.format("item {}", "item_id").alias("item_id"),
+        pl.format("query {}", "query_id").alias("query_id"),
         pl.format("category {}", pl.col("category") + 1).alias("category"),
-        pl.format("annotator {}", "annotator"),
+        pl.format("annotator {}", "annotator_id").alias("annotator_id"),
     )
 
 
