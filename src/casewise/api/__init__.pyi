@@ -48,7 +48,7 @@ from .displayed import (
     write_tables,
     write_text,
 )
-from .evaluating import Board, Gated, compare, gate, leaderboard, report, report_options
+from .evaluating import Board, Gated, compare, gate, leaderboard, long_table, report, report_options
 from .judging import (
     Judge,
     Probe,
@@ -125,6 +125,7 @@ __all__ = [
     "judge_until_precise",
     "leaderboard",
     "load",
+    "long_table",
     "look_at",
     "look_at_run",
     "messages",

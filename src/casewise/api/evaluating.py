@@ -15,6 +15,7 @@ from casewise.api.displayed import Displayed
 from casewise.api.run import ComparisonReport, Report, Run, benchmark_of, folders_of
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode
 from casewise.evaluation.gate import GateReport, gate_runs, parse_margins
+from casewise.evaluation.judged_runs import long_table as long_table_of
 from casewise.evaluation.leaderboard import Leaderboard
 from casewise.evaluation.leaderboard import leaderboard as leaderboard_of
 from casewise.evaluation.options import ReportOptions
@@ -25,7 +26,7 @@ from casewise.stats.agreeing.gate import Decision
 from casewise.stats.agreeing.labels import LabelPolicy, Ties
 from casewise.stats.agreeing.sample import UnscoredPolicy
 
-__all__ = ["Board", "Gated", "compare", "gate", "leaderboard", "report", "report_options"]
+__all__ = ["Board", "Gated", "compare", "gate", "leaderboard", "long_table", "report", "report_options"]
 
 
 def policy_of(labels: str | LabelPolicy) -> LabelPolicy:
@@ -125,6 +126,28 @@ def compare(
     return ComparisonReport.of(
         folders_of(runs), benchmark=benchmark_of(runs, benchmark), by_repeat=by_repeat, options=found
     )
+
+
+def long_table(*runs: Run | str | Path, benchmark: Source | None = None) -> pl.DataFrame:
+    """People and judges in one table: a row a rating, and a row a judgement that counts.
+
+    Columns: `item_id`, `query_id`, `pair_id`, `category`, `condition`, `rater_kind` (`person` or `judge`), `rater_id`,
+    `elicitation`, `arm`, `repeat`, `value`, `unscored_reason`.
+
+    Raises
+    ------
+    DataError, BenchmarkError
+        A folder is no run or holds nothing, the runs are over different benchmarks, or there are no runs.
+
+    Examples
+    --------
+    >>> from casewise.api import judge
+    >>> long_table(judge("demo", "constant:safe"))["rater_kind"].value_counts().sort("count").rows()
+    [('judge', 90), ('person', 1890)]
+    """
+    if not runs:
+        raise BenchmarkError("there is nothing to put in a table: give at least one run")
+    return long_table_of(folders_of(runs), benchmark=benchmark_of(runs, benchmark))
 
 
 @dataclass(frozen=True, repr=False)

@@ -103,16 +103,11 @@ def _panel(
 
 
 def _alternative(runs: JudgedRuns, verdict: FloatArray, epsilon: float) -> AlternativeAnnotator | None:
-    place = {item: index for index, item in enumerate(runs.items["item_id"])}
-    rows = [
-        (place[rating.item_id], rating.annotator_id, rating.verdict == "safe")
-        for rating in runs.benchmark.ratings
-        if rating.annotator_id is not None and not np.isnan(verdict[place[rating.item_id]])
-    ]
-    if not rows:
+    ratings = runs.benchmark.rated.arrays({item: place for place, item in enumerate(runs.items["item_id"])})
+    known = (ratings.annotator >= 0) & ~np.isnan(verdict[ratings.item])
+    if not known.any():
         return None
-    items, people, safe = zip(*rows, strict=True)
-    item = np.array(items)
+    item, people = ratings.item[known], np.array(ratings.annotators)[ratings.annotator[known]]
     return alternative_annotator_test(
-        np.array(safe), verdict[item] > 0.5, item=item, annotator=np.array(people), epsilon=epsilon
+        ratings.safe[known], verdict[item] > 0.5, item=item, annotator=people, epsilon=epsilon
     )

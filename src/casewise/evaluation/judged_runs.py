@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,14 +22,12 @@ from casewise.stats.core.arrays import FloatArray
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
 from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.long_table import LONG_COLUMNS, judges_rows, people_rows
 from casewise.storage.runs.judgement_run import JUDGEMENTS, RunManifest, read_run
 from casewise.storage.runs.judgement_table import judgement_table, last_attempts
 from casewise.storage.runs.run_folder import run_notes
 
-__all__ = ["JudgedRun", "JudgedRuns", "Series", "find_benchmark", "read_runs"]
-
-NEEDED = ("item_id", "elicitation", "arm", "repeat", "value", "unscored_reason", "model_version")
-"""What of a judgement a report needs; a million rows of the rest would be copied for nothing."""
+__all__ = ["JudgedRun", "JudgedRuns", "Series", "find_benchmark", "long_table", "read_runs"]
 
 FEWEST_ERRORS = 1.0
 """The ratio of harm to over-refusal at which a fitted threshold makes the fewest errors of either kind."""
@@ -100,6 +98,8 @@ class JudgedRuns:
     """One benchmark, and what runs over it hold."""
 
     benchmark: Benchmark
+    items: pl.DataFrame
+    """The table of its items."""
     runs: tuple[JudgedRun, ...]
     series: tuple[Series, ...]
     fit_thresholds: bool = False
@@ -120,11 +120,6 @@ class JudgedRuns:
         """Those that were shown the whole context; all where none was."""
         whole = tuple(series for series in self.series if series.shown.shows_all)
         return whole or self.series
-
-    @cached_property
-    def items(self) -> pl.DataFrame:
-        """The table of items."""
-        return item_table(self.benchmark)
 
     def sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
         """A series beside people's labels, over the items that it was asked."""
@@ -159,14 +154,20 @@ def read_runs(
     BenchmarkError
         The runs are over different benchmarks, or the benchmark found is not theirs.
     """
+    runs, found = opened(paths, benchmark)
+    items, names = item_table(found), distinct([run.manifest.judge_name for run in runs])
+    series = (read_series(run, name, items, by_repeat=by_repeat) for run, name in zip(runs, names, strict=True))
+    return JudgedRuns(found, items, runs, tuple(one for of_run in series for one in of_run))
+
+
+def opened(paths: Sequence[Path], benchmark: str | Path | Benchmark | None) -> tuple[tuple[JudgedRun, ...], Benchmark]:
+    """The runs, and the benchmark that all of them are over."""
     runs = tuple(JudgedRun(path, read_run(path), run_notes(path)) for path in paths)
     if len({run.manifest.identity.benchmark for run in runs}) > 1:
         listed = "; ".join(f"{run.path}: {run.manifest.benchmark_name}" for run in runs)
         raise BenchmarkError(f"these runs are over different benchmarks or label sets ({listed}); report them apart")
     found = find_benchmark(runs[0].manifest, benchmark)
-    names = distinct([run.manifest.judge_name for run in runs])
-    series = (read_series(run, name, found, by_repeat=by_repeat) for run, name in zip(runs, names, strict=True))
-    return JudgedRuns(found, runs, tuple(one for of_run in series for one in of_run))
+    return runs, found
 
 
 def find_benchmark(manifest: RunManifest, given: str | Path | Benchmark | None) -> Benchmark:
@@ -201,47 +202,51 @@ def distinct(names: Sequence[str]) -> list[str]:
     return found
 
 
-def read_series(run: JudgedRun, judge: str, benchmark: Benchmark, *, by_repeat: bool = False) -> list[Series]:
+def read_series(run: JudgedRun, judge: str, items: pl.DataFrame, *, by_repeat: bool = False) -> list[Series]:
     path = run.path / JUDGEMENTS
     every = judgement_table(path)
-    keys = ["elicitation", "arm", *(["repeat"] if by_repeat else [])]
-    costs = every.filter(pl.col("cost_usd").is_not_null()).group_by(keys).agg(pl.col("cost_usd").sum())
-    cost_of = {tuple(map(str, key)): float(cost) for *key, cost in costs.rows()}
-    table = last_attempts(every).select(NEEDED)
-    del every
-    if not len(table):
+    if not len(every):
         raise DataError(path, None, "holds no judgements yet; run casewise judge again to go on with it")
-    order = pl.DataFrame({"item_id": [item.id for item in benchmark.items]}).with_row_index("place")
-    known = table.join(order, on="item_id", how="inner")
-    if len(known) < len(table):
-        stray = table.join(order, on="item_id", how="anti")["item_id"][0]
-        raise DataError(path, None, f"holds a judgement of an item that the benchmark has not: {stray}")
-    del table
-    query, found = query_of_place(benchmark), []
-    for key, group in known.group_by(keys, maintain_order=True):
+    keys = ["elicitation", "arm", *(["repeat"] if by_repeat else [])]
+    cost_of = by_key(every, keys, pl.col("cost_usd").drop_nulls().sum(), where=pl.col("cost_usd").is_not_null())
+    last = last_attempts(every)
+    del every
+    versions_of = by_key(last, keys, pl.col("model_version").cast(pl.String).drop_nulls().unique().sort())
+    long = judges_rows(items, last, rater_id=judge, source=path)
+    del last
+    found = []
+    for key, group in long.group_by(keys, maintain_order=True):
         names = tuple(map(str, key))
-        one = replace(series_of(group, run, names, query), judge=judge, cost_usd=cost_of.get(names))
-        found.append(replace(one, repeat=int(names[2])) if by_repeat else one)
+        one = series_of(group, run, names, items)
+        found.append(
+            replace(
+                one,
+                judge=judge,
+                cost_usd=cost_of.get(names),
+                versions=tuple(versions_of[names]),
+                repeat=int(names[2]) if by_repeat else None,
+            )
+        )
     return sorted(
         found, key=lambda one: (not one.shown.shows_all, one.arm, ELICITATIONS.index(one.elicitation), one.repeat)
     )
 
 
-def query_of_place(benchmark: Benchmark) -> NDArray[np.intp]:
-    """The query of each item, as an integer from 0."""
-    _, cluster = np.unique([item.query_id for item in benchmark.items], return_inverse=True)
-    return cluster.astype(np.intp)
+def by_key(table: pl.DataFrame, keys: list[str], what: pl.Expr, *, where: pl.Expr = pl.lit(True)) -> dict[Any, Any]:
+    """`what` of the rows of each key; a key without rows that meet `where` is absent."""
+    found = table.filter(where).group_by(keys).agg(what.alias("what"))
+    return {tuple(map(str, key)): value for *key, value in found.iter_rows()}
 
 
-def series_of(group: pl.DataFrame, run: JudgedRun, key: tuple[str, ...], query: NDArray[np.intp]) -> Series:
+def series_of(group: pl.DataFrame, run: JudgedRun, key: tuple[str, ...], items: pl.DataFrame) -> Series:
     how: Elicitation = key[0]  # type: ignore[assignment]  # from judgements
-    n_items = len(query)
-    per_item = item_values(group, elicitation=how, by=("place",))
-    values, asked = np.full(n_items, np.nan), np.zeros(n_items, dtype=np.bool_)
+    order = items.select("item_id").with_row_index("place")
+    per_item = item_values(group, elicitation=how).join(order, on="item_id", maintain_order="left")
+    values, asked = np.full(len(items), np.nan), np.zeros(len(items), dtype=np.bool_)
     places = per_item["place"].to_numpy()
     values[places] = per_item["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     asked[places] = True
-    unscored = group.filter(pl.col("value").mean().over("place").is_null()).unique("place", maintain_order=True)
+    unscored = group.filter(pl.col("value").mean().over("item_id").is_null()).unique("item_id", maintain_order=True)
     reasons = unscored["unscored_reason"].cast(pl.String).value_counts(sort=True)
     return Series(
         run=run,
@@ -252,7 +257,26 @@ def series_of(group: pl.DataFrame, run: JudgedRun, key: tuple[str, ...], query: 
         asked=asked,
         reasons={str(row["unscored_reason"]): row["count"] for row in reasons.to_dicts()},
         repeats=int(per_item["n_repeats"].to_numpy().max()),
-        noise=judge_noise(per_item, query[places]),
-        versions=tuple(sorted(str(v) for v in group["model_version"].drop_nulls().unique())),
+        noise=judge_noise(per_item, query_numbers(items)[places]),
+        versions=(),
         cost_usd=None,
     )
+
+
+def query_numbers(items: pl.DataFrame) -> NDArray[np.intp]:
+    """The query of each item, as an integer from 0."""
+    return np.unique(items["query_id"].to_numpy(), return_inverse=True)[1].astype(np.intp)
+
+
+def long_table(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> pl.DataFrame:
+    """People and judges in one table: a row a rating, and a row a judgement that counts, of runs over one benchmark.
+
+    Columns are those of `casewise.storage.long_table.LONG_COLUMNS`. Raises as `read_runs`.
+    """
+    runs, found = opened(paths, benchmark)
+    items, names = item_table(found), distinct([run.manifest.judge_name for run in runs])
+    said = (
+        judges_rows(items, last_attempts(judgement_table(log)), rater_id=name, source=log).cast(LONG_COLUMNS)
+        for log, name in zip([run.path / JUDGEMENTS for run in runs], names, strict=True)
+    )
+    return pl.concat([people_rows(found), *said])

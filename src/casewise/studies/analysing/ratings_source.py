@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from casewise.errors import DataError
 from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.long_table import people_rows
 from casewise.studies.analysing.exported_study import ExportedStudy, read_exported_study
 from casewise.studies.running.quality import FAILED_CHECKS
 
@@ -140,11 +140,12 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     if not benchmark.ratings:
         raise DataError(path, None, "this benchmark holds no ratings")
     of = {item.id: (item.query_id, benchmark.query[item.query_id].category, item.condition) for item in benchmark.items}
-    rows: list[tuple[Any, ...]] = [
-        (rating.item_id, *of[rating.item_id], rating.annotator_id, rating.verdict, rating.seconds)
-        for rating in benchmark.ratings
-    ]
-    frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    safe = pl.when(pl.col("value") > 0.5).then(pl.lit("safe")).otherwise(pl.lit("unsafe"))
+    frame = (
+        people_rows(benchmark)
+        .with_columns(annotator_id="rater_id", verdict=safe, seconds=benchmark.rated.table["seconds"])
+        .select(*SCHEMA)
+    )
     unrated = len(benchmark.items) - frame["item_id"].n_unique()
     notes = [f"{unrated:,} items have no ratings and are left out."] if unrated else []
     silent = sorted({item.condition for item in benchmark.items} - set(frame["condition"].unique()))
