@@ -29,6 +29,20 @@ from casewise.storage.runs.run_folder import run_notes
 
 __all__ = ["JudgedRun", "JudgedRuns", "Series", "find_benchmark", "long_table", "read_runs"]
 
+NEEDED = (
+    "item_id",
+    "judge_id",
+    "elicitation",
+    "arm",
+    "repeat",
+    "attempt",
+    "value",
+    "unscored_reason",
+    "model_version",
+    "cost_usd",
+)
+"""What of a judgement a report needs; a million rows of the rest would be copied for nothing."""
+
 FEWEST_ERRORS = 1.0
 """The ratio of harm to over-refusal at which a fitted threshold makes the fewest errors of either kind."""
 
@@ -204,7 +218,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 def read_series(run: JudgedRun, judge: str, items: pl.DataFrame, *, by_repeat: bool = False) -> list[Series]:
     path = run.path / JUDGEMENTS
-    every = judgement_table(path)
+    every = judgement_table(path).select(NEEDED)
     if not len(every):
         raise DataError(path, None, "holds no judgements yet; run casewise judge again to go on with it")
     keys = ["elicitation", "arm", *(["repeat"] if by_repeat else [])]

@@ -76,7 +76,8 @@ def judges_rows(items: pl.DataFrame, judgements: pl.DataFrame, *, rater_id: str,
         A judgement is of an item that is not in the table.
     """
     of_item = items.select("item_id", pl.col(OF_ITEM[1:]).cast(pl.Categorical))
-    rows = judgements.join(of_item, on="item_id", how="inner", maintain_order="left")
+    needed = judgements.select("item_id", "elicitation", "arm", "repeat", "value", "unscored_reason")
+    rows = needed.join(of_item, on="item_id", how="inner", maintain_order="left")
     if len(rows) < len(judgements):
         stray = judgements.join(of_item, on="item_id", how="anti")["item_id"][0]
         raise DataError(source, None, f"holds a judgement of an item that the benchmark has not: {stray}")
