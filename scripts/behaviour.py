@@ -328,7 +328,7 @@ def help_lines(group: Group) -> None:
         above = pending.pop(0)
         line = f"{above} --help".strip()
         group.command(line)
-        listed = group.recorded[f"{group.name}: {line}"]["stdout"].partition("\nCommands:\n")[2]
+        listed = group.recorded[f"{group.name}: {line}"]["stdout"].partition("Show this message and exit.\n")[2]
         pending += [f"{above} {name}".strip() for name in re.findall(r"^  ([a-z]\S*)", listed, re.MULTILINE)]
 
 

@@ -358,6 +358,15 @@ GROUPS = {
         study init demo --preset paper --to paper.toml --name other
         study init demo --preset prolific --to prolific.toml
         study init demo --preset mturk --to mturk.toml
+        ! edit study.toml "Your name" "Ada Example"
+        ! edit study.toml "Your institution" "A university"
+        ! edit study.toml "you@example.org" "ada@casewise-study.net"
+        ! edit paper.toml "Your name" "Ada Example"
+        ! edit paper.toml "Your institution" "A university"
+        ! edit paper.toml "you@example.org" "ada@casewise-study.net"
+        ! edit prolific.toml "Your name" "Ada Example"
+        ! edit prolific.toml "Your institution" "A university"
+        ! edit prolific.toml "you@example.org" "ada@casewise-study.net"
         study check [--json]
         study check paper.toml
         study check prolific.toml
