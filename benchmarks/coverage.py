@@ -18,6 +18,8 @@ from math import sqrt
 import numpy as np
 from tests.support.rate_mixtures import ACTS, HONEST, counts_of
 
+from casewise.stats import oracle_accuracy
+from casewise.stats.people.majorities import chance_of_majority
 from casewise.stats.people.majority_gap import majority_gap
 
 __all__ = ["SECTIONS", "Row", "main", "printed"]
@@ -72,7 +74,36 @@ def gap_at_majority(studies: int) -> Iterator[Row]:
             yield Row("gap at the majority", f"{act}, {name}, 450 items of 20 votes", "found", hits, each, "≥ 80 %")
 
 
-SECTIONS: dict[str, Section] = {"gap": gap_at_majority}
+def oracle(studies: int) -> Iterator[Row]:
+    """The interval for the accuracy of one who knows what a very large crowd says; and the range over priors beside it."""
+    rng = np.random.default_rng(23)
+    for items, votes, each in ((100, 20, 1), (450, 20, 2), (450, 5, 2)):
+        for name in ("beta(1, 1)", "beta(6.7, 20.7)", "(0.4, 0.6)", "logits N(0.5, 2)"):
+            rates = HONEST[name]
+            drawn = rates(np.random.default_rng(5), 400_000)
+            truth = float(chance_of_majority(np.maximum(drawn, 1 - drawn), votes).mean())
+            inside = within = 0
+            for _ in range(max(1, studies // 2)):
+                of_query = rates(rng, items // each)
+                safe = rng.binomial(votes, np.repeat(of_query, each))
+                found = oracle_accuracy(safe, np.full(len(safe), votes), rng=rng, clusters=np.arange(len(safe)) // each)
+                inside += found.ci_low - 1e-6 <= truth <= found.ci_high + 1e-6
+                within += found.low <= truth <= found.high
+            setting = f"{name}, {items} items of {votes} votes, {each} a query"
+            yield Row(
+                "accuracy of an oracle, interval", setting, "holds the truth", inside, max(1, studies // 2), "≥ 95 %"
+            )
+            yield Row(
+                "accuracy of an oracle, range over priors",
+                setting,
+                "holds the truth",
+                within,
+                max(1, studies // 2),
+                "no claim",
+            )
+
+
+SECTIONS: dict[str, Section] = {"gap": gap_at_majority, "oracle": oracle}
 
 
 def printed(row: Row) -> str:

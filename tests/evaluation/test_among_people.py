@@ -28,7 +28,7 @@ def test_the_ceilings_are_those_of_the_votes(found):
     votes = [vote for vote in load("demo").votes.values() if vote.total]
 
     assert found.ceilings == ceilings([vote.safe for vote in votes], [vote.total for vote in votes])
-    assert found.accuracy.low <= found.accuracy.high <= 1
+    assert found.oracle.ci_low <= found.oracle.low <= found.oracle.high <= found.oracle.ci_high
 
 
 def test_each_judge_has_its_place_among_people(found):

@@ -77,5 +77,5 @@ def test_few_items_have_no_baseline_and_say_why():
 def test_the_blocks_have_the_table_and_the_sentence(backdrop):
     table, sentence = beside_blocks(against(backdrop, np.ones(120)))
 
-    assert [row[0].split()[0] for row in table.rows] == ["The", "Words", "Copying", "Always", "One", "The", "Ceiling,"]
+    assert [row[0].split()[0] for row in table.rows] == ["The", "Words", "Copying", "Always", "One", "A", "One"]
     assert sentence.text.startswith("The judge agrees with people on")

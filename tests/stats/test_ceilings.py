@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.ceiling import accuracy_ceiling, ceilings, fitted_beta
+from casewise.stats.people.ceiling import ceilings, fitted_beta
 from casewise.stats.people.vote_reliability import reliability, spearman_brown
 
 
@@ -28,14 +28,6 @@ def test_the_release_has_the_ceilings_that_were_measured_on_it(release):
     assert result.bce_plug_in == pytest.approx(0.558, abs=5e-4)
     assert result.bce_floor == pytest.approx(0.582, abs=5e-4)
     assert result.brier_floor == pytest.approx(0.00997, abs=5e-6)
-
-
-def test_the_accuracy_ceiling_of_the_release_is_a_range(release):
-    result = accuracy_ceiling(release[0], np.full(900, 20), strata=release[1])
-
-    assert result.labelled_items == 808
-    assert 0.88 < result.low < 0.92
-    assert 0.94 < result.high < 0.97
 
 
 def test_split_halves_stepped_up_agree_with_the_analytic_form(release):
@@ -70,16 +62,6 @@ def test_the_bce_floor_is_nearer_to_the_true_entropy_than_the_plug_in():
     assert abs(result.bce_floor - entropy) < abs(result.bce_plug_in - entropy)
 
 
-def test_the_accuracy_ceiling_is_how_often_the_label_is_right():
-    true, safe, votes = crowd(items=20_000)
-    labelled = 2 * safe != votes
-
-    right = np.mean((true > 0.5)[labelled] == (safe > votes / 2)[labelled])
-    result = accuracy_ceiling(safe, votes)
-    assert result.by_prior["beta"] == pytest.approx(right, abs=0.01)
-    assert result.low - 0.02 < right < result.high + 0.02
-
-
 def test_the_beta_that_made_the_counts_is_found():
     rng = np.random.default_rng(2)
     a, b = fitted_beta(rng.binomial(20, rng.beta(0.8, 2.5, 20_000)), np.full(20_000, 20))
@@ -96,7 +78,6 @@ def test_spearman_brown_of_a_half():
     [
         lambda: ceilings([1, 1], [1, 1]),
         lambda: ceilings([2, 2], [4, 4]),
-        lambda: accuracy_ceiling([2, 2], [4, 4]),
         lambda: reliability([1, 1, 1], [2, 2, 2], rng=np.random.default_rng(0)),
     ],
 )

@@ -65,7 +65,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] =
     "benjamini_yekutieli": (stats.benjamini_yekutieli, {"p": NUMBERS}),
     "bonferroni": (stats.bonferroni, {"p": NUMBERS}),
     "holm": (stats.holm, {"p": NUMBERS}),
-    "accuracy_ceiling": (stats.accuracy_ceiling, {"safe": SAFE, "votes": VOTES}),
+    "oracle_accuracy": (
+        lambda **given: stats.oracle_accuracy(**given, rng=np.random.default_rng(0)),
+        {"safe": SAFE, "votes": VOTES, "clusters": LABELS, "strata": LABELS, "level": SHARE},
+    ),
     "ceilings": (stats.ceilings, {"safe": SAFE, "votes": VOTES}),
     "agreement_of_votes": (
         lambda **given: stats.agreement_of_votes(**given, rng=np.random.default_rng(0)),

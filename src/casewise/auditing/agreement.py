@@ -11,7 +11,8 @@ from casewise.auditing.findings import Finding, Part
 from casewise.auditing.subject import Subject
 from casewise.errors import StatisticsError
 from casewise.stats.people.agreement import Agreement, agreement_of_votes
-from casewise.stats.people.ceiling import accuracy_ceiling, ceilings
+from casewise.stats.people.ceiling import ceilings
+from casewise.stats.people.oracle import oracle_accuracy
 from casewise.stats.people.panel import PanelCurve, panel_curve, usual_reference
 from casewise.stats.people.vote_reliability import reliability
 
@@ -42,11 +43,10 @@ def audit_people(subject: Subject) -> Part:
     except StatisticsError as error:
         left_out.append(f"agreement and ceilings: {error}.")
     try:
-        strata = subject.items["condition"].to_numpy()[subject.n_votes > 0]
-        ceiling = accuracy_ceiling(
-            subject.n_safe[subject.n_votes > 0], subject.n_votes[subject.n_votes > 0], strata=strata
-        )
-        measured["label_right"] = ceiling.by_prior
+        strata = subject.items["condition"].to_numpy()
+        own = np.random.default_rng(subject.options.seed)
+        oracle = oracle_accuracy(subject.n_safe, subject.n_votes, rng=own, clusters=subject.query, strata=strata)
+        measured["oracle_accuracy"] = asdict(oracle)
         curve = panel_curve(
             subject.n_safe,
             subject.n_votes,
@@ -56,7 +56,7 @@ def audit_people(subject: Subject) -> Part:
         )
         measured["panel"] = panel_rows(curve)
     except StatisticsError as error:
-        left_out.append(f"panel curve and accuracy ceiling: {error}.")
+        left_out.append(f"panel curve and accuracy of an oracle: {error}.")
     findings = (disagree(agreed, curve),) if agreed is not None and little(agreed) else ()
     return Part(name="people", measured=measured, findings=findings, left_out=tuple(left_out))
 

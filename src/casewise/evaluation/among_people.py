@@ -10,13 +10,13 @@ import numpy as np
 from casewise.errors import StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.stats import (
-    AccuracyCeiling,
     AlternativeAnnotator,
     Ceilings,
+    OracleAccuracy,
     PanelWorth,
-    accuracy_ceiling,
     alternative_annotator_test,
     ceilings,
+    oracle_accuracy,
     panel_worth,
 )
 from casewise.stats.core.arrays import FloatArray, IntArray
@@ -40,7 +40,7 @@ class BesidePeople:
     """What people's votes say of how well any judge could do, and where these judges stand."""
 
     ceilings: Ceilings | None
-    accuracy: AccuracyCeiling | None
+    oracle: OracleAccuracy | None
     judges: tuple[JudgeAmongPeople, ...]
 
 
@@ -59,7 +59,15 @@ def beside_people(runs: JudgedRuns, *, seed: int = 0, epsilon: float = 0.1) -> B
     condition = runs.items["condition"].to_numpy()
     return BesidePeople(
         ceilings=_or_none(lambda: ceilings(safe[asked], votes[asked])),
-        accuracy=_or_none(lambda: accuracy_ceiling(safe[asked], votes[asked], strata=condition[asked])),
+        oracle=_or_none(
+            lambda: oracle_accuracy(
+                safe[asked],
+                votes[asked],
+                rng=np.random.default_rng(seed),
+                clusters=runs.items["query_id"].to_numpy()[asked],
+                strata=condition[asked],
+            )
+        ),
         judges=tuple(_judge(runs, series, seed=seed, epsilon=epsilon) for series in runs.series),
     )
 

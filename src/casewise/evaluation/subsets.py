@@ -32,9 +32,10 @@ class SubsetScore:
     ----------
     words
         The accuracy of the context-only classifier there; None where there is none.
-    ceiling
-        For `hard`, what the best verdicts score there; elsewhere the share of labels that would come out the same if
-        the study were repeated.
+    second_study
+        How often a second study of this size would agree with this one there; None for `hard`.
+    best
+        For `hard`, what the best single verdict on each item scores: no judge can do better. Elsewhere None.
     n
         Items; for `hard`, on average over the splits of the votes.
     """
@@ -43,7 +44,8 @@ class SubsetScore:
     subset: str
     accuracy: Estimate
     words: float | None
-    ceiling: float | None
+    second_study: float | None
+    best: float | None
     n: float
 
 
@@ -81,7 +83,7 @@ def hard(series: Series, subject: Subject, chosen: BoolArray, how: Resampling) -
 
 
 def of_hard(series: Series, score: HardScore) -> SubsetScore:
-    return SubsetScore(series.name, "hard", score.accuracy, score.baseline, score.ceiling, score.n)
+    return SubsetScore(series.name, "hard", score.accuracy, score.baseline, None, score.best, score.n)
 
 
 def plain(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chosen: BoolArray) -> SubsetScore:
@@ -92,7 +94,7 @@ def plain(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chose
     if subject.why_no_baseline is None:
         words = float(right(subject.baseline[chosen] > 0.5, subject.label[chosen]).mean())
     again = same_by_condition(subject)[chosen]
-    return SubsetScore(series.name, name, accuracy, words, float(np.nanmean(again)), int(chosen.sum()))
+    return SubsetScore(series.name, name, accuracy, words, float(np.nanmean(again)), None, int(chosen.sum()))
 
 
 def subset_notes(name: str | None) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,8 @@ from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, constant_accu
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured
-from casewise.stats.people.ceiling import Ceilings, accuracy_ceiling, ceilings
+from casewise.stats.people.ceiling import Ceilings, ceilings
+from casewise.stats.people.oracle import OracleAccuracy, oracle_accuracy
 from casewise.stats.people.panel import panel_curve, usual_reference
 from casewise.storage.benchmarks.benchmark import Benchmark
 
@@ -101,15 +102,15 @@ class People:
     one_person
         How often one person agrees with the majority of `others` others.
     same_again
-        Share of labels that would come out the same if as many other people rated again.
-    right
-        From, to: share of labels that a very large crowd would give too, over priors.
+        How often a second study of this size would agree with this one.
+    oracle
+        How often one who knows what a very large crowd says would.
     """
 
     one_person: float | None
     others: int
     same_again: float | None
-    right: tuple[float, float] | None
+    oracle: OracleAccuracy | None
     ceilings: Ceilings | None
 
 
@@ -144,8 +145,8 @@ class Beside:
             "intent": plain(self.intent),
             "constant": self.constant,
             "one_person": self.people.one_person,
-            "same_study_again": self.people.same_again,
-            "labels_right": self.people.right,
+            "second_study": self.people.same_again,
+            "oracle": asdict(self.people.oracle) if self.people.oracle else None,
             "highest_pearson": self.people.ceilings.pearson if self.people.ceilings else None,
             "sentence": what_it_shows(self),
         }
@@ -161,7 +162,7 @@ def people(subject: Subject, asked: BoolArray) -> People:
     if not rows.any():
         return People(None, 0, None, None, None)
     others = usual_reference(votes)
-    one_person = attainable = right = None
+    one_person = attainable = oracle = None
     try:
         rng = np.random.default_rng(subject.options.seed)
         one_person = float(
@@ -169,13 +170,13 @@ def people(subject: Subject, asked: BoolArray) -> People:
                 0
             ]
         )
-        ceiling = accuracy_ceiling(safe, votes, strata=subject.items["condition"].to_numpy()[rows])
-        right = (ceiling.low, ceiling.high)
+        strata = subject.items["condition"].to_numpy()[rows]
+        oracle = oracle_accuracy(safe, votes, rng=rng, clusters=subject.query[rows], strata=strata)
         attainable = ceilings(safe, votes)
     except StatisticsError:
         pass
     again = same_by_condition(subject)[rows] if votes.max() > 1 else np.full(1, np.nan)
-    return People(one_person, others, None if np.isnan(again).all() else float(np.nanmean(again)), right, attainable)
+    return People(one_person, others, None if np.isnan(again).all() else float(np.nanmean(again)), oracle, attainable)
 
 
 def what_it_shows(found: Beside) -> str:

@@ -9,8 +9,9 @@ from .core.multiplicity import adjust, benjamini_hochberg, benjamini_yekutieli, 
 from .core.share_intervals import Interval, clopper_pearson, korn_graubard, wilson
 from .people.agreement import Agreement, FleissKappa, agreement_of_votes, fleiss_kappa, krippendorff_alpha
 from .people.alternative_annotator import AlternativeAnnotator, alternative_annotator_test
-from .people.ceiling import AccuracyCeiling, Ceilings, accuracy_ceiling, ceilings
+from .people.ceiling import Ceilings, ceilings
 from .people.crowd import CrowdDesign, CrowdModel, CrowdRatings, simulate_ratings
+from .people.oracle import OracleAccuracy, oracle_accuracy
 from .people.panel import PanelCurve, PanelWorth, panel_curve, panel_worth
 from .people.vote_reliability import Reliability, reliability, spearman_brown
 from .power.anova import AnovaPower, anova_detectable_effect, anova_power, anova_sample_size
@@ -30,7 +31,6 @@ from .power.proportions import (
 )
 
 __all__ = [
-    "AccuracyCeiling",
     "Agreement",
     "AlternativeAnnotator",
     "AnovaPower",
@@ -48,13 +48,13 @@ __all__ = [
     "KruskalPower",
     "KruskalWallis",
     "McNemar",
+    "OracleAccuracy",
     "PairwiseTests",
     "PanelCurve",
     "PanelWorth",
     "ProportionsPower",
     "Reliability",
     "TwoProportionZ",
-    "accuracy_ceiling",
     "adjust",
     "agreement_of_votes",
     "alternative_annotator_test",
@@ -85,6 +85,7 @@ __all__ = [
     "kruskal_wallis",
     "mcnemar",
     "newcombe",
+    "oracle_accuracy",
     "pairwise_proportions",
     "panel_curve",
     "panel_worth",

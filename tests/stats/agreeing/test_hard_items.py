@@ -51,10 +51,10 @@ def test_chosen_and_scored_on_the_same_votes_a_good_judge_looks_bad():
     accuracy = some(found.accuracy.estimate)
     assert accuracy == pytest.approx(fresh, abs=0.06)
     assert some(found.on_the_same_votes) < accuracy - 0.1
-    assert accuracy <= found.ceiling <= 1
+    assert accuracy <= found.best <= 1
 
 
-def test_the_best_verdict_on_each_item_scores_the_ceiling():
+def test_the_best_verdict_on_each_item_scores_the_best_there_is():
     draws = np.random.default_rng(2)
     safe = draws.binomial(20, draws.beta(1, 1, size=300))
     baseline = draws.integers(0, 2, size=300).astype(float)
@@ -63,8 +63,8 @@ def test_the_best_verdict_on_each_item_scores_the_ceiling():
 
     found = hard_score(safe, np.full(300, 20), baseline=baseline, judge=best, cluster=np.arange(300), resampling=FEW)
 
-    assert found.accuracy.estimate == pytest.approx(found.ceiling)
-    assert found.baseline <= found.ceiling
+    assert found.accuracy.estimate == pytest.approx(found.best)
+    assert found.baseline <= found.best
 
 
 def test_no_verdict_is_a_miss():

@@ -92,8 +92,8 @@ def look_at_stability(subject: Subject) -> Part:
             "rated": int((~np.isnan(fitted)).sum()),
         },
         advice=(
-            "No judge can be expected to agree with one study's labels more often than a second study would. Read accuracies "
-            "against this, and look at --items clear, where people agree."
+            "So often would a second study of this size agree with this one. Read accuracies beside it: it is no bound, for who "
+            "knows people well can agree more often than a second study does. Look at --items clear, where people agree."
         ),
         items=subject.named(close),
     )

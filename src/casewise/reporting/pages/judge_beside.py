@@ -40,10 +40,11 @@ def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judg
     if p.one_person is not None:
         rows.append((f"One person against {p.others} others", number(p.one_person), "–", "–"))
     if p.same_again is not None:
-        rows.append(("The same study again", number(p.same_again), "–", "–"))
-    top = p.ceilings
-    limit = f"{p.right[0]:.3f} to {p.right[1]:.3f}" if p.right else "–"
-    rows.append(("Ceiling, by a model", limit, "–", number(top.pearson if top else None)))
+        rows.append(("A second study of this size, by a model", number(p.same_again), "–", "–"))
+    top, oracle = p.ceilings, p.oracle
+    said = f"{oracle.low:.3f} to {oracle.high:.3f}" if oracle else "–"
+    limits = interval(oracle.ci_low, oracle.ci_high) if oracle else "–"
+    rows.append(("One who knows what a very large crowd says", said, limits, number(top.pearson if top else None)))
     head = ("Who", "Accuracy", "95 % interval", "Pearson's r")
     return (table_of(name, "What to read the numbers beside", head, rows), Prose(what_it_shows(found)))
 
@@ -89,9 +90,11 @@ def beside_people_blocks(found: BesidePeople) -> Iterator[Block]:
 
 def ceiling_table(found: BesidePeople) -> Iterator[Block]:
     rows = []
-    if found.accuracy is not None:
-        low, high = number(found.accuracy.low, digits=2), number(found.accuracy.high, digits=2)
-        rows.append(("Accuracy", f"{low} to {high}", "share of labels that are a large crowd's majority, by prior"))
+    if found.oracle is not None:
+        one = found.oracle
+        limits = interval(one.ci_low, one.ci_high)
+        why = f"one who knows what a very large crowd says, over priors; whatever the prior {limits}"
+        rows.append(("Accuracy", f"{number(one.low)} to {number(one.high)}", why))
     if found.ceilings is not None:
         floor = number(found.ceilings.bce_plug_in)
         rows += [

@@ -24,15 +24,26 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
             number(score.accuracy.estimate),
             interval(score.accuracy.ci_low, score.accuracy.ci_high),
             number(score.words),
-            number(score.ceiling),
+            number(score.second_study),
+            number(score.best),
         )
         for score in scores
     ]
-    head = ("Items", *(("Judge",) if several else ()), "Number", "Accuracy", "95 % interval", "Words alone", "Ceiling")
+    head = (
+        "Items",
+        *(("Judge",) if several else ()),
+        "Number",
+        "Accuracy",
+        "95 % interval",
+        "Words alone",
+        "Second study",
+        "Best",
+    )
     yield table_of("subsets", "Accuracy on subsets (--items NAME judges only these)", head, rows)
     told = "; ".join(f"{name}: {what}" for name, what in SUBSETS.items())
     yield Prose(
         f"{told[:1].upper()}{told[1:]}. Hard items are chosen by one half of the votes and scored by the other, averaged over "
-        "all halves: chosen and scored by the same votes, every judge would look bad. Their ceiling is what the best verdict "
-        "on each item scores; the others' is the share of labels that would come out the same in a repeated study."
+        "all halves: chosen and scored by the same votes, every judge would look bad. Best is what the best verdict on "
+        "each of them scores: no judge can do better. On the others stands how often a second study of this size would agree "
+        "with this one: by a model, and no bound, for who knows people well can agree more often."
     )

@@ -79,7 +79,7 @@ def safe_rates(analysis: StudyAnalysis) -> Figure:
 
 def ceilings(analysis: StudyAnalysis) -> Iterator[Block]:
     rows: list[tuple[str, str, str]] = []
-    r, c, accuracy = analysis.reliability, analysis.ceilings, analysis.accuracy_ceiling
+    r, c, oracle = analysis.reliability, analysis.ceilings, analysis.oracle
     if r is not None:
         rows.append(
             ("Reliability of an item's safe rate", number(r.analytic), f"95 % {interval(*r.analytic_interval)}")
@@ -92,10 +92,15 @@ def ceilings(analysis: StudyAnalysis) -> Iterator[Block]:
             ("BCE, at least", number(c.bce_floor), f"nats; plug-in entropy {number(c.bce_plug_in)} is below any judge"),
             ("Brier score, at least", number(c.brier_floor, digits=4), "noise of the rates themselves"),
         ]
-    if accuracy is not None:
-        priors = ", ".join(f"{name} {number(value)}" for name, value in accuracy.by_prior.items())
-        said = f"{number(accuracy.low, digits=2)} to {number(accuracy.high, digits=2)}"
-        rows.append(("Accuracy: labels that are a large crowd's majority", said, f"by prior: {priors}"))
+    if oracle is not None:
+        priors = ", ".join(f"{name} {number(value)}" for name, value in oracle.by_prior.items())
+        rows.append(
+            (
+                "Accuracy of one who knows what a very large crowd says",
+                f"{number(oracle.low)} to {number(oracle.high)}",
+                f"by prior: {priors}; whatever the prior {interval(oracle.ci_low, oracle.ci_high)}",
+            )
+        )
     if rows:
         yield table_of("ceilings", "Ceilings and floors, from the votes alone", ("What", "Value", "How"), rows)
 

@@ -67,7 +67,7 @@ class StudyReport:
             "agreement": a.agreement,
             "reliability": a.reliability,
             "ceilings": a.ceilings,
-            "accuracy_ceiling": None if a.accuracy_ceiling is None else a.accuracy_ceiling.by_prior,
+            "oracle_accuracy": a.oracle,
             "panel": a.panel,
             "attrition": a.attrition,
             "strata": a.strata,

@@ -42,7 +42,7 @@ class HardScore:
     ----------
     accuracy
         On the other half's majority, over all splits, with its interval over queries.
-    ceiling
+    best
         What the best single verdict on each item scores there: no judge can do better.
     baseline
         What the baseline itself scores there.
@@ -53,7 +53,7 @@ class HardScore:
     """
 
     accuracy: Estimate
-    ceiling: float
+    best: float
     baseline: float
     n: float
     on_the_same_votes: float | None
@@ -150,7 +150,7 @@ def hard_score(
     n = float(split.chosen.sum())
     return HardScore(
         accuracy=estimate_of(totals.measure(share("accuracy", "right", "chosen")), resampling),
-        ceiling=float(np.maximum(split.safe, split.chosen - split.safe).sum()) / n,
+        best=float(np.maximum(split.safe, split.chosen - split.safe).sum()) / n,
         baseline=float(right(verdict, split.safe, of=split.chosen).sum()) / n,
         n=n,
         on_the_same_votes=biased(*checked_counts(safe, votes), verdict, said),

@@ -1,4 +1,4 @@
-"""The best that any judge could score against votes of finitely many people."""
+"""The best that any judge could score against rates of finitely many people's votes; how true rates are spread."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, digamma, xlogy
+from scipy.special import digamma, xlogy
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray
 from casewise.stats.people.vote_reliability import checked_votes
 
 __all__ = [
-    "AccuracyCeiling",
     "AnyShape",
     "Ceilings",
-    "accuracy_ceiling",
     "ceilings",
     "fitted_beta",
     "rates_of_any_shape",
@@ -36,25 +34,6 @@ class Ceilings:
     brier_floor: float
     """Mean p(1 − p)/(m − 1): the noise of the rates themselves."""
     items: int
-
-
-@dataclass(frozen=True)
-class AccuracyCeiling:
-    """The probability that the majority label is that of a very large crowd, by prior on the items' true rates."""
-
-    by_prior: dict[str, float]
-    labelled_items: int
-    """Items with a majority; ties have no label to be right about."""
-
-    @property
-    def low(self) -> float:
-        """The least over the priors."""
-        return min(self.by_prior.values())
-
-    @property
-    def high(self) -> float:
-        """The most over the priors."""
-        return max(self.by_prior.values())
 
 
 def ceilings(safe: ArrayLike, votes: ArrayLike) -> Ceilings:
@@ -93,47 +72,6 @@ def ceilings(safe: ArrayLike, votes: ArrayLike) -> Ceilings:
     )
 
 
-def accuracy_ceiling(safe: ArrayLike, votes: ArrayLike, *, strata: ArrayLike | None = None) -> AccuracyCeiling:
-    r"""How often a majority label is right, if a very large crowd's majority is.
-
-    Each item has a true rate :math:`\theta`, its votes are independent given it, and the label is right when
-    :math:`\theta` lies on its side of one half. How often that is depends on how the true rates are spread, which
-    votes alone settle only roughly; so it is given under several priors, and their range is the answer:
-
-    * ``uniform``: Beta(1, 1);
-    * ``beta``: one beta distribution, fitted to all items;
-    * ``beta by stratum``: one fitted to the items of each stratum (usually condition), if given;
-    * ``any shape``: the nonparametric maximum likelihood, on a grid.
-
-    Raises
-    ------
-    StatisticsError
-        No item has a majority.
-
-    References
-    ----------
-    .. [1] Lord (1969), Psychometrika 34, 259-299. Laird (1978), JASA 73, 805-811.
-    """
-    (s, m), groups = checked_votes(safe, votes, strata)
-    labelled = 2 * s != m
-    if not labelled.any():
-        raise StatisticsError("no item has a majority, so there is no label that could be right")
-    a, b = fitted_beta(s, m)
-    by_prior = {
-        "uniform": float(_right(s, m, a=1.0, b=1.0)[labelled].mean()),
-        "beta": float(_right(s, m, a=a, b=b)[labelled].mean()),
-        "any shape": float(_right_any_shape(s, m)[labelled].mean()),
-    }
-    if strata is not None and groups.max() > 0:
-        right = np.empty(len(s))
-        for group in range(int(groups.max()) + 1):
-            chosen = groups == group
-            a, b = fitted_beta(s[chosen], m[chosen])
-            right[chosen] = _right(s[chosen], m[chosen], a=a, b=b)
-        by_prior["beta by stratum"] = float(right[labelled].mean())
-    return AccuracyCeiling(by_prior=by_prior, labelled_items=int(labelled.sum()))
-
-
 def fitted_beta(s: IntArray, m: IntArray) -> tuple[float, float]:
     """The beta distribution under which these counts are likeliest.
 
@@ -152,19 +90,6 @@ def fitted_beta(s: IntArray, m: IntArray) -> tuple[float, float]:
         if moved < 1e-10:
             break
     return a, b
-
-
-def _right(s: IntArray, m: IntArray, *, a: float, b: float) -> FloatArray:
-    """Posterior probability that the true rate lies on the votes' side of one half."""
-    below: FloatArray = np.asarray(betainc(a + s, b + m - s, 0.5), dtype=float)
-    return np.where(2 * s > m, 1 - below, below)
-
-
-def _right_any_shape(s: IntArray, m: IntArray) -> FloatArray:
-    spread = rates_of_any_shape(s, m)
-    above = spread.posterior[:, spread.grid > 0.5].sum(1)
-    right: FloatArray = np.where(2 * s > m, above, 1 - above)
-    return right
 
 
 @dataclass(frozen=True)

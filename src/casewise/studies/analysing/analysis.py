@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import StatisticsError
-from casewise.stats import AccuracyCeiling, Agreement, Ceilings, Reliability, accuracy_ceiling, agreement_of_votes
+from casewise.stats import Agreement, Ceilings, OracleAccuracy, Reliability, agreement_of_votes, oracle_accuracy
 from casewise.stats import ceilings as vote_ceilings
 from casewise.stats import reliability as vote_reliability
 from casewise.stats.people.annotators import AnnotatorTable, annotator_table
@@ -64,7 +64,7 @@ class StudyAnalysis:
     """`all` and each condition."""
     reliability: Reliability | None
     ceilings: Ceilings | None
-    accuracy_ceiling: AccuracyCeiling | None
+    oracle: OracleAccuracy | None
     panel: PanelCurve | None
     annotators: AnnotatorTable | None
     strata: tuple[StratumRates, ...]
@@ -131,7 +131,12 @@ def analyse(
         agreement=_agreement(ratings, rng=rng),
         reliability=attempt("reliability", lambda: vote_reliability(*counts, rng=rng, clusters=clusters)),
         ceilings=attempt("ceilings", lambda: vote_ceilings(*counts)),
-        accuracy_ceiling=attempt("accuracy ceiling", lambda: accuracy_ceiling(*counts, strata=ratings.item_condition)),
+        oracle=attempt(
+            "accuracy of an oracle",
+            lambda: oracle_accuracy(
+                *counts, rng=np.random.default_rng(options.seed), clusters=clusters, strata=ratings.item_condition
+            ),
+        ),
         panel=attempt(
             "panel",
             lambda: panel_curve(*counts, rng=rng, clusters=clusters, reference_size=options.reference_size),
