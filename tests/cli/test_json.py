@@ -102,7 +102,7 @@ def test_replay_says_what_the_issue_promises(casewise):
         pytest.skip("needs the developers' shared data")
     found = document(casewise("replay", file, "--json"))
 
-    assert found.keys() == {"judge", "elicitation", "omitted", "n", "n_unscored", "published", "votes"}
+    assert found.keys() == {"judge", "elicitation", "omitted", "n", "n_unscored", "published", "votes", "notes"}
     assert (found["judge"], found["elicitation"], found["omitted"], found["n"]) == (
         "mixtral8x7B",
         "probability",
