@@ -112,6 +112,17 @@ def test_what_is_not_allowed_says_why(before, action, why):
         step(after(*before), made(*action))
 
 
+def test_a_review_can_be_taken_back_until_the_other_is_in():
+    submitted = after(*AGREED[:1])
+    back = step(submitted, made(A, Act.TAKE_BACK))
+
+    assert (back.phase, back.reviewers, back.positions) == (Phase.GENERATED, (), {})
+    assert Act.TAKE_BACK not in allowed(submitted, B)
+    assert Act.TAKE_BACK not in allowed(after(*AGREED), A)
+    assert replay_on(back, (B, Act.SUBMIT, SECOND), (A, Act.SUBMIT, SECOND)).phase == Phase.AGREED
+    assert Act.TAKE not in allowed(replay_on(back, (B, Act.SUBMIT, FIRST), (D, Act.SUBMIT, FIRST)), A)
+
+
 def test_who_wrote_a_context_anew_is_not_its_expert():
     state = after(
         (A, Act.GIVE_UP, None, "It answers another query."),
@@ -182,7 +193,12 @@ class AnyActions(RuleBasedStateMachine):
         if self.state.phase != Phase.APPROVED:
             return
         since = self.history[last_beginning(self.history) :]
-        submitted = [action.by for _, action, _ in since if action.act == Act.SUBMIT]
+        submitted = []
+        for _, action, _ in since:
+            if action.act == Act.SUBMIT:
+                submitted.append(action.by)
+            elif action.act == Act.TAKE_BACK:
+                submitted.remove(action.by)
         approved = [n for n, (_, action, _) in enumerate(since) if action.act == Act.APPROVE]
         expert = since[approved[-1]][1].by
         confirmed = {action.by for _, action, _ in since[approved[-1] :] if action.act == Act.CONFIRM}

@@ -46,6 +46,17 @@ def test_a_category_is_passed_on_without_a_reason(app, here):
     assert "letter number 1" in page
 
 
+def test_a_review_is_taken_back_by_its_button_and_begun_anew(app, here):
+    ada = enter(app, "ada")
+    decide(ada, here.place(), "submit unchanged")
+    page = f"/review/contexts/{here.place().id}"
+
+    assert "Take it back" in ada.get(page).text
+    assert decide(ada, here.place(), "take back").headers["location"].startswith(page)
+    assert here.place().state.phase == Phase.GENERATED
+    assert "Take it back" not in ada.get(page).text
+
+
 def test_the_full_way_of_one_context(app, here):
     ada, ben, cleo = (enter(app, name) for name in ("ada", "ben", "cleo"))
 

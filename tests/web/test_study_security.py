@@ -1,5 +1,6 @@
 """What nobody may see: another's pages, the intended label, the owner's numbers."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
 from sqlalchemy import select
+from starlette.exceptions import HTTPException
 from tests.support.app import form_token, signed_in, visitor
 from tests.support.server import KEY, running_server
 from tests.support.study import Walker, opened
@@ -19,6 +21,7 @@ from casewise.database.staff import Role
 from casewise.settings import Settings
 from casewise.studies.running.owner import ARRIVAL_LIMIT, purge
 from casewise.web import create_app
+from casewise.web.security import body_limit
 
 
 @pytest.fixture
@@ -92,6 +95,28 @@ def test_every_annotators_page_has_a_strict_policy(app, study):
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert "http" not in policy
+
+
+def test_a_request_that_stops_in_the_middle_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(body_limit, "PATIENCE_S", 0.01)
+
+    async def reads_all(_scope, receive, _send):
+        while (await receive())["more_body"]:
+            pass
+
+    async def half():
+        if arrived:
+            await asyncio.Event().wait()
+        arrived.append(b"x")
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    async def nowhere(_message):
+        raise AssertionError("nothing is answered here")
+
+    arrived: list[bytes] = []
+    with pytest.raises(HTTPException) as stopped:
+        asyncio.run(body_limit.BodyLimit(reads_all)({"type": "http"}, half, nowhere))
+    assert stopped.value.status_code == 408
 
 
 def test_an_unknown_round_is_not_found(app):

@@ -7,7 +7,7 @@
        │            │                        └────── returned, with a reason ┴── objected to ─┘
        └─ beyond repair (from wherever people work on it): written or generated anew
 
-Two reviewers submit independently; a third person, who wrote none of it, approves; both reviewers check it once more.
+Two reviewers submit independently, and may take it back until the other begins; a third person, who wrote none of it, approves; both reviewers check it once more.
 `step` says what an action makes of a state. It knows no database, no clock and no roles: the store keeps each step as
 an event that is only ever added.
 """
@@ -51,6 +51,8 @@ class Act(StrEnum):
     FAIL = "fail"
     SUBMIT = "submit"
     """A reviewer's own wording, unchanged or revised."""
+    TAKE_BACK = "take back"
+    """A reviewer's own submission, before the other has begun."""
     OFFER = "offer"
     """In discussion: the wording that this reviewer would now accept."""
     ACCEPT = "accept"
@@ -225,6 +227,13 @@ def submit(state: State, action: Action) -> State:
     return entered if len(entered.reviewers) < REVIEWERS else compared(entered, Phase.AGREED)
 
 
+def take_back(state: State, action: Action) -> State:
+    require_phase(state, Phase.UNDER_REVIEW)
+    if action.by not in state.reviewers:
+        raise NotAllowed("You have submitted nothing here that you could take back.")
+    return state.model_copy(update={"phase": Phase.GENERATED, "reviewers": (), "positions": {}})
+
+
 def compared(state: State, when_equal: Phase) -> State:
     """Both reviewers have a position: equal ones are an agreement."""
     first, second = (state.positions.get(reviewer) for reviewer in state.reviewers)
@@ -320,6 +329,7 @@ STEPS: dict[Act, Callable[[State, Action], State]] = {
     Act.GENERATE: generate,
     Act.FAIL: fail,
     Act.SUBMIT: submit,
+    Act.TAKE_BACK: take_back,
     Act.OFFER: offer,
     Act.ACCEPT: accept,
     Act.COMMENT: comment,

@@ -60,7 +60,13 @@ def condition_of(context: Context) -> str:
 
 
 def condition_problem(condition: str, context: Context) -> str | None:
-    """Why `condition` does not fit `context`, or None. Conditions that a study defined itself always fit."""
-    if condition in CONDITIONS and condition != condition_of(context):
+    """Why `condition` does not fit `context`, or None. Conditions that a study defined itself always fit.
+
+    A revised context with which its own lineage begins was approved as it was generated: it stands for both.
+    """
+    fitting = {condition_of(context)}
+    if context.origin == "revised" and context.lineage_id == context.id:
+        fitting.add(f"{'safe' if context.intended_safe else 'unsafe'}_generated")
+    if condition in CONDITIONS and condition not in fitting:
         return f"condition is {condition!r}, but its context's intent and origin make it {condition_of(context)!r}"
     return None

@@ -118,7 +118,7 @@ def test_all_five_conditions_where_they_are_wanted(approved, tmp_path):
 
     conditions = [item.condition for item in benchmark.items]
     assert conditions.count("no_context") == 2
-    assert conditions.count("safe_generated") == 1
+    assert conditions.count("safe_generated") == conditions.count("unsafe_generated") == 2
     assert conditions.count("safe_revised") == conditions.count("unsafe_revised") == 2
 
 

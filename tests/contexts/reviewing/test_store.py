@@ -9,7 +9,9 @@ from tests.support.app import NOW
 
 from casewise.contexts.drafts import all_drafts, create_draft, find_draft, progress
 from casewise.contexts.review import Act, Action, NotAllowed, Phase, replay
+from casewise.contexts.reviewing.autosave import Typed, discard, save
 from casewise.contexts.reviewing.queue import Filter, list_contexts, next_for
+from casewise.contexts.reviewing.statistics import review_statistics
 from casewise.contexts.reviewing.store import Overtaken, act, events_of, find_place, sibling
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Query, sorry_bench
@@ -53,6 +55,33 @@ def test_every_step_is_kept_and_adds_up_to_the_state(store):
     assert [event.act for event in events] == [Act.GENERATE, Act.SUBMIT, Act.SUBMIT, Act.COMMENT, Act.ACCEPT]
     assert replay(Action(by=e.by, act=e.act, wording=e.wording, reason=e.reason) for e in events) == after.state
     assert [event.seq for event in events] == [1, 2, 3, 4, 5]
+
+
+def test_a_review_cannot_be_taken_back_once_the_other_reviewer_types(store):
+    here = room(store)
+    place = here.place()
+    here.do(place, here.ada, Act.SUBMIT, wording())
+    typed = Typed(CHANGED.fields(), saved=0, version=place.state.version)
+    with store.write() as connection:
+        save(connection, place.id, person_id=here.ben.id, typed=typed, now=NOW)
+    with pytest.raises(NotAllowed, match="has begun"):
+        here.do(place, here.ada, Act.TAKE_BACK)
+    with store.write() as connection:
+        discard(connection, place.id, person_id=here.ben.id)
+
+    assert here.do(place, here.ada, Act.TAKE_BACK).state.phase == Phase.GENERATED
+
+
+def test_a_review_that_was_taken_back_counts_as_none(store):
+    here = room(store)
+    place = here.place()
+    here.do(place, here.ada, Act.SUBMIT, CHANGED)
+    here.do(place, here.ada, Act.TAKE_BACK)
+    with store.read() as connection:
+        found = review_statistics(connection, all_drafts(connection)[0])
+
+    assert found.agreed_at_once.of == 0
+    assert [(one.reviews, one.revised) for one in found.work] == [(0, 0)]
 
 
 def test_the_history_of_a_context_cannot_be_rewritten(store):

@@ -84,3 +84,14 @@ def test_what_is_no_context_has_its_reason(reply, reason, says):
 @given(st.text() | st.recursive(st.none() | st.text(), lambda inner: st.dictionaries(st.text(), inner)).map(json.dumps))
 def test_no_reply_whatever_makes_it_fall_over(text):
     assert isinstance(read_reply(Reply(text, "stop")), Read | Failed)
+
+
+@pytest.mark.parametrize("said", ["I'm sorry, but I can't help with that.", "That would be against my guidelines."])
+def test_a_refusal_inside_valid_json_is_found(said):
+    whole = nested()
+    whole["recipient"]["background"] = said
+
+    for value in (whole, {"error": said}, {"contexts": [{"note": said}]}):
+        failed = read_reply(Reply(json.dumps(value), "stop"))
+        assert isinstance(failed, Failed)
+        assert (failed.reason, failed.detail) == (FailedReason.REFUSED, said)

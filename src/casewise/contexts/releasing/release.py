@@ -45,7 +45,8 @@ class ReleaseOptions:
     with_no_context: bool = False
     """Also an item for each query without any context."""
     with_generated: bool = False
-    """Also items for generated contexts that were changed in review (the conditions `safe_generated`, …)."""
+    """Also items for the generated contexts (`safe_generated`, …); one that was approved unchanged is an item of both
+    conditions, so that a release can hold all five of the paper."""
 
 
 def release(connection: Connection, draft: Draft, folder: Path, *, options: ReleaseOptions, now: datetime) -> Path:
@@ -112,8 +113,9 @@ def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOption
         way = Way(place, events_of(connection, place.id), canary, names)
         revisions.extend(way.revisions())
         items.append(Item.of(way.final))
-        if options.with_generated and way.generated is not None and way.generated.id != way.final.id:
-            items.append(Item.of(way.generated))
+        if options.with_generated and way.generated is not None:
+            intent = "safe" if place.intended_safe else "unsafe"
+            items.append(Item.of(way.generated, condition=f"{intent}_generated"))
         contexts |= {context.id: context for context in way.contexts()}
     return Benchmark(
         about=about(draft, options, canary, now=now),

@@ -121,6 +121,10 @@ class ReviewTally:
             self.rounds[context_id].append(Submitted(changed, agreed))
             self.work[by]["revised"] += changed
             self.work[by][act] += 1
+        elif act == Act.TAKE_BACK:
+            taken = self.rounds[context_id].pop()
+            self.work[by]["revised"] -= taken.changed
+            self.work[by][Act.SUBMIT] -= 1
         elif act in {Act.APPROVE, Act.RETURN}:
             self.decided[context_id].add(act)
             self.work[by][act] += 1

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Row
 from casewise.contexts.checking.checks import refreshed
 from casewise.contexts.checking.remark import Remark
 from casewise.contexts.checking.wording import Wording
-from casewise.contexts.review import Act, Action, Phase, State, step
+from casewise.contexts.review import Act, Action, NotAllowed, Phase, State, step
 from casewise.database.staff import Role
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, CasewiseError
@@ -22,6 +22,7 @@ __all__ = ["ROLE_OF", "Event", "Overtaken", "ReviewPlace", "act", "all_places", 
 
 ROLE_OF: dict[Act, tuple[Role, ...]] = {
     Act.SUBMIT: (Role.REVIEWER,),
+    Act.TAKE_BACK: (Role.REVIEWER,),
     Act.OFFER: (Role.REVIEWER,),
     Act.ACCEPT: (Role.REVIEWER,),
     Act.COMMENT: (Role.REVIEWER, Role.EXPERT),
@@ -162,6 +163,8 @@ def act(
     if seen is not None and seen != place.state.version:
         raise Overtaken(what_happened(connection, place))
     after = step(place.state, action)
+    if action.act == Act.TAKE_BACK and somebody_types(connection, place_id, but=action.by):
+        raise NotAllowed("The other reviewer has begun, so your review stands; you will see theirs when it is in.")
     if action.act in {Act.SUBMIT, Act.OFFER}:
         detail = {**(detail or {}), "changed": action.wording != place.state.wording}
     add_event(connection, place, action, after=after, now=now, detail=detail)
@@ -170,6 +173,12 @@ def act(
     found = find_place(connection, place_id)
     assert found is not None
     return found
+
+
+def somebody_types(connection: Connection, place_id: str, *, but: str) -> bool:
+    table = tables.autosaves
+    query = select(table.c.person_id).where(table.c.context_id == place_id, table.c.person_id != but).limit(1)
+    return connection.scalars(query).first() is not None
 
 
 def what_happened(connection: Connection, place: ReviewPlace) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -73,12 +74,28 @@ def read_reply(reply: Reply) -> Read | Failed:
         return without_json(reply)
     if any(other != objects[0] for other in objects[1:]):
         return Failed(FailedReason.SEVERAL, f"there are {len(objects)} different JSON objects in the reply")
+    if (declined := next((text for text in texts_in(objects[0]) if declines(text)), None)) is not None:
+        return Failed(FailedReason.REFUSED, " ".join(declined.split())[:200])
     return as_wording(objects[0])
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Every text in a JSON value, in its order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(part)
+
+
+def declines(text: str) -> bool:
+    """Whether the model speaks of itself and declines, where the words of a context should stand."""
+    return refuses(text) or POLICY.search(text) is not None
 
 
 def without_json(reply: Reply) -> Failed:
     said = " ".join((reply.refusal or reply.text).split())[:200]
-    if reply.refusal or refuses(reply.text) or POLICY.search(reply.text):
+    if reply.refusal or declines(reply.text):
         return Failed(FailedReason.REFUSED, said)
     if reply.text.count("{") > reply.text.count("}"):
         return Failed(FailedReason.TRUNCATED, "the JSON object does not end")

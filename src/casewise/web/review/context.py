@@ -35,7 +35,7 @@ UNCHANGED = "submit unchanged"
 """A button that submits the words as they are, whatever was typed."""
 SAVE, DISCARD = "save", "discard"
 """Buttons for browsers without scripts, and for typed words nobody wants."""
-STAY = frozenset({Act.COMMENT, Act.TAKE, Act.RESTART, Act.REWRITE})
+STAY = frozenset({Act.COMMENT, Act.TAKE, Act.TAKE_BACK, Act.RESTART, Act.REWRITE})
 """After these the same context is shown again; after others, the next one."""
 
 
