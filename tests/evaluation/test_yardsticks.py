@@ -74,6 +74,19 @@ def test_few_items_have_no_baseline_and_say_why():
     assert "could not be measured" in what_it_shows(found)
 
 
+def test_all_are_held_against_as_many_people_as_one_person_is(backdrop):
+    subject = backdrop.subject
+    found = against(backdrop, np.ones(120))
+    draws = np.random.default_rng(4).hypergeometric(
+        subject.n_safe, subject.n_votes - subject.n_safe, found.people.others, size=(4000, 120)
+    )
+
+    majority = (np.sign(2 * draws - found.people.others) + 1) / 2
+    assert found.against_others["judge"] == pytest.approx(majority.mean(), abs=0.003)
+    assert set(found.against_others) == {"judge", "words", "intent", "constant"}
+    assert found.against_others["constant"] >= found.against_others["judge"]
+
+
 def test_the_blocks_have_the_table_and_the_sentence(backdrop):
     table, sentence = beside_blocks(against(backdrop, np.ones(120)))
 

@@ -16,13 +16,13 @@ from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
-from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, constant_accuracy
+from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, constant_accuracy, right
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured
 from casewise.stats.people.ceiling import Ceilings, ceilings
 from casewise.stats.people.oracle import OracleAccuracy, oracle_accuracy
-from casewise.stats.people.panel import panel_curve, usual_reference
+from casewise.stats.people.panel import panel_curve, reference_weight, usual_reference
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = ["Backdrop", "Beside", "People", "besides", "what_it_shows"]
@@ -73,6 +73,12 @@ class Backdrop:
         intent = (
             None if np.isnan(subject.intended[asked]).all() else self.values(subject.intended, asked, "binary", policy)
         )
+        others = people(subject, asked)
+        verdicts = {"judge": sample.safe}
+        if words:
+            verdicts["words"] = (subject.baseline[asked] > 0.5).astype(float)
+        if intent:
+            verdicts["intent"] = subject.intended[asked]
         return Beside(
             judge={name: estimate_of(found, self.resampling) for name, found in judge.items()},
             words={name: estimate_of(found, self.resampling) for name, found in (words or {}).items()},
@@ -80,7 +86,8 @@ class Backdrop:
             ahead_of_words=difference_of(judge["accuracy"], words["accuracy"], self.resampling) if words else None,
             intent=estimate_of(intent["accuracy"], self.resampling) if intent else None,
             constant=constant_accuracy(sample.weight[sample.labelled]),
-            people=people(subject, asked),
+            people=others,
+            against_others=against_others(subject, asked, verdicts, reference_size=others.others),
         )
 
     def values(
@@ -126,6 +133,9 @@ class Beside:
         The judge's accuracy less the classifier's, on the same items in the same resamples.
     constant
         The accuracy of the better constant verdict.
+    against_others
+        Accuracy of each against the majority of `people.others` people, who is one person's reference too: the judge's,
+        the words', the intent's, the better constant verdict's. Items with more votes than that.
     """
 
     judge: dict[str, Estimate]
@@ -135,6 +145,7 @@ class Beside:
     intent: Estimate | None
     constant: float
     people: People
+    against_others: dict[str, float]
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -145,6 +156,8 @@ class Beside:
             "intent": plain(self.intent),
             "constant": self.constant,
             "one_person": self.people.one_person,
+            "others": self.people.others,
+            "against_others": self.against_others,
             "second_study": self.people.same_again,
             "oracle": asdict(self.people.oracle) if self.people.oracle else None,
             "highest_pearson": self.people.ceilings.pearson if self.people.ceilings else None,
@@ -154,6 +167,18 @@ class Beside:
 
 def plain(found: Estimate | None) -> dict[str, float | None] | None:
     return {"estimate": found.estimate, "ci_low": found.ci_low, "ci_high": found.ci_high} if found else None
+
+
+def against_others(
+    subject: Subject, asked: BoolArray, verdicts: dict[str, FloatArray], *, reference_size: int
+) -> dict[str, float]:
+    """Accuracy against the majority of so many people, over all draws of them; a missing verdict is wrong."""
+    weight = reference_weight(subject.n_safe[asked], subject.n_votes[asked], reference_size=reference_size)
+    known = ~np.isnan(weight)
+    if not known.any():
+        return {}
+    found = {name: float(right(verdict, weight)[known].mean()) for name, verdict in verdicts.items()}
+    return found | {"constant": constant_accuracy(weight[known])}
 
 
 def people(subject: Subject, asked: BoolArray) -> People:

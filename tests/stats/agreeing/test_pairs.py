@@ -68,6 +68,45 @@ def test_one_person_flips_as_often_as_two_votes_drawn_at_random():
     assert found.person_false_flips.estimate is None
 
 
+def test_one_person_is_held_against_the_others_alone():
+    """2 of 3 and 1 of 3: only where the odd one out is left out on both do the others have majorities."""
+    sample = sample_of([1, 0], [1, 0], rate=[2 / 3, 1 / 3], cluster=[0, 0], n_votes=3)
+    found = some(pair_results(sample, pairs_of(1), resampling=FEW))
+
+    assert found.person_right_flips.estimate == 0
+    assert found.person_reversed_flips.estimate == 1
+    assert found.beside_person_right_flips.estimate == 1
+    assert found.person_right_flips.n == pytest.approx(1 / 9)
+
+
+def test_one_person_reaches_what_votes_left_out_reach():
+    rng = np.random.default_rng(8)
+    votes = rng.random((40, 20)) < rng.beta(1.5, 1.5, size=(40, 1))
+    rate = votes.mean(1)
+    label = (np.sign(rate - 0.5) + 1) / 2
+    sample = sample_of(label, label, rate=rate, cluster=np.repeat(np.arange(20), 2))
+    found = some(pair_results(sample, pairs_of(20), resampling=FEW))
+
+    right = differ = false = alike = 0
+    for first, second in zip(votes[::2], votes[1::2], strict=True):
+        for i in range(20):
+            for j in range(20):
+                others = [np.sign(2 * np.delete(v, k).sum() - 19) for v, k in ((first, i), (second, j))]
+                said = [2 * first[i] - 1, 2 * second[j] - 1]
+                differ += others[0] != others[1]
+                right += others[0] != others[1] and said == others
+                alike += others[0] == others[1]
+                false += others[0] == others[1] and said[0] != said[1]
+    assert found.person_right_flips.estimate == pytest.approx(right / differ)
+    assert found.person_false_flips.estimate == pytest.approx(false / alike)
+
+
+def test_one_person_is_not_known_where_labels_are_not_votes_alone():
+    sample = sample_of([1, 0], [1, 0], rate=[19 / 21, 5 / 21], cluster=[0, 0])
+
+    assert some(pair_results(sample, pairs_of(1), resampling=FEW)).person_right_flips.estimate is None
+
+
 def test_items_without_their_other_one_form_no_pair():
     items = pl.DataFrame(
         {"pair_id": ["a", "a", "b", None, "c", "c"], "intended_safe": [True, False, True, None, True, True]}

@@ -31,30 +31,33 @@ def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
 
 def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judge") -> tuple[Table, Prose]:
     """A table of the yardsticks and the sentence, for a report."""
-    p, rows = found.people, [row(judge, found.judge)]
+    p, few = found.people, {name: number(value) for name, value in found.against_others.items()}
+    rows = [row(judge, found.judge, few.get("judge", "–"))]
     if found.words:
-        rows.append(row("Words of the context alone (linear classifier, queries held out)", found.words))
+        title = "Words of the context alone (linear classifier, queries held out)"
+        rows.append(row(title, found.words, few.get("words", "–")))
     if found.intent is not None:
-        rows.append(row("Copying the author's intent", {"accuracy": found.intent}))
-    rows.append(("Always the same verdict", number(found.constant), "–", "–"))
+        rows.append(row("Copying the author's intent", {"accuracy": found.intent}, few.get("intent", "–")))
+    rows.append(("Always the same verdict", number(found.constant), "–", few.get("constant", "–"), "–"))
     if p.one_person is not None:
-        rows.append((f"One person against {p.others} others", number(p.one_person), "–", "–"))
+        rows.append(("One person", "–", "–", number(p.one_person), "–"))
     if p.same_again is not None:
-        rows.append(("A second study of this size, by a model", number(p.same_again), "–", "–"))
+        rows.append(("A second study of this size, by a model", number(p.same_again), "–", "–", "–"))
     top, oracle = p.ceilings, p.oracle
     said = f"{oracle.low:.3f} to {oracle.high:.3f}" if oracle else "–"
     limits = interval(oracle.ci_low, oracle.ci_high) if oracle else "–"
-    rows.append(("One who knows what a very large crowd says", said, limits, number(top.pearson if top else None)))
-    head = ("Who", "Accuracy", "95 % interval", "Pearson's r")
+    rows.append(("One who knows what a very large crowd says", said, limits, "–", number(top.pearson if top else None)))
+    head = ("Who", "Accuracy", "95 % interval", f"Against {p.others} people", "Pearson's r")
     return (table_of(name, "What to read the numbers beside", head, rows), Prose(what_it_shows(found)))
 
 
-def row(title: str, found: dict[str, Estimate]) -> tuple[str, str, str, str]:
+def row(title: str, found: dict[str, Estimate], against_few: str) -> tuple[str, str, str, str, str]:
     accuracy, pearson = found["accuracy"], found.get("pearson")
     return (
         title,
         number(accuracy.estimate),
         interval(accuracy.ci_low, accuracy.ci_high),
+        against_few,
         number(pearson.estimate if pearson else None),
     )
 

@@ -77,6 +77,7 @@ def pairs(found_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
         for name, words, person in PAIR_MEASURES:
             found: Estimate = getattr(results, name)
             beside: Estimate | None = getattr(results, person) if person else None
+            same: Estimate | None = getattr(results, f"beside_{person}") if person else None
             who = (series,) if several else ()
             rows.append(
                 (
@@ -87,10 +88,20 @@ def pairs(found_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
                     count(found.n),
                     count(found.n_unscored),
                     person_cell(beside),
+                    person_cell(same),
                 )
             )
-            behind += [(series, e) for e in (found, beside) if e is not None]
-    head = (*(("Judge",) if several else ()), "Measure", "Estimate", "95 % interval", "Pairs", "Unscored", "One person")
+            behind += [(series, e) for e in (found, beside, same) if e is not None]
+    head = (
+        *(("Judge",) if several else ()),
+        "Measure",
+        "Estimate",
+        "95 % interval",
+        "Pairs",
+        "Unscored",
+        "One person",
+        "Judge beside them",
+    )
     yield table_of("pairs-table", "Pairs of a query's two contexts", head, rows, frame=estimate_frame(behind))
     yield Prose(" ".join(dict.fromkeys(pair_words(results) for _, results in found_of)))
 
@@ -106,7 +117,7 @@ def pair_words(found: PairResults) -> str:
         + (f" ({c.reversed:,} of them against the author's intent)" if c.reversed else "")
         + f" and agree on {c.both_safe + c.both_unsafe:,} ({c.both_unsafe:,} both unsafe, {c.both_safe:,} both safe); "
         f"{c.tied:,} with a tie are left out. A judge that only reads which context was meant to be safe is right on "
-        "every pair that differs and on none that agrees. \u201cOne person\u201d is one rating drawn at random on each item."
+        "every pair that differs and on none that agrees. \u201cOne person\u201d is one rating drawn at random on each item and held against the majority of the others; \u201cjudge beside them\u201d is the judge held against the same others, so that the two can be compared."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import TotalsByCluster, share
+from casewise.stats.people.majorities import majority_weight
 
 __all__ = ["PairCounts", "PairIndex", "PairResults", "find_pairs", "pair_results"]
 
@@ -67,8 +69,11 @@ class PairResults:
     false_flips
         Of the same pairs: the judge's verdicts differ.
     person_right_flips, person_reversed_flips, person_false_flips
-        The same for one person: one rating drawn at random on each item. The rating counts among those that it is
-        compared with, so this flatters people a little.
+        The same for a new person: one rating drawn at random on each item and held against the majority of the others,
+        averaged over all draws. A pair counts in those draws in which the others are no tie. Undefined where labels are
+        not votes alone.
+    beside_person_right_flips, beside_person_reversed_flips, beside_person_false_flips
+        The judge held against the very same: the others' majorities, over the same draws. To be read beside the person's.
     """
 
     counts: PairCounts
@@ -80,6 +85,9 @@ class PairResults:
     person_right_flips: Estimate
     person_reversed_flips: Estimate
     person_false_flips: Estimate
+    beside_person_right_flips: Estimate
+    beside_person_reversed_flips: Estimate
+    beside_person_false_flips: Estimate
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -93,6 +101,9 @@ class PairResults:
             self.person_right_flips,
             self.person_reversed_flips,
             self.person_false_flips,
+            self.beside_person_right_flips,
+            self.beside_person_reversed_flips,
+            self.beside_person_false_flips,
         )
 
 
@@ -102,10 +113,19 @@ SHARES: dict[str, tuple[str, str]] = {
     "reversed_flips": ("reversed_flip", "differ"),
     "both_right_where_alike": ("right_alike", "alike"),
     "false_flips": ("false_flip", "alike"),
-    "person_right_flips": ("person_right", "differ"),
-    "person_reversed_flips": ("person_reversed", "differ"),
-    "person_false_flips": ("person_false", "alike"),
+    "person_right_flips": ("person_right", "others_differ"),
+    "person_reversed_flips": ("person_reversed", "others_differ"),
+    "person_false_flips": ("person_false", "others_alike"),
+    "beside_person_right_flips": ("judge_right", "others_differ"),
+    "beside_person_reversed_flips": ("judge_reversed", "others_differ"),
+    "beside_person_false_flips": ("judge_false", "others_alike"),
 }
+
+
+PERSON_TERMS = (
+    *("others_differ", "others_alike", "person_right", "person_reversed", "person_false"),
+    *("judge_right", "judge_reversed", "judge_false"),
+)
 
 
 def find_pairs(items: pl.DataFrame) -> PairIndex:
@@ -159,7 +179,6 @@ def pair_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
     unscored = np.isnan(said_first) | np.isnan(said_second)
     right = counted & (said_first == first) & (said_second == second)
     flipped = ~unscored & (said_first != said_second)
-    person = person_terms(sample, pairs, towards_first=first == 1)
     columns = {
         "counted": counted,
         "differ": differ,
@@ -170,20 +189,40 @@ def pair_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
         "reversed_flip": flipped & differ & ~right,
         "right_alike": right & alike,
         "false_flip": flipped & alike,
-        "person_right": differ * person[0],
-        "person_reversed": differ * person[1],
-        "person_false": alike * (person[0] + person[1]),
+        **person_terms(sample, pairs),
     }
     return {name: column.astype(np.float64) for name, column in columns.items()}
 
 
-def person_terms(
-    sample: Sample, pairs: PairIndex, *, towards_first: NDArray[np.bool_]
-) -> tuple[FloatArray, FloatArray]:
-    """The chance that one rating on each item flips as people's verdicts do, and the other way round."""
-    first, second = np.nan_to_num(sample.rate[pairs.safe]), np.nan_to_num(sample.rate[pairs.unsafe])
-    down, up = first * (1 - second), second * (1 - first)
-    return np.where(towards_first, down, up), np.where(towards_first, up, down)
+def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
+    """One rating left out on each item: what it says of the pair, and the judge, where the others' majorities are known.
+
+    Averaged over the four ways in which the two ratings can come out, each with its chance.
+    """
+    items = np.stack([pairs.safe, pairs.unsafe])
+    votes, rate, said = sample.n_votes[items], sample.rate[items], sample.safe[items]
+    safe = np.round(np.nan_to_num(rate * votes))
+    known = ((votes > 1) & (np.abs(rate * votes - safe) < 1e-6)).all(0)
+    found = dict.fromkeys(PERSON_TERMS, np.zeros(len(pairs)))
+    for draw in product((0, 1), repeat=2):
+        drawn = np.array(draw)[:, None]
+        chance = np.where(known, np.where(drawn == 1, rate, 1 - rate).prod(0), 0.0)
+        others = majority_weight(safe - drawn, np.maximum(votes - 1, 1))
+        counted = known & (others != 0.5).all(0)
+        differ, alike = counted & (others[0] != others[1]), counted & (others[0] == others[1])
+        person, judge = (drawn == others).sum(0), np.where(np.isnan(said), np.nan, said == others).sum(0)
+        new = {
+            "others_differ": differ,
+            "others_alike": alike,
+            "person_right": differ & (person == 2),
+            "person_reversed": differ & (person == 0),
+            "person_false": alike & (person == 1),
+            "judge_right": differ & (judge == 2),
+            "judge_reversed": differ & (judge == 0),
+            "judge_false": alike & (judge == 1),
+        }
+        found = {name: found[name] + chance * holds for name, holds in new.items()}
+    return found
 
 
 def counts(sample: Sample, pairs: PairIndex, terms: dict[str, FloatArray]) -> PairCounts:

@@ -15,7 +15,7 @@ from casewise.stats.core.checks import checked_votes_of_items, clusters_of, code
 from casewise.stats.people.ceiling import rates_of_any_shape
 from casewise.stats.people.majorities import chance_of_majority, majority_weight
 
-__all__ = ["PanelCurve", "PanelWorth", "panel_curve", "panel_worth", "usual_reference"]
+__all__ = ["PanelCurve", "PanelWorth", "panel_curve", "panel_worth", "reference_weight", "usual_reference"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,23 @@ def usual_reference(votes: ArrayLike) -> int:
     if not len(rated):
         raise StatisticsError("no item has a vote, so there is nobody to be held against")
     return max(1, min(10, int(np.bincount(rated).argmax()) - 1))
+
+
+def reference_weight(safe: ArrayLike, votes: ArrayLike, *, reference_size: int) -> FloatArray:
+    """The majority's weight of "safe" among so many of an item's people, averaged over all draws of them.
+
+    Ties count half. nan where an item has no more votes than that: then nobody is left to be held against them.
+
+    Raises
+    ------
+    StatisticsError
+        Counts that are none, or a reference of nobody.
+    """
+    s, m = checked_votes_of_items(safe, votes)
+    weight = np.full(len(s), np.nan)
+    enough = m > whole(reference_size, "reference_size", least=1)
+    weight[enough] = _reference_weight(s[enough], m[enough], reference_size)
+    return weight
 
 
 def panel_curve(
