@@ -3,6 +3,7 @@
 import pytest
 
 import casewise
+from casewise import api
 from casewise.auditing import AuditOptions
 
 FEW = AuditOptions(resamples=200, splits=10, folds=5)
@@ -27,3 +28,23 @@ def test_what_is_made_of_a_run_prints_in_a_line(run):
 
     assert [len(repr(one)) < 120 for one in made] == [True] * 4
     assert repr(made[0]) == "<Gated: Gate: PASS>"
+
+
+def test_no_object_of_the_api_prints_what_it_holds(run, tmp_path):
+    api.studies.init("demo", to=tmp_path / "study.toml")
+    demo = casewise.load("demo")
+    report = run.report()
+    made = {
+        "benchmark": demo,
+        "report": report,
+        "runs": report.runs,
+        "comparison": casewise.compare(run, casewise.judge("demo", "constant:intended")),
+        "item": api.look_at("demo", "1"),
+        "study": api.studies.check(tmp_path / "study.toml"),
+        "analysis": api.study_report("demo"),
+        "queries": api.contexts.select("demo", draft="x", database=str(tmp_path / "x.db")),
+        "judge": api.as_judge("fake/rehearsal", demo),
+    }
+
+    assert {name: repr(one) for name, one in made.items() if len(repr(one)) > 120} == {}
+    assert repr(demo) == "<Benchmark demo 1.0.0: 45 queries, 90 contexts, 90 items, 1,890 ratings>"

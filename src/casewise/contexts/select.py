@@ -47,6 +47,9 @@ class SelectedQueries:
     short: dict[str, int]
     """Category to how many were found, where that is fewer than wanted."""
 
+    def __repr__(self) -> str:
+        return f"<SelectedQueries: {len(self.queries):,}, {len(self.twins):,} left out as duplicates>"
+
 
 def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
     """The queries of a CSV, JSONL, JSON or Parquet file, of SORRY-Bench's `question.jsonl`, or of a benchmark folder.

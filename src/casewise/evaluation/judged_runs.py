@@ -119,6 +119,9 @@ class JudgedRuns:
     fit_thresholds: bool = False
     """Give scalars verdicts, each item's by a threshold fitted on other queries."""
 
+    def __repr__(self) -> str:
+        return f"<JudgedRuns on {self.benchmark.name}: {len(self.runs)} runs, {len(self.series)} series>"
+
     @property
     def paths(self) -> tuple[Path, ...]:
         """The folders, in the order given."""

@@ -39,6 +39,9 @@ class LLMJudge:
     counts_tokens: bool = field(default=True, init=False, repr=False)
     _failed_in_a_row: int = field(default=0, init=False, repr=False)
 
+    def __repr__(self) -> str:
+        return f"<LLMJudge {self.name}>"
+
     @property
     def name(self) -> str:
         """The model's name, as the user gave it."""

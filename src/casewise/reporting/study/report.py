@@ -43,6 +43,9 @@ class StudyReport:
     departures: tuple[str, ...] = ()
     """From what was frozen; `notes` say them too."""
 
+    def __repr__(self) -> str:
+        return f"<StudyReport: {self.name}, {len(self.analysis.ratings):,} ratings>"
+
     @cached_property
     def document(self) -> Document:
         """The report laid out."""

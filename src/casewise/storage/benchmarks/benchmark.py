@@ -106,6 +106,10 @@ class Benchmark:
         made.__dict__.update(revisions=(), **fields, digest=digest)
         return made
 
+    def __repr__(self) -> str:
+        held = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.model_dump().items() if n)
+        return f"<Benchmark {self.title}: {held}>"
+
     @property
     def name(self) -> str:
         return self.about.name

@@ -44,6 +44,10 @@ class StudyPlan:
     material: Material
     frozen: Frozen | None
 
+    def __repr__(self) -> str:
+        frozen = ", frozen" if self.frozen else ""
+        return f"<StudyPlan {self.design.name} {self.design.version}: {len(self.material.items):,} items{frozen}>"
+
     @property
     def estimate(self) -> StudyEstimate:
         """What the design needs and costs."""
