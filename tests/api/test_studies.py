@@ -32,7 +32,13 @@ def test_a_preset_that_there_is_not_is_refused(tmp_path):
 
 def test_a_pilot_that_is_open_has_links_and_a_status(study, tmp_path):
     text = study.read_text(encoding="utf-8")
-    study.write_text(text.replace('email = ""', 'email = "owner@example.org"'), encoding="utf-8")
+    for placeholder, own in (
+        ("Your name", "Ada"),
+        ("Your institution", "A school"),
+        ("you@example.org", "ada@school.net"),
+    ):
+        text = text.replace(placeholder, own)
+    study.write_text(text, encoding="utf-8")
     database = str(tmp_path / "x.db")
 
     opened = api.studies.pilot(study, queries=2, per_item=1, database=database, site_url="http://here")

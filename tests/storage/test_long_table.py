@@ -67,7 +67,9 @@ def test_values_by_series_are_means_over_the_judgements_with_a_value(run):
 
 
 def test_a_judgement_of_an_item_that_there_is_not_is_named(demo, tmp_path):
-    stray = pl.DataFrame({"item_id": ["nowhere"]})
+    stray = pl.DataFrame(
+        {"item_id": ["nowhere"], "elicitation": ["binary"], "arm": ["full"], "repeat": [0], "value": [1.0]}
+    ).with_columns(unscored_reason=pl.lit(None, pl.String))
 
     with pytest.raises(DataError, match=r"log:.*nowhere"):
         judges_rows(item_table(demo), stray, rater_id="judge", source=tmp_path / "log")

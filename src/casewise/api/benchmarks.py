@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from casewise.errors import ConfigurationError
+from casewise.judging.asking.prompts import published_prompts
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.convert import Conversion, convert
-from casewise.storage.benchmarks.fetch import CASEBENCH, PROMPTS, take
+from casewise.storage.benchmarks.fetch import CASEBENCH, PROMPTS, Pinned, take
 from casewise.storage.benchmarks.fetch import fetch as download
 from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.benchmarks.published import read_published
 from casewise.storage.benchmarks.spreadsheet import write_spreadsheet
 
 __all__ = [
@@ -83,16 +85,25 @@ def fetch(
     ConfigurationError
         There is nothing of that name, or the terms are not accepted.
     DataError
-        What came is not the pinned file, byte for byte.
+        What came is not the pinned file, byte for byte, or cannot be loaded.
     """
     if name != CASEBENCH.name:
         raise ConfigurationError(f"nothing to fetch is called {name!r}; there is {CASEBENCH.name}")
     accepted = accept_terms if isinstance(accept_terms, bool) else accept_terms(CASEBENCH.terms)
     if copy is not None:
         one = PROMPTS if prompts else CASEBENCH
-        return {one.name: take(Path(copy), one, accept_terms=accepted)}
+        return {one.name: loads(one, take(Path(copy), one, accept_terms=accepted))}
     wanted = [CASEBENCH, PROMPTS] if prompts else [CASEBENCH]
-    return {one.name: download(one, accept_terms=accepted, progress=progress) for one in wanted}
+    return {one.name: loads(one, download(one, accept_terms=accepted, progress=progress)) for one in wanted}
+
+
+def loads(pinned: Pinned, path: Path) -> Path:
+    """`path`, after what lies there was read as what it is: a file that only lies there is not fetched yet."""
+    if pinned.name == CASEBENCH.name:
+        read_published(path)
+    else:
+        published_prompts(path)
+    return path
 
 
 def output_files(outputs: str | Path | Sequence[str | Path]) -> list[Path]:

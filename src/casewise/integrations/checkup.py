@@ -10,8 +10,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from urllib.parse import urlsplit
 
+from casewise.errors import CasewiseError
+from casewise.judging.asking.prompts import published_prompts
 from casewise.models.http.endpoints import ENDPOINTS, Endpoint
 from casewise.storage.benchmarks.fetch import CASEBENCH, PROMPTS, Pinned, cache_folder
+from casewise.storage.benchmarks.published import read_published
 
 __all__ = ["Checkup", "EndpointState", "ExtraState", "checkup"]
 
@@ -95,9 +98,15 @@ def key_state(endpoint: Endpoint, environment: Mapping[str, str]) -> str:
 
 def fetched_state(pinned: Pinned) -> str:
     path = cache_folder() / pinned.file_name
-    return (
-        f"{pinned.name} is at {path}" if path.is_file() else f"{pinned.name} is not here; get it with: {pinned.command}"
-    )
+    if not path.is_file():
+        return f"{pinned.name} is not here; get it with: {pinned.command}"
+    try:
+        if pinned.name == CASEBENCH.name:
+            return f"{pinned.name} is at {path} and loads: {len(read_published(path).items):,} items"
+        published_prompts(path)
+        return f"{pinned.name} is at {path} and loads"
+    except CasewiseError as error:
+        return f"{pinned.name} is at {path} and does not load: {error}"
 
 
 async def reachable(endpoints: list[Endpoint]) -> dict[str, bool]:

@@ -8,6 +8,7 @@ from tests.support.command import Command
 from tests.support.published import released_rows
 
 import casewise
+from casewise.api import benchmarks as asked_for
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
 from casewise.storage.benchmarks import fetch as fetching
 from casewise.storage.benchmarks import load as loading
@@ -64,6 +65,7 @@ def pinned(server, monkeypatch):
     )
     monkeypatch.setattr(fetching, "CASEBENCH", local)
     monkeypatch.setattr(loading, "CASEBENCH", local)
+    monkeypatch.setattr(asked_for, "CASEBENCH", local)
     monkeypatch.setattr(loading, "fetched", lambda: fetched(local))
     return local
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import betaincc, betainccinv, gammaincc, gammainccinv, gammaln, xlogy
+from scipy.special import betaincc, betainccinv, betaincinv, gammaincc, gammainccinv, gammaln, xlogy
 
 from casewise.stats.core.arrays import FloatArray
 
@@ -24,13 +24,17 @@ REACH = 12.0
 
 def f_critical(alpha: float, df1: float, df2: float) -> float:
     """The value that a central F exceeds with probability `alpha` (R: `qf(alpha, df1, df2, lower = FALSE)`)."""
-    share = betainccinv(df1 / 2, df2 / 2, alpha)
-    return float(df2 * share / (df1 * (1 - share)))
+    share, rest = (
+        betainccinv(df1 / 2, df2 / 2, alpha),
+        betaincinv(df2 / 2, df1 / 2, alpha),
+    )  # rest is 1 - share, not rounded
+    with np.errstate(over="ignore", divide="ignore"):
+        return float(df2 * share / (df1 * rest))
 
 
 def f_power(critical: float, df1: float, df2: float, noncentrality: float) -> float:
     """The probability that a noncentral F exceeds `critical` (R: `pf(critical, df1, df2, ncp, lower = FALSE)`)."""
-    share = df1 * critical / (df1 * critical + df2)
+    share = 1 / (1 + df2 / (df1 * critical)) if critical > 0 else 0.0
     return _mixture(noncentrality, lambda j: betaincc(df1 / 2 + j, df2 / 2, share))
 
 
