@@ -21,6 +21,7 @@ from casewise.stats.words.word_counts import WordCounts
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.features import texts
 from casewise.storage.benchmarks.item_table import item_table
+from casewise.storage.benchmarks.worked_out import worked_out
 
 __all__ = ["AuditOptions", "Subject", "VoteTable"]
 
@@ -143,9 +144,15 @@ class Subject:
     def baseline(self) -> FloatArray:
         """P(safe) of each item from the words of its context, by a classifier that saw no item of its query.
 
-        Exchanged items are predicted, not learnt from.
+        Exchanged items are predicted, not learnt from. It is the benchmark's own, so it is kept for the next report of
+        any run over it.
         """
-        return self.predict(self.context_words, self.query)
+        return worked_out(
+            self.benchmark,
+            f"words of contexts, queries held out in {self.options.folds} folds",
+            lambda: self.predict(self.context_words, self.query),
+            made_with="scikit-learn",
+        )
 
     @cached_property
     def context_words(self) -> WordCounts:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import is_dataclass
 from typing import Any
+
+import numpy as np
+import polars as pl
 
 from casewise.reporting.document import Document, Exhibit, Figure, Notice, Prose, Table
 
-__all__ = ["document_json"]
+__all__ = ["document_json", "plain"]
 
 
 def document_json(document: Document) -> dict[str, Any]:
@@ -46,3 +51,20 @@ def block_json(block: Prose | Notice | Table | Figure | Exhibit) -> dict[str, An
         "context": {group: dict(texts) for group, texts in block.context},
         **({"reply": block.reply} if block.reply else {}),
     }
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON knows it; numbers that are none become null."""
+    if isinstance(value, pl.DataFrame):
+        return plain(value.to_dicts())
+    if is_dataclass(value) and not isinstance(value, type):
+        return {key: plain(part) for key, part in vars(value).items()}
+    if isinstance(value, dict):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

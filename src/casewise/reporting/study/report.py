@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
 import polars as pl
 
 from casewise.reporting.charts.drawing import standalone
 from casewise.reporting.document import Document
+from casewise.reporting.faces.as_json import plain
 from casewise.reporting.faces.html import html
 from casewise.reporting.faces.latex import latex
 from casewise.reporting.faces.markdown import markdown
@@ -26,7 +25,7 @@ from casewise.studies.analysing.exported_study import ExportedStudy
 from casewise.studies.analysing.options import ChosenOptions, settle
 from casewise.studies.analysing.ratings_source import RatingsSource, read_ratings
 
-__all__ = ["StudyReport", "plain", "study_report"]
+__all__ = ["StudyReport", "study_report"]
 
 
 @dataclass(frozen=True)
@@ -179,20 +178,3 @@ def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame]:
 def flagged(table: pl.DataFrame) -> dict[str, int]:
     """How many annotators carry each flag."""
     return {name: int(table[name].sum()) for name in ("unresponsive", "constant")}
-
-
-def plain(value: Any) -> Any:
-    """`value` as JSON knows it; numbers that are none become null."""
-    if isinstance(value, pl.DataFrame):
-        return plain(value.to_dicts())
-    if is_dataclass(value) and not isinstance(value, type):
-        return {key: plain(part) for key, part in vars(value).items()}
-    if isinstance(value, dict):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

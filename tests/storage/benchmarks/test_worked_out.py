@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import casewise
+from casewise.auditing.subject import Subject
+from casewise.stats.words.word_counts import WordCounts
+from casewise.storage.benchmarks import worked_out as module
+from casewise.storage.benchmarks.fetch import cache_folder
+from casewise.storage.benchmarks.worked_out import worked_out
+
+
+@pytest.fixture
+def few():
+    demo = casewise.load("demo")
+    return demo.keeping(demo.items[:6])
+
+
+def of(benchmark, values=(0, 1, 2, 3, 4, 5), what="places"):
+    return worked_out(benchmark, what, lambda: np.array(values, dtype=float), made_with="numpy").tolist()
+
+
+def files():
+    return sorted((cache_folder() / "worked-out").glob("*"))
+
+
+def test_what_was_worked_out_once_is_not_worked_out_again(few):
+    assert of(few) == of(few, values=[9] * 6) == [0, 1, 2, 3, 4, 5]
+    assert len(files()) == 1
+
+
+def test_it_stands_in_the_order_of_the_items_whatever_order_they_were_in(few):
+    of(few)
+    turned = replace(few, items=few.items[::-1])
+
+    assert turned.digest == few.digest
+    assert of(turned) == [5, 4, 3, 2, 1, 0]
+
+
+def test_other_ratings_other_settings_and_other_versions_have_numbers_of_their_own(few, monkeypatch):
+    of(few)
+
+    assert of(replace(few, ratings=few.ratings[:-1]), values=[7] * 6) == [7] * 6
+    assert of(few, values=[8] * 6, what="something else") == [8] * 6
+    monkeypatch.setattr(module, "__version__", "0.0.0")
+    assert of(few, values=[9] * 6) == [9] * 6
+
+
+@pytest.mark.parametrize("content", [b"", b"no table", b"ARROW1\0\0"])
+def test_a_damaged_file_is_worked_out_anew(few, content):
+    of(few)
+    files()[0].write_bytes(content)
+
+    assert of(few, values=[7] * 6) == of(few) == [7] * 6
+
+
+def test_where_nothing_can_be_kept_it_is_worked_out_each_time(few):
+    cache_folder().parent.mkdir(parents=True, exist_ok=True)
+    cache_folder().write_text("a file in the way", encoding="utf-8")
+
+    assert of(few) == [0, 1, 2, 3, 4, 5]
+    assert of(few, values=[9] * 6) == [9] * 6
+
+
+def test_those_used_longest_ago_are_dropped(few, monkeypatch):
+    monkeypatch.setattr(module, "MOST", 2)
+    for what in ("a", "b", "c"):
+        of(few, what=what)
+
+    assert len(files()) == 2
+
+
+def test_the_words_of_a_benchmark_are_counted_once_for_all_reports(monkeypatch):
+    first = Subject(casewise.load("demo")).baseline
+    monkeypatch.setattr(WordCounts, "of", lambda _: pytest.fail("the words were counted again"))
+
+    assert np.array_equal(Subject(casewise.load("demo")).baseline, first)
