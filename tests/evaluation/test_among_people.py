@@ -9,6 +9,7 @@ from casewise.api import judge, load
 from casewise.evaluation.among_people import beside_people
 from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.judged_runs import read_runs
+from casewise.evaluation.yardsticks import Backdrop
 from casewise.reporting.document import Table
 from casewise.reporting.pages.judge_beside import beside_people_blocks
 from casewise.stats import ceilings
@@ -21,14 +22,16 @@ def found(tmp_path_factory):
     for name in ("constant:safe", "linear"):
         paths.append(folder / name.replace(":", "-"))
         judge("demo", name, out=paths[-1])
-    return beside_people(read_runs(paths))
+    runs = read_runs(paths)
+    return beside_people(runs, Backdrop(runs.benchmark))
 
 
 def test_the_ceilings_are_those_of_the_votes(found):
     votes = [vote for vote in load("demo").votes.values() if vote.total]
 
-    assert found.ceilings == ceilings([vote.safe for vote in votes], [vote.total for vote in votes])
-    assert found.oracle.ci_low <= found.oracle.low <= found.oracle.high <= found.oracle.ci_high
+    assert found.people.ceilings == ceilings([vote.safe for vote in votes], [vote.total for vote in votes])
+    oracle = found.people.oracle
+    assert oracle.ci_low <= oracle.low <= oracle.high <= oracle.ci_high
 
 
 def test_each_judge_has_its_place_among_people(found):

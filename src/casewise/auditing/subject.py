@@ -16,6 +16,7 @@ from casewise.records.ids import canonical_json
 from casewise.stats.agreeing.estimates import Resampling
 from casewise.stats.agreeing.labels import VOTES, labels
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.people.stability import UNIFORM, fit_beta, same_label
 from casewise.stats.words.baseline import Folds, LinearBaseline, out_of_fold
 from casewise.stats.words.word_counts import WordCounts
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -24,6 +25,9 @@ from casewise.storage.benchmarks.item_table import item_table
 from casewise.storage.benchmarks.worked_out import worked_out
 
 __all__ = ["AuditOptions", "Subject", "VoteTable"]
+
+LEAST_ITEMS = 20
+"""A spread of rates is fitted to no fewer items; the uniform one serves below."""
 
 LISTED = 20
 """Items named in a finding at most."""
@@ -153,6 +157,21 @@ class Subject:
             lambda: self.predict(self.context_words, self.query),
             made_with="scikit-learn",
         )
+
+    @cached_property
+    def same_again(self) -> FloatArray:
+        """P(an item's label comes out the same in a second study of this size), by a spread of rates for each condition."""
+        return worked_out(self.benchmark, "same label again, by condition", self._same_again, made_with="scipy")
+
+    def _same_again(self) -> FloatArray:
+        found = np.full(len(self.items), np.nan)
+        condition = self.items["condition"].to_numpy()
+        for name in np.unique(condition):
+            mine = condition == name
+            safe, votes = self.n_safe[mine], self.n_votes[mine]
+            prior = fit_beta(safe, votes) if (votes > 1).sum() >= LEAST_ITEMS else UNIFORM
+            found[mine] = same_label(safe, votes, prior=prior)
+        return found
 
     @cached_property
     def context_words(self) -> WordCounts:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from casewise.errors import StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, Series
+from casewise.evaluation.yardsticks import Backdrop, People
 from casewise.stats import (
     AlternativeAnnotator,
-    Ceilings,
-    OracleAccuracy,
     PanelWorth,
     alternative_annotator_test,
-    ceilings,
-    oracle_accuracy,
     panel_worth,
 )
 from casewise.stats.core.arrays import FloatArray, IntArray
@@ -39,44 +35,27 @@ class JudgeAmongPeople:
 class BesidePeople:
     """What people's votes say of how well any judge could do, and where these judges stand."""
 
-    ceilings: Ceilings | None
-    oracle: OracleAccuracy | None
+    people: People
     judges: tuple[JudgeAmongPeople, ...]
 
 
-def beside_people(runs: JudgedRuns, *, seed: int = 0, epsilon: float = 0.1) -> BesidePeople:
-    """Ceilings from the votes of the items that were asked, and each series among people.
+def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, seed: int = 0, epsilon: float = 0.1) -> BesidePeople:
+    """What people's votes on the items that were asked allow, and each series among people.
 
     Parameters
     ----------
+    backdrop
+        Of the benchmark of these runs.
     seed : int
         Of the bootstrap over queries.
     epsilon : float
         The judge's advantage in the alternative annotator test.
     """
     asked = np.any([series.asked for series in runs.series], axis=0)
-    safe, votes = (runs.items[name].to_numpy() for name in ("n_safe", "n_votes"))
-    condition = runs.items["condition"].to_numpy()
     return BesidePeople(
-        ceilings=_or_none(lambda: ceilings(safe[asked], votes[asked])),
-        oracle=_or_none(
-            lambda: oracle_accuracy(
-                safe[asked],
-                votes[asked],
-                rng=np.random.default_rng(seed),
-                clusters=runs.items["query_id"].to_numpy()[asked],
-                strata=condition[asked],
-            )
-        ),
+        people=backdrop.people(asked),
         judges=tuple(_judge(runs, series, seed=seed, epsilon=epsilon) for series in runs.series),
     )
-
-
-def _or_none(question: Any) -> Any:
-    try:
-        return question()
-    except StatisticsError:
-        return None
 
 
 def _judge(runs: JudgedRuns, series: Series, *, seed: int, epsilon: float) -> JudgeAmongPeople:

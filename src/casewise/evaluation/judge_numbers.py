@@ -142,7 +142,7 @@ class JudgeNumbers:
     @cached_property
     def among_people(self) -> BesidePeople:
         """What people's votes allow, and where each series stands among people."""
-        return beside_people(self.runs)
+        return beside_people(self.runs, self.backdrop)
 
     @cached_property
     def subsets(self) -> tuple[SubsetScore, ...]:

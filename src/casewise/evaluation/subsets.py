@@ -8,7 +8,6 @@ import numpy as np
 
 from casewise.auditing.subject import Subject
 from casewise.auditing.subsets import SUBSETS, subset_rows
-from casewise.auditing.votes.labels import same_by_condition
 from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.evaluation.yardsticks import Backdrop
@@ -93,7 +92,7 @@ def plain(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chose
     words = None
     if subject.why_no_baseline is None:
         words = float(right(subject.baseline[chosen] > 0.5, subject.label[chosen]).mean())
-    again = same_by_condition(subject)[chosen]
+    again = subject.same_again[chosen]
     return SubsetScore(series.name, name, accuracy, words, float(np.nanmean(again)), None, int(chosen.sum()))
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from casewise.auditing.subject import AuditOptions, Subject
-from casewise.auditing.votes.labels import same_by_condition
 from casewise.errors import StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
@@ -26,6 +26,8 @@ from casewise.stats.people.panel import panel_curve, reference_weight, usual_ref
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = ["Backdrop", "Beside", "People", "besides", "what_it_shows"]
+
+T = TypeVar("T")
 
 NAMES = ("accuracy", "pearson", "brier")
 
@@ -51,6 +53,8 @@ class Backdrop:
 
     benchmark: Benchmark
     resampling: Resampling = field(default_factory=Resampling)
+    _people: dict[bytes, People] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By which items were asked, for judges that were asked the same."""
 
     @cached_property
     def subject(self) -> Subject:
@@ -73,7 +77,7 @@ class Backdrop:
         intent = (
             None if np.isnan(subject.intended[asked]).all() else self.values(subject.intended, asked, "binary", policy)
         )
-        others = people(subject, asked)
+        others = self.people(asked)
         verdicts = {"judge": sample.safe}
         if words:
             verdicts["words"] = (subject.baseline[asked] > 0.5).astype(float)
@@ -89,6 +93,13 @@ class Backdrop:
             people=others,
             against_others=against_others(subject, asked, verdicts, reference_size=others.others),
         )
+
+    def people(self, asked: BoolArray) -> People:
+        """What people's votes on the items of `asked` allow."""
+        key = asked.tobytes()
+        if key not in self._people:
+            self._people[key] = people(self.subject, asked)
+        return self._people[key]
 
     def values(
         self, values: FloatArray, asked: BoolArray, elicitation: Any, policy: LabelPolicy
@@ -183,25 +194,34 @@ def against_others(
 
 def people(subject: Subject, asked: BoolArray) -> People:
     rows = asked & (subject.n_votes > 0)
-    safe, votes = subject.n_safe[rows], subject.n_votes[rows]
+    safe, votes, query = subject.n_safe[rows], subject.n_votes[rows], subject.query[rows]
     if not rows.any():
         return People(None, 0, None, None, None)
-    others = usual_reference(votes)
-    one_person = attainable = oracle = None
+    others, seed = usual_reference(votes), subject.options.seed
+    strata = subject.items["condition"].to_numpy()[rows]
+
+    def one_person() -> float:
+        rng = np.random.default_rng(seed)
+        return float(panel_curve(safe, votes, rng=rng, clusters=query, reference_size=others, largest=1).agreement[0])
+
+    again = subject.same_again[rows] if votes.max() > 1 else np.full(1, np.nan)
+    return People(
+        one_person=or_none(one_person),
+        others=others,
+        same_again=None if np.isnan(again).all() else float(np.nanmean(again)),
+        oracle=or_none(
+            lambda: oracle_accuracy(safe, votes, rng=np.random.default_rng(seed), clusters=query, strata=strata)
+        ),
+        ceilings=or_none(lambda: ceilings(safe, votes)),
+    )
+
+
+def or_none(question: Callable[[], T]) -> T | None:
+    """The answer; None where the votes allow none."""
     try:
-        rng = np.random.default_rng(subject.options.seed)
-        one_person = float(
-            panel_curve(safe, votes, rng=rng, clusters=subject.query[rows], reference_size=others, largest=1).agreement[
-                0
-            ]
-        )
-        strata = subject.items["condition"].to_numpy()[rows]
-        oracle = oracle_accuracy(safe, votes, rng=rng, clusters=subject.query[rows], strata=strata)
-        attainable = ceilings(safe, votes)
+        return question()
     except StatisticsError:
-        pass
-    again = same_by_condition(subject)[rows] if votes.max() > 1 else np.full(1, np.nan)
-    return People(one_person, others, None if np.isnan(again).all() else float(np.nanmean(again)), oracle, attainable)
+        return None
 
 
 def what_it_shows(found: Beside) -> str:

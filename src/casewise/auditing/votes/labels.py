@@ -10,16 +10,12 @@ from casewise.auditing.votes.intent_votes import look_at_intent_votes
 from casewise.auditing.votes.rates import look_at_rates
 from casewise.auditing.votes.vote_patterns import look_at_columns, look_at_gap
 from casewise.stats.agreeing.labels import PUBLISHED, labels
-from casewise.stats.core.arrays import FloatArray
-from casewise.stats.people.stability import JEFFREYS, UNIFORM, fit_beta, same_label
+from casewise.stats.people.stability import JEFFREYS, UNIFORM, same_label
 
-__all__ = ["audit_labels", "same_by_condition"]
+__all__ = ["audit_labels"]
 
 LEAST_STABLE = 0.95
 """Labels are called unstable where fewer than so many would come out the same."""
-
-LEAST_ITEMS = 20
-"""A spread of rates is fitted to no fewer items; the uniform one serves below."""
 
 
 def audit_labels(subject: Subject) -> Part:
@@ -70,7 +66,7 @@ def look_at_stability(subject: Subject) -> Part:
     if subject.n_votes.max() < 2:
         return Part(name="stability", left_out=("stability of labels: no item has two votes.",))
     same = {
-        "fitted by condition": same_by_condition(subject),
+        "fitted by condition": subject.same_again,
         "Jeffreys": same_label(subject.n_safe, subject.n_votes, prior=JEFFREYS),
         "uniform": same_label(subject.n_safe, subject.n_votes, prior=UNIFORM),
     }
@@ -98,18 +94,6 @@ def look_at_stability(subject: Subject) -> Part:
         items=subject.named(close),
     )
     return Part(name="stability", measured=measured, findings=(finding,))
-
-
-def same_by_condition(subject: Subject) -> FloatArray:
-    """P(same label), with the spread of rates fitted to each condition's own items."""
-    found = np.full(len(subject.items), np.nan)
-    condition = subject.items["condition"].to_numpy()
-    for name in np.unique(condition):
-        mine = condition == name
-        safe, votes = subject.n_safe[mine], subject.n_votes[mine]
-        prior = fit_beta(safe, votes) if (votes > 1).sum() >= LEAST_ITEMS else UNIFORM
-        found[mine] = same_label(safe, votes, prior=prior)
-    return found
 
 
 def look_at_unrated(subject: Subject) -> Part:

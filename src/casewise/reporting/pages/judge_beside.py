@@ -93,17 +93,17 @@ def beside_people_blocks(found: BesidePeople) -> Iterator[Block]:
 
 def ceiling_table(found: BesidePeople) -> Iterator[Block]:
     rows = []
-    if found.oracle is not None:
-        one = found.oracle
+    if found.people.oracle is not None:
+        one = found.people.oracle
         limits = interval(one.ci_low, one.ci_high)
         why = f"one who knows what a very large crowd says, over priors; whatever the prior {limits}"
         rows.append(("Accuracy", f"{number(one.low)} to {number(one.high)}", why))
-    if found.ceilings is not None:
-        floor = number(found.ceilings.bce_plug_in)
+    if found.people.ceilings is not None:
+        floor = number(found.people.ceilings.bce_plug_in)
         rows += [
-            ("Pearson's r", f"at most {number(found.ceilings.pearson)}", "root of the reliability of all votes"),
-            ("BCE", f"at least {number(found.ceilings.bce_floor)}", f"nats; the plug-in entropy is {floor}"),
-            ("Brier score", f"at least {number(found.ceilings.brier_floor, digits=4)}", "noise of the rates"),
+            ("Pearson's r", f"at most {number(found.people.ceilings.pearson)}", "root of the reliability of all votes"),
+            ("BCE", f"at least {number(found.people.ceilings.bce_floor)}", f"nats; the plug-in entropy is {floor}"),
+            ("Brier score", f"at least {number(found.people.ceilings.brier_floor, digits=4)}", "noise of the rates"),
         ]
     if rows:
         yield table_of("reach", "What a judge could reach", ("Metric", "Reach", "Why"), rows)
