@@ -60,9 +60,10 @@ def test_an_anonymous_vote_has_no_rater():
 def test_values_by_series_are_means_over_the_judgements_with_a_value(run):
     (series,) = read_runs([run.path]).series
     judged = long_table(run).filter(rater_kind="judge")
-    means = judged.group_by("item_id", maintain_order=True).agg(pl.col("value").mean())["value"]
+    means = dict(judged.group_by("item_id").agg(pl.col("value").mean()).iter_rows())
 
-    assert np.array_equal(series.values, means.fill_null(np.nan).to_numpy(), equal_nan=True)
+    expected = np.array([means[item.id] for item in run.benchmark.items], dtype=float)
+    assert np.array_equal(series.values, expected, equal_nan=True)
     assert judged.filter(pl.col("value").is_null())["unscored_reason"].null_count() == 0
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import betaincc, betainccinv, betaincinv, gammaincc, gammainccinv, gammaln, xlogy
 
+from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray
 
 __all__ = ["chi_square_critical", "chi_square_power", "f_critical", "f_power"]
@@ -23,13 +24,19 @@ REACH = 12.0
 
 
 def f_critical(alpha: float, df1: float, df2: float) -> float:
-    """The value that a central F exceeds with probability `alpha` (R: `qf(alpha, df1, df2, lower = FALSE)`)."""
+    """The value that a central F exceeds with probability `alpha` (R: `qf(alpha, df1, df2, lower = FALSE)`).
+
+    Raises
+    ------
+    StatisticsError
+        `alpha` is so small (below about 1e-100) that no such value can be computed.
+    """
     share, rest = (
         betainccinv(df1 / 2, df2 / 2, alpha),
         betaincinv(df2 / 2, df1 / 2, alpha),
     )  # rest is 1 - share, not rounded
     with np.errstate(over="ignore", divide="ignore"):
-        return float(df2 * share / (df1 * rest))
+        return _computed(float(df2 * share / (df1 * rest)), alpha)
 
 
 def f_power(critical: float, df1: float, df2: float, noncentrality: float) -> float:
@@ -39,8 +46,14 @@ def f_power(critical: float, df1: float, df2: float, noncentrality: float) -> fl
 
 
 def chi_square_critical(alpha: float, df: float) -> float:
-    """The value that a central chi-square exceeds with probability `alpha`."""
-    return float(2 * gammainccinv(df / 2, alpha))
+    """The value that a central chi-square exceeds with probability `alpha`; raises as `f_critical`."""
+    return _computed(float(2 * gammainccinv(df / 2, alpha)), alpha)
+
+
+def _computed(critical: float, alpha: float) -> float:
+    if not np.isfinite(critical):
+        raise StatisticsError(f"alpha is {alpha!r}: too small for a critical value to be computed")
+    return critical
 
 
 def chi_square_power(critical: float, df: float, noncentrality: float) -> float:
