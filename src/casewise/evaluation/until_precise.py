@@ -12,7 +12,7 @@ from casewise.auditing.subject import Subject
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.evaluation.judged_runs import read_runs
 from casewise.stats.agreeing.adaptive_sampling import FIRST_LOOK, PreciseEstimate, QueryFrame, size_weights
-from casewise.stats.agreeing.terms import term_columns
+from casewise.stats.agreeing.sample import right as right_part
 from casewise.stats.core.arrays import BoolArray, FloatArray
 
 __all__ = ["KnownQueries", "PreciseRun", "known_queries", "right", "sampling"]
@@ -126,7 +126,8 @@ def right(subject: Subject, folder: Path) -> FloatArray:
     found = read_runs([folder], benchmark=subject.benchmark)
     if len(found.series) != 1:
         raise ConfigurationError("--until-precise needs one elicitation and one arm; name them, and another --out")
-    return term_columns(found.whole_sample(found.series[0]))["right"]
+    sample = found.whole_sample(found.series[0])
+    return np.nan_to_num(right_part(sample.safe, sample.weight))
 
 
 def sampling(run: PreciseRun, known: KnownQueries) -> dict[str, Any]:

@@ -163,7 +163,7 @@ def test_metrics_come_in_one_order_whatever_order_they_are_named_in():
 
 def test_a_metric_of_ones_own_is_measured_like_any_other():
     caution = Metric(
-        "caution", "Caution", "share of unsafe verdicts that are right", part="hit_unsafe", whole="counted"
+        "caution", "Caution", "share of unsafe verdicts that are right", part=("hit_unsafe",), whole="counted"
     )
 
     first, second = estimate(sample_of(**FOUR), metrics=[caution, metric_named("accuracy")])

@@ -168,7 +168,7 @@ def one(name: str, margin: float, before: Measured, after: Measured, pair: Pair,
     error = 1 - LEVEL
     spread = float(np.sqrt(cluster_variance(sign * (before.influence - after.influence))))
     bounds, method = None, ""
-    if metric.part is not None:
+    if metric.part:
         bounds, spread_of_shares = share_bounds(metric, pair, error, n_metrics)
         method = "Korn-Graubard bounds of shares lost and gained"
         spread = max(spread, spread_of_shares)
@@ -210,7 +210,7 @@ class GoodPart(NamedTuple):
 
 def good_part(metric: Metric, sample: Sample) -> GoodPart:
     terms = term_columns(sample)
-    part, whole = terms[str(metric.part)], terms[metric.whole]
+    part, whole = np.sum([terms[name] for name in metric.part], axis=0), terms[metric.whole]
     return GoodPart(part if metric.better == "higher" else whole - part, whole)
 
 

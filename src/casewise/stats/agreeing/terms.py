@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from casewise.stats.agreeing.sample import Sample, right
+from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
 
 __all__ = ["AGREEMENT", "ROUNDING", "cross_entropy", "refusal_terms", "term_columns"]
@@ -39,7 +39,6 @@ def label_terms(sample: Sample) -> dict[str, FloatArray]:
         "items": np.ones(len(sample)),
         "unscored": sample.unscored,
         "counted": counted,
-        "right": right(sample.safe, w, of=counted),
         "safe": w,
         "unsafe": u,
         "hit_safe": w * y,
