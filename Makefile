@@ -37,7 +37,7 @@ test-all: test
 	$(PYTEST) -m slow
 
 check: $(VENV)/dev
-	$(BIN)/ruff check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports

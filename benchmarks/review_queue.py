@@ -19,7 +19,7 @@ from tests.support.app import NOW, PASSWORD, Visitor, add_person, visitor
 from tests.support.server import KEY
 
 from casewise.contexts.drafts import create_draft
-from casewise.contexts.reviewing.review import Phase, State
+from casewise.contexts.review import Phase, State
 from casewise.contexts.reviewing.store import all_places
 from casewise.database.staff import Role
 from casewise.database.tables import review

@@ -6,6 +6,8 @@ The bounds only ever go down. The import contracts (layers, what statistics may 
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -107,3 +109,22 @@ def test_the_source_that_is_counted_is_the_one_that_runs():
     import casewise
 
     assert Path(casewise.__file__).parents[1] == SOURCE
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "scripts"])
+def test_what_a_benchmark_or_a_script_imports_of_casewise_is_there(folder):
+    missing = []
+    for file in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "casewise":
+                missing += [f"{file.name}:{node.lineno}: {node.module}.{name.name}" for name in node.names
+                            if not _is_there(node.module, name.name)]  # fmt: skip
+
+    assert missing == []
+
+
+def _is_there(module: str, name: str) -> bool:
+    try:
+        return hasattr(importlib.import_module(module), name) or bool(importlib.import_module(f"{module}.{name}"))
+    except ModuleNotFoundError:
+        return False
