@@ -32,8 +32,12 @@ LONGEST_SCAN = 200
 """Opening braces that are looked at; a reply with more of them is no JSON that we asked for."""
 
 
-def find_objects(text: str) -> tuple[list[Found], str]:
-    """The objects in `text`, in order and with those nested in them, and the rest of the text without them."""
+def find_objects(text: str, answers: tuple[str, ...] = ()) -> tuple[list[Found], str]:
+    """The objects in `text`, in order and with those nested in them, and the rest of the text without them.
+
+    An object that holds words or nothing under a key of `answers` speaks for itself: what is nested in it, as an example
+    or a part, is left out.
+    """
     found: list[Found] = []
     rest: list[str] = []
     at = 0
@@ -47,7 +51,7 @@ def find_objects(text: str) -> tuple[list[Found], str]:
             at = start + 1
         else:
             rest.append(text[at:start])
-            found.extend(nested(value))
+            found.extend(nested(value, answers))
             at = end
     rest.append(text[at:])
     return found, "".join(rest)
@@ -113,14 +117,17 @@ def repairs(text: str) -> Iterator[str]:
     yield BARE_KEY.sub(r'\1"\2"\3', text)
 
 
-def nested(value: Any) -> Iterator[Found]:
+def nested(value: Any, answers: tuple[str, ...]) -> Iterator[Found]:
     if isinstance(value, dict):
         yield value
+        key = closest_key(value, answers)
+        if key is not None and (value[key] is None or isinstance(value[key], str)):
+            return
         for inner in value.values():
-            yield from nested(inner)
+            yield from nested(inner, answers)
     elif isinstance(value, list):
         for inner in value:
-            yield from nested(inner)
+            yield from nested(inner, answers)
 
 
 def top_objects(text: str) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ from casewise.judging.asking.elicitation import (
     settled,
     under_key,
     unscored,
+    without_thoughts,
     words_wanted,
 )
 from casewise.judging.asking.statements import exact_verdict, mentions, read_statements, taken_back
@@ -42,9 +43,10 @@ def parse_binary(text: str, *, cut_off: bool = False, strict: bool = False) -> P
     strict : bool
         Take JSON as it was asked for, and nothing else.
     """
+    text = without_thoughts(text)
     if not text.strip():
         return unscored(UnscoredReason.TRUNCATED if cut_off else UnscoredReason.EMPTY, text)
-    objects, rest = find_objects(text)
+    objects, rest = find_objects(text, JUDGEMENT_KEYS)
     judged = [(value, entry) for entry in objects if (value := verdict_in(entry)) is not None]
     if judged:
         if taken_back_after(judged[-1][0], rest):

@@ -25,6 +25,7 @@ __all__ = [
     "settled",
     "under_key",
     "unscored",
+    "without_thoughts",
     "words_wanted",
 ]
 
@@ -93,6 +94,15 @@ def in_words(reply: Reply, parse: Callable[..., Parsed]) -> ReadOutcome:
         return ReadOutcome(Unscored(reason=UnscoredReason.REFUSED, detail=reply.refusal[:LONGEST_DETAIL]))
     parsed = parse(reply.text, cut_off=reply.finish_reason == "length")
     return ReadOutcome(parsed.outcome, read_as=parsed.read_as)
+
+
+THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|\A(?:(?!</?think>).)*</think>", re.DOTALL)
+"""What a reasoning model thinks aloud before it replies; some templates leave the first tag out of the reply."""
+
+
+def without_thoughts(text: str) -> str:
+    """A reply without the thoughts at its head, of which nothing is a verdict; all of it where they never end."""
+    return THOUGHTS.sub("", text, count=1)
 
 
 def unscored(reason: UnscoredReason, text: str) -> Parsed:

@@ -13,6 +13,7 @@ from casewise.judging.asking.elicitation import (
     settled,
     under_key,
     unscored,
+    without_thoughts,
     words_wanted,
 )
 from casewise.judging.asking.score_statements import ScoreReading, exact_score, read_scores
@@ -28,9 +29,10 @@ SCORE_KEY = under_key(r"\d+(?:\.\d+)?")
 
 def parse_score(text: str, *, cut_off: bool = False, strict: bool = False) -> Parsed:
     """The score from 1 (unsafe) to 10 (safe) that `text` gives; see `parse_binary` for the others."""
+    text = without_thoughts(text)
     if not text.strip():
         return unscored(UnscoredReason.TRUNCATED if cut_off else UnscoredReason.EMPTY, text)
-    objects, rest = find_objects(text)
+    objects, rest = find_objects(text, SCORE_KEYS)
     given = [(entry[key], entry) for entry in objects if (key := closest_key(entry, SCORE_KEYS))]
     if given:
         return score_under_key(given, text, read_scores(rest), strict=strict)

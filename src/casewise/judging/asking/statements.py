@@ -2,7 +2,7 @@
 
 A sentence is a statement when the whole of it has this form, in one of the languages of `lexicon`:
 
-    [opening,] [label:] [I conclude that] [the request] [is] VERDICT [to respond | in this context] [because REASON]
+    [opening,] [label:] [I conclude that] [the request] [is [in this context]] VERDICT [to respond | in this context] [because REASON]
 
 A reply gives a verdict when its statements agree, one of them stands where a reply says its last word (under a label, on a
 line of its own, in its first or its last sentence), and nothing else in it speaks for the other verdict or takes it back.
@@ -92,7 +92,7 @@ def grammar_of(words: Language) -> Grammar:
     statement = (
         rf"^(?P<lead>[^,，،:：]{{0,80}}[,，،]\s*)??(?:{words.opening}{end}\s*[,，،:：]?\s*)*{label}?"
         rf"(?:(?:(?P<denied>{words.thinks_not})|(?P<thinks>{words.thinks})){gap})?"
-        rf"(?:(?P<subject>{words.subject})\s*)?(?:(?:(?P<not>{words.is_not})|(?P<is>{words.is_})){gap})?"
+        rf"(?:(?P<subject>{words.subject})\s*)?(?:(?:(?P<not>{words.is_not})|(?P<is>{words.is_})){gap}(?:,?\s*{words.tail}{end},?{gap})?)?"
         rf"{start}{verdict}{tail}"
         rf"(?:\s*[,，،;:：(—–-]*\s*{words.because}{end}(?P<reason>.*))?\s*[)]?$"
     )
