@@ -1,0 +1,1 @@
+"""What is simulated, a file for each kind of number; `python -m benchmarks.coverage` runs it."""

@@ -1,0 +1,36 @@
+"""The simulations of `benchmarks/coverage.py` have a place in the docs, and a name once."""
+
+from pathlib import Path
+
+import pytest
+from benchmarks.coverage import PAGE, SECTIONS
+from benchmarks.covered.rows import Row, Section, block, replaced
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
+def test_each_section_has_a_place_on_the_page(section: Section) -> None:
+    assert replaced(PAGE.read_text("utf-8"), section.name, "what was found").count("what was found") == 1
+
+
+def test_sections_have_names_of_their_own() -> None:
+    assert len({section.name for section in SECTIONS}) == len(SECTIONS)
+
+
+def test_a_block_shows_the_least_and_the_most_over_all_settings_of_a_number() -> None:
+    section = Section("one", ("accuracy", "brier"), "Two sizes.", run=lambda studies: iter(()))
+    rows = [
+        Row("brier", "15 queries", "holds the truth", 90, 100, "≥ 92 %", width=0.2, beside=0.1),
+        Row("accuracy", "15 queries", "holds the truth", 93, 100, "≥ 92 %"),
+        Row("accuracy", "60 queries", "holds the truth", 97, 100, "≥ 92 %"),
+    ]
+
+    lines = block(section, rows).splitlines()
+
+    assert lines[0] == "Two sizes."
+    assert lines[-2].startswith("| `accuracy` | holds the truth; 2 settings | 93.0% (15 queries) to 97.0%, ± 2.7%")
+    assert lines[-1].endswith("| 0.2 (2.00 to 2.00 of the yardstick's) |")
+
+
+def test_a_page_without_a_place_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no place for 'gap'"):
+        replaced("nothing here", "gap", "found")
