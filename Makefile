@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null)
 PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
 INSTALL = $(if $(UV),VIRTUAL_ENV=$(abspath $(VENV)) uv pip install -q --compile-bytecode,$(BIN)/python -m pip install -q --disable-pip-version-check)
 
-.PHONY: demo test test-all check format clean
+.PHONY: demo test test-all check docs format clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "casewise needs Python 3.11 or newer; name one with make PYTHON=python3.12 ..." >&2; exit 2; }
@@ -42,6 +42,16 @@ check: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/docs
+
+$(VENV)/docs: $(VENV)/dev
+	@echo "installing what the documentation site needs into $(VENV) ..."
+	@$(INSTALL) -c constraints.txt -e '.[docs]'
+	@touch $@
+
+# The site, in build/site. A warning, a link that leads nowhere, a public name without an entry: each fails.
+docs: $(VENV)/docs
+	$(BIN)/python -m zensical build --clean --strict
+	$(BIN)/python scripts/check_site.py build/site
 
 format: $(VENV)/dev
 	$(BIN)/ruff check --fix .

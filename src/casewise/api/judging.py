@@ -209,6 +209,13 @@ def as_judge(
     elicitations: tuple[Elicitation, ...] = (),
     live: LiveOptions | None = None,
 ) -> Judge:
+    """A judge of its name on the command line, of a function of a query and a context, or as it is.
+
+    Raises
+    ------
+    ConfigurationError
+        No judge is called so, or the object has no `answer`.
+    """
     wanted = elicitations[0] if elicitations else None
     if isinstance(judge, str):
         return judge_named(judge, benchmark, elicitation=wanted, live=live)
