@@ -16,6 +16,8 @@ __all__ = [
     "BenchmarkArgument",
     "BenchmarkOption",
     "DatabaseOption",
+    "FitThresholdsOption",
+    "ItemsOption",
     "JsonOption",
     "LabelsOption",
     "TiesOption",
@@ -62,6 +64,14 @@ TiesOption = Annotated[str, typer.Option("--ties", help="What a tie under votes 
 
 UnscoredOption = Annotated[
     str, typer.Option("--unscored", help="What an item without a verdict is worth: miss, exclude or published.")
+]
+
+ItemsOption = Annotated[
+    str | None, typer.Option("--items", help="Only these items: clear, close, low-margin or hard (casewise audit).")
+]
+
+FitThresholdsOption = Annotated[
+    bool, typer.Option("--fit-thresholds", help="Give scalars verdicts, by thresholds fitted on other queries.")
 ]
 
 

@@ -10,7 +10,10 @@ from typing import Any, Self
 from casewise.errors import BenchmarkError
 from casewise.evaluation.judged_runs import JudgedRuns, read_runs
 from casewise.evaluation.options import ReportOptions
+from casewise.evaluation.subsets import as_wanted, subset_notes
 from casewise.stats.agreeing.comparison import Comparison, Entrant, compare_judges
+from casewise.stats.agreeing.metrics import metric_named
+from casewise.stats.agreeing.pairs import find_pairs
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.sampling_file import sampling_notes
 
@@ -51,7 +54,7 @@ class ComparisonNumbers:
         StatisticsError
             No item was asked of all.
         """
-        runs = read_runs([Path(path) for path in paths], benchmark=benchmark, by_repeat=by_repeat)
+        runs = as_wanted(read_runs([Path(path) for path in paths], benchmark=benchmark, by_repeat=by_repeat), options)
         if len(runs.series) < 2:
             raise BenchmarkError(
                 f"there is nothing to compare {runs.series[0].name} with; give two runs, or one with several arms, elicitations or (with --by-repeat) repeats"
@@ -64,8 +67,8 @@ class ComparisonNumbers:
             )
             for series in runs.series
         ]
-        found = compare_judges(entrants, resampling=options.resampling)
-        return cls(runs, options, found, tuple(notes_of(runs, found)))
+        found = compare_judges(entrants, pairs=find_pairs(runs.items), resampling=options.resampling)
+        return cls(runs, options, found, (*notes_of(runs, found), *subset_notes(options.items)))
 
     @property
     def benchmark(self) -> Benchmark:
@@ -75,10 +78,16 @@ class ComparisonNumbers:
         """The ids of items by their places."""
         return [self.benchmark.items[place].id for place in places]
 
+    @property
+    def sentence(self) -> str:
+        """Who agrees better with people, and whether that is more than chance."""
+        return sentence_of(self.comparison)
+
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
         found = self.comparison
         return {
+            "sentence": self.sentence,
             "benchmark": {"name": self.benchmark.name, "digest": self.benchmark.digest},
             "labels": self.options.labels.name,
             "unscored_policy": self.options.unscored,
@@ -95,12 +104,47 @@ class ComparisonNumbers:
                     "first": pair.first,
                     "second": pair.second,
                     "differences": [asdict(e) for e in pair.differences],
-                    "mcnemar": pair.test._asdict(),
-                    "turning_point": asdict(pair.turning_point),
+                    "mcnemar": pair.test._asdict() if pair.test else None,
+                    "turning_point": asdict(pair.turning_point) if pair.turning_point else None,
                 }
                 for pair in found.pairs
             ],
         }
+
+
+DECIDING = ("accuracy", "auroc", "spearman")
+"""What says who agrees better: the first of them that all judges have."""
+
+
+def sentence_of(found: Comparison) -> str:
+    values = {name: {one.name: one.estimate for one in all_} for name, all_ in found.estimates.items()}
+    metric = next((name for name in DECIDING if all(has.get(name) is not None for has in values.values())), None)
+    if metric is None:
+        silent = ", ".join(name for name in found.names if values[name].get("accuracy") is None)
+        return f"Nothing that all of them give says who agrees best with people: {silent} gave values and no verdicts."
+    title = metric_named(metric).title
+    scored = {name: has[metric] or 0.0 for name, has in values.items()}
+    best, *others = sorted(found.names, key=lambda name: -scored[name])
+    behind = [other for other in others if told_apart(found, best, other, metric)]
+    if len(others) == 1:
+        numbers = f"{title} {scored[best]:.3f} against {scored[others[0]]:.3f}"
+        if behind:
+            return f"{best} agrees with people better than {others[0]}, by more than chance: {numbers}."
+        return f"These items do not tell {best} from {others[0]}: {numbers}."
+    open_ = [other for other in others if other not in behind]
+    more = f" and {len(open_) - 3} more" if len(open_) > 3 else ""
+    rest = f"; not told from it: {', '.join(open_[:3])}{more}" if open_ else ""
+    return (
+        f"{best} agrees best with people ({title} {scored[best]:.3f}): {len(behind)} of the other {len(others)} are behind "
+        f"it by more than chance, each by its own interval{rest}."
+    )
+
+
+def told_apart(found: Comparison, one: str, other: str, metric: str) -> bool:
+    """Whether the interval of their difference holds no 0."""
+    pair = next(pair for pair in found.pairs if {pair.first, pair.second} == {one, other})
+    difference = pair.difference(metric)
+    return difference is not None and difference.beyond_chance
 
 
 def notes_of(runs: JudgedRuns, found: Comparison) -> Iterator[str]:

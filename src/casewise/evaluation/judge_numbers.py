@@ -19,7 +19,7 @@ from casewise.evaluation.covered_mass import covered_mass_table
 from casewise.evaluation.judge_details import Details, details_of
 from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
-from casewise.evaluation.subsets import SubsetScore, on_items, subset_notes, subset_scores
+from casewise.evaluation.subsets import SubsetScore, as_wanted, subset_notes, subset_scores
 from casewise.evaluation.yardsticks import Backdrop, Beside, besides
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.labels import PUBLISHED, LabelPolicy
@@ -98,8 +98,7 @@ class JudgeNumbers:
             The runs are over different benchmarks, or the benchmark found is not theirs.
         """
         asked = read_runs([Path(path) for path in paths], benchmark=benchmark)
-        asked = replace(asked, fit_thresholds=options.fit_thresholds)
-        runs = asked if options.items is None else on_items(asked, options.items)
+        runs = as_wanted(asked, options)
         policies = reported_policies(runs.benchmark, options.labels)
         return cls(
             runs=runs,
@@ -115,7 +114,7 @@ class JudgeNumbers:
                 details_of(runs, labels=options.labels, unscored=options.unscored, resampling=options.resampling)
             ),
             disagreements=misjudged(runs, options),
-            notes=(*notes_of(asked), *subset_notes(options.items)),
+            notes=(*notes_of(asked, options), *subset_notes(options.items)),
         )
 
     @property
@@ -246,7 +245,7 @@ def unscored_table(runs: JudgedRuns) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def notes_of(runs: JudgedRuns) -> tuple[str, ...]:
+def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
     said = [*runs.benchmark.notes(), *sampling_notes(runs.paths)]
     for series in runs.series:
         n, asked = len(series.asked), int(series.asked.sum())
@@ -254,7 +253,7 @@ def notes_of(runs: JudgedRuns) -> tuple[str, ...]:
             said.append(f"{series.name} was asked {asked} of {n} items; its numbers are over those.")
         if not np.isfinite(series.values[series.asked]).any():
             said.append(f"{series.name} gave no verdict on any item: every reply is unscored.")
-        if series.elicitation == "scalar" and runs.fit_thresholds:
+        if series.elicitation == "scalar" and options.fit_thresholds:
             said.append(f"{series.name}: verdicts by thresholds fitted on other queries, for the fewest errors there.")
         if len(series.versions) > 1:
             said.append(f"{series.name}: the model's version changed within the run ({', '.join(series.versions)}).")

@@ -10,6 +10,7 @@ from casewise.auditing.subject import Subject
 from casewise.auditing.subsets import SUBSETS, subset_rows
 from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, Series
+from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.yardsticks import Backdrop
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.hard_items import HardScore, hard_score
@@ -20,7 +21,7 @@ from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import BoolArray
 from casewise.stats.core.bootstrap import Resampling
 
-__all__ = ["SubsetScore", "on_items", "subset_notes", "subset_scores"]
+__all__ = ["SubsetScore", "as_wanted", "on_items", "subset_notes", "subset_scores"]
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,12 @@ def subset_notes(name: str | None) -> tuple[str, ...]:
             " Chosen and scored by the same votes they make every judge look bad; the table of subsets is free of that."
         )
     return (said,)
+
+
+def as_wanted(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:
+    """The same runs with the items and the verdicts of scalars that `options` ask for. Raises as `on_items` does."""
+    asked = replace(runs, fit_thresholds=options.fit_thresholds)
+    return asked if options.items is None else on_items(asked, options.items)
 
 
 def on_items(runs: JudgedRuns, name: str) -> JudgedRuns:

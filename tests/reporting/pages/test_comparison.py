@@ -43,6 +43,75 @@ def test_the_differences_are_of_the_numbers_in_each_report(runs):
     assert difference.estimate == pytest.approx(first - second)
 
 
+def scalar(of):
+    """A judge of values without a threshold."""
+    return casewise.judge("demo", lambda query, context: float(of(context)), elicitations=("scalar",))
+
+
+def test_scalar_judges_are_compared_by_order_and_given_no_verdicts():
+    words = scalar(lambda context: len(str(context)))
+    found = compare(words, scalar(lambda context: len(str(context)) % 7))
+
+    assert "tests-table" not in tables(found)
+    assert "AUROC" in found.sentence
+    assert found.as_json()["pairs"][0]["mcnemar"] is None
+    assert "0.0001" not in found.to_markdown()
+
+
+def test_values_and_verdicts_have_nothing_that_says_who_is_better(runs):
+    found = compare(runs[0], scalar(lambda context: len(str(context))))
+
+    assert found.sentence.startswith("Nothing that all of them give")
+    assert "side-by-side-table" in tables(found)
+
+
+def test_scalars_get_verdicts_by_fitted_thresholds_on_request(runs):
+    words = scalar(lambda context: len(str(context)))
+    found = casewise.compare(
+        runs[0], words, options=ReportOptions(resampling=Resampling(n_resamples=200), fit_thresholds=True)
+    )
+
+    assert found.comparison.pairs[0].test is not None
+
+
+def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
+    two, three = compare(runs[2], runs[0]), compare(*runs)
+
+    assert two.document.sections[0].blocks[0].text == two.sentence
+    assert two.sentence.startswith("constant:intended (binary) agrees with people better than constant:safe")
+    assert compare(runs[0], runs[0]).sentence.startswith("These items do not tell")
+    assert "2 of the other 2 are behind it" in three.sentence
+
+
+def test_flips_refusals_and_harm_have_paired_differences(runs):
+    rows = {row[1] for row in tables(compare(*runs[:2]))["differences-table"].rows}
+
+    assert any(row.startswith("Right flips") for row in rows)
+    assert any(row.startswith("False flips") for row in rows)
+    assert any(row.startswith("Over-refusal") for row in rows)
+    assert any(row.startswith("Under-refusal") for row in rows)
+
+
+def test_more_than_six_judges_make_a_matrix_and_a_note(runs):
+    found = compare(*runs, *runs, runs[0])
+    laid_out = tables(found)
+
+    assert not list(found.document.figures())
+    assert "tests-table" not in laid_out
+    assert len(laid_out["differences-table"].rows) == 7
+    assert laid_out["differences-table"].rows[0][3].endswith("*")
+    assert laid_out["differences-table"].rows[2][1] == laid_out["differences-table"].rows[2][4]
+    assert len(found.as_json()["pairs"]) == 21
+    assert "matrix" in found.to_markdown()
+
+
+def test_a_comparison_can_be_of_some_items_only(runs):
+    found = casewise.compare(*runs[:2], options=ReportOptions(resampling=Resampling(n_resamples=200), items="clear"))
+
+    assert found.comparison.n_items < 90
+    assert any("'clear'" in note for note in found.notes)
+
+
 def test_elicitations_and_arms_of_one_run_compare_the_same_way(tmp_path):
     def judge(query, context):
         return 0.9 if context else 0.2

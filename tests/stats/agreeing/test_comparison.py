@@ -1,12 +1,14 @@
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from tests.support.samples import NAN, covers, random_sample, sample_of, some
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.comparison import Entrant, compare_judges
+from casewise.stats.agreeing.pairs import find_pairs, pair_results
 from casewise.stats.core.bootstrap import Resampling
 
 FEW = Resampling(n_resamples=500, seed=3)
@@ -41,7 +43,7 @@ def test_differences_are_of_the_judges_estimates(three):
 
 
 def test_the_paired_test_is_exact_mcnemar_over_items_with_a_majority(three):
-    test = compare_judges(three, resampling=FEW).pairs[0].test
+    test = some(compare_judges(three, resampling=FEW).pairs[0].test)
     a, b = three[0].sample, three[1].sample
     clear = a.weight != 0.5
     b_only = (a.safe != a.weight) & (b.safe == a.weight) & clear
@@ -54,7 +56,7 @@ def test_the_paired_test_is_exact_mcnemar_over_items_with_a_majority(three):
 
 
 def test_holm_takes_all_pairs_into_account(three):
-    tests = [pair.test for pair in compare_judges(three, resampling=FEW).pairs]
+    tests = [some(pair.test) for pair in compare_judges(three, resampling=FEW).pairs]
 
     by_size = sorted(tests, key=lambda test: test.p_mid)
     assert by_size[0].p_holm == pytest.approx(min(1, 3 * by_size[0].p_mid))
@@ -79,16 +81,42 @@ def test_an_unscored_item_was_asked_and_counts_against_its_judge():
     )
 
     assert found.n_items == 4
-    assert found.pairs[0].test.only_second_right == 1
+    assert some(found.pairs[0].test).only_second_right == 1
 
 
 def test_judges_that_nothing_tells_apart_do_not_enlarge_the_correction(three):
     found = compare_judges([*three[:2], entrant("copy", three[0].sample)], resampling=FEW)
-    tests = {(pair.first, pair.second): pair.test for pair in found.pairs}
+    tests = {(pair.first, pair.second): some(pair.test) for pair in found.pairs}
 
     assert not tests["a", "copy"].testable
     assert tests["a", "copy"].p_holm == 1
     assert tests["a", "b"].p_holm == pytest.approx(min(1, 2 * tests["a", "b"].p_mid))
+
+
+def test_judges_without_verdicts_are_not_tested_for_them():
+    rng = np.random.default_rng(2)
+    one, other = (replace(random_sample(rng, queries=40), safe=np.full(80, NAN)) for _ in range(2))
+    (pair,) = compare_judges([entrant("a", one), entrant("b", other)], resampling=FEW).pairs
+
+    assert pair.test is None
+    assert pair.turning_point is None
+    assert "accuracy" not in {one.name for one in pair.differences}
+
+
+def test_flips_and_both_errors_are_compared_on_the_pairs_that_all_were_asked(three):
+    items = pl.DataFrame({"pair_id": [str(i // 2) for i in range(240)], "intended_safe": [True, False] * 120})
+    asked = np.arange(240) >= 41
+    found = compare_judges([*three[:1], replace(three[1], asked=asked)], pairs=find_pairs(items), resampling=FEW)
+    (pair,) = found.pairs
+    kept = find_pairs(items.filter(pl.Series(asked)))
+
+    for name in ("right_flips", "false_flips"):
+        first, second = (
+            getattr(some(pair_results(one.sample.where(asked), kept, resampling=FEW)), name).estimate
+            for one in three[:2]
+        )
+        assert some(pair.difference(name)).estimate == pytest.approx(first - second)
+    assert {"over_refusal", "under_refusal"} <= {one.name for one in pair.differences}
 
 
 @pytest.mark.parametrize(

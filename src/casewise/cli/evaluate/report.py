@@ -11,7 +11,15 @@ import typer
 from casewise import api
 from casewise.cli.documents import DocumentOptions
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import BenchmarkOption, LabelsOption, TiesOption, UnscoredOption, note
+from casewise.cli.printing import (
+    BenchmarkOption,
+    FitThresholdsOption,
+    ItemsOption,
+    LabelsOption,
+    TiesOption,
+    UnscoredOption,
+    note,
+)
 
 __all__ = ["report"]
 
@@ -24,13 +32,8 @@ def report(
     ties: TiesOption = "half",
     unscored: UnscoredOption = "miss",
     benchmark: BenchmarkOption = None,
-    items: Annotated[
-        str | None, typer.Option("--items", help="Only these items: clear, close, low-margin or hard (casewise audit).")
-    ] = None,
-    fit_thresholds: Annotated[
-        bool,
-        typer.Option("--fit-thresholds", help="Give scalars verdicts, by thresholds fitted on other queries."),
-    ] = False,
+    items: ItemsOption = None,
+    fit_thresholds: FitThresholdsOption = False,
     documents: DocumentOptions,
 ) -> None:
     """How well judges agree with people: print the main numbers, and write the page."""

@@ -24,13 +24,23 @@ from casewise.reporting.document import (
 from casewise.reporting.pages.judge_detail import estimate_frame, limits
 from casewise.stats.agreeing.comparison import PairwiseComparison
 from casewise.stats.agreeing.estimates import Estimate
-from casewise.stats.agreeing.metrics import METRICS
+from casewise.stats.agreeing.metrics import METRICS, REFUSALS
 
 __all__ = ["comparison_page"]
 
-TITLES = {metric.name: metric.title for metric in METRICS}
+TITLES = {metric.name: metric.title for metric in (*METRICS, *REFUSALS)} | {
+    "right_flips": "Right flips, where people's verdicts differ",
+    "false_flips": "False flips, where people's verdicts agree",
+}
+"""In the order of every table."""
 
-LOWER_IS_BETTER = {metric.name for metric in METRICS if metric.better == "lower"}
+LOWER_IS_BETTER = {metric.name for metric in (*METRICS, *REFUSALS) if metric.better == "lower"} | {"false_flips"}
+
+MOST = 6
+"""With more judges than these a table of every pair and metric is longer than anyone reads."""
+
+OF_MANY = ("accuracy", "auroc", "spearman", "right_flips", "false_flips", "over_refusal", "under_refusal")
+"""What stands of each of many judges."""
 
 
 def comparison_page(report: ComparisonNumbers) -> Document:
@@ -41,14 +51,67 @@ def comparison_page(report: ComparisonNumbers) -> Document:
         subtitle=f"{found.n_items:,} items of {found.n_queries:,} queries that all were asked; labels: {report.options.labels.name}",
         notices=report.notes,
         sections=(
-            Section("side-by-side", "Side by side", tuple(side_by_side(report)), brief=True),
-            Section("differences", "Differences", tuple(differences(report)), brief=True),
-            Section("tests", "Who is right more often?", tuple(tests(report)), brief=True),
-            Section("turning-points", "Where they change places", tuple(turning_points(report)), brief=True),
+            Section("answer", "Who agrees better with people", (Prose(report.sentence),), brief=True),
+            *(few(report) if len(found.names) <= MOST else many(report)),
             Section("left-out", "Items left out", tuple(left_out(report))),
             Section("made", "How this was made", (how_made(report),)),
         ),
     )
+
+
+def few(report: ComparisonNumbers) -> Iterator[Section]:
+    """Every metric of every pair."""
+    yield Section("side-by-side", "Side by side", tuple(side_by_side(report)), brief=True)
+    yield Section("differences", "Differences", tuple(differences(report)), brief=True)
+    if any(pair.test for pair in report.comparison.pairs):
+        yield Section("tests", "Who is right more often?", tuple(tests(report)), brief=True)
+        yield Section("turning-points", "Where they change places", tuple(turning_points(report)), brief=True)
+
+
+def many(report: ComparisonNumbers) -> Iterator[Section]:
+    """A row for each judge, and one matrix of differences."""
+    yield Section("side-by-side", "Side by side", (each_judge(report),), brief=True)
+    yield Section("differences", "Differences", tuple(matrix(report)), brief=len(report.comparison.names) <= 2 * MOST)
+
+
+def each_judge(report: ComparisonNumbers) -> Block:
+    found, short = report.comparison, letters(report)
+    by_name = {who: {e.name: e for e in estimates} for who, estimates in found.estimates.items()}
+    names = [name for name in OF_MANY if any(name in one for one in by_name.values())]
+    rows = [
+        (short[who], who, *(number(one.estimate if (one := by_name[who].get(name)) else None) for name in names))
+        for who in found.names
+    ]
+    behind = estimate_frame([(who, e) for who in found.names for e in found.estimates[who]])
+    head = ("", "Judge", *(TITLES[name].partition(",")[0] for name in names))
+    return table_of("side-by-side-table", "The judges on the same items", head, rows, frame=behind)
+
+
+def matrix(report: ComparisonNumbers) -> Iterator[Block]:
+    found, short = report.comparison, letters(report)
+    cells = {(pair.first, pair.second): pair.difference("accuracy") for pair in found.pairs}
+    cells |= {(b, a): one for (a, b), one in cells.items()}
+    rows = [
+        (short[row], *(signed(cells.get((row, column)), flip=i > j) for j, column in enumerate(found.names)))
+        for i, row in enumerate(found.names)
+    ]
+    behind = estimate_frame(
+        [(f"{pair.first} − {pair.second}", one) for pair in found.pairs for one in pair.differences]
+    )
+    head = ("", *(short[name] for name in found.names))
+    caption = "Accuracy of the judge of the row less that of the column; * where the 95 % interval holds no 0"
+    yield table_of("differences-table", caption, head, rows, frame=behind)
+    yield Prose(
+        f"With more than {MOST} judges the {len(found.pairs):,} pairs are shown as a matrix of one metric. --json and --tables "
+        "have every metric, test and turning point of every pair; compare two of these runs alone to read them. Of so many "
+        "intervals some hold no 0 by chance: casewise leaderboard ranks the judges with intervals that hold together."
+    )
+
+
+def signed(found: Estimate | None, *, flip: bool) -> str:
+    if found is None or found.estimate is None:
+        return "–"
+    return number(-found.estimate if flip else found.estimate) + ("*" if found.beyond_chance else "")
 
 
 def letters(report: ComparisonNumbers) -> dict[str, str]:
@@ -62,9 +125,9 @@ def side_by_side(report: ComparisonNumbers) -> Iterator[Block]:
     yield table_of("judges-table", "The judges", ("", "Judge"), [(short[name], name) for name in found.names])
     by_name = {who: {e.name: e for e in estimates} for who, estimates in found.estimates.items()}
     rows = [
-        (metric.title, *(with_interval(by_name[who].get(metric.name)) for who in found.names))
-        for metric in METRICS
-        if any(metric.name in one for one in by_name.values())
+        (title, *(with_interval(by_name[who].get(name)) for who in found.names))
+        for name, title in TITLES.items()
+        if any(name in one for one in by_name.values())
     ]
     behind = estimate_frame([(who, e) for who in found.names for e in found.estimates[who]])
     head = ("Metric", *(short[name] for name in found.names))
@@ -122,21 +185,20 @@ def figure(report: ComparisonNumbers) -> Iterator[Figure]:
 
 def tests(report: ComparisonNumbers) -> Iterator[Block]:
     short = letters(report)
+    tested = [(pair, pair.test) for pair in report.comparison.pairs if pair.test is not None]
     rows = [
         (
             short[pair.first],
             short[pair.second],
-            count(pair.test.only_first_right),
-            count(pair.test.only_second_right),
-            p_value(pair.test.p_exact),
-            p_value(pair.test.p_mid),
-            p_value(pair.test.p_holm) if pair.test.testable else "nothing to test",
+            count(test.only_first_right),
+            count(test.only_second_right),
+            p_value(test.p_exact),
+            p_value(test.p_mid),
+            p_value(test.p_holm) if test.testable else "nothing to test",
         )
-        for pair in report.comparison.pairs
+        for pair, test in tested
     ]
-    frame = pl.DataFrame(
-        [{"first": pair.first, "second": pair.second, **pair.test._asdict()} for pair in report.comparison.pairs]
-    )
+    frame = pl.DataFrame([{"first": pair.first, "second": pair.second, **test._asdict()} for pair, test in tested])
     head = ("First", "Second", "Only first right", "Only second right", "p, exact", "p, mid", "p, Holm")
     yield table_of("tests-table", "McNemar's test of each pair", head, rows, frame=frame)
     yield Prose(
@@ -147,20 +209,20 @@ def tests(report: ComparisonNumbers) -> Iterator[Block]:
 
 
 def turning_points(report: ComparisonNumbers) -> Iterator[Block]:
-    pairs = report.comparison.pairs
+    pairs = [(pair, pair.turning_point) for pair in report.comparison.pairs if pair.turning_point is not None]
     short = letters(report)
     rows = [
         (
             short[pair.first],
             short[pair.second],
-            number(pair.turning_point.ratio.estimate, digits=2),
-            limits(pair.turning_point.ratio),
-            cheaper(pair, pair.turning_point.cheaper_below, short),
-            cheaper(pair, pair.turning_point.cheaper_above, short),
+            number(point.ratio.estimate, digits=2),
+            limits(point.ratio),
+            cheaper(pair, point.cheaper_below, short),
+            cheaper(pair, point.cheaper_above, short),
         )
-        for pair in pairs
+        for pair, point in pairs
     ]
-    behind = estimate_frame([(f"{pair.first} − {pair.second}", pair.turning_point.ratio) for pair in pairs])
+    behind = estimate_frame([(f"{pair.first} − {pair.second}", point.ratio) for pair, point in pairs])
     head = ("First", "Second", "Ratio", "95 % interval", "Cheaper below", "Cheaper above")
     yield table_of(
         "turning-table", "The ratio of harm to over-refusal at which they cost the same", head, rows, frame=behind

@@ -12,6 +12,8 @@ import numpy as np
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.cost import TurningPoint, turning_point
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
+from casewise.stats.agreeing.metrics import METRICS, REFUSALS
+from casewise.stats.agreeing.pairs import PairIndex, measured_flips
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.conditions.paired import mcnemar
 from casewise.stats.core.arrays import BoolArray
@@ -20,6 +22,8 @@ from casewise.stats.core.measured import Measured
 from casewise.stats.core.multiplicity import holm
 
 __all__ = ["Comparison", "Entrant", "PairedTest", "PairwiseComparison", "compare_judges"]
+
+NO_PAIRS = PairIndex(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), 0)
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,20 @@ class PairedTest(NamedTuple):
 
 @dataclass(frozen=True)
 class PairwiseComparison:
-    """Two judges on the same items: first less second."""
+    """Two judges on the same items: first less second.
+
+    `test` and `turning_point` are None where one of the two gives values and no verdicts: there is nothing to test.
+    """
 
     first: str
     second: str
     differences: tuple[Estimate, ...]
-    test: PairedTest
-    turning_point: TurningPoint
+    test: PairedTest | None
+    turning_point: TurningPoint | None
+
+    def difference(self, metric: str) -> Estimate | None:
+        """The difference in one metric; None where not both have it."""
+        return next((one for one in self.differences if one.name == metric), None)
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,8 @@ class Comparison:
     left_out
         For each judge, the places of the items that it was asked about and another was not.
     estimates
-        For each judge, its metrics on the common items.
+        For each judge, its metrics on the common items: with those of agreement its two errors where people agree
+        (`over_refusal`, `under_refusal`), and `right_flips` and `false_flips` where there are pairs.
     """
 
     names: tuple[str, ...]
@@ -92,8 +104,15 @@ class Comparison:
     pairs: tuple[PairwiseComparison, ...]
 
 
-def compare_judges(entrants: Sequence[Entrant], *, resampling: Resampling = Resampling()) -> Comparison:
+def compare_judges(
+    entrants: Sequence[Entrant], *, pairs: PairIndex | None = None, resampling: Resampling = Resampling()
+) -> Comparison:
     """Compare judges on the items that all were asked about, in the same resamples.
+
+    Parameters
+    ----------
+    pairs
+        The pairs of the whole table, for what is counted by pairs.
 
     Raises
     ------
@@ -106,8 +125,17 @@ def compare_judges(entrants: Sequence[Entrant], *, resampling: Resampling = Resa
     if not common.any():
         raise StatisticsError(f"there is nothing to compare: no item was asked of all of {', '.join(names)}")
     samples = {entrant.name: entrant.sample.where(common) for entrant in entrants}
-    measured = {name: measure(sample, resampling=resampling) for name, sample in samples.items()}
-    tests = paired_tests([(samples[a], samples[b]) for a, b in combinations(names, 2)])
+    of_pairs = NO_PAIRS if pairs is None else pairs.where(common)
+    measured = {
+        name: (
+            *measure(sample, metrics=(*METRICS, *REFUSALS), resampling=resampling),
+            *measured_flips(sample, of_pairs, resampling=resampling),
+        )
+        for name, sample in samples.items()
+    }
+    decided = [(a, b) for a, b in combinations(names, 2) if samples[a].gives_verdicts and samples[b].gives_verdicts]
+    found = paired_tests([(samples[a], samples[b]) for a, b in decided])
+    tests = dict(zip(decided, found, strict=True))
     return Comparison(
         names=names,
         n_items=int(common.sum()),
@@ -120,10 +148,12 @@ def compare_judges(entrants: Sequence[Entrant], *, resampling: Resampling = Resa
                 first=a,
                 second=b,
                 differences=differences(measured[a], measured[b], resampling),
-                test=test,
-                turning_point=turning_point(samples[a], samples[b], resampling=resampling),
+                test=tests.get((a, b)),
+                turning_point=(
+                    turning_point(samples[a], samples[b], resampling=resampling) if (a, b) in tests else None
+                ),
             )
-            for (a, b), test in zip(combinations(names, 2), tests, strict=True)
+            for a, b in combinations(names, 2)
         ),
     )
 
@@ -149,6 +179,8 @@ def differences(
 
 def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ...]:
     """McNemar's test of each pair of judges of the same items, with Holm's correction over all of them."""
+    if not pairs:
+        return ()
     counts = [discordant(first, second) for first, second in pairs]
     found = mcnemar([one.only_first for one in counts], [one.only_second for one in counts])
     testable = np.asarray(found.testable)

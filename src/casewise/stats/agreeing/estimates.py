@@ -50,6 +50,11 @@ class Estimate:
     n_unscored: int
     method: str
 
+    @property
+    def beyond_chance(self) -> bool:
+        """Of a difference: its interval holds no 0."""
+        return self.ci_low is not None and self.ci_high is not None and not self.ci_low <= 0 <= self.ci_high
+
 
 def estimate(
     sample: Sample, *, metrics: Sequence[Metric] = METRICS, resampling: Resampling = Resampling()

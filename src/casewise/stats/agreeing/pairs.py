@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.bootstrap import Resampling
-from casewise.stats.core.measured import TotalsByCluster, share
+from casewise.stats.core.measured import Measured, TotalsByCluster, share
 from casewise.stats.people.majorities import majority_weight
 
-__all__ = ["PairCounts", "PairIndex", "PairResults", "find_pairs", "pair_results"]
+__all__ = ["PairCounts", "PairIndex", "PairResults", "find_pairs", "measured_flips", "pair_results"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,13 @@ class PairIndex:
 
     def __len__(self) -> int:
         return len(self.safe)
+
+    def where(self, mask: BoolArray) -> PairIndex:
+        """The pairs of which both items are in `mask`, as places among these."""
+        kept: BoolArray = mask[self.safe] & mask[self.unsafe]
+        place = np.cumsum(mask) - 1
+        halves = int((mask[self.safe] ^ mask[self.unsafe]).sum())
+        return PairIndex(place[self.safe[kept]], place[self.unsafe[kept]], self.n_incomplete + halves)
 
 
 @dataclass(frozen=True)
@@ -153,22 +160,48 @@ def pair_results(sample: Sample, pairs: PairIndex, *, resampling: Resampling = R
     """
     if not len(pairs):
         return None
+    check(sample, pairs)
+    terms = pair_terms(sample, pairs) | person_terms(sample, pairs)
+    measured = shares_of(terms, sample, pairs, resampling)
+    found = {name: estimate_of(one, resampling) for name, one in measured.items()}
+    return PairResults(counts=counts(sample, pairs, terms), **found)
+
+
+def measured_flips(sample: Sample, pairs: PairIndex, *, resampling: Resampling = Resampling()) -> tuple[Measured, ...]:
+    """`right_flips` and `false_flips` with what intervals and differences need; nothing without pairs or verdicts.
+
+    Raises
+    ------
+    StatisticsError
+        The pairs are of another table than the sample.
+    """
+    if not len(pairs) or not sample.gives_verdicts:
+        return ()
+    check(sample, pairs)
+    measured = shares_of(pair_terms(sample, pairs), sample, pairs, resampling)
+    return measured["right_flips"], measured["false_flips"]
+
+
+def check(sample: Sample, pairs: PairIndex) -> None:
     if max(pairs.safe.max(), pairs.unsafe.max()) >= len(sample):
         raise StatisticsError(f"the pairs are of a larger table than the sample of {len(sample)} items")
-    terms = pair_terms(sample, pairs)
+
+
+def shares_of(
+    terms: dict[str, FloatArray], sample: Sample, pairs: PairIndex, resampling: Resampling
+) -> dict[str, Measured]:
+    """Every share that these terms give, over resamples of the queries that have pairs."""
     _, cluster = np.unique(sample.cluster[pairs.safe], return_inverse=True)
     totals = TotalsByCluster.of(
-        terms,
-        cluster.astype(np.intp),
-        n_clusters=int(cluster.max()) + 1,
-        resampling=resampling,
+        terms, cluster.astype(np.intp), n_clusters=int(cluster.max()) + 1, resampling=resampling
     )
-    found = {}
-    for name, (top, bottom) in SHARES.items():
-        measured = totals.measure(share(name, top, bottom))
-        unscored = int((terms[bottom] * terms["unscored"]).sum())
-        found[name] = estimate_of(replace(measured, n_unscored=unscored), resampling)
-    return PairResults(counts=counts(sample, pairs, terms), **found)
+    return {
+        name: replace(
+            totals.measure(share(name, top, bottom)), n_unscored=int((terms[bottom] * terms["unscored"]).sum())
+        )
+        for name, (top, bottom) in SHARES.items()
+        if top in terms
+    }
 
 
 def pair_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
@@ -189,7 +222,6 @@ def pair_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
         "reversed_flip": flipped & differ & ~right,
         "right_alike": right & alike,
         "false_flip": flipped & alike,
-        **person_terms(sample, pairs),
     }
     return {name: column.astype(np.float64) for name, column in columns.items()}
 
