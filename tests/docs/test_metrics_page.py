@@ -17,6 +17,7 @@ from casewise.stats.agreeing.metrics import FLOORS
 from casewise.stats.agreeing.over_refusal import refusals
 from casewise.stats.agreeing.pairs import find_pairs, pair_results
 from casewise.stats.core.bootstrap import Resampling
+from casewise.stats.distributions.distances import distances_of
 from casewise.storage.benchmarks.published_outputs import read_output
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -35,7 +36,11 @@ def computed(shared):
     found = calibration(sample, resampling=FEW)
     assert pairs is not None
     parts = (found.error, found.calibration_part, found.refinement_part)
-    every = (*estimate(sample, resampling=FEW), *estimate(sample, metrics=FLOORS, resampling=FEW))
+    every = (
+        *estimate(sample, resampling=FEW),
+        *estimate(sample, metrics=FLOORS, resampling=FEW),
+        *distances_of(sample, FEW),
+    )
     numbers = {e.name: e.estimate for e in (*every, *parts, *pairs.estimates, *at.estimates)}
     return numbers | {"by_chance": found.by_chance}
 
@@ -54,7 +59,7 @@ def printed():
 def test_every_number_of_the_tables_is_what_the_code_gives(shared):
     found, said = computed(shared), printed()
 
-    assert len(said) == 28
+    assert len(said) == 31
     assert {name: round(found[name], 3) for name in said} == said
 
 

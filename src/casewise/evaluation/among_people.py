@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from casewise.errors import StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, Series
-from casewise.evaluation.yardsticks import Backdrop, People
+from casewise.evaluation.yardsticks import Backdrop, People, or_none, plain
 from casewise.stats import (
     AlternativeAnnotator,
     PanelWorth,
     alternative_annotator_test,
     panel_worth,
 )
-from casewise.stats.core.arrays import FloatArray, IntArray
-from casewise.stats.people.panel import usual_reference
+from casewise.stats.agreeing.estimates import Estimate
+from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.core.bootstrap import Resampling
+from casewise.stats.distributions.distances import distances_of, reachable_entropy_correlation
+from casewise.stats.people.panel import distribution_worth, usual_reference
 
 __all__ = ["BesidePeople", "JudgeAmongPeople", "beside_people"]
 
 
 @dataclass(frozen=True)
 class JudgeAmongPeople:
-    """One series of a judge among people; what could not be computed is None, and `why` says so."""
+    """One series of a judge among people; what could not be computed is None, and `why` says so.
+
+    Attributes
+    ----------
+    panel
+        How many people its verdicts are worth, against majorities.
+    distances
+        From how people split, less what the number of votes leaves (`casewise.stats.distributions.distances`).
+    distribution
+        How many people its values are worth, against other people's shares.
+    """
 
     name: str
     panel: PanelWorth | None
+    distances: tuple[Estimate, ...]
+    distribution: PanelWorth | None
     alternative: AlternativeAnnotator | None
     why: tuple[str, ...]
 
@@ -37,6 +54,28 @@ class BesidePeople:
 
     people: People
     judges: tuple[JudgeAmongPeople, ...]
+    reachable_doubt: float | None
+    """The entropy correlation of one who knows every true rate."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The judges' distances and worth as plain JSON values; what is not finite is null."""
+        return {
+            "reachable_entropy_correlation": self.reachable_doubt,
+            "judges": {
+                judge.name: {
+                    "distances": {one.name: plain(one) for one in judge.distances},
+                    "worth_of_majority": worth_json(judge.panel),
+                    "worth_of_distribution": worth_json(judge.distribution),
+                }
+                for judge in self.judges
+            },
+        }
+
+
+def worth_json(worth: PanelWorth | None) -> dict[str, float | int | None] | None:
+    return (
+        None if worth is None else {key: value if np.isfinite(value) else None for key, value in asdict(worth).items()}
+    )
 
 
 def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, seed: int = 0, epsilon: float = 0.1) -> BesidePeople:
@@ -55,38 +94,41 @@ def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, seed: int = 0, epsilo
     return BesidePeople(
         people=backdrop.people(asked),
         judges=tuple(_judge(runs, series, seed=seed, epsilon=epsilon) for series in runs.series),
+        reachable_doubt=or_none(lambda: reachable_entropy_correlation(*votes_of(runs, asked))),
     )
 
 
+def votes_of(runs: JudgedRuns, asked: BoolArray) -> tuple[IntArray, IntArray]:
+    """Safe votes and votes of the items that were asked."""
+    return runs.items["n_safe"].to_numpy()[asked], runs.items["n_votes"].to_numpy()[asked]
+
+
 def _judge(runs: JudgedRuns, series: Series, *, seed: int, epsilon: float) -> JudgeAmongPeople:
+    sample = runs.sample(series)
+    value = sample.probability if sample.in_rate_metrics.any() else sample.safe
     verdict = np.full(len(series.asked), np.nan)
-    verdict[series.asked] = runs.sample(series).safe
+    verdict[series.asked] = sample.safe
     why: list[str] = []
-    panel = None
-    try:
-        panel = _panel(runs, series.asked, verdict, np.random.default_rng(seed))
-    except StatisticsError as error:
-        why.append(f"panel: {error}")
+
+    def worth(of: FloatArray, question: Callable[..., PanelWorth]) -> PanelWorth | None:
+        safe, votes = votes_of(runs, series.asked)
+        query = runs.items["query_id"].to_numpy()[series.asked]
+        rng = np.random.default_rng(seed)
+        try:
+            return question(of, safe, votes, rng=rng, clusters=query, reference_size=usual_reference(votes))
+        except StatisticsError as error:
+            why.append(f"panel: {error}")
+            return None
+
+    panel = worth(sample.safe, panel_worth)
     alternative = _alternative(runs, verdict, epsilon)
     if alternative is None:
         why.append("alternative annotator test: not available, anonymous votes")
     elif alternative.reason is not None:
         why.append(f"alternative annotator test: {alternative.reason}")
-    return JudgeAmongPeople(series.name, panel, alternative, tuple(why))
-
-
-def _panel(
-    runs: JudgedRuns, asked: np.ndarray[tuple[int], np.dtype[np.bool_]], verdict: FloatArray, rng: np.random.Generator
-) -> PanelWorth:
-    votes: IntArray = runs.items["n_votes"].to_numpy()[asked]
-    return panel_worth(
-        verdict[asked],
-        runs.items["n_safe"].to_numpy()[asked],
-        votes,
-        rng=rng,
-        clusters=runs.items["query_id"].to_numpy()[asked],
-        reference_size=usual_reference(votes),
-    )
+    distances = distances_of(sample, Resampling(seed=seed))
+    distribution = worth(value, distribution_worth) if panel and distances else None
+    return JudgeAmongPeople(series.name, panel, distances, distribution, alternative, tuple(why))
 
 
 def _alternative(runs: JudgedRuns, verdict: FloatArray, epsilon: float) -> AlternativeAnnotator | None:

@@ -179,6 +179,7 @@ class JudgeNumbers:
             "disagreements": [asdict(found) for found in self.disagreements],
             "items": self.options.items,
             "beside": {name: found.as_json() for name, found in self.besides.items()},
+            "distributions": self.among_people.as_json() if self.besides else None,
         }
 
     def write_metrics(self, folder: Path) -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.panel import panel_curve, panel_worth, usual_reference
+from casewise.stats.people.panel import distribution_worth, panel_curve, panel_worth, usual_reference
 
 
 def crowd(items=400, seed=1):
@@ -102,3 +102,27 @@ def test_the_reference_is_ten_people_or_all_but_one_of_the_usual_number():
 def test_without_votes_there_is_nobody_to_be_held_against():
     with pytest.raises(StatisticsError, match="no item has a vote"):
         usual_reference([0, 0])
+
+
+@pytest.mark.parametrize("people", [2, 8])
+def test_a_judge_that_is_a_panels_share_is_worth_that_panel(people):
+    rng = np.random.default_rng(people)
+    true = rng.beta(2, 2, 3000)
+    safe, votes = rng.binomial(20, true), np.full(3000, 20)
+
+    worth = distribution_worth(rng.binomial(people, true) / people, safe, votes, rng=rng)
+
+    assert worth.people == pytest.approx(people, rel=0.15)
+    assert worth.people_low <= people <= worth.people_high
+
+
+def test_a_judge_that_knows_every_rate_is_worth_more_than_many_people_and_one_that_is_sure_less():
+    rng = np.random.default_rng(4)
+    true = rng.beta(2, 2, 1000)
+    safe, votes = rng.binomial(20, true), np.full(1000, 20)
+
+    knows = distribution_worth(true, safe, votes, rng=rng)
+    sure = distribution_worth((true > 0.5).astype(float), safe, votes, rng=rng)
+
+    assert knows.people > 40
+    assert 1 < sure.people < 4

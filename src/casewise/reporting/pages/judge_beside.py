@@ -10,7 +10,8 @@ from casewise.evaluation.yardsticks import Beside, what_it_shows
 from casewise.reporting.document import Block, Prose, Section, Table, interval, number, percent, table_of
 from casewise.reporting.pages.subsets import subset_blocks
 from casewise.stats import PanelWorth
-from casewise.stats.agreeing.estimates import Estimate
+from casewise.stats.agreeing.estimates import Estimate, named
+from casewise.stats.distributions.distances import DISTANCES
 
 __all__ = ["beside_blocks", "beside_people_blocks", "beside_sections"]
 
@@ -86,9 +87,33 @@ def beside_people_blocks(found: BesidePeople) -> Iterator[Block]:
         "Items each",
     )
     yield table_of("beside-people", "Judges among people", heads, cells)
+    yield from distribution_table(found)
     for judge in found.judges:
         for reason in judge.why:
             yield Prose(f"{judge.name}: {reason}.")
+
+
+def distribution_table(found: BesidePeople) -> Iterator[Block]:
+    """How near the judges are to how people split, which a majority does not say."""
+    cells = []
+    for judge in found.judges:
+        distances = named(judge.distances)
+        worth = "–" if judge.distribution is None else people(judge.distribution)
+        cells.append((judge.name, *(with_interval(distances.get(metric.name)) for metric in DISTANCES), worth))
+    if not any(judge.distances for judge in found.judges):
+        return
+    heads = ("Judge", *(metric.title for metric in DISTANCES), "Worth so many people's shares")
+    yield table_of("distributions", "Judges beside how people split", heads, cells)
+    reach = number(found.reachable_doubt)
+    yield Prose(
+        "Divergence, cross entropy and doubt are in nats, and what the number of votes leaves even of a judge that knows "
+        "every true rate is taken off: 0 is such a judge. Doubt is entropy; its correlation with that of the votes "
+        f"is at most about {reach}. A bare verdict is a distribution that is sure of itself."
+    )
+
+
+def with_interval(found: Estimate | None) -> str:
+    return "–" if found is None else f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}"
 
 
 def ceiling_table(found: BesidePeople) -> Iterator[Block]:

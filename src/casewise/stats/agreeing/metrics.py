@@ -27,6 +27,7 @@ __all__ = [
     "METRICS",
     "REFUSALS",
     "Metric",
+    "divide",
     "metric_named",
     "metrics_named",
     "published_cross_entropy",

@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
+from scipy.special import bdtr, gammaln
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray
 from casewise.stats.core.bootstrap import cluster_sums, resampled_sums
 from casewise.stats.core.checks import checked_votes_of_items, clusters_of, coded_labels, whole
-from casewise.stats.people.ceiling import rates_of_any_shape
-from casewise.stats.people.majorities import chance_of_majority, majority_weight
+from casewise.stats.core.divergence import jensen_shannon
+from casewise.stats.people.ceiling import AnyShape, rates_of_any_shape
+from casewise.stats.people.majorities import majority_weight
 
-__all__ = ["PanelCurve", "PanelWorth", "panel_curve", "panel_worth", "reference_weight", "usual_reference"]
+__all__ = [
+    "PanelCurve",
+    "PanelWorth",
+    "distribution_worth",
+    "panel_curve",
+    "panel_worth",
+    "reference_weight",
+    "usual_reference",
+]
+
+Likeness = Callable[[FloatArray, FloatArray], FloatArray]
+"""How well a panel's share of safe votes, or a judge's value, agrees with a reference's share."""
+
+
+def same_majority(share: FloatArray, reference: FloatArray) -> FloatArray:
+    """1 where both have the same majority, ½ where one is tied."""
+    mine, theirs = majority_weight(share, 1), majority_weight(reference, 1)
+    return mine * theirs + (1 - mine) * (1 - theirs)
+
+
+def same_distribution(share: FloatArray, reference: FloatArray) -> FloatArray:
+    """The Jensen-Shannon divergence, negated so that more is better."""
+    return -jensen_shannon(share, reference)
 
 
 @dataclass(frozen=True)
@@ -151,12 +176,55 @@ def panel_worth(
     StatisticsError
         No item has enough votes, or counts and clusters do not fit.
     """
-    s, m, ids = _usable(safe, votes, clusters, reference_size)
-    verdict = _verdicts(judge, np.asarray(votes))[np.asarray(votes) > reference_size]
     sizes = np.arange(1, whole(largest, "largest", least=1) + 1, 2)
-    reference = _reference_weight(s, m, reference_size)
-    agrees = verdict * reference + (1 - verdict) * (1 - reference)
-    by_item = np.column_stack([np.ones(len(s)), agrees, _panel_agreement(s, m, reference_size, sizes)])
+    usable = _usable(safe, votes, clusters, reference_size)
+    verdict = _verdicts(judge, votes, reference_size)
+    return _worth(verdict, usable, rng=rng, reference_size=reference_size, sizes=sizes, likeness=same_majority)
+
+
+def distribution_worth(
+    judge: ArrayLike,
+    safe: ArrayLike,
+    votes: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    clusters: ArrayLike | None = None,
+    reference_size: int = 10,
+    largest: int = 101,
+) -> PanelWorth:
+    """How large a panel's share of safe votes lies as near to that of other people as the judge's value does.
+
+    Near is a small Jensen-Shannon divergence; the worth's `agreement` is that divergence, negated. A panel of one is
+    sure of its vote. Parameters and errors as `panel_worth`; `judge` holds values on [0, 1], a half where none was given.
+    """
+    sizes = np.arange(1, whole(largest, "largest", least=1) + 1)
+    usable = _usable(safe, votes, clusters, reference_size)
+    value = _verdicts(judge, votes, reference_size)
+    return _worth(value, usable, rng=rng, reference_size=reference_size, sizes=sizes, likeness=same_distribution)
+
+
+class _Used(NamedTuple):
+    """Safe votes, votes and clusters of the items with more votes than the reference takes."""
+
+    safe: IntArray
+    votes: IntArray
+    ids: IntArray
+
+
+def _worth(
+    judge: FloatArray,
+    used: _Used,
+    *,
+    rng: np.random.Generator,
+    reference_size: int,
+    sizes: IntArray,
+    likeness: Likeness,
+) -> PanelWorth:
+    s, m, ids = used
+    r = np.arange(reference_size + 1)
+    chance = _hypergeometric(r, s[:, None], m[:, None], reference_size)
+    agrees = (chance * likeness(judge[:, None], r / reference_size)).sum(1)
+    by_item = np.column_stack([np.ones(len(s)), agrees, _panel_agreement(s, m, reference_size, sizes, likeness)])
     drawn = _resampled_means(by_item, ids, rng=rng)
     people = np.array([_place(row[0], row[1:], sizes) for row in drawn])
     low, high = np.quantile(drawn[:, 0], [0.025, 0.975])
@@ -173,27 +241,27 @@ def panel_worth(
     )
 
 
-def _usable(
-    safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, reference_size: int
-) -> tuple[IntArray, IntArray, IntArray]:
+def _usable(safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, reference_size: int) -> _Used:
     whole(reference_size, "reference_size", least=1)
     s, m = checked_votes_of_items(safe, votes)
     keep = m > reference_size
     if not keep.any():
         raise StatisticsError(f"a panel curve against {reference_size} people needs items with more votes than that")
-    return s[keep], m[keep], coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
+    return _Used(s[keep], m[keep], coded_labels(clusters_of(clusters, len(s))[keep], "clusters"))
 
 
-def _verdicts(judge: ArrayLike, votes: IntArray) -> FloatArray:
-    """The judge's verdicts, a half where it gave none."""
+def _verdicts(judge: ArrayLike, votes: ArrayLike, reference_size: int) -> FloatArray:
+    """The judge's verdicts or values on the items that are used, a half where it gave none."""
+    enough = np.asarray(votes) > reference_size
     try:
         given = np.asarray(judge, dtype=float)
     except (TypeError, ValueError):
         raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item") from None
     found: FloatArray = np.where(np.isnan(given), 0.5, given)
-    if found.shape != votes.shape or not ((found >= 0) & (found <= 1)).all():
+    if found.shape != enough.shape or not ((found >= 0) & (found <= 1)).all():
         raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
-    return found
+    usable: FloatArray = found[enough]
+    return usable
 
 
 def _resampled_means(by_item: FloatArray, ids: IntArray, *, rng: np.random.Generator) -> FloatArray:
@@ -213,34 +281,44 @@ def _place(agreement: float, curve: FloatArray, sizes: IntArray) -> float:
     return float(np.interp(agreement, rising, sizes))
 
 
-def _panel_agreement(s: IntArray, m: IntArray, reference_size: int, sizes: IntArray) -> FloatArray:
+def _panel_agreement(
+    s: IntArray, m: IntArray, reference_size: int, sizes: IntArray, likeness: Likeness = same_majority
+) -> FloatArray:
     """(items, sizes) expected agreement; items with the same votes are computed once.
 
     Beyond an item's votes the model gives only the gain over the largest panel that is counted, so that no step is
     seen where the model starts.
     """
     pairs, first, which = np.unique(np.stack([s, m], axis=1), axis=0, return_index=True, return_inverse=True)
+    rates = rates_of_any_shape(s, m)
+    r = np.arange(reference_size + 1)
+    chance = _hypergeometric(r, pairs[:, :1], pairs[:, 1:], reference_size)
     wanted = np.union1d(sizes, pairs[:, 1] - reference_size)
-    predicted = _predicted_majorities(s, m, wanted)[first]
+    alike = {k: likeness((np.arange(k + 1) / k)[:, None], r / reference_size) for k in wanted.tolist()}
+    modelled = np.stack([(_predicted(rates, first, k) @ alike[k] * chance).sum(1) for k in wanted.tolist()], axis=1)
     table = np.empty((len(pairs), len(sizes)))
-    for row, (safe, votes), majority in zip(table, pairs.tolist(), predicted, strict=True):
+    for row, of_model, of_reference, (safe, votes) in zip(table, modelled, chance, pairs.tolist(), strict=True):
         left = votes - reference_size
-        r = np.arange(reference_size + 1)
-        chance, weight = _hypergeometric(r, safe, votes, reference_size), majority_weight(r, reference_size)
-        reference = float(chance @ weight)
-        modelled = majority * reference + (1 - majority) * (1 - reference)
-        gain = modelled - modelled[np.searchsorted(wanted, left)]
-        counted = [_counted(min(k, left), safe - r, left, chance=chance, weight=weight) for k in sizes.tolist()]
-        row[:] = counted + np.where(sizes > left, gain[np.searchsorted(wanted, sizes)], 0.0)
+        gain = of_model - of_model[np.searchsorted(wanted, left)]
+        counted = {
+            k: _counted(k, safe - r, left, alike[k].T * of_reference[:, None]) for k in range(1, left + 1) if k in alike
+        }
+        beyond = np.where(sizes > left, gain[np.searchsorted(wanted, sizes)], 0.0)
+        row[:] = np.array([counted[min(k, left)] for k in sizes.tolist()]) + beyond
     agreement: FloatArray = table[which.ravel()]
     return agreement
 
 
-def _counted(k: int, safe_left: IntArray, left: int, *, chance: FloatArray, weight: FloatArray) -> float:
-    """Agreement of `k` of the votes that a reference leaves, averaged over the references."""
-    j = np.arange(k + 1)
-    panel = _hypergeometric(j[:, None], safe_left, left, k).T @ majority_weight(j, k)
-    return float(np.sum(chance * (weight * panel + (1 - weight) * (1 - panel))))
+def _counted(k: int, safe_left: IntArray, left: int, alike: FloatArray) -> float:
+    """Agreement of `k` of the votes that a reference leaves; `alike` is (references, panels), references weighted."""
+    return float((_hypergeometric(np.arange(k + 1), safe_left[:, None], left, k) * alike).sum())
+
+
+def _predicted(rates: AnyShape, items: IntArray, k: int) -> FloatArray:
+    """(items, k + 1) probability of each number of safe votes among k new people."""
+    chance = np.diff(bdtr(np.arange(k + 1), k, rates.grid[:, None]), axis=1, prepend=0.0)
+    predicted: FloatArray = rates.posterior[items] @ chance
+    return predicted
 
 
 def _reference_weight(s: IntArray, m: IntArray, reference_size: int) -> FloatArray:
@@ -248,13 +326,6 @@ def _reference_weight(s: IntArray, m: IntArray, reference_size: int) -> FloatArr
     chance = _hypergeometric(r, s[:, None], m[:, None], reference_size)
     weight: FloatArray = chance @ majority_weight(r, reference_size)
     return weight
-
-
-def _predicted_majorities(s: IntArray, m: IntArray, sizes: IntArray) -> FloatArray:
-    """(items, sizes) probability that most of k new people say safe; a tie counts half."""
-    rates = rates_of_any_shape(s, m)
-    predicted: FloatArray = rates.posterior @ chance_of_majority(rates.grid[:, None], sizes)
-    return predicted
 
 
 def _hypergeometric(j: IntArray, safe: IntArray | int, votes: IntArray | int, drawn: int) -> FloatArray:

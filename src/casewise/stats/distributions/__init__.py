@@ -1,0 +1,1 @@
+"""Labels as distributions: what many votes say of an item beyond their majority."""
