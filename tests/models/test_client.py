@@ -7,8 +7,7 @@ from tests.support.fault_server import FaultServer
 
 from casewise.errors import Unauthorised, Unavailable
 from casewise.models import ENDPOINTS, Rejected, ReplyOptions, as_messages
-from casewise.models.http.endpoints import find_endpoint
-from casewise.models.http.keys import Key
+from casewise.models.http.endpoints import Key, find_endpoint
 from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
 from casewise.models.http.retry import RetryPolicy
 

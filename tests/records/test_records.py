@@ -18,7 +18,7 @@ from casewise.records import (
     TransmissionPrinciple,
     sorry_bench,
 )
-from casewise.records.ids import digest
+from casewise.records.base import digest
 from casewise.storage import load_benchmark
 
 DEMO = load_benchmark("demo")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from casewise.records.ids import digest
+from casewise.records.base import digest
 from casewise.storage import load_benchmark, write_benchmark
 
 __all__ = ["exported_demo"]

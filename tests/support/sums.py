@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from casewise.records.base import Record
-from casewise.runs.asks import Asks
 from casewise.runs.durable import DurableRun
 from casewise.runs.executor import Executor, LiveExecutor
 from casewise.runs.limits import Limits, Spend
-from casewise.runs.progress import RunProgress, Took
-from casewise.runs.run_kind import LoggedKind
+from casewise.runs.progress import RunProgress, Took, Watch
+from casewise.runs.run_kind import Asks, LoggedKind
 from casewise.runs.run_log import FolderLog
-from casewise.runs.watch import Watch
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.log_kind import AnyManifest, LogKind
 from casewise.storage.runs.run_folder import RunFolder

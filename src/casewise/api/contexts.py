@@ -34,8 +34,8 @@ from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.records import Taxonomy, sorry_bench
 from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits
+from casewise.runs.progress import Watch
 from casewise.runs.sessions import default_folder
-from casewise.runs.watch import Watch
 
 __all__ = [
     "CallEstimate",

@@ -19,7 +19,7 @@ from casewise.judging.judges.named import judge_named
 from casewise.judging.running.estimate import RunEstimate, estimate_run
 from casewise.judging.running.plan import Plan, Selection
 from casewise.judging.running.run import RunSummary, Target, Watch, judge_into
-from casewise.models.http.probing import Probe, probe
+from casewise.models.http.capabilities import Probe, probe
 from casewise.models.protocol import Model
 from casewise.records import Arm, Elicitation
 from casewise.runs.consent import allow_sending

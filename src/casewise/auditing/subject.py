@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.records import CONDITIONS, Context
-from casewise.records.ids import canonical_json
+from casewise.records.base import canonical_json
 from casewise.stats.agreeing.estimates import Resampling
 from casewise.stats.agreeing.labels import VOTES, labels
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray

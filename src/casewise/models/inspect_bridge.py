@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from casewise.errors import ConfigurationError, ModelError, Unauthorised, Unavailable
-from casewise.models.http.faults import FILTERED
+from casewise.models.http.retry import FILTERED
 from casewise.models.protocol import (
     Message,
     ModelDefaults,

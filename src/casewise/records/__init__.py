@@ -7,16 +7,15 @@ from casewise.records.context import (
     PARAMETERS,
     Context,
     Recipient,
+    Revision,
     Sender,
     ShownContext,
     TransmissionPrinciple,
 )
 from casewise.records.elicitation import ELICITATIONS, SCALES, Elicitation, Scale
-from casewise.records.item import CONDITIONS, Item
+from casewise.records.item import CONDITIONS, Item, Query
 from casewise.records.judgement import Judgement, Scored, Unscored, UnscoredReason
-from casewise.records.query import Query
 from casewise.records.rating import Rating, Verdict
-from casewise.records.revision import Revision
 from casewise.records.statement import Statement, Text, as_text
 from casewise.records.taxonomy import Category, Taxonomy, sorry_bench
 

@@ -1,15 +1,42 @@
-"""What all records share: they are frozen, know no unknown keys, and say what their identity is."""
+"""What all records share: they are frozen, know no unknown keys, and have an id by what makes them what they are."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import unicodedata
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from casewise.records.ids import content_id
+__all__ = ["ContentRecord", "Provenance", "Record", "canonical_json", "content_id", "digest"]
 
-__all__ = ["ContentRecord", "Provenance", "Record"]
+
+def canonical_json(value: Any) -> str:
+    """`value` as JSON text that depends on its meaning only."""
+    return json.dumps(canonical(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def canonical(value: Any) -> Any:
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    if isinstance(value, Mapping):
+        return {canonical(str(key)): canonical(item) for key, item in value.items() if item is not None}
+    if isinstance(value, (list, tuple)):
+        return [canonical(item) for item in value]
+    return value
+
+
+def digest(value: Any) -> str:
+    """32 hexadecimal digits (128 bits) of BLAKE2b over the canonical JSON of `value`."""
+    return hashlib.blake2b(canonical_json(value).encode(), digest_size=16).hexdigest()
+
+
+def content_id(kind: str, value: Any) -> str:
+    """`kind`, an underscore and the digest of `value`: `q_5f0c…`."""
+    return f"{kind}_{digest({'kind': kind, 'value': value})}"
 
 
 FIELD_NAMES: dict[frozenset[str], set[str]] = {}

@@ -1,15 +1,15 @@
-"""A context: the circumstances of a query, after Contextual Integrity (Nissenbaum 2004; CASE-Bench §3.1)."""
+"""A context: the circumstances of a query, after Contextual Integrity (Nissenbaum 2004; CASE-Bench §3.1); its revisions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
 from casewise.errors import ConfigurationError
-from casewise.records.base import ContentRecord, Provenance, Record
-from casewise.records.ids import content_id
+from casewise.records.base import ContentRecord, Provenance, Record, content_id
 from casewise.records.statement import Statement, as_text
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Context",
     "Origin",
     "Recipient",
+    "Revision",
     "Sender",
     "ShownContext",
     "TransmissionPrinciple",
@@ -169,3 +170,14 @@ def omit(shown: ShownContext, names: tuple[str, ...]) -> ShownContext:
         elif kept := {name: text for name, text in value.items() if f"{group}.{name}" not in names}:
             left[group] = kept
     return left
+
+
+class Revision(Record):
+    """Who changed which context into which, when and why. Its key is its `id`, a UUID."""
+
+    id: str
+    before_id: str
+    after_id: str
+    reviewer: str
+    reason: str
+    at: datetime

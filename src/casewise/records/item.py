@@ -1,4 +1,4 @@
-"""An item: a query with a context, or with none, as people were shown it."""
+"""A query, and an item: a query with a context, or with none, as people were shown it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,23 @@ from casewise.records.base import ContentRecord
 from casewise.records.context import Context
 from casewise.records.statement import Text
 
-__all__ = ["CONDITIONS", "NO_CONTEXT_CONDITION", "Item", "condition_of", "condition_problem"]
+__all__ = ["CONDITIONS", "NO_CONTEXT_CONDITION", "Item", "Query", "condition_of", "condition_problem"]
+
+
+class Query(ContentRecord):
+    """The request judged. Two queries with the same words are the same query."""
+
+    kind: ClassVar[str] = "q"
+    identity: ClassVar[tuple[str, ...]] = ("text",)
+
+    text: Text
+    category: Text
+    """A category's name in the benchmark's taxonomy."""
+    source: str | None = None
+    """Where the query comes from."""
+    category_as_published: str | None = None
+    """The category's name in the file this was imported from, where that differs (misspelt ones are mapped)."""
+
 
 NO_CONTEXT_CONDITION = "no_context"
 

@@ -14,15 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from casewise.runs.asks import Asks
 from casewise.runs.engine import Call, Control
 from casewise.runs.executor import Executor, Workload
 from casewise.runs.limits import Budget, Limits, Spend
-from casewise.runs.progress import RunProgress
-from casewise.runs.run_kind import RunKind
+from casewise.runs.progress import RunProgress, Watch
+from casewise.runs.run_kind import Asks, RunKind
 from casewise.runs.run_log import LastAttempt, RunLog, hashed
 from casewise.runs.stopping import stopping_on_signals
-from casewise.runs.watch import Watch
 
 __all__ = ["DurableRun"]
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from casewise.models.http.prices import Prices
 from casewise.models.protocol import Message, Usage
-from casewise.runs.asks import Asks
 from casewise.runs.limits import Spend
+from casewise.runs.run_kind import Asks
 
 __all__ = ["CallEstimate", "at_most", "estimate_calls", "usually"]
 

@@ -1,14 +1,16 @@
-"""What a session of a run did, and what its plan has come to."""
+"""What a session of a run did, what its plan has come to, and who is told of it."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from casewise.runs.limits import Spend
+from casewise.runs.stopping import Stop
 
-__all__ = ["RunProgress", "Took"]
+__all__ = ["RunProgress", "Took", "Watch"]
 
 LONGEST_PROBLEM = 200
 
@@ -89,3 +91,13 @@ class RunProgress:
 
 def shortened(problem: str) -> str:
     return problem if len(problem) <= LONGEST_PROBLEM else f"{problem[: LONGEST_PROBLEM - 3]}..."
+
+
+@dataclass
+class Watch:
+    """Who is told how a run gets on, and who may stop it."""
+
+    progress: Callable[[RunProgress, int], None] | None = None
+    """Told after every answer: the progress so far, and how many asks the plan has."""
+    say: Callable[[str], None] = lambda _text: None
+    stop: Stop = field(default_factory=Stop)

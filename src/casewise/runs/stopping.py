@@ -1,4 +1,4 @@
-"""Stopping in good order: what is in flight is finished, nothing more is begun."""
+"""Stopping in good order: what is in flight is finished, nothing more is begun; and how long silence is borne with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Stop", "stopping_on_signals"]
+from casewise.errors import Unavailable
+
+__all__ = ["Patience", "Stop", "stopping_on_signals"]
 
 
 class Stop:
@@ -54,3 +56,28 @@ def stopping_on_signals(stop: Stop, *, say: Callable[[str], None]) -> Iterator[N
         yield
     finally:
         release()
+
+
+class Patience:
+    """Counts calls in a row that failed after all their retries, and gives up at `limit` of them."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self._failed = limit, 0
+
+    def answered(self) -> None:
+        """A call came through."""
+        self._failed = 0
+
+    def failed(self, error: Unavailable) -> None:
+        """Another call failed.
+
+        Raises
+        ------
+        Unavailable
+            These were too many in a row.
+        """
+        self._failed += 1
+        if self._failed >= self.limit:
+            raise Unavailable(
+                f"{self._failed} calls in a row failed: {error}. What was answered is kept; the same command goes on"
+            ) from error

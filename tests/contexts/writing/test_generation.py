@@ -21,7 +21,7 @@ from casewise.models.http.prices import Prices
 from casewise.models.load import ModelOptions, load_model
 from casewise.records import sorry_bench
 from casewise.runs.limits import Limits
-from casewise.runs.watch import Watch
+from casewise.runs.progress import Watch
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from casewise.errors import ConfigurationError, RunConflict, Unavailable
 from casewise.models import FakeModel, Rejected, Reply, Usage
 from casewise.models.http.prices import Prices
 from casewise.runs.limits import Limits
-from casewise.runs.watch import Watch
+from casewise.runs.progress import Watch
 from casewise.storage.runs.run_folder import kind_of
 
 

@@ -23,16 +23,14 @@ from casewise.database.tables import review as tables
 from casewise.errors import ConfigurationError, Unavailable
 from casewise.models import Message, Model, Rejected, ReplyOptions
 from casewise.models.http.prices import Prices
-from casewise.runs.asks import Asks
 from casewise.runs.durable import DurableRun
 from casewise.runs.estimate import CallEstimate, at_most, estimate_calls, usually
 from casewise.runs.executor import LiveExecutor
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
-from casewise.runs.patience import Patience
-from casewise.runs.progress import RunProgress, Took
-from casewise.runs.run_kind import RunKind
+from casewise.runs.progress import RunProgress, Took, Watch
+from casewise.runs.run_kind import Asks, RunKind
 from casewise.runs.sessions import session_now
-from casewise.runs.watch import Watch
+from casewise.runs.stopping import Patience
 
 __all__ = ["GenerationOptions", "GenerationSummary", "checked_which", "estimate_generation", "generate"]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from casewise.contexts.checking.remark import Remark
 from casewise.contexts.reviewing.store import ReviewPlace
 from casewise.records import Record
-from casewise.records.ids import digest
+from casewise.records.base import digest
 from casewise.runs.progress import Took
 from casewise.runs.run_kind import LoggedKind
 from casewise.storage.runs.log_kind import AnyManifest, LogKind

@@ -26,17 +26,16 @@ from casewise.database.only_one import only_one
 from casewise.errors import Unavailable
 from casewise.models import Model, Rejected, ReplyOptions
 from casewise.models.http.prices import Prices
-from casewise.records.ids import digest
-from casewise.runs.asks import Asks
+from casewise.records.base import digest
 from casewise.runs.durable import DurableRun
 from casewise.runs.estimate import CallEstimate, at_most, estimate_calls, usually
 from casewise.runs.executor import LiveExecutor
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
-from casewise.runs.patience import Patience
-from casewise.runs.progress import RunProgress
+from casewise.runs.progress import RunProgress, Watch
+from casewise.runs.run_kind import Asks
 from casewise.runs.run_log import FolderLog
 from casewise.runs.sessions import session_now
-from casewise.runs.watch import Watch
+from casewise.runs.stopping import Patience
 from casewise.storage.runs.run_folder import RunFolder
 
 __all__ = ["OpinionOptions", "OpinionSummary", "ask_opinions", "estimate_opinions"]

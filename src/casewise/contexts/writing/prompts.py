@@ -15,7 +15,7 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.models import Message, as_messages
 from casewise.prompting.substitution import filled
 from casewise.records import PARAMETERS, Category, Query
-from casewise.records.ids import digest
+from casewise.records.base import digest
 
 __all__ = ["ContextPrompt", "context_schema", "default_prompt", "read_prompt"]
 

@@ -22,7 +22,7 @@ from casewise.models.protocol import Message
 from casewise.prompting.context_words import in_words
 from casewise.prompting.substitution import filled
 from casewise.records import ShownContext
-from casewise.records.ids import digest
+from casewise.records.base import digest
 from casewise.showing.shown import ContextRole, Placement
 
 __all__ = ["Prompt", "PromptSet", "default_prompts", "published_prompts", "read_prompts"]

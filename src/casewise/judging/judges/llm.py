@@ -15,7 +15,7 @@ from casewise.judging.judge import Answer, Ask
 from casewise.models.http.prices import Prices
 from casewise.models.protocol import Message, Model, Rejected, Reply, Usage
 from casewise.records import FULL, Arm, Elicitation, Unscored, UnscoredReason
-from casewise.records.ids import digest
+from casewise.records.base import digest
 from casewise.runs.estimate import at_most, usually
 from casewise.runs.limits import Spend
 

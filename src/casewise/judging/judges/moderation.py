@@ -15,15 +15,14 @@ from casewise.errors import ConfigurationError, Unavailable
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.models.http.capabilities import Capabilities
 from casewise.models.http.client import EndpointClient, Request
-from casewise.models.http.endpoints import find_endpoint, parse_model_name
-from casewise.models.http.keys import read_key
+from casewise.models.http.endpoints import find_endpoint, parse_model_name, read_key
 from casewise.models.http.prices import FREE, Prices
 from casewise.models.http.wire import WrongShape, optional_text, parsed
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Rejected
 from casewise.prompting.context_words import in_words
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
-from casewise.records.ids import digest
+from casewise.records.base import digest
 
 __all__ = ["ModerationJudge", "Verdicts", "read_scores"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from casewise.errors import JudgeError
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.records import Arm, Elicitation, Judgement, Unscored, UnscoredReason
-from casewise.records.ids import digest
+from casewise.records.base import digest
 from casewise.stats.agreeing.filled_in import of_raw_values
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.published_outputs import PublishedOutput, read_output

@@ -11,7 +11,7 @@ import numpy as np
 from casewise.errors import ConfigurationError
 from casewise.judging.judge import Ask, Judge
 from casewise.records import FULL, GROUPS, PARAMETERS, Arm, Elicitation, Item
-from casewise.runs.asks import Asks
+from casewise.runs.run_kind import Asks
 from casewise.showing import check_arms, needs_twin
 from casewise.storage.benchmarks.benchmark import Benchmark
 

@@ -20,10 +20,8 @@ import aiohttp
 from casewise.errors import ModelError, Unavailable
 from casewise.models.http.capabilities import Capabilities
 from casewise.models.http.concurrency import AdaptiveGate
-from casewise.models.http.endpoints import Endpoint
-from casewise.models.http.faults import Fault, meaning
-from casewise.models.http.keys import Key
-from casewise.models.http.retry import RetryPolicy
+from casewise.models.http.endpoints import Endpoint, Key
+from casewise.models.http.retry import Fault, RetryPolicy, meaning
 from casewise.models.http.wire import WrongShape, read_error
 from casewise.models.protocol import Rejected
 

@@ -1,6 +1,7 @@
-"""Where the models are: what the prefix in `openai/gpt-4o` stands for.
+"""Where the models are: what the prefix in `openai/gpt-4o` stands for; the keys to them.
 
-An endpoint speaks the chat-completions protocol of OpenAI. `docs/providers.md` says which of these were tested how.
+An endpoint speaks the chat-completions protocol of OpenAI. `docs/providers.md` says which of these were tested how. A key is read
+from the environment when a model is made, and never written anywhere.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["ENDPOINTS", "Endpoint", "ModelName", "find_endpoint", "parse_model_name"]
+__all__ = ["ENDPOINTS", "Endpoint", "Key", "ModelName", "find_endpoint", "parse_model_name", "read_key"]
 
 KeyHeader = Literal["Authorization", "api-key"]
 
@@ -157,3 +158,50 @@ def checked_address(address: str) -> str:
             "variables only, so that none ends up in a run's files"
         )
     return address.rstrip("/")
+
+
+SHORTEST_REDACTED = 4
+"""A shorter key is a placeholder such as `x`; striking it out of a reply would only spoil the reply."""
+
+
+class Key:
+    """A secret that shows itself to nobody but `reveal`."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The secret itself, for a request's headers."""
+        return self._value
+
+    def redact(self, text: str) -> str:
+        """`text` without the secret: some servers repeat the key they were sent in their error messages."""
+        return text.replace(self._value, "[key]") if len(self._value) >= SHORTEST_REDACTED else text
+
+    def __repr__(self) -> str:
+        return "Key([hidden])"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a key is not written to anything, pickles included")
+
+
+def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key | None:
+    """The key for `endpoint`, or None where none is set and none is needed.
+
+    Raises
+    ------
+    ConfigurationError
+        The variable is not set, or what it holds cannot be sent in a header.
+    """
+    if endpoint.key_variable is None:
+        return None
+    value = environment.get(endpoint.key_variable, "").strip()
+    if not value:
+        if endpoint.key_optional:
+            return None
+        raise ConfigurationError(f"set {endpoint.key_variable} to your key for {endpoint.name} ({endpoint.base_url})")
+    if not (value.isascii() and value.isprintable()):
+        raise ConfigurationError(f"{endpoint.key_variable} holds characters that no key has; was it pasted whole?")
+    return Key(value)

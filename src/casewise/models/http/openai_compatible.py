@@ -12,8 +12,7 @@ from typing import Any
 from casewise.models.http.capabilities import Capabilities
 from casewise.models.http.client import ClientOptions, EndpointClient, Request
 from casewise.models.http.concurrency import AdaptiveGate
-from casewise.models.http.endpoints import Endpoint, find_endpoint, parse_model_name
-from casewise.models.http.keys import Key, read_key
+from casewise.models.http.endpoints import Endpoint, Key, find_endpoint, parse_model_name, read_key
 from casewise.models.http.wire import read_reply, request_body
 from casewise.models.protocol import Message, ModelDefaults, Rejected, Reply, ReplyOptions, check_taken
 

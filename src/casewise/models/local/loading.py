@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from casewise.errors import ConfigurationError
-from casewise.records.ids import digest
+from casewise.records.base import digest
 
 __all__ = ["LocalOptions", "Pretrained", "is_classifier", "load_pretrained", "settings_of"]
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from casewise.errors import CasewiseError
 from casewise.records import Item, Query
-from casewise.records.ids import digest
+from casewise.records.base import digest
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.context_file import ContextFile, Place, ReadBefore
 from casewise.storage.benchmarks.fetch import cache_folder

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from casewise import __version__
 from casewise.errors import ConfigurationError
-from casewise.records.ids import digest
+from casewise.records.base import digest
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.fetch import cache_folder
 from casewise.storage.files.atomic import replacing

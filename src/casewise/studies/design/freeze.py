@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.errors import StudyError
-from casewise.records.ids import digest
+from casewise.records.base import digest
 from casewise.studies.design.design import Design
 from casewise.studies.design.material import StudyItem
 from casewise.studies.design.wording import StudyWording

@@ -1,4 +1,4 @@
-from casewise.records.ids import content_id, digest
+from casewise.records.base import content_id, digest
 
 
 def test_absent_equals_null():

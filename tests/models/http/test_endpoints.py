@@ -9,8 +9,7 @@ from tests.models.test_client import ASK, QUICK, WORDS
 from tests.support.fault_server import FaultServer, completion
 
 from casewise.errors import CasewiseError, ConfigurationError
-from casewise.models.http.endpoints import ENDPOINTS, find_endpoint
-from casewise.models.http.keys import Key, read_key
+from casewise.models.http.endpoints import ENDPOINTS, Key, find_endpoint, read_key
 from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
 
 SECRET = "sk-very-secret-0123456789"
