@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 from tests.support.app import PASSWORD, add_person
-from tests.support.server import running_server
+from tests.support.server import served_app
 
 from casewise import database
 from casewise.database.staff import Role
@@ -67,7 +67,7 @@ def press(page, name, *, times):
 
 
 def test_the_whole_way(browser, draft, tmp_path):
-    with running_server(str(Path("casewise.db").absolute()), tmp_path / "log") as server:
+    with served_app(str(Path("casewise.db").absolute())) as server:
         ada, ben, cleo = (sign_in(browser, server, name) for name in ("ada", "ben", "cleo"))
         for page in (ada, ben, cleo):
             page.goto(f"{server.url}/review/drafts/trades/next")

@@ -1,4 +1,4 @@
-"""The real app under uvicorn, in a process of its own, on a free port of loopback."""
+"""The real app under uvicorn on a free port of loopback: in a process of its own, to be killed, or in a thread."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.postgres import free_port
+
+from casewise.settings import Settings
+from casewise.web.local import serving
 
 KEY = "a key for tests only, long enough to be one"
 SOURCE = Path(__file__).parents[2]
@@ -79,3 +83,19 @@ def running_server(database: str, log: Path) -> Iterator[Server]:
         yield server
     finally:
         server.stop()
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running app."""
+
+    url: str
+
+
+@contextmanager
+def served_app(database: str) -> Iterator[Served]:
+    """The app over `database` in a thread of this process, which starts at once."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with serving(Settings(database=database, secret_key=KEY, site_url=url), port=port):
+        yield Served(url)

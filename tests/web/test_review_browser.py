@@ -1,4 +1,4 @@
-"""The review in real browsers: three people, real clicks, the real server in a process of its own."""
+"""The review in real browsers: three people, real clicks, the real server."""
 
 import pytest
 from playwright.sync_api import expect
@@ -7,7 +7,7 @@ from tests.contexts.wordings import wording
 from tests.support.app import PASSWORD
 from tests.support.browser import DESKTOP, PHONE, serious_problems
 from tests.support.databases import new_database
-from tests.support.server import running_server
+from tests.support.server import running_server, served_app
 
 from casewise.contexts.checking.wording import Wording
 from casewise.contexts.review import Act, Phase
@@ -25,9 +25,14 @@ def here(tmp_path):
 
 
 @pytest.fixture
-def server(here, tmp_path):
-    with running_server(str(tmp_path / "casewise.db"), tmp_path / "log") as running:
+def server(here, request, tmp_path):
+    """The app in a thread; in a process where the test is to kill it."""
+    path = str(tmp_path / "casewise.db")
+    with running_server(path, tmp_path / "log") if hasattr(request, "param") else served_app(path) as running:
         yield running
+
+
+TO_BE_KILLED = pytest.mark.parametrize("server", ["in a process"], indirect=True)
 
 
 @pytest.fixture
@@ -135,6 +140,7 @@ def typed_into(page, text):
     page.get_by_label("Who the user is").fill(text)
 
 
+@TO_BE_KILLED
 def test_what_is_typed_survives_the_death_of_the_server(here, server, opened):
     ada = opened("ada")
     go_to(ada, server, here.place())
@@ -150,6 +156,7 @@ def test_what_is_typed_survives_the_death_of_the_server(here, server, opened):
     expect(ada.get_by_label("Who the user is")).to_have_value("Typed during the crash")
 
 
+@TO_BE_KILLED
 def test_what_is_typed_survives_the_death_of_the_browsers_tab(here, server, opened):
     ada = opened("ada")
     go_to(ada, server, here.place())

@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import select
 from tests.support.app import PASSWORD, add_person
 from tests.support.browser import DESKTOP, PHONE, serious_problems
-from tests.support.server import running_server
+from tests.support.databases import empty_database
+from tests.support.server import served_app
 from tests.support.study import RIGHT, design, opened
 
 from casewise import database
@@ -24,12 +25,12 @@ SCREENSHOTS = os.environ.get("CASEWISE_TEST_SCREENSHOTS")
 
 @pytest.fixture
 def served(tmp_path):
-    path = str(tmp_path / "study.db")
+    path = empty_database(tmp_path / "study.db")
     store = database.open(path)
     plan = design(ratings={"per_item": 4, "per_annotator": 3}, quiz={"attempts": 2})
     study = opened(store, plan)
     add_person(store, "Olga", Role.OWNER)
-    with running_server(path, tmp_path / "log") as server:
+    with served_app(path) as server:
         yield SimpleNamespace(url=server.url, store=store, study=study)
     store.close()
 

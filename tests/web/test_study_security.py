@@ -12,7 +12,7 @@ from schemathesis.checks import not_a_server_error
 from sqlalchemy import select
 from starlette.exceptions import HTTPException
 from tests.support.app import form_token, signed_in, visitor
-from tests.support.server import KEY, running_server
+from tests.support.server import KEY, served_app
 from tests.support.study import Walker, opened
 from tests.web.test_routes import ALLOWED, refused
 
@@ -172,7 +172,7 @@ def test_the_json_route_survives_whatever_is_sent(tmp_path):
     described["paths"] = {route: ways for route, ways in described["paths"].items() if route.endswith("status.json")}
     route = schemathesis.openapi.from_dict(described)["/studies/{study_id}/status.json"]["GET"]
     answers = []
-    with running_server(path, tmp_path / "log") as server:
+    with served_app(path) as server:
 
         @given(case=route.as_strategy(), known=st.booleans(), signed=st.booleans())
         @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
