@@ -43,7 +43,7 @@ def test_the_whole_way_of_one_annotator(app, study):
         where, pages = walker.decide(), pages + 1
     assert where == "/questions"
     assert pages == study.design.ratings.per_annotator + study.design.attention.checks_per_batch
-    assert walker.send("/questions", age="25 to 34", gender="made up") == "/end"
+    assert walker.send("/questions", **{"about-age": 1, "about-gender": 7}) == "/end"
     assert "THANKS42" in walker.page
 
     person = rows(app, tables.annotators)[0]

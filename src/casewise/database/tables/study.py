@@ -156,6 +156,7 @@ pages = Table(
     Column("seconds", Float),
     Column("scripted", Boolean, nullable=False),
     Column("sight", JSON(none_as_null=True)),
+    Column("own", JSON(none_as_null=True)),
     Column("answered_at", UtcTime),
     Column("revision", Integer, nullable=False),
     UniqueConstraint("annotator_id", "item_id"),
@@ -182,6 +183,7 @@ pages = Table(
 """One page of an annotator's batch, and the answer to it.
 
 `sight`: what the page's script saw of the reading, as `studies.running.sight` has it; none without a script.
+`own`: answers to the owner's own questions, as `studies.running.own_answers` reads them.
 
 `state`: waiting · rated · skipped · lapsed (the lease ran out before an answer) · surplus (answered after that, when no
 slot was left) · void (an answer left out) · dropped (never answered) · withdrawn (the answer was deleted).

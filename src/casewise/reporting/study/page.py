@@ -24,6 +24,7 @@ from casewise.reporting.document import (
     table_of,
 )
 from casewise.reporting.study.methods import methods
+from casewise.reporting.study.page_own import own_blocks
 from casewise.reporting.study.page_people import people_sections
 from casewise.reporting.study.without import left_out
 from casewise.reporting.study.written import contrast_name, p_value
@@ -82,6 +83,7 @@ def study_page(
                 Section("categories", "By category", tuple(categories(analysis))),
                 Section("cases", "Query by query", tuple(cases(analysis, case_studies))),
                 *people_sections(analysis),
+                Section("own-questions", "The study's own questions", tuple(own_blocks(analysis))),
                 Section("methods", "Methods, to be copied", (Prose(methods(analysis)),)),
                 Section("missing", "Not available", tuple(missing(analysis)), brief=True),
             )

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
 import polars as pl
 
 from casewise.reporting.charts.drawing import standalone
@@ -18,11 +19,13 @@ from casewise.reporting.faces.html import html
 from casewise.reporting.faces.latex import latex
 from casewise.reporting.faces.markdown import markdown
 from casewise.reporting.study.page import study_page
-from casewise.stats.people.coded_ratings import code_ratings
+from casewise.reporting.study.page_own import own_json
+from casewise.stats.people.coded_ratings import CodedRatings, code_ratings
 from casewise.storage.files.atomic import write_text
 from casewise.studies.analysing.analysis import PAPER_LEVEL, StudyAnalysis, analyse
 from casewise.studies.analysing.exported_study import ExportedStudy
-from casewise.studies.analysing.options import ChosenOptions, settle
+from casewise.studies.analysing.options import AnalysisOptions, ChosenOptions, settle
+from casewise.studies.analysing.own_questions import OwnFound, own_questions
 from casewise.studies.analysing.ratings_source import RatingsSource, read_ratings
 
 __all__ = ["StudyReport", "study_report"]
@@ -73,6 +76,7 @@ class StudyReport:
             "panel": a.panel,
             "attrition": a.attrition,
             "strata": a.strata,
+            "own_questions": [own_json(found) for found in a.own],
             "annotators": None
             if a.annotators is None
             else {
@@ -147,9 +151,17 @@ def study_report(
         options,
         all_ratings=code(pl.concat([kept, left_out.drop("reason")])) if len(left_out) else None,
         reasons=dict(left_out.group_by("reason", maintain_order=True).len().iter_rows()),
+        own=partial(_own, study=study, options=options),
     )
     departed = (*(study.departures if study else ()), *map(str, departures))
     return StudyReport(analysis, found.name, (*found.notes, *_said(study, departed)), case_studies, study, departed)
+
+
+def _own(ratings: CodedRatings, *, study: ExportedStudy | None, options: AnalysisOptions) -> tuple[OwnFound, ...]:
+    if study is None or not study.questions:
+        return ()
+    rng = np.random.default_rng(options.seed)
+    return own_questions(ratings, study.questions, study.own_answers, rng=rng, level=options.level)
 
 
 def _said(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[str]:

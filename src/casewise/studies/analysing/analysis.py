@@ -21,6 +21,7 @@ from casewise.stats.people.strata import StratumRates, safe_rate_by_stratum
 from casewise.studies.analysing.contrast_table import condition_table, contrast_table, default_contrasts
 from casewise.studies.analysing.label_table import label_table
 from casewise.studies.analysing.options import AnalysisOptions
+from casewise.studies.analysing.own_questions import OwnFound
 from casewise.studies.analysing.task_tables import TaskTests, task_tests
 
 __all__ = ["PAPER_LEVEL", "LeftOut", "StudyAnalysis", "analyse"]
@@ -69,6 +70,8 @@ class StudyAnalysis:
     annotators: AnnotatorTable | None
     strata: tuple[StratumRates, ...]
     attrition: Attrition | None
+    own: tuple[OwnFound, ...] = ()
+    """What was answered to the owner's own questions."""
     not_available: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -88,6 +91,7 @@ def analyse(
     *,
     all_ratings: CodedRatings | None = None,
     reasons: Mapping[str, int] | None = None,
+    own: Callable[[CodedRatings], tuple[OwnFound, ...]] = lambda _ratings: (),
 ) -> StudyAnalysis:
     """Everything that these ratings can tell.
 
@@ -99,6 +103,8 @@ def analyse(
         `ratings` and those that were left out of them, where there are some.
     reasons
         How many were left out, by the reason given.
+    own
+        The analysis of the owner's own questions, where there are some.
 
     Raises
     ------
@@ -144,6 +150,7 @@ def analyse(
         annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if known else None,
         strata=tuple(safe_rate_by_stratum(ratings, name) for name in options.strata) if known else (),
         attrition=None if options.flow is None else attrition(options.flow, ratings),
+        own=own(ratings),
         not_available=why,
     )
 

@@ -14,6 +14,7 @@ from casewise.errors import DataError
 from casewise.stats.people.attrition import Flow
 from casewise.studies.design.design import Analysis, problems
 from casewise.studies.design.freeze import Frozen, read_frozen, unflattened
+from casewise.studies.design.own_questions import OwnQuestion
 
 __all__ = ["ExportedStudy", "read_exported_study"]
 
@@ -39,6 +40,10 @@ class ExportedStudy:
     excluded: tuple[dict[str, Any], ...]
     """Ratings that do not count: `item_id`, `annotator_id`, `verdict`, `seconds`, `kind` and `reason`."""
     departures: tuple[str, ...]
+    questions: tuple[OwnQuestion, ...] = ()
+    """The owner's own, asked on each page."""
+    own_answers: tuple[dict[str, Any], ...] = ()
+    """Answers to them: `item_id`, `annotator_id` and `answers` by name."""
     """From what was frozen before the data were seen."""
 
 
@@ -72,6 +77,13 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         failed_checks=frozenset(person["annotator_id"] for person in people if _failed(person)),
         excluded=tuple(_lines(excluded)) if excluded.is_file() else (),
         departures=tuple(about.get("departures") or ()),
+        questions=tuple(OwnQuestion.model_validate(question) for question in design.get("questions", ())),
+        own_answers=tuple(
+            line
+            for name in ("own_answers.jsonl", "own_texts.jsonl")
+            if (folder / name).is_file()
+            for line in _lines(folder / name)
+        ),
     )
 
 

@@ -8,9 +8,11 @@ from math import floor
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from casewise.errors import ConfigurationError
+from casewise.studies.design.own_questions import DEMOGRAPHICS, Demographic, OwnQuestion
+from casewise.studies.design.section import DesignSection, Share, Slug, Words
 
 __all__ = [
     "CHILD_RELATED",
@@ -31,9 +33,6 @@ __all__ = [
     "read_design",
 ]
 
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
-Words = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
-Share = Annotated[float, Field(ge=0, le=1)]
 Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{4,40}$")]
 
 RecruiterKind = Literal["prolific", "redirect", "code", "form", "invitation"]
@@ -44,12 +43,6 @@ CHILD_RELATED = "child-related crimes"
 
 EXAMPLE_DOMAINS = {"example.org", "example.com", "example.net", "example", "invalid", "test", "localhost"}
 """Domains to which nobody's mail goes (RFC 2606)."""
-
-
-class DesignSection(BaseModel):
-    """A table of `study.toml`. Unknown keys are errors: a misspelt setting must not pass for its default."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Contact(DesignSection):
@@ -188,7 +181,7 @@ class RecruiterSettings(DesignSection):
     screened_out: str = ""
     failed_checks: str = ""
     no_consent: str = ""
-    form_fields: dict[str, str] = {}
+    form_fields: dict[str, str] = Field({})
     """For `form`: the fields posted at the end, with the same placeholders."""
     completion_code: Code | None = None
     screened_out_code: Code | None = None
@@ -285,13 +278,17 @@ class Design(DesignSection):
     pay: Pay = Pay()
     sensitive: Sensitive = Sensitive()
     texts: TextFiles = TextFiles()
+    questions: tuple[OwnQuestion, ...] = ()
+    """The owner's own questions on each page."""
+    demographics: tuple[Demographic, ...] = DEMOGRAPHICS
+    """Asked at the end; `[]` asks nothing."""
     recruiter: RecruiterSettings = RecruiterSettings()
     privacy: Privacy
     quality: QualityThresholds = QualityThresholds()
     analysis: Analysis = Analysis()
-    simulation: dict[str, Any] = {}
+    simulation: dict[str, Any] = Field({})
     """Assumed safe rates and sizes, for `casewise study simulate`; the study itself does not read them."""
-    crowd: dict[str, Any] = {}
+    crowd: dict[str, Any] = Field({})
     """How the simulated annotators differ, for the same."""
 
     @model_validator(mode="after")
@@ -304,6 +301,14 @@ class Design(DesignSection):
                     raise ValueError(f"contrasts names {condition!r}, which is not one of the conditions")
             if pair[0] == pair[1]:
                 raise ValueError(f"contrasts compares {pair[0]!r} with itself")
+        return self
+
+    @model_validator(mode="after")
+    def _questions_are_distinct(self) -> Self:
+        for table in ("questions", "demographics"):
+            names = [question.name for question in getattr(self, table)]
+            if len(set(names)) < len(names):
+                raise ValueError(f"two of the {table} share a name: {', '.join(sorted(names))}")
         return self
 
     @model_validator(mode="after")

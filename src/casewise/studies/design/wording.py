@@ -90,8 +90,26 @@ def values(design: Design) -> dict[str, str]:
         "keep_ids_until": f"{design.privacy.keep_ids_until:%-d %B %Y}",
         "exclude_until": f"{design.privacy.exclude_until:%-d %B %Y}",
         "may_skip": str(design.attention.most_skips(pages)),
+        "own_questions": own_questions(design),
+        "demographics": ABOUT_YOU if design.demographics else "",
         "lease": f"{ratings.lease_minutes:g} minutes",
     }
+
+
+ABOUT_YOU = (
+    "- What you tell us about yourself at the end, if you choose to. It is never published for single persons.\n"
+)
+
+
+def own_questions(design: Design) -> str:
+    """What the consent page says of the owner's own questions; it begins with a space, or is empty."""
+    if not design.questions:
+        return ""
+    asked = " ".join(f"*{question.words}*" for question in design.questions)
+    kept = " What you write in your own words is kept as you wrote it." * any(
+        q.kind == "text" for q in design.questions
+    )
+    return f" Each page also asks: {asked}{kept}"
 
 
 def place(design: Design, page: str) -> str:

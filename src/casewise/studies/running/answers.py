@@ -10,6 +10,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from casewise.database.tables import study as tables
+from casewise.studies.design.own_questions import OwnAnswer
 from casewise.studies.running.events import note
 from casewise.studies.running.quality import FAILED_CHECKS, AnsweredPage, must_void
 from casewise.studies.running.rounds import Round
@@ -80,6 +81,8 @@ class Given:
     scripted: bool = False
     sight: dict[str, float] | None = None
     """What the page's script saw of the reading (`studies.running.sight`)."""
+    own: dict[str, OwnAnswer] | None = None
+    """Answers to the owner's own questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +202,7 @@ def record(connection: Connection, page: Row[Any], given: Given, *, now: datetim
         seconds=given.seconds,
         scripted=given.scripted,
         sight=given.sight,
+        own=given.own or None,
         answered_at=now,
     )
     return taken
@@ -236,6 +240,7 @@ def undo(connection: Connection, study: Round, annotator_id: str, *, now: dateti
         seconds=None,
         scripted=False,
         sight=None,
+        own=None,
         answered_at=None,
         revision=last.revision + 1,
     )

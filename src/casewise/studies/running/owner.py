@@ -312,7 +312,7 @@ def withdraw(
         .values(withdrawn_at=now, stage="done", outcome="withdrawn", lease_until=None)
     )
     checks = (PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "check", PAGES.c.verdict.is_not(None))
-    nothing = dict.fromkeys(("verdict", "seconds", "sight"))
+    nothing = dict.fromkeys(("verdict", "seconds", "sight", "own"))
     connection.execute(update(PAGES).where(*checks).values(state="withdrawn", **nothing))
     connection.execute(
         update(PAGES).where(PAGES.c.annotator_id == annotator_id).values(answered_at=None, scripted=False)

@@ -167,7 +167,7 @@ def release(connection: Connection, annotator_id: str, *, states: Mapping[str, s
     Returns the number of slots that were re-opened.
     """
     for before, after in states.items():
-        forget_answer = {"verdict": None, "seconds": None, "sight": None} if after == "withdrawn" else {}
+        forget_answer = dict.fromkeys(("verdict", "seconds", "sight", "own")) if after == "withdrawn" else {}
         connection.execute(
             update(PAGES)
             .where(PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.state == before)

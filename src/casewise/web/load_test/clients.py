@@ -26,6 +26,10 @@ __all__ = ["Acknowledged", "Crowd", "RehearsalPlan", "RehearsalResult", "rehears
 CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 PAGE = re.compile(r'name="page" value="([^"]+)"')
 REQUEST = re.compile(r"<blockquote[^>]*>(.*?)</blockquote>", re.DOTALL)
+OWN = re.compile(r'name="(own-[\w-]+)"[^>]*? value="(\d+)"')
+OWN_REASON = re.compile(r'name="(own-[\w-]+-0)" value="yes"')
+OWN_LIST = re.compile(r'<select name="(own-[\w-]+)"')
+OWN_TEXT = re.compile(r'<textarea name="(own-[\w-]+)"')
 PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
 
 TYPICAL_SAFE_RATE = {"no_context": 0.45, "safe": 0.75, "unsafe": 0.3}
@@ -225,10 +229,20 @@ class Browser:
         if self.plan.think_s:
             await asyncio.sleep(float(self.crowd.rng.exponential(self.plan.think_s)))
         start = time.perf_counter()
-        await self.post("/rate", {"page": found(PAGE, self.page), "decision": decision, "hand": "yes"})
+        fields = {"page": found(PAGE, self.page), "decision": decision, "hand": "yes"}
+        await self.post("/rate", fields | self.own_answers())
         self.result.latencies_s.append(time.perf_counter() - start)
         key = shown_key(text, context)
         self.result.acknowledged.append(Acknowledged(str(self.number), key, decision))
+
+    def own_answers(self) -> dict[str, str]:
+        """To the owner's own questions: any point or option."""
+        offered: dict[str, list[str]] = {}
+        for name, value in OWN.findall(self.page):
+            offered.setdefault(name, []).append(value)
+        chosen = {name: str(self.crowd.rng.choice(values)) for name, values in offered.items()}
+        texts = dict.fromkeys(OWN_TEXT.findall(self.page), "A rehearsal's words.")
+        return chosen | texts | dict.fromkeys(OWN_LIST.findall(self.page), "0") | reasons(self.page)
 
     async def get(self, path: str) -> None:
         await self.request("GET", path, {})
@@ -260,6 +274,11 @@ class Browser:
     @property
     def base(self) -> str:
         return "/" + self.plan.url.split("://", 1)[1].partition("/")[2]
+
+
+def reasons(page: str) -> dict[str, str]:
+    """The first of several reasons that a page offers, ticked."""
+    return dict.fromkeys(OWN_REASON.findall(page), "yes")
 
 
 def found(pattern: re.Pattern[str], page: str) -> str:

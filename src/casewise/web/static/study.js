@@ -53,7 +53,7 @@
   const ready = () => sight.parts.every((part) => part.seen_s !== null);
 
   function enable(yes) {
-    for (const button of form().querySelectorAll(".choice")) button.setAttribute("aria-disabled", String(!yes));
+    for (const button of form().querySelectorAll("[data-waits]")) button.setAttribute("aria-disabled", String(!yes));
     form().toggleAttribute("data-ready", yes);
   }
 
@@ -137,8 +137,9 @@
 
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (event.target.closest("textarea, select, input:not([type=radio], [type=checkbox])")) return;
     const decision = keys[event.key.toLowerCase()];
-    if (decision) form().querySelector(`button[value="${decision}"]`).click();
+    if (decision) form().querySelector(`[name="decision"][value="${decision}"]`).click();
     if (event.key.toLowerCase() === "u") document.getElementById("undo").requestSubmit();
   });
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, get_args
 from urllib.parse import urlsplit
@@ -10,6 +11,7 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from casewise.studies.design.own_questions import OwnAnswer
 from casewise.studies.recruiters import Outcome
 from casewise.studies.running.annotators import Annotator, keep_questions, leave_before_batch, person_of
 from casewise.studies.running.answers import (
@@ -23,13 +25,13 @@ from casewise.studies.running.answers import (
     take_answer,
     undo,
 )
+from casewise.studies.running.own_answers import chosen_demographics, missing_answers, read_own_answers
 from casewise.studies.running.rounds import Round
 from casewise.studies.running.sight import read_sight
 from casewise.studies.running.slots import resume
 from casewise.web.frame.identity import database_of, now, sent_form
 from casewise.web.frame.pages import redirect
 from casewise.web.security.headers import content_policy
-from casewise.web.study.questions import QUESTIONS, chosen_answers
 from casewise.web.study.session import (
     ThisRound,
     check_limit,
@@ -87,18 +89,42 @@ def rating(request: Request, study: Round, who: Annotator, connection: Connectio
     return show_item(request, study, who.id, page, progress(connection, who.id), now=now)
 
 
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A page that still lacks an answer to a question of the owner's: it is shown again as it was sent."""
+
+    page: Shown
+    token: str
+    decision: Decision
+    own: dict[str, OwnAnswer]
+    missing: tuple[str, ...]
+
+
 def show_item(
-    request: Request, study: Round, annotator_id: str, page: Shown, done: Progress, *, now: datetime
+    request: Request,
+    study: Round,
+    annotator_id: str,
+    page: Shown,
+    done: Progress,
+    *,
+    now: datetime,
+    before: Unfinished | None = None,
 ) -> Response:
+    asked = [question for question in study.design.questions if question.asked_of(has_context=bool(page.context))]
     return show(
         request,
         study,
         "rate",
+        status=400 if before else 200,
         shown=page,
         panel=panel(page.context),
         progress=done,
         skips_left=study.design.attention.most_skips(done.pages) - done.skipped,
-        token=drawn_token(request, annotator_id, position=page.position, revision=page.revision, now=now),
+        asked=asked,
+        before=before,
+        token=before.token
+        if before
+        else drawn_token(request, annotator_id, position=page.position, revision=page.revision, now=now),
     )
 
 
@@ -108,9 +134,12 @@ def rate(request: Request, study: ThisRound, form: SentForm, at: Now) -> Respons
     annotator_id = visitor_id(request, study)
     if annotator_id is None:
         return redirect(here(study))
-    given = given_answer(request, annotator_id, form, now=at)
+    given = given_answer(request, study, annotator_id, form, now=at)
     page = None
     with database_of(request).write() as connection:
+        if given is not None and (lacks := unfinished(connection, study, annotator_id, given, form)):
+            done = progress(connection, annotator_id)
+            return show_item(request, study, annotator_id, lacks.page, done, now=at, before=lacks)
         taken = "again" if given is None else take_answer(connection, study, annotator_id, given, now=at)
         if taken != "over" and SCRIPT_HEADER in request.headers:
             page = next_page(connection, study, annotator_id)
@@ -120,7 +149,22 @@ def rate(request: Request, study: ThisRound, form: SentForm, at: Now) -> Respons
     )
 
 
-def given_answer(request: Request, annotator_id: str, form: dict[str, str], *, now: datetime) -> Given | None:
+def unfinished(
+    connection: Connection, study: Round, annotator_id: str, given: Given, form: dict[str, str]
+) -> Unfinished | None:
+    """The page that `given` is about, where an answer is still missing on it."""
+    if given.decision == "skip" or not study.design.questions:
+        return None
+    page, own = next_page(connection, study, annotator_id), given.own or {}
+    if page is None or (page.position, page.revision) != (given.position, given.revision):
+        return None
+    missing = missing_answers(study.design.questions, own, has_context=bool(page.context))
+    return Unfinished(page, form["page"], given.decision, own, missing) if missing else None
+
+
+def given_answer(
+    request: Request, study: Round, annotator_id: str, form: dict[str, str], *, now: datetime
+) -> Given | None:
     """The answer in a form; None when it is none, or the page was another annotator's."""
     token = read_token(request, annotator_id, form.get("page", ""))
     decision = next((known for known in DECISIONS if known == form.get("decision")), None)
@@ -128,7 +172,9 @@ def given_answer(request: Request, annotator_id: str, form: dict[str, str], *, n
         return None
     seconds = max(0.0, (now - token.shown_at).total_seconds())
     sight = read_sight(form.get("sight", ""))
-    return Given(token.position, token.revision, decision, seconds, scripted=form.get("hand") == "no", sight=sight)
+    own = read_own_answers(study.design.questions, form)
+    by_script = form.get("hand") == "no"
+    return Given(token.position, token.revision, decision, seconds, scripted=by_script, sight=sight, own=own)
 
 
 @router.post("/undo")
@@ -165,7 +211,8 @@ def questions_page(request: Request, study: ThisRound) -> Response:
         who = standing_at(request, study, connection, "rating")
         if next_page(connection, study, who.id) is not None:
             return redirect(here(study, "rate"))
-    return show(request, study, "questions", questions=QUESTIONS, remarks=study.phase in {"pilot", "preview"})
+    asked = study.design.demographics
+    return show(request, study, "questions", questions=asked, remarks=study.phase in {"pilot", "preview"})
 
 
 @router.post("/questions")
@@ -176,7 +223,8 @@ def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Re
         if next_page(connection, study, who.id) is not None:
             return redirect(here(study, "rate"))
         remarks = form.get("remarks", "").strip()[:LONGEST_REMARK] if study.phase in {"pilot", "preview"} else ""
-        keep_questions(connection, who.id, demographics=chosen_answers(form), feedback=remarks)
+        about = chosen_demographics(study.design.demographics, form)
+        keep_questions(connection, who.id, demographics=about, feedback=remarks)
         finish_batch(connection, study, who.id, now=at)
     return redirect(here(study, "end"))
 

@@ -1,0 +1,86 @@
+"""From the answers on the pages through the export to the report."""
+
+import json
+import re
+
+import pytest
+from tests.studies.test_store import begun
+from tests.support.study import START, design
+
+from casewise.reporting.study.report import study_report
+from casewise.studies.design.own_questions import OwnAnswer
+from casewise.studies.running.answers import Given, finish_batch, next_page, take_answer
+from casewise.studies.running.export import export
+from casewise.studies.running.plan import init_study, open_plan, read_plan
+from casewise.studies.running.rounds import load_round
+
+OWN = """
+[[questions]]
+name = "sure"
+kind = "scale"
+ask = "How sure?"
+points = 3
+[[questions]]
+name = "why"
+kind = "reasons"
+ask = "Why?"
+options = ["Harm", "Law"]
+[[questions]]
+name = "words"
+kind = "text"
+"""
+
+
+@pytest.fixture
+def folder(store, tmp_path):
+    """People who rate alike, and are as sure of an item as each other."""
+    path = tmp_path / "study.toml"
+    init_study("demo", preset="lab", name="tea", path=path, today=START.date(), contact=design().contact)
+    one = re.sub(r"(?m)^(conditions|contrasts) = .*$", "", path.read_text()).replace(
+        "checks_per_batch = 2", "checks_per_batch = 0"
+    )
+    path.write_text('conditions = ["no_context"]\n' + one + OWN)
+    plan = read_plan(path)
+    with store.write() as connection:
+        study = load_round(connection, open_plan(connection, plan, phase="pilot", now=START))
+    assert study is not None
+    for name in "abcdefghijkl":
+        who = begun(store, study, name)
+        with store.write() as connection:
+            while (page := next_page(connection, study, who)) is not None:
+                sure = 1 + page.text.count("e") % 3
+                own: dict[str, OwnAnswer] = {"sure": sure, "why": [0] if sure == 1 else [0, 1], "words": "why"}
+                given = Given(page.position, page.revision, "respond", seconds=4.0, own=own)
+                take_answer(connection, study, who, given, now=START)
+            finish_batch(connection, study, who, now=START)
+    with store.read() as connection:
+        export(connection, study, benchmark=plan.benchmark, design=plan.design, folder=tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_own_questions_are_exported_and_analysed_by_condition_and_level(folder):
+    lines = [json.loads(line) for line in (folder / "own_answers.jsonl").read_text().splitlines()]
+    texts = [json.loads(line) for line in (folder / "own_texts.jsonl").read_text().splitlines()]
+    assert len(lines) == len(texts) == 300
+    assert all(set(line["answers"]) == {"sure", "why"} for line in lines)
+    assert texts[0]["answers"] == {"words": "why"}
+
+    report = study_report(folder)
+    sure, why, words = report.as_json()["own_questions"]
+    given = [line["answers"]["sure"] for line in lines]
+    assert sum(row["answers"] for row in sure["shares"] if row["answer"] == "3") == given.count(3)
+    assert sure["alphas"]["all"]["alpha"] == pytest.approx(1.0)  # all are as sure of an item as each other
+    assert sure["alphas"]["all"]["level"] == "ordinal"
+    assert {row["share"] for row in why["shares"] if row["answer"] == "Harm"} == {1.0}
+    assert why["alphas"]["Harm"]["alpha"] is None
+    assert why["alphas"]["Law"]["alpha"] == pytest.approx(1.0)
+    assert sum(text["written"] for text in words["texts"].values()) == 300
+    assert "The study's own questions" in {section.heading for section in report.document.sections}
+
+
+def test_answers_of_ratings_that_do_not_count_are_not_analysed(folder):
+    lines = (folder / "own_answers.jsonl").read_text().splitlines()
+    stranger = json.dumps({**json.loads(lines[0]), "annotator_id": "somebody-left-out"})
+    (folder / "own_answers.jsonl").write_text("\n".join([*lines, stranger]) + "\n")
+    sure = study_report(folder).as_json()["own_questions"][0]
+    assert sum(row["answers"] for row in sure["shares"]) == 300

@@ -1,0 +1,67 @@
+"""The owner's own questions in a real browser: by keyboard, on a phone, in the dark."""
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from sqlalchemy import select
+from tests.support.browser import serious_problems
+from tests.support.databases import empty_database
+from tests.support.server import served_app
+from tests.support.study import Walker, opened
+from tests.web.test_own_questions import asking
+
+from casewise import database
+from casewise.database.tables import study as tables
+from casewise.settings import Settings
+from casewise.web import create_app
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SCREENSHOTS = os.environ.get("CASEWISE_TEST_SCREENSHOTS")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+def test_own_questions_are_answered_by_keyboard_alone(browser, tmp_path, width, scheme):
+    path = empty_database(tmp_path / "study.db")
+    with database.open(path) as store:
+        study = opened(store, asking(quiz={"attempts": 2}))
+    with served_app(path) as server:
+        context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
+        context.add_cookies(cookies_of_somebody_rating(server.url, path, study))
+        page = context.new_page()
+        page.goto(f"{server.url}/study/{study.id}/rate")
+        page.wait_for_selector("#decide[data-ready]")
+        page.keyboard.press("r")
+        expect(page.get_by_role("radio", name="Respond")).to_be_checked()
+        page.get_by_role("radio", name="4").focus()
+        page.keyboard.press("Space")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        expect(page.get_by_role("checkbox", name="Harm")).to_be_checked()
+        page.get_by_label("Why? Please").focus()
+        page.keyboard.type("For few, from far")
+        expect(page.get_by_role("radio", name="Respond")).to_be_checked()  # letters in a text decide nothing
+        if SCREENSHOTS:
+            page.screenshot(path=str(Path(SCREENSHOTS) / f"own-{width}-{scheme}.png"), full_page=True)
+        assert serious_problems(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.get_by_label("What decided?").select_option(label="the request itself")
+        page.get_by_role("button", name="Next").focus()
+        page.keyboard.press("Enter")
+        expect(page).to_have_title("Page 2 of 3 · casewise")
+    with database.open(path) as store, store.read() as connection:
+        kept = connection.scalars(select(tables.pages.c.own).where(tables.pages.c.state == "rated")).one()
+    assert kept == {"sure": 4, "why": [0], "words": "For few, from far", "which": 0}
+
+
+def cookies_of_somebody_rating(url, path, study):
+    """The cookies of an annotator who passed the quiz, walked there without a screen."""
+    from tests.support.server import KEY
+
+    app = create_app(Settings(database=path, secret_key=KEY, site_url=url))
+    walker = Walker(app, study)
+    walker.to_rating()
+    app.state.database.close()
+    return [{"name": name, "value": value, "url": url} for name, value in walker.guest.client.cookies.items()]
