@@ -3,6 +3,7 @@ import json
 from typer.testing import CliRunner
 
 from casewise.cli.app import app
+from casewise.errors import ConfigurationError
 
 
 def run(*words):
@@ -29,3 +30,20 @@ def test_a_plot_is_written(tmp_path):
 
         assert result.exit_code == 0
         assert (tmp_path / name).read_bytes().startswith(start)
+
+
+def test_two_judges_are_planned_by_assumptions_and_from_two_runs(tmp_path):
+    for name in ("linear", "constant:unsafe"):
+        folder = str(tmp_path / name.partition(":")[0])
+        assert CliRunner().invoke(app, ["judge", "demo", "--judge", name, "--out", folder]).exit_code == 0
+    runs = [str(tmp_path / "linear"), str(tmp_path / "constant")]
+
+    assumed = json.loads(run("judges", "--difference", "0.02", "--json").stdout)
+    planned = json.loads(run("judges", "--difference", "0.1", "--from", *runs, "--json").stdout)
+    given = json.loads(run("judges", "--from", *runs, "--n", "45", "--json").stdout)
+
+    assert assumed["n_queries"] == 1470
+    assert planned["n_queries"] > 45
+    assert planned["more_ratings"] == planned["n_ratings"] - 1890
+    assert given["difference"] == given["observed_difference"]
+    assert isinstance(run("judges").exception, ConfigurationError)

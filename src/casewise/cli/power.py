@@ -1,4 +1,4 @@
-"""`casewise power`: how many annotators, and what so many can find."""
+"""`casewise power`: how many annotators or queries, and what so many can find."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from casewise import api
-from casewise.cli.printing import JsonOption, note, print_json, print_tables
+from casewise.cli.printing import BenchmarkOption, JsonOption, note, print_json, print_tables
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="How many annotators, and what so many can find.", rich_markup_mode=None)
+app = typer.Typer(
+    no_args_is_help=True, help="How many annotators or queries, and what so many can find.", rich_markup_mode=None
+)
 
 AlphaOption = Annotated[float, typer.Option("--alpha", help="Probability of a false alarm.")]
 PowerOption = Annotated[float, typer.Option("--power", help="Probability of finding the effect.")]
@@ -96,6 +98,36 @@ def kruskal(
     """The test really used: Kruskal-Wallis on 0/1 ratings, by simulation."""
     question = api.power.KruskalQuestion(rates, alpha=alpha, exact=not approximate, repeats=repeats, seed=seed)
     show_answer(api.power.kruskal(question, power=power, n=n), plot=plot, as_json=as_json)
+
+
+@app.command()
+def judges(
+    difference: Annotated[
+        float | None, typer.Option("--difference", help="In accuracy; with --from, that of the runs if absent.")
+    ] = None,
+    runs: Annotated[
+        tuple[Path, Path] | None, typer.Option("--from", help="Two run folders on one benchmark, as a pilot.")
+    ] = None,
+    discordance: Annotated[
+        float, typer.Option("--discordance", help="Without --from: share of items on which only one judge is right.")
+    ] = 0.15,
+    items_per_query: Annotated[int, typer.Option("--items-per-query", help="Without --from: items of a query.")] = 2,
+    correlation: Annotated[
+        float, typer.Option("--correlation", help="Without --from: of the difference on two items of a query.")
+    ] = 0.0,
+    alpha: AlphaOption = 0.05,
+    power: PowerOption = 0.8,
+    n: Annotated[int | None, typer.Option("--n", help="Queries, if they are given.")] = None,
+    benchmark: BenchmarkOption = None,
+    plot: PlotOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Two judges told apart: how many queries, by simulation on two runs or by assumptions (Miller 2024)."""
+    assumed = api.power.AssumedJudges(discordance, items_per_query, correlation)
+    answer = api.power.judges(
+        difference, runs or (), benchmark=benchmark, assumed=assumed, alpha=alpha, power=power, n=n
+    )
+    show_answer(answer, plot=plot, as_json=as_json)
 
 
 def show_answer(answer: api.power.PowerAnswer, *, plot: Path | None, as_json: bool) -> None:

@@ -57,6 +57,19 @@ WORDS = {
     "power_with_allowance": "Power with allowance",
     "bonferroni_alpha": "Bonferroni level",
     "bonferroni_n_per_group": "n per condition at that level",
+    "difference": "Difference in accuracy",
+    "n_queries": "Queries",
+    "n_items": "Items",
+    "n_ratings": "Ratings, at as many an item as now",
+    "more_ratings": "Of these not there yet",
+    "observed_difference": "Difference in the runs",
+    "discordance": "Items on which only one is right",
+    "items_per_query": "Items per query",
+    "correlation": "Correlation within a query",
+    "simulated_studies": "Simulated studies",
+    "deviation": "Standard deviation over queries",
+    "n_queries_twice_votes": "Queries, with twice as many people an item",
+    "n_queries_ten_times_votes": "Queries, with ten times as many",
 }
 
 

@@ -293,15 +293,16 @@ def _panel_agreement(
     rates = rates_of_any_shape(s, m)
     r = np.arange(reference_size + 1)
     chance = _hypergeometric(r, pairs[:, :1], pairs[:, 1:], reference_size)
-    wanted = np.union1d(sizes, pairs[:, 1] - reference_size)
+    counted_up_to = np.minimum(pairs[:, 1] - reference_size, sizes.max())
+    wanted = np.union1d(sizes, counted_up_to)
     alike = {k: likeness((np.arange(k + 1) / k)[:, None], r / reference_size) for k in wanted.tolist()}
     modelled = np.stack([(_predicted(rates, first, k) @ alike[k] * chance).sum(1) for k in wanted.tolist()], axis=1)
     table = np.empty((len(pairs), len(sizes)))
     for row, of_model, of_reference, (safe, votes) in zip(table, modelled, chance, pairs.tolist(), strict=True):
         left = votes - reference_size
-        gain = of_model - of_model[np.searchsorted(wanted, left)]
+        gain = of_model - of_model[np.searchsorted(wanted, min(left, sizes.max()))]
         counted = {
-            k: _counted(k, safe - r, left, alike[k].T * of_reference[:, None]) for k in range(1, left + 1) if k in alike
+            k: _counted(k, safe - r, left, alike[k].T * of_reference[:, None]) for k in wanted[wanted <= left].tolist()
         }
         beyond = np.where(sizes > left, gain[np.searchsorted(wanted, sizes)], 0.0)
         row[:] = np.array([counted[min(k, left)] for k in sizes.tolist()]) + beyond

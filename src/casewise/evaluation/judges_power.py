@@ -1,0 +1,91 @@
+"""Two runs as the pilot of a study that tells their judges apart: by query, and as if more people had rated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from casewise.errors import ConfigurationError, StatisticsError
+from casewise.evaluation.judged_runs import JudgedRuns, read_runs
+from casewise.stats.agreeing.sample import right
+from casewise.stats.core.arrays import FloatArray, IntArray
+from casewise.stats.people.ceiling import rates_of_any_shape
+from casewise.stats.people.majorities import majority_weight
+from casewise.stats.power.judges import QueryDifferences, query_differences
+from casewise.storage.benchmarks.benchmark import Benchmark
+
+__all__ = ["Pilot", "pilot_of"]
+
+DRAWS = 40
+"""Times that every item's votes are drawn anew."""
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """Two judges on the items that both were asked and people rated.
+
+    Attributes
+    ----------
+    names
+        Of the judges, first less second.
+    discordance
+        The share of items on which their accuracy differs.
+    """
+
+    names: tuple[str, str]
+    verdicts: tuple[FloatArray, FloatArray]
+    safe: IntArray
+    votes: IntArray
+    query: IntArray
+
+    @property
+    def discordance(self) -> float:
+        return float(np.mean(self.verdicts[0] != self.verdicts[1]))
+
+    def differences(self) -> QueryDifferences:
+        """Of the accuracy against the votes as they are."""
+        return self.against(majority_weight(self.safe, self.votes), self.query)
+
+    def differences_with(self, people: float, rng: np.random.Generator) -> QueryDifferences:
+        """The same as if so many times as many people had rated each item: new votes from the item's likely rates."""
+        rates = rates_of_any_shape(self.safe, self.votes)
+        steps = rates.posterior.cumsum(1)
+        drawn = np.stack([(rng.random((len(steps), 1)) > steps).sum(1) for _ in range(DRAWS)])
+        rate = rates.grid[np.minimum(drawn, len(rates.grid) - 1)]
+        votes = np.rint(self.votes * people).astype(int)
+        weight = majority_weight(rng.binomial(votes, rate), votes)
+        apart = self.query + np.arange(DRAWS)[:, None] * (self.query.max() + 1)
+        return self.against(weight.ravel(), apart.ravel())
+
+    def against(self, weight: FloatArray, query: IntArray) -> QueryDifferences:
+        first, second = (right(np.resize(one, len(weight)), weight) for one in self.verdicts)
+        return query_differences(first, second, clusters=query)
+
+
+def pilot_of(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> Pilot:
+    """The pilot that two runs are, or one run of two judges, arms or elicitations.
+
+    Raises
+    ------
+    DataError, BenchmarkError
+        A folder is no run, or they are over different benchmarks.
+    ConfigurationError
+        They hold more or fewer than two series.
+    StatisticsError
+        No item was asked of both and rated.
+    """
+    runs: JudgedRuns = read_runs(paths, benchmark=benchmark)
+    if len(runs.series) != 2:
+        held = ", ".join(series.name for series in runs.series)
+        raise ConfigurationError(f"--from needs two judges, asked in one way each; these runs hold {held}")
+    first, second = (runs.whole_sample(series) for series in runs.series)
+    both = runs.series[0].asked & runs.series[1].asked & (runs.items["n_votes"].to_numpy() > 0)
+    if not both.any():
+        raise StatisticsError("no item was asked of both judges and rated by people")
+    safe, votes = (runs.items[name].to_numpy()[both].astype(np.int64) for name in ("n_safe", "n_votes"))
+    query = np.unique(first.cluster[both], return_inverse=True)[1].astype(np.int64)
+    names = (runs.series[0].name, runs.series[1].name)
+    return Pilot(names, (first.safe[both], second.safe[both]), safe, votes, query)

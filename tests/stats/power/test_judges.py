@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+from casewise.errors import StatisticsError
+from casewise.stats.power.judges import (
+    assumed_deviation,
+    power_of_queries,
+    queries_needed,
+    query_differences,
+    simulated_power,
+    simulated_queries_needed,
+)
+
+
+def two_judges(queries, *, rng, ahead=0.04, each=2):
+    """Two judges right on about 80 % of items, whose difference goes together within a query."""
+    shift = rng.normal(0, 0.1, queries).repeat(each)
+    first = rng.random(queries * each) < np.clip(0.8 + ahead + shift, 0, 1)
+    second = rng.random(queries * each) < np.clip(0.8 - shift, 0, 1)
+    return first.astype(float), second.astype(float), np.arange(queries).repeat(each)
+
+
+def test_the_formula_is_millers_up_to_students_quantiles():
+    # (1.959964 + 0.841621)^2 * 0.25^2 / 0.03^2 = 545.07
+    assert queries_needed(0.03, 0.25) == pytest.approx(545.07, abs=3)
+    assert power_of_queries(queries_needed(0.03, 0.25), 0.03, 0.25) >= 0.8
+    assert power_of_queries(queries_needed(0.03, 0.25) - 1, 0.03, 0.25) < 0.8
+
+
+def test_a_deviation_by_hand():
+    assert assumed_deviation(0.02, discordance=0.1004) == pytest.approx(np.sqrt(0.1))
+    assert assumed_deviation(0.0, discordance=0.1, items_per_query=2, correlation=1) == pytest.approx(np.sqrt(0.1))
+
+
+def test_the_queries_asked_for_find_the_difference_as_often_as_promised():
+    rng = np.random.default_rng(3)
+    pilot = query_differences(*two_judges(400, rng=rng)[:2], clusters=np.arange(400).repeat(2))
+    planned = simulated_queries_needed(pilot.tilted(0.04), repeats=2_000)
+    found = 0
+    for _ in range(400):
+        first, second, query = two_judges(planned.queries, rng=rng)
+        d = query_differences(first, second, clusters=query)
+        found += abs(d.mean) > 1.96 * d.deviation / np.sqrt(planned.queries)
+
+    assert found / 400 == pytest.approx(0.8, abs=0.08)
+
+
+def test_without_a_difference_the_test_keeps_its_level():
+    rng = np.random.default_rng(4)
+    pilot = query_differences(*two_judges(300, rng=rng)[:2], clusters=np.arange(300).repeat(2))
+
+    assert pilot.tilted(0.0).mean == pytest.approx(0, abs=1e-9)
+    assert simulated_power(pilot.tilted(0.0), 100, repeats=10_000).power == pytest.approx(0.05, abs=0.012)
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda: query_differences([1, 0], [1, 0], clusters=[0, 1]), "differ on one"),
+        (lambda: query_differences([1, 1], [0, 0], clusters=[0, 1]).tilted(-0.1), "one side"),
+        (lambda: queries_needed(0.0, 0.3), "difference of nothing"),
+        (lambda: assumed_deviation(0.3, discordance=0.1), "cannot differ"),
+        (lambda: assumed_deviation(0.01, discordance=0.1, items_per_query=2, correlation=2), "correlation"),
+    ],
+)
+def test_questions_without_an_answer_are_refused(ask, why):
+    with pytest.raises(StatisticsError, match=why):
+        ask()
