@@ -9,7 +9,7 @@ from tests.support.samples import some
 import casewise
 from casewise.evaluation.options import ReportOptions
 from casewise.reporting.document import Figure, Table
-from casewise.reporting.faces.files import write_figures, write_tables
+from casewise.reporting.faces.formats import write_figures, write_tables
 from casewise.reporting.faces.latex import latex
 from casewise.stats.core.bootstrap import Resampling
 

@@ -10,8 +10,7 @@ import polars as pl
 from casewise.reporting.charts.drawing import png
 from casewise.reporting.document import Document, Table
 from casewise.reporting.faces.as_json import plain
-from casewise.reporting.faces.files import frame_of, write_figures, write_tables
-from casewise.reporting.faces.formats import FORMATS, format_named
+from casewise.reporting.faces.formats import FORMATS, format_named, frame_of, write_figures, write_tables
 from casewise.reporting.faces.html import html, html_fragment
 from casewise.reporting.faces.markdown import markdown
 from casewise.reporting.faces.terminal import print_document, print_table

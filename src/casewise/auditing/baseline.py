@@ -21,7 +21,7 @@ from casewise.stats.agreeing.sample import constant_accuracy, right
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.words.baseline import weighty_phrases
-from casewise.storage.benchmarks.features import texts
+from casewise.storage.benchmarks.item_table import texts
 
 __all__ = ["WHAT_WOULD_SHOW_A_SHORTCUT", "BaselineRow", "Gain", "audit_baseline", "gain_over_constant"]
 

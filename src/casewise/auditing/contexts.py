@@ -13,7 +13,7 @@ from casewise.records import PARAMETERS
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.share_intervals import sign_test
 from casewise.stats.words.near_duplicates import near_duplicates
-from casewise.storage.benchmarks.features import texts
+from casewise.storage.benchmarks.item_table import texts
 
 __all__ = ["audit_contexts"]
 

@@ -20,8 +20,7 @@ from casewise.stats.people.stability import UNIFORM, fit_beta, same_label
 from casewise.stats.words.baseline import Folds, LinearBaseline, out_of_fold
 from casewise.stats.words.word_counts import WordCounts
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.features import texts
-from casewise.storage.benchmarks.item_table import item_table
+from casewise.storage.benchmarks.item_table import item_table, texts
 from casewise.storage.benchmarks.worked_out import worked_out
 
 __all__ = ["AuditOptions", "Subject", "VoteTable"]

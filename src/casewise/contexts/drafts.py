@@ -69,9 +69,7 @@ def create_draft(
     chosen = checked_queries(queries, taxonomy)
     draft = Draft(uuid.uuid4().hex, name, taxonomy, now)
     connection.execute(
-        insert(tables.drafts).values(
-            id=draft.id, name=name, taxonomy=taxonomy.model_dump(mode="json", exclude_none=True), created_at=now
-        )
+        insert(tables.drafts).values(id=draft.id, name=name, taxonomy=taxonomy.as_json(), created_at=now)
     )
     add_places(connection, draft, chosen, [checked_intent(intent) for intent in dict.fromkeys(intents)])
     return draft
@@ -109,12 +107,12 @@ def add_places(connection: Connection, draft: Draft, queries: list[Query], inten
     connection.execute(
         insert(tables.queries),
         [
-            row | {"position": n, "query": query.model_dump(mode="json", exclude_none=True)}
+            row | {"position": n, "query": query.as_json()}
             for n, (row, query) in enumerate(zip(of_query, queries, strict=True))
         ],
     )
     empty = {"phase": MISSING.phase, "seq": 0, "findings": [], "updated_at": draft.created_at}
-    state = MISSING.model_dump(mode="json", exclude_none=True)
+    state = MISSING.as_json()
     connection.execute(
         insert(tables.contexts),
         [

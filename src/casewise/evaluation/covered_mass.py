@@ -8,8 +8,8 @@ import polars as pl
 
 from casewise.evaluation.judged_runs import JudgedRuns
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy, labels
-from casewise.storage.runs.attempts import last_rows
 from casewise.storage.runs.judgement_run import JUDGEMENTS
+from casewise.storage.runs.log_kind import last_rows
 
 __all__ = ["covered_mass_table"]
 

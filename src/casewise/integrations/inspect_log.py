@@ -14,8 +14,8 @@ from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
 from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.files.jsonl import read_jsonl
-from casewise.storage.runs.attempts import last_records
 from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS, RunManifest, read_run
+from casewise.storage.runs.log_kind import last_records
 
 __all__ = ["export_inspect_log"]
 

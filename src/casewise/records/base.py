@@ -59,6 +59,10 @@ class Record(BaseModel):
         """The record as one line of JSONL, without the line break; what is null is left out."""
         return self.model_dump_json(exclude_none=True)
 
+    def as_json(self) -> dict[str, Any]:
+        """The record as plain JSON values; what is null is left out."""
+        return self.model_dump(mode="json", exclude_none=True)
+
 
 class Provenance(Record):
     """Where a record comes from. Never part of its identity."""

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from casewise.records.base import Record
 from casewise.runs.limits import Spend
 from casewise.runs.run_kind import LoggedKind
-from casewise.storage.runs.attempts import LastAttempts
+from casewise.storage.runs.log_kind import LastAttempts
 from casewise.storage.runs.run_folder import RunFolder
 
 __all__ = ["FolderLog", "LastAttempt", "RunLog", "hashed"]

@@ -225,7 +225,7 @@ def test_who_has_confirmed_is_not_asked_again(store):
 
 def test_a_category_passed_on_is_not_asked_about(store):
     here = room(store)
-    from casewise.contexts.reviewing.passes import pass_on, passed_categories
+    from casewise.contexts.reviewing.queue import pass_on, passed_categories
 
     with store.write() as connection:
         pass_on(connection, here.ada.id, [here.place().query.category])

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from casewise.contexts.checking.drift import drift_findings
-from casewise.contexts.checking.remark import Remark
-from casewise.contexts.checking.wording import Wording
+from casewise.contexts.checking.wording import Remark, Wording
 from casewise.prompting.context_words import FOR_REVIEWERS
 from casewise.records import PARAMETERS
 

@@ -13,8 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from casewise.contexts.checking.remark import Remark
-from casewise.contexts.checking.wording import Wording
+from casewise.contexts.checking.wording import Remark, Wording
 
 __all__ = ["DRIFTED", "SIGNALS", "Signal", "drift_findings", "drift_score"]
 

@@ -1,4 +1,4 @@
-"""The words of a context: what reviewers revise, apart from whose query it belongs to and who wrote it."""
+"""The words of a context, which reviewers revise, apart from whose query it belongs to and who wrote it; remarks on them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from casewise.records import PARAMETERS, Context, Provenance, Recipient, Record,
 from casewise.records.context import OPTIONAL, Origin
 from casewise.records.statement import Text, as_text
 
-__all__ = ["NAMES", "Wording", "WordingProblem"]
+__all__ = ["NAMES", "Remark", "Wording", "WordingProblem"]
 
 NAMES = (*PARAMETERS, *OPTIONAL)
 """Dotted names of all that a wording may say, in reading order."""
@@ -88,3 +88,16 @@ class Wording(Record):
             provenance=provenance,
             **self.model_dump(),
         )
+
+
+class Remark(Record):
+    """Something a reviewer should look at. It blocks nothing by itself: people decide."""
+
+    check: str
+    message: str
+    parameter: str | None = None
+    """Dotted name of the parameter it is about; None where it is about the whole context."""
+    evidence: str | None = None
+    """The words that show it."""
+    by: str = "rules"
+    """`rules`, or the model whose opinion it is."""

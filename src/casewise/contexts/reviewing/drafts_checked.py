@@ -9,7 +9,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, update
 
 from casewise.contexts.checking.checks import check_wording
-from casewise.contexts.checking.remark import Remark
+from casewise.contexts.checking.wording import Remark
 from casewise.contexts.drafts import Draft
 from casewise.contexts.reviewing.set_report import SetReport, alike_of, set_report
 from casewise.contexts.reviewing.store import ReviewPlace, all_places
@@ -52,5 +52,5 @@ def keep_findings(connection: Connection, found: Mapping[str, list[Remark]]) -> 
     """Put findings where the pages show them. They are no part of the review's history: people's steps are."""
     table = tables.contexts
     for place_id, findings in found.items():
-        rows = [finding.model_dump(mode="json", exclude_none=True) for finding in findings]
+        rows = [finding.as_json() for finding in findings]
         connection.execute(update(table).where(table.c.id == place_id).values(findings=rows))

@@ -1,17 +1,33 @@
-"""What waits for whom: the list of a draft's contexts with its filters, a page at a time."""
+"""What waits for whom: the list of a draft's contexts with its filters, a page at a time; what reviewers need not read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, and_, false, func, or_, select, true
+from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_, select, true
 
 from casewise.contexts.drafts import Draft
 from casewise.contexts.review import Phase
 from casewise.database.staff import Person, Role
 from casewise.database.tables import review as tables
+from casewise.database.upsert import insert_if_absent
 
-__all__ = ["PAGE", "Filter", "Listed", "QueuePage", "count_waiting", "list_contexts", "next_for", "waiting_for"]
+__all__ = [
+    "PAGE",
+    "Filter",
+    "Listed",
+    "QueuePage",
+    "count_waiting",
+    "has_read_warning",
+    "list_contexts",
+    "next_for",
+    "pass_on",
+    "passed_categories",
+    "read_warning",
+    "waiting_for",
+]
 
 PAGE = 50
 """Contexts on one page of the queue."""
@@ -140,3 +156,29 @@ def next_for(connection: Connection, draft: Draft, person: Person, *, after: int
         if found is not None:
             return str(found)
     return None
+
+
+def passed_categories(connection: Connection, person_id: str) -> frozenset[str]:
+    """The categories that this person passes on."""
+    table = tables.passes
+    return frozenset(connection.scalars(select(table.c.category).where(table.c.person_id == person_id)))
+
+
+def pass_on(connection: Connection, person_id: str, categories: Iterable[str]) -> None:
+    """Have this person pass on exactly `categories`."""
+    table = tables.passes
+    connection.execute(delete(table).where(table.c.person_id == person_id))
+    for category in sorted(set(categories)):
+        insert_if_absent(connection, table, {"person_id": person_id, "category": category})
+
+
+def has_read_warning(connection: Connection, draft: Draft, person_id: str) -> bool:
+    """Whether this person was told what they will read in `draft`."""
+    table = tables.warnings_read
+    wanted = select(table.c.at).where(table.c.person_id == person_id, table.c.draft_id == draft.id)
+    return connection.execute(wanted).first() is not None
+
+
+def read_warning(connection: Connection, draft: Draft, person_id: str, *, now: datetime) -> None:
+    """Note that this person has read the warning; saying so twice is saying it once."""
+    insert_if_absent(connection, tables.warnings_read, {"person_id": person_id, "draft_id": draft.id, "at": now})

@@ -10,8 +10,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.engine import Row
 
 from casewise.contexts.checking.checks import refreshed
-from casewise.contexts.checking.remark import Remark
-from casewise.contexts.checking.wording import Wording
+from casewise.contexts.checking.wording import Remark, Wording
 from casewise.contexts.review import Act, Action, NotAllowed, Phase, State, step
 from casewise.database.staff import Role
 from casewise.database.tables import review as tables
@@ -208,7 +207,7 @@ def add_event(
             act=action.act,
             from_phase=place.state.phase,
             to_phase=after.phase,
-            wording=None if action.wording is None else action.wording.model_dump(mode="json", exclude_none=True),
+            wording=None if action.wording is None else action.wording.as_json(),
             reason=action.reason,
             detail=detail,
         )
@@ -224,14 +223,14 @@ def keep_state(connection: Connection, place: ReviewPlace, action: Action, *, af
         "second_reviewer": second,
         "confirmed_by": next(iter(after.confirmed), None),
         "expert": after.expert,
-        "state": after.model_dump(mode="json", exclude_none=True),
+        "state": after.as_json(),
         "updated_at": now,
     }
     if action.act == Act.GENERATE and action.wording is not None:
-        values |= {"generated": action.wording.model_dump(mode="json", exclude_none=True)}
+        values |= {"generated": action.wording.as_json()}
     if after.wording is not None and after.wording != place.state.wording:
         found = refreshed(place.query.text, after.wording, place.findings)
-        values |= {"findings": [finding.model_dump(mode="json", exclude_none=True) for finding in found]}
+        values |= {"findings": [finding.as_json() for finding in found]}
     connection.execute(update(tables.contexts).where(tables.contexts.c.id == place.id).values(values))
 
 

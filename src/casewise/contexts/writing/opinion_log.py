@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from casewise.contexts.checking.remark import Remark
+from casewise.contexts.checking.wording import Remark
 from casewise.contexts.reviewing.store import ReviewPlace
 from casewise.records import Record
 from casewise.records.base import digest

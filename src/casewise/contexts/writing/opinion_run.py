@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from casewise.contexts.checking.remark import Remark
+from casewise.contexts.checking.wording import Remark
 from casewise.contexts.drafts import Draft
 from casewise.contexts.reviewing.drafts_checked import keep_findings
 from casewise.contexts.reviewing.store import ReviewPlace, all_places, find_place

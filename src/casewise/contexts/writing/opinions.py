@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from casewise.contexts.checking.remark import Remark
-from casewise.contexts.checking.wording import NAMES
+from casewise.contexts.checking.wording import NAMES, Remark
 from casewise.contexts.reviewing.store import ReviewPlace
 from casewise.models import Message, as_messages
 from casewise.prompting.json_in_reply import top_objects

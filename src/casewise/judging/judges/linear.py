@@ -12,8 +12,7 @@ from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.stats.agreeing.labels import LabelPolicy, labels
 from casewise.stats.words.baseline import Folds, LinearBaseline, out_of_fold
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.features import Features, texts
-from casewise.storage.benchmarks.item_table import item_table
+from casewise.storage.benchmarks.item_table import Features, item_table, texts
 
 __all__ = ["LinearJudge"]
 

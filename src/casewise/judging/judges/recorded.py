@@ -13,8 +13,8 @@ from casewise.stats.agreeing.filled_in import of_raw_values
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.published_outputs import PublishedOutput, read_output
 from casewise.storage.files.jsonl import read_jsonl
-from casewise.storage.runs.attempts import last_records
 from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS, read_run
+from casewise.storage.runs.log_kind import last_records
 
 __all__ = ["RecordedJudge"]
 

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-if TYPE_CHECKING:
-    import altair as alt
-
 __all__ = [
     "COLOURS",
     "DIM",
@@ -30,7 +27,12 @@ __all__ = [
     "standalone",
     "styled",
     "svg",
+    "votes_by_intent",
 ]
+
+if TYPE_CHECKING:
+    import altair as alt
+
 
 COLOURS = {"safe": "#0072B2", "unsafe": "#D55E00", "unscored": "#7F8790"}
 """Of verdicts."""
@@ -204,3 +206,31 @@ def dots_with_intervals(
     dots = base.mark_circle(size=70, opacity=1).encode(x=alt.X("estimate:Q", title=title, scale=scale), color=colour)
     step = 18 if not series else 12 * rows["series"].n_unique() + 8
     return svg((bars + dots).properties(width=400, height=max(60, step * len(order))))
+
+
+def votes_by_intent(counts: pl.DataFrame) -> str:
+    """Items over safe votes, a panel for each intent.
+
+    Parameters
+    ----------
+    counts
+        `votes`, `items` and `intended` (`safe` or `unsafe`).
+    """
+    import altair as alt
+
+    colour = alt.Color(
+        "intended:N",
+        title="Intended",
+        scale=alt.Scale(domain=["safe", "unsafe"], range=[COLOURS["safe"], COLOURS["unsafe"]]),
+    )
+    bars = (
+        alt.Chart(data(counts))
+        .mark_bar()
+        .encode(
+            x=alt.X("votes:O", title="Safe votes", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("items:Q", title="Items"),
+            color=colour,
+        )
+        .properties(width=WIDTH, height=130)
+    )
+    return svg(bars.facet(row=alt.Row("intended:N", title=None)))

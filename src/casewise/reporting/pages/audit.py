@@ -13,8 +13,7 @@ from casewise.auditing import CODES, Audit, Finding, Part
 from casewise.auditing.findings import EFFECTS
 from casewise.auditing.subsets import SUBSETS
 from casewise.evaluation.published_numbers import PublishedNumbers, numbers_beside
-from casewise.reporting.charts.audit import votes_by_intent
-from casewise.reporting.charts.drawing import for_page
+from casewise.reporting.charts.drawing import for_page, votes_by_intent
 from casewise.reporting.document import (
     Block,
     Document,

@@ -100,5 +100,5 @@ def run_json(path: Path, which: str | None = None, *, benchmark: str | None = No
     item = found.find(which)
     return {
         "item": item_json(found, item),
-        "judgements": [one.model_dump(mode="json", exclude_none=True) for one in judgements_of(path, item)],
+        "judgements": [one.as_json() for one in judgements_of(path, item)],
     }

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
-from casewise.errors import BenchmarkError, DataError
-from casewise.records import Context, Item, Query, Rating, Revision
+from casewise.records import Rating
 from casewise.records.base import Record
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.context_file import ContextFile
 from casewise.storage.benchmarks.kept import find_kept, keep, worth_keeping
 from casewise.storage.benchmarks.manifest import (
     FILES,
+    RECORDS,
     Manifest,
-    check_counts,
+    assembled,
     check_files,
     new_folder,
     read_manifest,
@@ -29,8 +28,6 @@ __all__ = ["read_benchmark", "write_benchmark"]
 MOST_HELD = 10_000
 """Contexts that are held in memory, where a benchmark has no more of them. They are the bulk of its records."""
 
-R = TypeVar("R", bound=Record)
-
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> Path:
     """Write `benchmark` as a new folder: all of it or nothing.
@@ -41,9 +38,8 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> Path:
         There is something at `folder` already (a benchmark is immutable), or it cannot be written.
     """
     with new_folder(folder) as draft:
-        for name in FILES:
-            records: Sequence[Record] = getattr(benchmark, name.removesuffix(".jsonl"))
-            write_jsonl(draft / name, records)
+        for name in RECORDS:
+            write_jsonl(draft / f"{name}.jsonl", getattr(benchmark, name))
         write_manifest(benchmark, draft, names=FILES)
     return folder
 
@@ -79,22 +75,13 @@ def read_benchmark(folder: Path, *, most_held: int = MOST_HELD) -> Benchmark:
 
 def read_whole(folder: Path, manifest: Manifest, *, in_file: bool) -> Benchmark:
     """Every record of a folder whose files were checked, checked itself."""
-    try:
-        found = Benchmark(
-            about=manifest.about,
-            queries=read_all(folder, Query),
-            contexts=ContextFile(folder / "contexts.jsonl") if in_file else read_all(folder, Context),
-            items=read_all(folder, Item),
-            ratings=RatingColumns.of(read_jsonl(folder / "ratings.jsonl", Rating)),
-            revisions=read_all(folder, Revision),
-            taxonomy=manifest.taxonomy,
-        )
-    except BenchmarkError as error:
-        raise DataError(folder, None, str(error)) from error
-    check_counts(found, manifest, folder=folder)
-    return found
+    return assembled(folder, manifest, {name: read_all(folder, name, in_file=in_file) for name in RECORDS})
 
 
-def read_all(folder: Path, model: type[R]) -> tuple[R, ...]:
-    name = next(name for name, kind in FILES.items() if kind is model)
-    return tuple(read_jsonl(folder / name, model))
+def read_all(folder: Path, name: str, *, in_file: bool) -> Sequence[Record]:
+    path = folder / f"{name}.jsonl"
+    if name == "contexts" and in_file:
+        return ContextFile(path)
+    if name == "ratings":
+        return RatingColumns.of(read_jsonl(path, Rating))
+    return tuple(read_jsonl(path, RECORDS[name]))

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.item_view import item_view
+from casewise.storage.benchmarks.item_table import item_view
 from casewise.storage.benchmarks.manifest import new_folder, write_manifest
 from casewise.storage.benchmarks.parquet import tables_with_rows, write_table, write_tables
 from casewise.storage.files.atomic import write_text

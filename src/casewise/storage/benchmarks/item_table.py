@@ -1,12 +1,19 @@
-"""One row an item, as the statistics want it: its parents, its category, its votes."""
+"""One row an item: its parents, its category and its votes for the statistics; its words for classifiers and for people."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import polars as pl
 
+from casewise.records import Item
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.benchmarks.parquet import STATEMENTS, column_of
 
-__all__ = ["ITEM_COLUMNS", "item_table"]
+__all__ = ["ITEM_COLUMNS", "Features", "item_table", "item_view", "texts"]
+
+Features = Literal["context", "query", "query+context"]
+"""The words of an item that a classifier may read."""
 
 ITEM_COLUMNS: dict[str, pl.DataType] = {
     "item_id": pl.String(),
@@ -46,3 +53,33 @@ def item_table(benchmark: Benchmark) -> pl.DataFrame:
             )
         )
     return pl.DataFrame(rows, schema=ITEM_COLUMNS, orient="row")
+
+
+def item_view(benchmark: Benchmark) -> pl.DataFrame:
+    """The items of `benchmark` in their order, with the query, every parameter of the context, and people's votes.
+
+    It is for people who open a table, not for reading back.
+    """
+    rows = []
+    for item in benchmark.items:
+        context = benchmark.context_of(item)
+        stated = context.texts() if context is not None else {}
+        rows.append((benchmark.query[item.query_id].text, *map(stated.get, STATEMENTS)))
+    words = pl.DataFrame(rows, schema=dict.fromkeys(["query", *map(column_of, STATEMENTS)], pl.String()), orient="row")
+    counts = item_table(benchmark).with_columns(
+        safe_rate=pl.when(pl.col("n_votes") > 0).then(pl.col("n_safe") / pl.col("n_votes"))
+    )
+    return pl.concat([counts, words], how="horizontal")
+
+
+def texts(benchmark: Benchmark, features: Features = "context") -> list[str]:
+    """The texts of every item, in order; without a context there is nothing of it to read."""
+    return [text(benchmark, item, features) for item in benchmark.items]
+
+
+def text(benchmark: Benchmark, item: Item, features: Features) -> str:
+    context = benchmark.context_of(item)
+    parts = [benchmark.query[item.query_id].text] if "query" in features else []
+    if "context" in features and context is not None:
+        parts += context.texts().values()
+    return "\n".join(parts)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
+from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError
 from casewise.records import Context, Item, Query, Rating, Revision, Taxonomy
 from casewise.records.base import Record
 from casewise.storage.benchmarks.benchmark import About, Benchmark, BenchmarkCounts
@@ -23,8 +23,9 @@ __all__ = [
     "FILES",
     "FORMAT_VERSION",
     "MANIFEST",
+    "RECORDS",
     "Manifest",
-    "check_counts",
+    "assembled",
     "check_files",
     "new_folder",
     "read_manifest",
@@ -38,16 +39,18 @@ FORMAT_VERSION = 1
 
 MANIFEST = "benchmark.json"
 
-FILES: dict[str, type[Record]] = {
-    "queries.jsonl": Query,
-    "contexts.jsonl": Context,
-    "items.jsonl": Item,
-    "ratings.jsonl": Rating,
-    "revisions.jsonl": Revision,
+RECORDS: dict[str, type[Record]] = {
+    "queries": Query,
+    "contexts": Context,
+    "items": Item,
+    "ratings": Rating,
+    "revisions": Revision,
 }
+"""What a benchmark holds, and what each of it is."""
+FILES = tuple(f"{name}.jsonl" for name in RECORDS)
 
 LAYOUTS = tuple(
-    {f"{under}{Path(name).stem}{ending}" for name in FILES}
+    {f"{under}{name}{ending}" for name in RECORDS}
     for under, ending in (("", ".jsonl"), ("", ".parquet"), ("data/", ".parquet"))
 )
 """The files of a benchmark folder, of one of Parquet files, and of a Hugging Face dataset folder."""
@@ -145,17 +148,23 @@ def read_manifest_file(path: Path, model: type[R], *, newest: int) -> R:
         raise DataError(path, None, what_is_wrong(error)) from error
 
 
-def check_counts(benchmark: Benchmark, manifest: Manifest, *, folder: Path) -> None:
-    """Check that the manifest counts what the files hold.
+def assembled(folder: Path, manifest: Manifest, records: Mapping[str, Sequence[Record]]) -> Benchmark:
+    """The benchmark of a folder with this manifest whose files hold `records`, by the names of `RECORDS`.
 
     Raises
     ------
     DataError
-        It does not.
+        They do not fit together, or the manifest counts others.
     """
-    if benchmark.counts != manifest.counts:
-        problem = f"'counts' says {manifest.counts}, but the files hold {benchmark.counts}"
+    fields: dict[str, Any] = dict(records)
+    try:
+        found = Benchmark(about=manifest.about, taxonomy=manifest.taxonomy, **fields)
+    except BenchmarkError as error:
+        raise DataError(folder, None, str(error)) from error
+    if found.counts != manifest.counts:
+        problem = f"'counts' says {manifest.counts}, but the files hold {found.counts}"
         raise DataError(folder / MANIFEST, None, problem)
+    return found
 
 
 def check_files(folder: Path, manifest: Manifest) -> None:

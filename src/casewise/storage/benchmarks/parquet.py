@@ -14,17 +14,23 @@ from typing import Any, TypeVar
 import polars as pl
 from pydantic import ValidationError
 
-from casewise.errors import BenchmarkError, DataError
-from casewise.records import GROUPS, PARAMETERS, Context, Item, Query, Rating, Revision, as_text
+from casewise.errors import DataError
+from casewise.records import GROUPS, PARAMETERS, Context, as_text
 from casewise.records.base import Record
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.manifest import check_counts, check_files, new_folder, read_manifest, write_manifest
+from casewise.storage.benchmarks.manifest import (
+    RECORDS,
+    assembled,
+    check_files,
+    new_folder,
+    read_manifest,
+    write_manifest,
+)
 from casewise.storage.files.atomic import replacing
 from casewise.storage.files.strict_json import parse, what_is_wrong
 
 __all__ = [
     "STATEMENTS",
-    "TABLES",
     "column_of",
     "is_parquet",
     "read_parquet",
@@ -37,14 +43,6 @@ __all__ = [
 
 R = TypeVar("R", bound=Record)
 
-TABLES: dict[str, type[Record]] = {
-    "queries": Query,
-    "contexts": Context,
-    "items": Item,
-    "ratings": Rating,
-    "revisions": Revision,
-}
-"""Table to the record that each row holds."""
 
 STATEMENTS = (*PARAMETERS, "subject", "information_type")
 """Dotted names of what a context states."""
@@ -89,7 +87,7 @@ def record_table(records: Iterable[Record], model: type[Record]) -> pl.DataFrame
 
 
 def row_of(record: Record) -> dict[str, Any]:
-    value = record.model_dump(mode="json", exclude_none=True)
+    value = record.as_json()
     provenance = value.pop("provenance", {})
     if "detail" in provenance:
         provenance["detail"] = json.dumps(provenance["detail"], ensure_ascii=False)
@@ -126,7 +124,7 @@ def write_parquet(benchmark: Benchmark, folder: Path) -> Path:
 def write_tables(benchmark: Benchmark, folder: Path, *, under: str) -> tuple[str, ...]:
     """Write every table to `folder`, and say the files' names."""
     names = []
-    for table, model in TABLES.items():
+    for table, model in RECORDS.items():
         name = f"{under}{table}.parquet"
         write_table(record_table(getattr(benchmark, table), model), folder / name)
         names.append(name)
@@ -154,26 +152,11 @@ def read_parquet(folder: Path) -> Benchmark:
     """
     manifest = read_manifest(folder)
     check_files(folder, manifest)
-    places = {Path(name).stem: folder / name for name in manifest.files}
-    try:
-        found = Benchmark(
-            about=manifest.about,
-            queries=read_records(places, Query),
-            contexts=read_records(places, Context),
-            items=read_records(places, Item),
-            ratings=read_records(places, Rating),
-            revisions=read_records(places, Revision),
-            taxonomy=manifest.taxonomy,
-        )
-    except BenchmarkError as error:
-        raise DataError(folder, None, str(error)) from error
-    check_counts(found, manifest, folder=folder)
-    return found
+    paths = {Path(name).stem: folder / name for name in manifest.files}
+    return assembled(folder, manifest, {name: read_records(paths[name], model) for name, model in RECORDS.items()})
 
 
-def read_records(places: Mapping[str, Path], model: type[R]) -> tuple[R, ...]:
-    table = next(name for name, kind in TABLES.items() if kind is model)
-    path = places[table]
+def read_records(path: Path, model: type[R]) -> tuple[R, ...]:
     try:
         rows = pl.read_parquet(path).to_dicts()
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -214,4 +197,4 @@ def put(value: dict[str, Any], name: str, found: Any) -> None:
 
 def tables_with_rows(benchmark: Benchmark) -> Sequence[str]:
     """The tables that hold something."""
-    return [table for table in TABLES if getattr(benchmark, table)]
+    return [table for table in RECORDS if getattr(benchmark, table)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.item_view import item_view
+from casewise.storage.benchmarks.item_table import item_view
 from casewise.storage.files.atomic import replacing
 
 __all__ = ["harmless", "write_spreadsheet"]

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from casewise.errors import DataError
 from casewise.records import ELICITATIONS, Judgement, UnscoredReason
 from casewise.storage.files.jsonl import read_jsonl
-from casewise.storage.runs.attempts import last_rows
+from casewise.storage.runs.log_kind import last_rows
 
 __all__ = ["judgement_table", "last_attempts"]
 

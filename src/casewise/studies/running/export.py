@@ -133,7 +133,7 @@ def excluded(connection: Connection, study: Round, rated: list[Row[Any]]) -> lis
         if row.item_id is None or row.state == "rated":
             continue
         reason = why[row.annotator_id] if row.state == "void" else "arrived after its lease, when the item was full"
-        lines.append({**rating(row).model_dump(mode="json", exclude_none=True), "kind": row.state, "reason": reason})
+        lines.append({**rating(row).as_json(), "kind": row.state, "reason": reason})
     return sorted(lines, key=lambda line: (line["item_id"], line["annotator_id"]))
 
 

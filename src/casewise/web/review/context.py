@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from casewise.contexts.checking.wording import NAMES, Wording, WordingProblem
 from casewise.contexts.review import Act, Action, NotAllowed
 from casewise.contexts.reviewing.autosave import Typed, discard, save
-from casewise.contexts.reviewing.passes import has_read_warning
+from casewise.contexts.reviewing.queue import has_read_warning
 from casewise.contexts.reviewing.store import ROLE_OF, Overtaken, ReviewPlace, act
 from casewise.database.staff import Person, Role
 from casewise.web.frame.identity import database_of, now, require, sent_form

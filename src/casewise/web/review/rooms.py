@@ -13,8 +13,16 @@ from starlette.responses import Response
 from casewise.contexts.drafts import Draft, all_drafts, find_draft, progress
 from casewise.contexts.review import Phase
 from casewise.contexts.reviewing.difference import wording_difference
-from casewise.contexts.reviewing.passes import has_read_warning, pass_on, passed_categories, read_warning
-from casewise.contexts.reviewing.queue import Filter, count_waiting, list_contexts, next_for
+from casewise.contexts.reviewing.queue import (
+    Filter,
+    count_waiting,
+    has_read_warning,
+    list_contexts,
+    next_for,
+    pass_on,
+    passed_categories,
+    read_warning,
+)
 from casewise.contexts.reviewing.statistics import review_statistics
 from casewise.contexts.reviewing.store import ReviewPlace, events_of, find_place
 from casewise.database.staff import Person, Role, everyone

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from casewise.contexts.checking.remark import Remark
-from casewise.contexts.checking.wording import NAMES, Wording
+from casewise.contexts.checking.wording import NAMES, Remark, Wording
 from casewise.contexts.review import Act, Phase, allowed
 from casewise.contexts.reviewing.autosave import Autosave, find_autosave
 from casewise.contexts.reviewing.difference import Piece, is_same, wording_difference
