@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["DEFAULT_DATABASE", "DEFAULT_SITE_URL", "Settings", "from_environment", "kept_key"]
+__all__ = ["DEFAULT_DATABASE", "DEFAULT_SITE_URL", "Settings", "from_environment", "kept_key", "outputs_folder"]
 
 DEFAULT_DATABASE = "casewise.db"
 DEFAULT_SITE_URL = "http://127.0.0.1:8000"
@@ -64,6 +64,20 @@ def from_environment(
     site_url = site_url or environment.get("CASEWISE_SITE_URL") or DEFAULT_SITE_URL
     key = environment.get("CASEWISE_SECRET_KEY") or kept_key(key_file(environment, database))
     return Settings(database=database, secret_key=key, site_url=site_url.rstrip("/"))
+
+
+def outputs_folder(environment: Mapping[str, str] | None = None) -> Path | None:
+    """Where this user keeps judges' output files of the release: the folder that `CASEWISE_OUTPUTS` names, if any.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such folder.
+    """
+    named = (os.environ if environment is None else environment).get("CASEWISE_OUTPUTS")
+    if named and not Path(named).is_dir():
+        raise ConfigurationError(f"CASEWISE_OUTPUTS is {named!r}; there is no such folder")
+    return Path(named) if named else None
 
 
 def key_file(environment: Mapping[str, str], database: str) -> Path:

@@ -10,8 +10,8 @@ from casewise.api import Limits, RunOptions
 from casewise.api.until_precise import judge_until_precise
 from casewise.cli.app import app
 from casewise.errors import BenchmarkError, ConfigurationError, RunConflict, Stopped
+from casewise.evaluation.board.leaderboard import leaderboard
 from casewise.evaluation.gate import gate_runs
-from casewise.evaluation.leaderboard import leaderboard
 from casewise.storage import write_benchmark
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from casewise.api.benchmarks import Source, as_benchmark, output_files
+from casewise.api.benchmarks import Outputs, Source, as_benchmark, output_files
 from casewise.api.displayed import Displayed
 from casewise.auditing.audit import Audit, matching
 from casewise.auditing.audit import audit as audit_of
@@ -64,12 +63,13 @@ def audit(
     benchmark: Source,
     *,
     seed: int = 0,
-    outputs: str | Path | Sequence[str | Path] = (),
+    outputs: Outputs = None,
     options: AuditOptions | None = None,
 ) -> Audited:
     """Look for what the numbers of `benchmark` hide: in its labels, its wording, its baselines, its people.
 
-    Judges' published output files, or folders of them, are looked at too where `outputs` names some.
+    Judges' published output files, or folders of them, are looked at too where `outputs` names some; of the release by
+    default those in the folder that `CASEWISE_OUTPUTS` names.
 
     Raises
     ------
@@ -82,5 +82,6 @@ def audit(
     >>> found.findings.columns
     ['code', 'part', 'weight', 'title', 'advice']
     """
-    files = output_files(outputs)
-    return Audited(audit_of(as_benchmark(benchmark), options=options or AuditOptions(seed=seed), outputs=files))
+    found = as_benchmark(benchmark)
+    files = [] if outputs is None and found.about.published is None else output_files(outputs)
+    return Audited(audit_of(found, options=options or AuditOptions(seed=seed), outputs=files))

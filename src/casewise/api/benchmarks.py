@@ -7,6 +7,7 @@ from pathlib import Path
 
 from casewise.errors import ConfigurationError
 from casewise.judging.asking.prompts import published_prompts
+from casewise.settings import outputs_folder
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.convert import Conversion, convert
 from casewise.storage.benchmarks.fetch import CASEBENCH, PROMPTS, Pinned, take
@@ -18,6 +19,7 @@ from casewise.storage.benchmarks.spreadsheet import write_spreadsheet
 __all__ = [
     "Benchmark",
     "Conversion",
+    "Outputs",
     "Source",
     "as_benchmark",
     "convert",
@@ -106,8 +108,21 @@ def loads(pinned: Pinned, path: Path) -> Path:
     return path
 
 
-def output_files(outputs: str | Path | Sequence[str | Path]) -> list[Path]:
-    """Judges' published output files: those named, and those at any depth in the folders named."""
+Outputs = str | Path | Sequence[str | Path] | None
+"""Judges' published output files or folders of them; None for the folder that `CASEWISE_OUTPUTS` names, if any."""
+
+
+def output_files(outputs: Outputs) -> list[Path]:
+    """Judges' published output files: those named, and those at any depth in the folders named.
+
+    Raises
+    ------
+    ConfigurationError
+        `CASEWISE_OUTPUTS` is asked, and names no folder.
+    """
+    if outputs is None:
+        kept = outputs_folder()
+        outputs = () if kept is None else kept
     given = [outputs] if isinstance(outputs, (str, Path)) else outputs
     return [
         file for one in map(Path, given) for file in (sorted(one.rglob("output_*.json")) if one.is_dir() else [one])

@@ -10,14 +10,14 @@ from typing import Any, get_args
 
 import polars as pl
 
-from casewise.api.benchmarks import Source
+from casewise.api.benchmarks import Outputs, Source, output_files
 from casewise.api.displayed import Displayed
 from casewise.api.run import ComparisonReport, Report, Run, benchmark_of, folders_of
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode
+from casewise.evaluation.board.leaderboard import Leaderboard
+from casewise.evaluation.board.leaderboard import leaderboard as leaderboard_of
 from casewise.evaluation.gate import GateReport, gate_runs, parse_margins
 from casewise.evaluation.judged_runs import long_table as long_table_of
-from casewise.evaluation.leaderboard import Leaderboard
-from casewise.evaluation.leaderboard import leaderboard as leaderboard_of
 from casewise.evaluation.options import ReportOptions
 from casewise.reporting.document import Document
 from casewise.reporting.pages.gate import gate_page
@@ -231,12 +231,13 @@ class Board(Displayed):
 
     @property
     def rows(self) -> pl.DataFrame:
-        """A row a judge: ranks, estimates by metric with the ends of their intervals, unscored, cost."""
+        """A row a judge: ranks, estimates by metric with the ends of their intervals, unscored, cost. Baselines apart."""
         return pl.DataFrame(
             [
                 {
                     "judge": row.name,
-                    "run": row.run,
+                    "kind": row.kind,
+                    "run": row.source,
                     "best_rank": row.best_rank,
                     "worst_rank": row.worst_rank,
                     "n_unscored": row.n_unscored,
@@ -262,13 +263,29 @@ class Board(Displayed):
         return self.found.as_json()
 
 
-def leaderboard(*runs: Run | str | Path, labels: str | LabelPolicy = "votes", benchmark: Source | None = None) -> Board:
-    """Runs over one benchmark beside each other and beside published numbers, with ranks that are intervals.
+def leaderboard(
+    *runs: Run | str | Path,
+    benchmark: Source | None = None,
+    outputs: Outputs = None,
+    labels: str | LabelPolicy = "votes",
+    options: ReportOptions | None = None,
+) -> Board:
+    """Runs over one benchmark beside each other, beside published judges and baselines, with ranks that are intervals.
+
+    Parameters
+    ----------
+    benchmark
+        The benchmark; needed where there are outputs and no runs.
+    outputs
+        Judges' output files of the release, or folders of them; by default those in the folder that `CASEWISE_OUTPUTS`
+        names, and `()` for none.
+    labels
+        The label policy, as for `report`.
 
     Raises
     ------
     BenchmarkError
-        There are no runs, they are over different benchmarks, or no item was asked of all of them.
+        There are neither runs nor outputs, the runs are over different benchmarks, or no item was asked of all of them.
 
     Examples
     --------
@@ -277,7 +294,11 @@ def leaderboard(*runs: Run | str | Path, labels: str | LabelPolicy = "votes", be
     >>> board.rows["judge"].to_list()
     ['constant:intended (binary)', 'constant:safe (binary)']
     """
-    if not runs:
-        raise BenchmarkError("there is nothing to put side by side: give at least one run")
-    found = leaderboard_of(folders_of(runs), benchmark=benchmark_of(runs, benchmark), labels=policy_of(labels))
+    given = benchmark_of(runs, benchmark)
+    found = leaderboard_of(
+        folders_of(runs),
+        benchmark=given,
+        outputs=output_files(outputs),
+        options=options or ReportOptions(labels=policy_of(labels)),
+    )
     return Board(found)

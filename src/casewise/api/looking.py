@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from casewise.api.benchmarks import Source, as_benchmark, output_files
+from casewise.api.benchmarks import Outputs, Source, as_benchmark, output_files
 from casewise.api.displayed import Displayed
 from casewise.reporting.document import Document
 from casewise.reporting.faces.as_json import document_json
@@ -74,13 +73,14 @@ def look_at_run(run: str | Path, item: str | None = None, *, benchmark: str | No
     return Look(run_page(folder, item, benchmark=benchmark), run_json(folder, item, benchmark=benchmark))
 
 
-def paper(benchmark: Source = "casebench", *, outputs: str | Path | Sequence[str | Path] = ()) -> Look:
+def paper(benchmark: Source = "casebench", *, outputs: Outputs = None) -> Look:
     """Each table and figure of the CASE-Bench paper that its release allows, recomputed; for the others, why not.
 
     Parameters
     ----------
     outputs
-        Judges' output files of the release, or a folder that holds some (`output_MODE.json`, at any depth).
+        Judges' output files of the release, or a folder that holds some (`output_MODE.json`, at any depth);
+        by default the folder that `CASEWISE_OUTPUTS` names, if any.
 
     Raises
     ------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +21,7 @@ __all__ = [
     "ItemsOption",
     "JsonOption",
     "LabelsOption",
+    "OutputsOption",
     "TiesOption",
     "UnscoredOption",
     "UrlOption",
@@ -72,6 +74,11 @@ ItemsOption = Annotated[
 
 FitThresholdsOption = Annotated[
     bool, typer.Option("--fit-thresholds", help="Give scalars verdicts, by thresholds fitted on other queries.")
+]
+
+OutputsOption = Annotated[
+    Path | None,
+    typer.Option("--outputs", help="A folder with judges' output files of the release; else CASEWISE_OUTPUTS."),
 ]
 
 

@@ -71,7 +71,7 @@ class Omission:
 
 @dataclass(frozen=True)
 class PaperNumbers:
-    """Every number of the paper that the release allows; None where its data are not at hand.
+    """Every number of the paper that the release allows; None where its data were not given.
 
     Attributes
     ----------

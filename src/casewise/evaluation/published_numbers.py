@@ -24,7 +24,7 @@ class PublishedJudge(Record):
     published: dict[str, float]
     """Metric to value, by the paper's own rules."""
     votes: dict[str, float] = Field(default_factory=dict)
-    """Metric to value, against people's votes alone; empty where the judge's outputs are not at hand."""
+    """Metric to value, against people's votes alone; empty where only the paper's own figures are known."""
     note: str | None = None
 
     @property

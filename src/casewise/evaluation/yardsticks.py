@@ -25,7 +25,7 @@ from casewise.stats.people.oracle import OracleAccuracy, oracle_accuracy
 from casewise.stats.people.panel import panel_curve, reference_weight, usual_reference
 from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["Backdrop", "Beside", "People", "besides", "or_none", "plain", "what_it_shows"]
+__all__ = ["Backdrop", "Beside", "People", "against_others", "besides", "or_none", "plain", "what_it_shows"]
 
 T = TypeVar("T")
 

@@ -62,7 +62,7 @@ def test_the_best_published_judges_stand_below_the_baseline_on_the_release(found
     table = baselines_of(said_to_be_published(found, items=900))
 
     assert [row[0] for row in table.rows[-3:]] == [
-        "claude-3.5-sonnet (not said)",
+        "claude-3.5-sonnet (its best ways)",
         "mixtral8x7B (score)",
         "gpt-4o-mini-2024-07-18 (binary)",
     ]

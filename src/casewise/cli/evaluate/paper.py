@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from casewise import api
 from casewise.cli.documents import DocumentOptions
 from casewise.cli.option_groups import with_groups
+from casewise.cli.printing import OutputsOption
 
 __all__ = ["paper"]
 
@@ -18,10 +18,8 @@ __all__ = ["paper"]
 def paper(
     *,
     benchmark: Annotated[str, typer.Argument(help="casebench, or the published JSON file.")] = "casebench",
-    outputs: Annotated[
-        Path | None, typer.Option("--outputs", help="A folder with judges' output files of the release.")
-    ] = None,
+    outputs: OutputsOption = None,
     documents: DocumentOptions,
 ) -> None:
     """Each table and figure of the CASE-Bench paper that its release allows, recomputed; for the others, why not."""
-    documents.present(api.paper(benchmark, outputs=() if outputs is None else outputs))
+    documents.present(api.paper(benchmark, outputs=outputs))

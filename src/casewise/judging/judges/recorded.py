@@ -11,7 +11,7 @@ from casewise.records import Arm, Elicitation, Judgement, Unscored, UnscoredReas
 from casewise.records.base import digest
 from casewise.stats.agreeing.filled_in import of_raw_values
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.published_outputs import PublishedOutput, read_output
+from casewise.storage.benchmarks.published_outputs import PublishedOutput, item_ids, read_output
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS, read_run
 from casewise.storage.runs.log_kind import last_records
@@ -73,15 +73,8 @@ def of_run(path: Path) -> RecordedJudge:
 
 
 def of_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJudge:
-    """Match rows to items by the query's words and the intent."""
-    items = {
-        (benchmark.query[item.query_id].text, context.intended_safe): item.id
-        for item in benchmark.items
-        if (context := benchmark.context_of(item)) is not None
-    }
     answers: dict[Key, Answer] = {}
-    for row in output.rows:
-        item_id = items.get((row.query, row.intended_safe))
+    for row, item_id in zip(output.rows, item_ids(output, benchmark), strict=True):
         if item_id is not None:
             key = (item_id, output.elicitation, output.arm.name, 0)
             answers[key] = Answer(row.outcome, raw_reply=str(row.raw) if row.raw is not None else None)

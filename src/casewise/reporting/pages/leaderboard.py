@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from casewise.evaluation.leaderboard import Leaderboard, LeaderboardRow
+from casewise.evaluation.board.leaderboard import Leaderboard, LeaderboardRow
 from casewise.evaluation.published_numbers import PublishedNumbers
 from casewise.reporting.charts.drawing import dots_with_intervals, for_page
 from casewise.reporting.document import (
@@ -32,9 +32,12 @@ COLUMNS = (
     "Recall of safe",
     "Recall of unsafe",
     "Right flips",
+    "False flips",
     "Pearson's r",
+    "AUROC",
     "BCE above floor",
     "Over-refusal",
+    "Under-refusal",
     "Unscored",
     "US$",
     "Accuracy, published",
@@ -49,6 +52,7 @@ def leaderboard_page(board: Leaderboard) -> Document:
         notices=board.notes,
         sections=(
             Section("brief", "Who agrees best with people", (brief(board), Prose(how_to_read(board))), brief=True),
+            Section("beside", "What to read them beside", tuple(beside(board)), brief=True),
             Section("all", "Every number", tuple(everything(board))),
             *published_sections(board),
         ),
@@ -56,56 +60,96 @@ def leaderboard_page(board: Leaderboard) -> Document:
 
 
 def cells(row: LeaderboardRow) -> tuple[str, ...]:
-    numbers = {name: found.estimate for name, found in row.numbers.items()}
-    accuracy = row.numbers["accuracy"]
+    published = row.published_accuracy
     return (
         rank(row),
         row.name,
-        number(accuracy.estimate),
-        interval(accuracy.ci_low, accuracy.ci_high),
-        number(numbers.get("recall_safe")),
-        number(numbers.get("recall_unsafe")),
-        number(numbers.get("right_flips")),
-        number(numbers.get("pearson")),
-        number(numbers.get("bce_above_floor")),
-        percent(numbers.get("over_refusal")),
+        number(row.value("accuracy")),
+        limits_of(row),
+        *(number(row.value(name)) for name in ("recall_safe", "recall_unsafe", "right_flips", "false_flips")),
+        *(number(row.value(name)) for name in ("pearson", "auroc", "bce_above_floor")),
+        *(percent(row.value(name)) for name in ("over_refusal", "under_refusal")),
         str(row.n_unscored),
         number(row.cost_usd, digits=2),
-        number(row.published_accuracy.estimate),
+        number(published.estimate if published else None),
     )
 
 
+def limits_of(row: LeaderboardRow) -> str:
+    found = row.numbers.get("accuracy")
+    return interval(found.ci_low, found.ci_high) if found else "–"
+
+
 def rank(row: LeaderboardRow) -> str:
+    if row.best_rank is None:
+        return "–"
     return str(row.best_rank) if row.best_rank == row.worst_rank else f"{row.best_rank} to {row.worst_rank}"
 
 
 def brief(board: Leaderboard) -> Table:
-    rows = []
-    for row in board.rows:
-        all_cells = dict(zip(COLUMNS, cells(row), strict=True))
-        accuracy = f"{all_cells['Accuracy']} {all_cells['95 % interval']}"
-        shares = (all_cells[name] for name in ("Recall of safe", "Recall of unsafe", "Over-refusal"))
-        rows.append((all_cells["Rank"], row.name, accuracy, *shares))
-    head = ("Rank", "Judge", "Accuracy, 95 % interval", "Safe", "Unsafe", "Over-refusal")
+    head = ("Rank", "Judge", "Accuracy, 95 % interval", "Safe", "Unsafe", "Over-refusal", f"Against {others(board)}")
+    rows = [(rank(row), *main_numbers(row)) for row in board.rows]
     return table_of("board", "Best accuracy first; recall of safe and of unsafe", head, rows)
 
 
+def main_numbers(row: LeaderboardRow) -> tuple[str, ...]:
+    accuracy = f"{number(row.value('accuracy'))} {limits_of(row)}" if "accuracy" in row.numbers else "no verdicts"
+    return (
+        row.name,
+        accuracy,
+        number(row.value("recall_safe")),
+        number(row.value("recall_unsafe")),
+        percent(row.value("over_refusal")),
+        number(row.against_others),
+    )
+
+
+def others(board: Leaderboard) -> str:
+    return f"{board.people.others} people" if board.people.others else "people"
+
+
+def beside(board: Leaderboard) -> Iterator[Block]:
+    rows = [main_numbers(row) for row in board.baselines]
+    one, again, oracle = board.people.one_person, board.people.same_again, board.people.oracle
+    if one is not None:
+        rows.append(("One person", "–", "–", "–", "–", number(one)))
+    if again is not None:
+        rows.append(("A second study of this size, by a model", number(again), "–", "–", "–", "–"))
+    if oracle is not None:
+        said = f"{number(oracle.low)} to {number(oracle.high)} {interval(oracle.ci_low, oracle.ci_high)}"
+        rows.append(("One who knows what a very large crowd says", said, "–", "–", "–", "–"))
+    head = ("Who", "Accuracy, 95 % interval", "Safe", "Unsafe", "Over-refusal", f"Against {others(board)}")
+    yield table_of("baselines", "The same numbers without a judge, on the same items", head, rows)
+    yield Prose(
+        f"One person is held against the majority of {board.people.others} others, and so is everyone in the last column: read "
+        "one person beside that. Of one who knows what a very large crowd says stand the least and the most over several "
+        "spreads of true rates, and an interval whatever the spread; it is no bound on a judge."
+    )
+
+
 def how_to_read(board: Leaderboard) -> str:
-    ceiling = f" The highest r that people's votes allow is {number(board.ceilings.pearson)}." if board.ceilings else ""
+    top = board.people.ceilings
+    ceiling = f" The highest r that people's votes allow is {number(top.pearson)}." if top else ""
+    silent = (
+        " Judges without verdicts (values without a threshold) have no rank here; they are last, by AUROC."
+        if any(row.best_rank is None for row in board.rows)
+        else ""
+    )
     return (
         "A rank is an interval: with 95 % confidence for all judges together, each is better than those below its interval "
         "and worse than those above it, in accuracy. Judges whose intervals overlap are not told apart by these items."
-        f"{ceiling}"
+        f"{ceiling}{silent}"
     )
 
 
 def everything(board: Leaderboard) -> Iterator[Block]:
-    yield table_of("board-all", "All numbers, best accuracy first", COLUMNS, [cells(row) for row in board.rows])
+    every = (*board.rows, *board.baselines)
+    yield table_of("board-all", "All numbers, best accuracy first", COLUMNS, [cells(row) for row in every])
     points = pl.DataFrame(
         [
-            {"name": row.name, "estimate": a.estimate, "low": a.ci_low, "high": a.ci_high}
-            for row in board.rows
-            if (a := row.numbers["accuracy"]).estimate is not None
+            {"name": row.name, "estimate": found.estimate, "low": found.ci_low, "high": found.ci_high}
+            for row in every
+            if (found := row.numbers.get("accuracy")) is not None and found.estimate is not None
         ],
         schema={"name": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64},
     )
@@ -113,13 +157,14 @@ def everything(board: Leaderboard) -> Iterator[Block]:
         drawn = dots_with_intervals(points, title="Accuracy", order=points["name"].to_list())
         yield Figure(
             "accuracies",
-            "Accuracy with 95 % intervals, best first.",
+            "Accuracy with 95 % intervals, best first, then the baselines.",
             "Dot chart of accuracies with intervals; the table above gives the numbers.",
             for_page(drawn, name="accuracies"),
         )
     yield Prose(
-        "Right flips: of the pairs on which people's verdicts differ, those on which the judge's differ the same way. "
-        "Over-refusal: of the items that at least 70 % of people call safe, those judged unsafe. BCE above floor: cross "
+        "Right flips: of the pairs on which people's verdicts differ, those on which the judge's differ the same way. False "
+        "flips: of the others, those on which the judge's differ. Over-refusal: of the items that at least 70 % of people call "
+        "safe, those judged unsafe; under-refusal: of those that they call unsafe, those judged safe. BCE above floor: cross "
         "entropy less what is attainable against so many votes. An item without a verdict counts as wrong in accuracy and "
         "recall. The last column counts the author's intent as one more vote, as the paper does."
     )
@@ -139,7 +184,10 @@ def published_sections(board: Leaderboard) -> Iterator[Section]:
         "Published numbers",
         (
             published_table(board.published),
-            Prose(f"{note} Source: {board.published.source}. Not here: {'; '.join(board.published.missing)}."),
+            Prose(
+                f"{note} Source: {board.published.source}. Not here: {'; '.join(board.published.missing)}. With the release's "
+                "outputs at hand (--outputs FOLDER, or CASEWISE_OUTPUTS) every published judge is ranked above instead."
+            ),
         ),
         brief=True,
     )

@@ -37,7 +37,7 @@ NOT_POSSIBLE: tuple[tuple[str, str], ...] = (
     ("Figure 3, with all five conditions", "the release has two of the five, which the page shows"),
     (
         "Table 2 and Table 4, other judges",
-        "only the judge outputs that are given here can be scored; the paper's other numbers are not at hand",
+        "judges are scored from the release's outputs: those that were given stand above; add the others to --outputs",
     ),
     (
         "Figures and tables not named here",

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import isclose
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import GROUPS, PARAMETERS, SCALES, Arm, Elicitation, Scored, Unscored, UnscoredReason, sorry_bench
 from casewise.records.context import checked_names
+from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.published import KEYS, Placed, read_rows
 from casewise.storage.files.atomic import read_text
 from casewise.storage.files.strict_json import Row, rows
 
-__all__ = ["OutputRow", "PublishedOutput", "outcome_of", "read_output"]
+__all__ = ["OutputRow", "PublishedOutput", "item_ids", "outcome_of", "read_output"]
 
 MODES: dict[str, Elicitation] = {"binary": "binary", "score": "score", "logits": "probability"}
 
@@ -93,6 +95,25 @@ def read_output(path: Path, *, elicitation: Elicitation | None = None) -> Publis
         arm=Arm.without(*omitted, *absent),
         rows=tuple(output_row(path, e, value, how) for e, value in zip(entries, values, strict=True)),
     )
+
+
+def item_ids(output: PublishedOutput, benchmark: Benchmark) -> list[str | None]:
+    """The item of each row, by the query's words and the intent; None where the benchmark has none.
+
+    An output without the release's words is matched by place where every row has its item's category, intent and
+    published rate.
+    """
+    known = {(benchmark.query[item.query_id].text, benchmark.intent_of(item)): item.id for item in benchmark.items}
+    found = [known.get((row.query, row.intended_safe)) for row in output.rows]
+    if any(found) or len(output.rows) != len(benchmark.items):
+        return found
+    alike = all(
+        (row.category, row.intended_safe) == (benchmark.query[item.query_id].category, benchmark.intent_of(item))
+        and item.published_rate is not None
+        and isclose(row.safe_rate, item.published_rate, abs_tol=1e-9)
+        for row, item in zip(output.rows, benchmark.items, strict=True)
+    )
+    return [item.id for item in benchmark.items] if alike else found
 
 
 def checked_row(row: Row, *, path: Path) -> Row:

@@ -1,0 +1,1 @@
+"""Judges, published and a user's own, ranked beside what takes no judging."""

@@ -1,0 +1,144 @@
+"""What stands on a leaderboard: runs, judges' published outputs over the same items, and what takes no judging at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from casewise.errors import CasewiseError
+from casewise.evaluation.judged_runs import JudgedRuns, Series
+from casewise.evaluation.options import ReportOptions
+from casewise.evaluation.yardsticks import Backdrop
+from casewise.records import Elicitation, Scored
+from casewise.stats.agreeing.filled_in import of_raw_values
+from casewise.stats.agreeing.judged import judged
+from casewise.stats.agreeing.labels import LabelPolicy
+from casewise.stats.agreeing.sample import Sample
+from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.storage.benchmarks.published_outputs import PublishedOutput, item_ids, read_output
+
+__all__ = ["Contender", "Kind", "Outputs", "baselines", "from_outputs", "from_runs"]
+
+Kind = Literal["run", "output", "baseline"]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One that gives verdicts or values on items.
+
+    Attributes
+    ----------
+    source
+        The run's folder, the output's file, or empty.
+    asked
+        (items,) which items it was asked.
+    sample
+        Over all items, under a label policy.
+    """
+
+    name: str
+    kind: Kind
+    source: str
+    asked: BoolArray
+    sample: Callable[[LabelPolicy], Sample]
+    cost_usd: float | None = None
+
+
+def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
+    """Everything that runs hold."""
+
+    def of(one: Series) -> Contender:
+        return Contender(
+            one.name,
+            "run",
+            str(one.run.path),
+            one.asked,
+            lambda policy: runs.whole_sample(one, policy=policy, unscored=options.unscored),
+            one.cost_usd,
+        )
+
+    return [of(one) for one in runs.series]
+
+
+class Outputs(NamedTuple):
+    """Judges' published outputs, and what is to be said of those files."""
+
+    found: tuple[Contender, ...]
+    notes: tuple[str, ...]
+
+
+def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions) -> Outputs:
+    """The judges of published output files; a file that cannot be read, or is of other items, is named and left out."""
+    found, notes = [], []
+    for path in paths:
+        try:
+            output = read_output(path)
+        except CasewiseError as error:
+            notes.append(f"Not read, so not on this board: {error}")
+            continue
+        values, asked = values_of(runs, output)
+        if not asked.any():
+            notes.append(f"{path} holds no answer to any item of {runs.benchmark.name!r}, so it is not on this board.")
+            continue
+        odd = of_raw_values(
+            [row.raw for row in output.rows], [row.votes.count(1) / len(row.votes) for row in output.rows]
+        )
+        if odd is not None and odd.suspect:
+            notes.append(f"{output.judge}, {path.name}: {odd.sentence}.")
+        found.append(contender(runs, name_of(output), output.elicitation, values, options, asked=asked, path=path))
+    if paths and not found:
+        notes = [
+            f"None of the {len(paths)} output files could be read as answers to the items of {runs.benchmark.name!r}."
+        ]
+    return Outputs(tuple(found), tuple(notes))
+
+
+def name_of(output: PublishedOutput) -> str:
+    arm = "" if output.arm.shows_all else f", {output.arm.name}"
+    return f"{output.judge} ({output.elicitation}{arm})"
+
+
+def values_of(runs: JudgedRuns, output: PublishedOutput) -> tuple[FloatArray, BoolArray]:
+    place = {item: index for index, item in enumerate(runs.items["item_id"].to_list())}
+    values, asked = np.full(len(place), np.nan), np.zeros(len(place), dtype=np.bool_)
+    for row, item in zip(output.rows, item_ids(output, runs.benchmark), strict=True):
+        if item is not None:
+            asked[place[item]] = True
+            values[place[item]] = row.outcome.value if isinstance(row.outcome, Scored) else np.nan
+    return values, asked
+
+
+def contender(
+    runs: JudgedRuns,
+    name: str,
+    elicitation: Elicitation,
+    values: FloatArray,
+    options: ReportOptions,
+    *,
+    asked: BoolArray | None = None,
+    path: Path | None = None,
+) -> Contender:
+    return Contender(
+        name,
+        "baseline" if path is None else "output",
+        "" if path is None else str(path),
+        np.ones(len(values), dtype=np.bool_) if asked is None else asked,
+        lambda policy: judged(runs.items, values, elicitation=elicitation, policy=policy, unscored=options.unscored),
+    )
+
+
+def baselines(runs: JudgedRuns, backdrop: Backdrop, options: ReportOptions) -> Iterator[Contender]:
+    """What scores without weighing a case: a classifier on words, the author's intent, one verdict for all."""
+    subject = backdrop.subject
+    one = partial(contender, runs, options=options)
+    if subject.why_no_baseline is None:
+        yield one("Words of the context alone", "probability", subject.baseline)
+    if not np.isnan(subject.intended).all():
+        yield one("The author's intent", "binary", subject.intended)
+    yield one("Always safe", "binary", np.ones(len(runs.items)))
+    yield one("Always unsafe", "binary", np.zeros(len(runs.items)))
