@@ -39,6 +39,12 @@ def test_replaying_loads_neither_a_classifier_nor_a_chart_library():
     }
 
 
+def test_a_report_with_its_charts_needs_no_chart_library():
+    draws = "import casewise; casewise.report(casewise.judge('demo', 'constant:safe')).to_html()"
+
+    assert "altair" not in loaded_by(draws)
+
+
 def submodules():
     return [name for _, name, _ in pkgutil.walk_packages(casewise.__path__, "casewise.")]
 

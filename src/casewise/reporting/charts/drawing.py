@@ -1,46 +1,33 @@
-"""Charts: one style for all, drawn to SVG. Colours hold for colour-blind readers (Okabe & Ito 2008) and in the dark.
-
-Altair and its renderer are imported when a chart is drawn.
-"""
+"""Charts: one style for all, drawn to SVG. Colours hold for colour-blind readers (Okabe & Ito 2008) and in the dark."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from casewise.reporting.charts.vega import DIM, INK, LINE, faceted, field, layers, mark, svg
+
 __all__ = [
     "COLOURS",
-    "DIM",
-    "INK",
     "SERIES",
     "THEMED",
     "WIDTH",
-    "data",
     "dots_with_intervals",
     "for_page",
     "histogram_by_verdict",
     "judge_against_people",
     "png",
     "standalone",
-    "styled",
-    "svg",
     "votes_by_intent",
 ]
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 COLOURS = {"safe": "#0072B2", "unsafe": "#D55E00", "unscored": "#7F8790"}
 """Of verdicts."""
 
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F8790")
 """Of judges, in order."""
-
-INK, DIM, LINE = "#1B2431", "#56606F", "#D5DBE4"
 
 THEMED = {
     INK: "var(--ink)",
@@ -52,38 +39,6 @@ THEMED = {
 """On a page these follow its light or dark colours."""
 
 WIDTH = 620
-
-ESCAPED_CONTROL = re.compile(r"\\u(00[01][0-9a-f]|007f|00[89][0-9a-f]|fffe|ffff)")
-"""Control characters in a chart's JSON. SVG cannot hold them, and the renderer ends the whole process at one."""
-
-
-def styled(chart: Any) -> Any:
-    """`chart` in the house style."""
-    return (
-        chart.configure(font="Arial, Helvetica, sans-serif", background="transparent", padding=12)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=DIM,
-            titleColor=INK,
-            gridColor=LINE,
-            domainColor=DIM,
-            tickColor=DIM,
-            labelFontSize=12,
-            titleFontSize=12,
-        )
-        .configure_legend(labelColor=INK, titleColor=INK, orient="top", labelFontSize=12, titleFontSize=12)
-        .configure_header(labelColor=INK, titleColor=INK, labelFontSize=12)
-        .configure_title(color=INK, fontSize=13, anchor="start")
-    )
-
-
-def svg(chart: Any) -> str:
-    """`chart` in the house style as standalone SVG."""
-    import vl_convert
-
-    # The specifications are our own: checking each against the schema takes as long as drawing it.
-    drawn: str = vl_convert.vegalite_to_svg(ESCAPED_CONTROL.sub(r"\\ufffd", styled(chart).to_json(validate=False)))
-    return drawn
 
 
 def png(drawn: str, *, scale: float = 2.0) -> bytes:
@@ -114,12 +69,6 @@ def standalone(drawn: str) -> str:
     return drawn
 
 
-def data(frame: pl.DataFrame) -> alt.Data:
-    import altair as alt
-
-    return alt.Data(values=frame.to_dicts())  # type: ignore[no-untyped-call]
-
-
 def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tuple[float, float]) -> str:
     """Every item as a dot: people's safe rate across, the judge's value up, coloured by people's label.
 
@@ -128,27 +77,36 @@ def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tupl
     points
         `rate`, `value` and `label` (`safe`, `unsafe` or `tie`).
     """
-    import altair as alt
-
-    scale = alt.Scale(domain=["safe", "unsafe", "tie"], range=[COLOURS["safe"], COLOURS["unsafe"], COLOURS["unscored"]])
-    dots = (
-        alt.Chart(data(points))
-        .mark_circle(size=34, opacity=0.45)
-        .encode(
-            x=alt.X("rate:Q", title="People's safe rate", scale=alt.Scale(domain=[0, 1])),
-            y=alt.Y("value:Q", title=value_title, scale=alt.Scale(domain=list(domain))),
-            color=alt.Color("label:N", title="People say", scale=scale),
-            shape=alt.Shape("label:N", title="People say"),
-        )
+    colours = {
+        "domain": ["safe", "unsafe", "tie"],
+        "range": [*(COLOURS[name] for name in ("safe", "unsafe", "unscored"))],
+    }
+    dots = mark(
+        "circle",
+        points,
+        {
+            "x": field("rate:Q", title="People's safe rate", scale={"domain": [0, 1]}),
+            "y": field("value:Q", title=value_title, scale={"domain": list(domain)}),
+            "color": field("label:N", title="People say", scale=colours),
+            "shape": field("label:N", title="People say"),
+        },
+        size=34,
+        opacity=0.45,
     )
-    trend = (
-        alt.Chart(data(points))
-        .transform_bin("bin", field="rate", bin=alt.Bin(step=0.1))
-        .transform_aggregate(mean="mean(value)", middle="mean(rate)", groupby=["bin"])
-        .mark_line(color=INK, strokeWidth=2, point={"color": INK, "size": 40})
-        .encode(x="middle:Q", y="mean:Q")
+    means = [{"op": "mean", "field": "value", "as": "mean"}, {"op": "mean", "field": "rate", "as": "middle"}]
+    trend = mark(
+        "line",
+        points,
+        {"x": field("middle:Q"), "y": field("mean:Q")},
+        transform=[
+            {"bin": {"step": 0.1}, "field": "rate", "as": "bin"},
+            {"aggregate": means, "groupby": ["bin"]},
+        ],
+        color=INK,
+        strokeWidth=2,
+        point={"color": INK, "size": 40},
     )
-    return svg((dots + trend).properties(width=WIDTH, height=380))
+    return svg(layers(dots, trend, width=WIDTH, height=380))
 
 
 def histogram_by_verdict(counts: pl.DataFrame) -> str:
@@ -159,26 +117,21 @@ def histogram_by_verdict(counts: pl.DataFrame) -> str:
     counts
         `low` and `high` of each bin, `verdict` (`safe`, `unsafe`, `unscored`) and `items`.
     """
-    import altair as alt
-
     order = list(COLOURS)
-    return svg(
-        alt.Chart(data(counts))
-        .mark_bar(orient="vertical")
-        .encode(
-            x=alt.X("low:Q", bin="binned", title="People's safe rate", scale=alt.Scale(domain=[0, 1])),
-            x2="high",
-            y=alt.Y("items:Q", title="Items", stack="zero"),
-            color=alt.Color(
-                "verdict:N",
-                title="The judge says",
-                scale=alt.Scale(domain=order, range=list(COLOURS.values())),
-                sort=order,
-            ),
-            order=alt.Order("verdict:N"),
-        )
-        .properties(width=WIDTH, height=240)
+    colours = {"domain": order, "range": list(COLOURS.values())}
+    bars = mark(
+        "bar",
+        counts,
+        {
+            "x": field("low:Q", bin="binned", title="People's safe rate", scale={"domain": [0, 1]}),
+            "x2": field("high"),
+            "y": field("items:Q", title="Items", stack="zero"),
+            "color": field("verdict:N", title="The judge says", scale=colours, sort=order),
+            "order": field("verdict:N"),
+        },
+        orient="vertical",
     )
+    return svg(bars | {"width": WIDTH, "height": 240})
 
 
 def dots_with_intervals(
@@ -191,21 +144,18 @@ def dots_with_intervals(
     rows
         `name`, `estimate`, `low` and `high` (null for none), and optionally `series`.
     """
-    import altair as alt
-
     series = "series" in rows.columns
-    base = alt.Chart(data(rows)).encode(
-        y=alt.Y("name:N", title=None, sort=list(order), axis=alt.Axis(labelLimit=330)),
-        **({"yOffset": "series:N"} if series else {}),
+    place = {"y": field("name:N", title=None, sort=list(order), axis={"labelLimit": 330})} | (
+        {"yOffset": field("series:N")} if series else {}
     )
-    colour = (
-        alt.Color("series:N", title=None, scale=alt.Scale(range=list(SERIES))) if series else alt.value(COLOURS["safe"])
-    )
-    scale = alt.Scale(domain=list(domain))
-    bars = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", color=colour)
-    dots = base.mark_circle(size=70, opacity=1).encode(x=alt.X("estimate:Q", title=title, scale=scale), color=colour)
+    colour = field("series:N", title=None, scale={"range": list(SERIES)}) if series else {"value": COLOURS["safe"]}
+    scale = {"domain": list(domain)}
+    span = {"x": field("low:Q", scale=scale), "x2": field("high"), "color": colour}
+    middle = {"x": field("estimate:Q", title=title, scale=scale), "color": colour}
+    bars = mark("rule", rows, place | span, strokeWidth=2, opacity=0.6)
+    dots = mark("circle", rows, place | middle, size=70, opacity=1)
     step = 18 if not series else 12 * rows["series"].n_unique() + 8
-    return svg((bars + dots).properties(width=400, height=max(60, step * len(order))))
+    return svg(layers(bars, dots, width=400, height=max(60, step * len(order))))
 
 
 def votes_by_intent(counts: pl.DataFrame) -> str:
@@ -216,21 +166,14 @@ def votes_by_intent(counts: pl.DataFrame) -> str:
     counts
         `votes`, `items` and `intended` (`safe` or `unsafe`).
     """
-    import altair as alt
-
-    colour = alt.Color(
-        "intended:N",
-        title="Intended",
-        scale=alt.Scale(domain=["safe", "unsafe"], range=[COLOURS["safe"], COLOURS["unsafe"]]),
+    colours = {"domain": ["safe", "unsafe"], "range": [COLOURS["safe"], COLOURS["unsafe"]]}
+    bars = mark(
+        "bar",
+        counts,
+        {
+            "x": field("votes:O", title="Safe votes", axis={"labelAngle": 0}),
+            "y": field("items:Q", title="Items"),
+            "color": field("intended:N", title="Intended", scale=colours),
+        },
     )
-    bars = (
-        alt.Chart(data(counts))
-        .mark_bar()
-        .encode(
-            x=alt.X("votes:O", title="Safe votes", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("items:Q", title="Items"),
-            color=colour,
-        )
-        .properties(width=WIDTH, height=130)
-    )
-    return svg(bars.facet(row=alt.Row("intended:N", title=None)))
+    return svg(faceted(bars | {"width": WIDTH, "height": 130}, {"row": field("intended:N", title=None)}))

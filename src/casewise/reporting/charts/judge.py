@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from casewise.reporting.charts.drawing import COLOURS, DIM, SERIES, WIDTH, data, svg
+from casewise.reporting.charts.drawing import COLOURS, SERIES, WIDTH
+from casewise.reporting.charts.vega import DIM, field, layers, mark, svg
 
 __all__ = ["calibration_curve", "cost_curves", "differences_chart", "refusal_curves"]
 
@@ -17,24 +18,23 @@ def calibration_curve(bins: pl.DataFrame) -> str:
     bins
         `value`, `rate`, `low`, `high` (null for none) and `n`.
     """
-    import altair as alt
-
-    unit = alt.Scale(domain=[0, 1])
-    diagonal = (
-        alt.Chart(data(pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})))
-        .mark_line(color=DIM, strokeDash=[5, 4])
-        .encode(x=alt.X("x:Q", scale=unit), y=alt.Y("y:Q", scale=unit))
+    unit, blue = {"domain": [0, 1]}, COLOURS["safe"]
+    ends = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
+    diagonal = mark(
+        "line",
+        ends,
+        {"x": field("x:Q", scale=unit), "y": field("y:Q", scale=unit)},
+        color=DIM,
+        strokeDash=[5, 4],
     )
-    base = alt.Chart(data(bins)).encode(x=alt.X("value:Q", title="Judge's mean value", scale=unit))
-    line = base.mark_line(color=COLOURS["safe"]).encode(y="rate:Q")
-    bars = base.mark_rule(color=COLOURS["safe"], strokeWidth=2, opacity=0.6).encode(y="low:Q", y2="high:Q")
-    dots = base.mark_circle(color=COLOURS["safe"], opacity=1).encode(
-        y=alt.Y("rate:Q", title="People's mean safe rate"),
-        size=alt.Size(
-            "n:Q", title="Items", scale=alt.Scale(range=[30, 260]), legend=alt.Legend(tickCount=3, symbolFillColor=DIM)
-        ),
-    )
-    return svg((diagonal + bars + line + dots).properties(width=420, height=380))
+    x = {"x": field("value:Q", title="Judge's mean value", scale=unit)}
+    line = mark("line", bins, x | {"y": field("rate:Q")}, color=blue)
+    span = {"y": field("low:Q"), "y2": field("high")}
+    bars = mark("rule", bins, x | span, color=blue, strokeWidth=2, opacity=0.6)
+    size = field("n:Q", title="Items", scale={"range": [30, 260]}, legend={"tickCount": 3, "symbolFillColor": DIM})
+    shown = {"y": field("rate:Q", title="People's mean safe rate"), "size": size}
+    dots = mark("circle", bins, x | shown, color=blue, opacity=1)
+    return svg(layers(diagonal, bars, line, dots, width=420, height=380))
 
 
 def refusal_curves(rates: pl.DataFrame) -> str:
@@ -45,27 +45,24 @@ def refusal_curves(rates: pl.DataFrame) -> str:
     rates
         `agreement`, `error` (`over-refusal`, `under-refusal`), `rate`, `low`, `high`, and optionally `series`.
     """
-    import altair as alt
-
     errors = ["over-refusal", "under-refusal"]
-    colour = alt.Color(
-        "error:N", title=None, scale=alt.Scale(domain=errors, range=[COLOURS["safe"], COLOURS["unsafe"]])
-    )
-    base = alt.Chart(data(rates)).encode(
-        x=alt.X(
+    colours = {"domain": errors, "range": [COLOURS["safe"], COLOURS["unsafe"]]}
+    base = {
+        "x": field(
             "agreement:Q",
             title="People who must agree",
-            axis=alt.Axis(format="%", values=sorted(set(rates["agreement"].to_list()))),
-            scale=alt.Scale(zero=False),
-        )
-    )
-    band = base.mark_area(opacity=0.18).encode(y="low:Q", y2="high:Q", color=colour)
-    line = base.mark_line(point=True).encode(
-        y=alt.Y("rate:Q", title="Share of those items", axis=alt.Axis(format="%"), scale=alt.Scale(domainMin=0)),
-        color=colour,
-        strokeDash=alt.StrokeDash("error:N", title=None, scale=alt.Scale(domain=errors, range=[[1, 0], [6, 3]])),
-    )
-    return svg((band + line).properties(width=WIDTH - 80, height=260))
+            axis={"format": "%", "values": sorted(set(rates["agreement"].to_list()))},
+            scale={"zero": False},
+        ),
+        "color": field("error:N", title=None, scale=colours),
+    }
+    band = mark("area", rates, base | {"y": field("low:Q"), "y2": field("high")}, opacity=0.18)
+    share = {
+        "y": field("rate:Q", title="Share of those items", axis={"format": "%"}, scale={"domainMin": 0}),
+        "strokeDash": field("error:N", title=None, scale={"domain": errors, "range": [[1, 0], [6, 3]]}),
+    }
+    line = mark("line", rates, base | share, point=True)
+    return svg(layers(band, line, width=WIDTH - 80, height=260))
 
 
 def cost_curves(costs: pl.DataFrame) -> str:
@@ -76,34 +73,35 @@ def cost_curves(costs: pl.DataFrame) -> str:
     costs
         `ratio`, `cost`, `name`, and `kind` (`verdicts`, `best threshold`, `refuse everything`, `answer everything`).
     """
-    import altair as alt
-
-    judges = costs.filter(pl.col("kind").is_in(["verdicts", "best threshold"]))
+    of_judges = pl.col("kind").is_in(["verdicts", "best threshold"])
+    judges, trivial = costs.filter(of_judges), costs.filter(~of_judges)
     names = judges["name"].unique(maintain_order=True).to_list()
     kinds = ["verdicts", "best threshold", "refuse everything", "answer everything"]
-    dashes = alt.StrokeDash(
-        "kind:N",
-        title=None,
-        scale=alt.Scale(domain=kinds, range=[[1, 0], [7, 3], [2, 3], [9, 3, 2, 3]]),
-        legend=alt.Legend(symbolType="stroke", symbolSize=300, columns=2),
-    )
-    x = alt.X(
-        "ratio:Q",
-        title="Over-refusals that are as bad as one harm",
-        scale=alt.Scale(type="log"),
-        axis=alt.Axis(values=sorted(set(costs["ratio"].to_list())), format="~g"),
-    )
-    y = alt.Y("cost:Q", title="Expected cost an item", scale=alt.Scale(domainMin=0))
-    colour = alt.Color(
+    stroke = {"symbolType": "stroke", "symbolSize": 300}
+    base = {
+        "x": field(
+            "ratio:Q",
+            title="Over-refusals that are as bad as one harm",
+            scale={"type": "log"},
+            axis={"values": sorted(set(costs["ratio"].to_list())), "format": "~g"},
+        ),
+        "y": field("cost:Q", title="Expected cost an item", scale={"domainMin": 0}),
+        "strokeDash": field(
+            "kind:N",
+            title=None,
+            scale={"domain": kinds, "range": [[1, 0], [7, 3], [2, 3], [9, 3, 2, 3]]},
+            legend=stroke | {"columns": 2},
+        ),
+    }
+    colour = field(
         "name:N",
         title=None,
-        scale=alt.Scale(domain=names, range=list(SERIES)),
-        legend=alt.Legend(columns=1, labelLimit=420, symbolType="stroke", symbolSize=300) if len(names) > 1 else None,
+        scale={"domain": names, "range": list(SERIES)},
+        legend=stroke | {"columns": 1, "labelLimit": 420} if len(names) > 1 else None,
     )
-    trivial = costs.filter(~pl.col("kind").is_in(["verdicts", "best threshold"]))
-    lines = alt.Chart(data(judges)).mark_line(strokeWidth=2.2).encode(x=x, y=y, color=colour, strokeDash=dashes)
-    dull = alt.Chart(data(trivial)).mark_line(color=DIM, clip=True).encode(x=x, y=y, strokeDash=dashes)
-    return svg((dull + lines).properties(width=WIDTH - 40, height=300))
+    lines = mark("line", judges, base | {"color": colour}, strokeWidth=2.2)
+    dull = mark("line", trivial, base, color=DIM, clip=True)
+    return svg(layers(dull, lines, width=WIDTH - 40, height=300))
 
 
 def differences_chart(rows: pl.DataFrame, *, title: str) -> str:
@@ -114,12 +112,9 @@ def differences_chart(rows: pl.DataFrame, *, title: str) -> str:
     rows
         `name`, `estimate`, `low` and `high` (null for none).
     """
-    import altair as alt
-
-    base = alt.Chart(data(rows)).encode(
-        y=alt.Y("name:N", title=None, sort=rows["name"].to_list(), axis=alt.Axis(labelLimit=420))
-    )
-    zero = alt.Chart(data(pl.DataFrame({"x": [0.0]}))).mark_rule(color=DIM, strokeDash=[5, 4]).encode(x="x:Q")
-    bars = base.mark_rule(color=COLOURS["safe"], strokeWidth=2, opacity=0.6).encode(x="low:Q", x2="high:Q")
-    dots = base.mark_circle(color=COLOURS["safe"], size=70, opacity=1).encode(x=alt.X("estimate:Q", title=title))
-    return svg((zero + bars + dots).properties(width=360, height=max(60, 28 * len(rows))))
+    y = {"y": field("name:N", title=None, sort=rows["name"].to_list(), axis={"labelLimit": 420})}
+    blue, span = COLOURS["safe"], {"x": field("low:Q"), "x2": field("high")}
+    zero = mark("rule", pl.DataFrame({"x": [0.0]}), {"x": field("x:Q")}, color=DIM, strokeDash=[5, 4])
+    bars = mark("rule", rows, y | span, color=blue, strokeWidth=2, opacity=0.6)
+    dots = mark("circle", rows, y | {"x": field("estimate:Q", title=title)}, color=blue, size=70, opacity=1)
+    return svg(layers(zero, bars, dots, width=360, height=max(60, 28 * len(rows))))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from casewise.reporting.charts.drawing import COLOURS, DIM, INK, SERIES, WIDTH, data, svg
+from casewise.reporting.charts.drawing import COLOURS, SERIES, WIDTH
+from casewise.reporting.charts.vega import DIM, INK, LINE, faceted, field, layers, mark, svg
 
 __all__ = [
     "category_bars",
@@ -20,72 +21,55 @@ __all__ = [
 
 def power_curve(points: pl.DataFrame, *, marked: int, title: str) -> str:
     """Power against n: `n` and `power`, with the answer marked."""
-    import altair as alt
-
-    base = alt.Chart(data(points)).encode(
-        x=alt.X("n:Q", title=title, scale=alt.Scale(nice=False)),
-        y=alt.Y("power:Q", title="Power", scale=alt.Scale(domain=[0, 1])),
-    )
-    line = base.mark_line(color=SERIES[0], strokeWidth=2.5)
-    chosen = base.transform_filter(alt.datum.n == marked)
-    dot = chosen.mark_point(color=SERIES[1], size=110, filled=True, opacity=1)
-    text = chosen.mark_text(color=INK, align="left", dx=9, dy=12, fontSize=12).encode(text=alt.value(f"n = {marked:,}"))
-    reached = alt.Chart(data(points.filter(pl.col("n") == marked).select("power")))
-    rule = reached.mark_rule(color=DIM, strokeDash=[4, 4]).encode(y="power:Q")
-    return svg((rule + line + dot + text).properties(width=WIDTH, height=260))
+    base = {
+        "x": field("n:Q", title=title, scale={"nice": False}),
+        "y": field("power:Q", title="Power", scale={"domain": [0, 1]}),
+    }
+    chosen, words = points.filter(pl.col("n") == marked), {"text": {"value": f"n = {marked:,}"}}
+    line = mark("line", points, base, color=SERIES[0], strokeWidth=2.5)
+    dot = mark("point", chosen, base, color=SERIES[1], size=110, filled=True, opacity=1)
+    text = mark("text", chosen, base | words, color=INK, align="left", dx=9, dy=12, fontSize=12)
+    rule = mark("rule", chosen, {"y": field("power:Q")}, color=DIM, strokeDash=[4, 4])
+    return svg(layers(rule, line, dot, text, width=WIDTH, height=260))
 
 
 def rate_intervals(rows: pl.DataFrame, *, title: str, order: Sequence[str], zero: bool = False) -> str:
     """A dot and its interval a row: `name`, `estimate`, `low`, `high` and optionally `series`; a line at 0 if `zero`."""
-    import altair as alt
-
     series = "series" in rows.columns
     kinds = rows["series"].unique(maintain_order=True).to_list() if series else []
-    scale = alt.Scale(zero=False) if zero else alt.Scale(domain=[0, 1])
-    base = alt.Chart(data(rows)).encode(
-        y=alt.Y("name:N", title=None, sort=list(order), axis=alt.Axis(labelLimit=330)),
-        color=alt.Color(
-            "series:N",
-            title=None,
-            scale=alt.Scale(domain=kinds, range=list(SERIES[: len(kinds)])),
-            legend=alt.Legend(columns=2, labelLimit=300),
-        )
-        if series
-        else alt.value(SERIES[0]),
-    )
+    scale = {"zero": False} if zero else {"domain": [0, 1]}
+    base = {"y": field("name:N", title=None, sort=list(order), axis={"labelLimit": 330}), "color": {"value": SERIES[0]}}
     if series:
-        base = base.encode(yOffset=alt.YOffset("series:N", sort=kinds))
-    bars = base.mark_rule(strokeWidth=2.5, opacity=0.7).encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q")
-    dots = base.mark_circle(size=75, opacity=1).encode(x=alt.X("estimate:Q", title=title, scale=scale))
-    layers = [bars, dots]
-    if zero:
-        layers.insert(
-            0, alt.Chart(data(pl.DataFrame({"x": [0.0]}))).mark_rule(color=DIM, strokeDash=[4, 4]).encode(x="x:Q")
-        )
+        colours = {"domain": kinds, "range": list(SERIES[: len(kinds)])}
+        legend = {"columns": 2, "labelLimit": 300}
+        base["color"] = field("series:N", title=None, scale=colours, legend=legend)
+        base["yOffset"] = field("series:N", sort=kinds)
+    span = {"x": field("low:Q", title=title, scale=scale), "x2": field("high")}
+    bars = mark("rule", rows, base | span, strokeWidth=2.5, opacity=0.7)
+    dots = mark("circle", rows, base | {"x": field("estimate:Q", title=title, scale=scale)}, size=75, opacity=1)
+    at_zero = mark("rule", pl.DataFrame({"x": [0.0]}), {"x": field("x:Q")}, color=DIM, strokeDash=[4, 4])
     step = 14 * len(kinds) + 10 if series else 30
-    return svg(alt.layer(*layers).properties(width=400, height=max(70, step * len(order))))
+    drawn = [at_zero, bars, dots] if zero else [bars, dots]
+    return svg(layers(*drawn, width=400, height=max(70, step * len(order))))
 
 
 def category_bars(rows: pl.DataFrame) -> str:
     """Mean H of each category, sorted, after the paper's Figure 3: `category`, `mean_h` and `significant` (a share)."""
-    import altair as alt
-
     order = rows["category"].to_list()
-    base = alt.Chart(data(rows)).encode(
-        y=alt.Y("category:N", title=None, sort=order, axis=alt.Axis(labelLimit=330)),
-        x=alt.X("mean_h:Q", title="Mean Kruskal-Wallis H over the category's tasks"),
-    )
-    colour = alt.Color(
+    base = {
+        "y": field("category:N", title=None, sort=order, axis={"labelLimit": 330}),
+        "x": field("mean_h:Q", title="Mean Kruskal-Wallis H over the category's tasks"),
+    }
+    colour = field(
         "significant:Q",
         title="Share of significant tasks",
-        scale=alt.Scale(domain=[0, 1], range=["#D5DBE4", SERIES[0]]),
-        legend=alt.Legend(format=".0%", gradientLength=160),
+        scale={"domain": [0, 1], "range": [LINE, SERIES[0]]},
+        legend={"format": ".0%", "gradientLength": 160},
     )
-    bars = base.mark_bar(stroke=DIM, strokeWidth=0.4).encode(color=colour)
-    share = base.mark_text(align="left", dx=4, fontSize=11, color=INK).encode(
-        text=alt.Text("significant:Q", format=".0%")
-    )
-    return svg((bars + share).properties(width=360, height=max(80, 16 * len(order))))
+    share = {"text": field("significant:Q", format=".0%")}
+    bars = mark("bar", rows, base | {"color": colour}, stroke=DIM, strokeWidth=0.4)
+    text = mark("text", rows, base | share, align="left", dx=4, fontSize=11, color=INK)
+    return svg(layers(bars, text, width=360, height=max(80, 16 * len(order))))
 
 
 def query_shares(rows: pl.DataFrame, *, conditions: Sequence[str]) -> str:
@@ -96,64 +80,46 @@ def query_shares(rows: pl.DataFrame, *, conditions: Sequence[str]) -> str:
     rows
         `query` (a short label), `condition`, `share`, `ci_low` and `ci_high`.
     """
-    import altair as alt
-
-    colour = alt.Color(
-        "condition:N",
-        title=None,
-        sort=list(conditions),
-        scale=alt.Scale(domain=list(conditions), range=list(SERIES[: len(conditions)])),
-        legend=alt.Legend(columns=3),
-    )
     order = rows["query"].unique(maintain_order=True).to_list()
-    base = alt.Chart(data(rows)).encode(
-        y=alt.Y("query:N", title=None, sort=order, axis=alt.Axis(labelLimit=200)),
-        yOffset=alt.YOffset("condition:N", sort=list(conditions)),
-        color=colour,
+    colours = {"domain": list(conditions), "range": list(SERIES[: len(conditions)])}
+    base = {
+        "y": field("query:N", title=None, sort=order, axis={"labelLimit": 200}),
+        "yOffset": field("condition:N", sort=list(conditions)),
+        "color": field("condition:N", title=None, sort=list(conditions), scale=colours, legend={"columns": 3}),
+    }
+    on = {"title": 'Share of "respond"', "scale": {"domain": [0, 1]}}
+    bars = mark(
+        "rule", rows, base | {"x": field("ci_low:Q", **on), "x2": field("ci_high")}, strokeWidth=2, opacity=0.55
     )
-    scale = alt.Scale(domain=[0, 1])
-    bars = base.mark_rule(strokeWidth=2, opacity=0.55).encode(
-        x=alt.X("ci_low:Q", title='Share of "respond"', scale=scale), x2="ci_high:Q"
-    )
-    dots = base.mark_circle(size=50, opacity=1).encode(x=alt.X("share:Q", title='Share of "respond"', scale=scale))
+    dots = mark("circle", rows, base | {"x": field("share:Q", **on)}, size=50, opacity=1)
     height = max(80, (9 * len(conditions) + 12) * len(order))
-    return svg((bars + dots).properties(width=430, height=height))
+    return svg(layers(bars, dots, width=430, height=height))
 
 
 def panel_chart(curve: pl.DataFrame) -> str:
     """Agreement against panel size: `people`, `agreement`, `low`, `high` and `modelled`."""
-    import altair as alt
-
-    base = alt.Chart(data(curve)).encode(x=alt.X("people:Q", title="People in the panel", scale=alt.Scale(nice=False)))
-    band = base.mark_area(color=SERIES[0], opacity=0.18).encode(
-        y=alt.Y("low:Q", title="Agreement with other people", scale=alt.Scale(zero=False)), y2="high:Q"
-    )
-    line = base.mark_line(color=SERIES[0], strokeWidth=2.5).encode(y="agreement:Q")
-    dots = (
-        base.transform_filter("!datum.modelled")
-        .mark_point(color=SERIES[0], filled=True, size=55, opacity=1)
-        .encode(y="agreement:Q")
-    )
-    rings = (
-        base.transform_filter("datum.modelled")
-        .mark_point(color=SERIES[0], filled=False, size=55, opacity=1)
-        .encode(y="agreement:Q")
-    )
-    return svg((band + line + dots + rings).properties(width=WIDTH, height=280))
+    x = {"x": field("people:Q", title="People in the panel", scale={"nice": False})}
+    low = field("low:Q", title="Agreement with other people", scale={"zero": False})
+    y = x | {"y": field("agreement:Q")}
+    blue, modelled = SERIES[0], pl.col("modelled")
+    band = mark("area", curve, x | {"y": low, "y2": field("high")}, color=blue, opacity=0.18)
+    line = mark("line", curve, y, color=blue, strokeWidth=2.5)
+    dots = mark("point", curve.filter(~modelled), y, color=blue, filled=True, size=55, opacity=1)
+    rings = mark("point", curve.filter(modelled), y, color=blue, filled=False, size=55, opacity=1)
+    return svg(layers(band, line, dots, rings, width=WIDTH, height=280))
 
 
 def safe_rate_histogram(counts: pl.DataFrame, *, conditions: Sequence[str]) -> str:
     """Items by their safe rate, a small panel a condition: `low`, `items` and `condition`."""
-    import altair as alt
-
-    return svg(
-        alt.Chart(data(counts))
-        .mark_bar(color=COLOURS["safe"])
-        .encode(
-            x=alt.X("low:Q", bin="binned", title="Safe rate", scale=alt.Scale(domain=[0, 1])),
-            x2="high:Q",
-            y=alt.Y("items:Q", title="Items"),
-        )
-        .properties(width=180, height=110)
-        .facet(facet=alt.Facet("condition:N", title=None, sort=list(conditions)), columns=3)
+    bars = mark(
+        "bar",
+        counts,
+        {
+            "x": field("low:Q", bin="binned", title="Safe rate", scale={"domain": [0, 1]}),
+            "x2": field("high"),
+            "y": field("items:Q", title="Items"),
+        },
+        color=COLOURS["safe"],
     )
+    panels = field("condition:N", title=None, sort=list(conditions))
+    return svg(faceted(bars | {"width": 180, "height": 110}, panels) | {"columns": 3})

@@ -1,0 +1,80 @@
+"""Vega-Lite specifications as plain dictionaries, and the house style they are drawn in.
+
+They are our own and few: a library that builds and checks them takes longer than all else that a report does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+__all__ = ["DIM", "INK", "LINE", "Spec", "faceted", "field", "layers", "mark", "svg"]
+
+Spec = dict[str, Any]
+
+INK, DIM, LINE = "#1B2431", "#56606F", "#D5DBE4"
+
+TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal"}
+
+STYLE = {
+    "font": "Arial, Helvetica, sans-serif",
+    "background": "transparent",
+    "padding": 12,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": DIM,
+        "titleColor": INK,
+        "gridColor": LINE,
+        "domainColor": DIM,
+        "tickColor": DIM,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+    },
+    "legend": {"labelColor": INK, "titleColor": INK, "orient": "top", "labelFontSize": 12, "titleFontSize": 12},
+    "header": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12},
+    "title": {"color": INK, "fontSize": 13, "anchor": "start"},
+}
+
+ESCAPED_CONTROL = re.compile(r"\\u(00[01][0-9a-f]|007f|00[89][0-9a-f]|fffe|ffff)")
+"""Control characters in a chart's JSON. SVG cannot hold them, and the renderer ends the whole process at one."""
+
+
+def field(name: str, /, **settings: Any) -> Spec:
+    """A channel that shows a column: `field("rate:Q", title="Safe rate")`; the letter is its type (`TYPES`)."""
+    column, _, kind = name.partition(":")
+    return {"field": column, **({"type": TYPES[kind]} if kind else {}), **settings}
+
+
+def mark(
+    kind: str, frame: pl.DataFrame, encoding: Mapping[str, Spec], *, transform: Sequence[Spec] = (), **style: Any
+) -> Spec:
+    """`kind` (`line`, `rule`, `circle` …) for each row of `frame`, with its channels by their names in Vega-Lite."""
+    spec: Spec = {
+        "data": {"values": frame.to_dicts()},
+        "mark": {"type": kind, **style},
+        "encoding": dict(encoding),
+    }
+    return spec | ({"transform": list(transform)} if transform else {})
+
+
+def layers(*marks: Spec, width: int, height: int) -> Spec:
+    """Marks over each other, the first lowest."""
+    return {"layer": list(marks), "width": width, "height": height}
+
+
+def faceted(spec: Spec, facet: Spec) -> Spec:
+    """A panel of `spec` for each value of a column."""
+    return {"data": spec["data"], "facet": facet, "spec": {name: part for name, part in spec.items() if name != "data"}}
+
+
+def svg(spec: Spec) -> str:
+    """A specification in the house style as standalone SVG."""
+    import vl_convert
+
+    styled = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": STYLE, **spec}
+    drawn: str = vl_convert.vegalite_to_svg(ESCAPED_CONTROL.sub(r"\\ufffd", json.dumps(styled, sort_keys=True)))
+    return drawn
