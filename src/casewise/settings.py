@@ -10,15 +10,40 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["DEFAULT_DATABASE", "DEFAULT_SITE_URL", "Settings", "from_environment", "kept_key", "outputs_folder"]
+__all__ = [
+    "DEFAULT_DATABASE",
+    "DEFAULT_SITE_URL",
+    "MailSettings",
+    "Settings",
+    "from_environment",
+    "kept_key",
+    "outputs_folder",
+]
 
 DEFAULT_DATABASE = "casewise.db"
 DEFAULT_SITE_URL = "http://127.0.0.1:8000"
 SHORTEST_KEY = 32
+
+
+MailSecurity = Literal["starttls", "tls", "none"]
+MAIL_PORTS: dict[MailSecurity, int] = {"starttls": 587, "tls": 465, "none": 25}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MailSettings:
+    """The mail server that alerts are sent by."""
+
+    host: str
+    port: int
+    security: MailSecurity
+    sender: str
+    user: str = ""
+    password: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +56,8 @@ class Settings:
     """Signs cookies, links and form tokens. Whoever knows it can be anyone."""
     site_url: str = DEFAULT_SITE_URL
     """The address in a browser; `https` makes cookies Secure and sends HSTS."""
+    mail: MailSettings | None = None
+    """What alerts are sent by; None sends none."""
 
     def __post_init__(self) -> None:
         if len(self.secret_key) < SHORTEST_KEY:
@@ -63,7 +90,41 @@ def from_environment(
     database = database or environment.get("CASEWISE_DATABASE") or DEFAULT_DATABASE
     site_url = site_url or environment.get("CASEWISE_SITE_URL") or DEFAULT_SITE_URL
     key = environment.get("CASEWISE_SECRET_KEY") or kept_key(key_file(environment, database))
-    return Settings(database=database, secret_key=key, site_url=site_url.rstrip("/"))
+    return Settings(database=database, secret_key=key, site_url=site_url.rstrip("/"), mail=mail_settings(environment))
+
+
+def mail_settings(environment: Mapping[str, str]) -> MailSettings | None:
+    """The mail server in `CASEWISE_SMTP_HOST`, `_PORT`, `_SECURITY`, `_FROM`, `_USER` and `_PASSWORD`, if there is one.
+
+    Raises
+    ------
+    ConfigurationError
+        A value cannot be one, or a sender is missing.
+    """
+    named = {
+        name: environment.get(f"CASEWISE_SMTP_{name}", "")
+        for name in ("HOST", "PORT", "SECURITY", "FROM", "USER", "PASSWORD")
+    }
+    if not named["HOST"]:
+        return None
+    security = next((known for known in get_args(MailSecurity) if known == (named["SECURITY"] or "starttls")), None)
+    if security is None:
+        raise ConfigurationError(
+            f"CASEWISE_SMTP_SECURITY is {named['SECURITY']!r}; it can be {', '.join(get_args(MailSecurity))}"
+        )
+    port = named["PORT"] or str(MAIL_PORTS[security])
+    if not port.isdecimal():
+        raise ConfigurationError(f"CASEWISE_SMTP_PORT is {port!r}, not a number")
+    if "@" not in named["FROM"]:
+        raise ConfigurationError("set CASEWISE_SMTP_FROM to the address that alerts come from")
+    return MailSettings(
+        host=named["HOST"],
+        port=int(port),
+        security=security,
+        sender=named["FROM"],
+        user=named["USER"],
+        password=named["PASSWORD"],
+    )
 
 
 def outputs_folder(environment: Mapping[str, str] | None = None) -> Path | None:

@@ -17,19 +17,21 @@ from casewise.studies.design.design import Contact, Design, read_design
 from casewise.studies.design.presets import NOBODY, PRESETS
 from casewise.studies.recruiters import new_invitation
 from casewise.studies.running.annotators import annotator as find_annotator
-from casewise.studies.running.answers import lapse_and_void
 from casewise.studies.running.answers import void as leave_out
 from casewise.studies.running.export import Exported
 from casewise.studies.running.export import export as write_export
-from casewise.studies.running.owner import Overview, overview, purge
+from casewise.studies.running.monitoring import Monitor, monitor
+from casewise.studies.running.owner import Overview
 from casewise.studies.running.owner import forget as forget_person
 from casewise.studies.running.plan import StudyPlan, freeze_plan, init_study, open_plan, pilot_of, read_plan
 from casewise.studies.running.privacy import Vault, derived_key
 from casewise.studies.running.rounds import Phase, Round, RoundState, find_round, round_state, set_state
+from casewise.studies.running.upkeep import keep_up
 
 __all__ = [
     "NOBODY",
     "Contact",
+    "Monitor",
     "OpenRound",
     "Overview",
     "RoundStatus",
@@ -175,17 +177,22 @@ class RoundStatus:
 
     round: Round
     state: RoundState
-    overview: Overview
+    monitor: Monitor
+
+    @property
+    def overview(self) -> Overview:
+        """How far each condition is."""
+        return self.monitor.overview
 
 
 def status(study: str | Path, *, phase: str = "main", database: str | None = None) -> RoundStatus:
     """How far each condition is. What has lapsed or is to be forgotten by now, is."""
     with study_round(study, phase, database=database) as there:
+        now = datetime.now(UTC)
         with there.store.write() as connection:
-            lapse_and_void(connection, there.round, now=datetime.now(UTC))
-            purge(connection, there.round, now=datetime.now(UTC))
+            keep_up(connection, there.round, now=now)
         with there.store.read() as connection:
-            state, seen = round_state(connection, there.round.id), overview(connection, there.round)
+            state, seen = round_state(connection, there.round.id), monitor(connection, there.round, now=now)
     return RoundStatus(there.round, state, seen)
 
 

@@ -21,6 +21,7 @@ from casewise.web.security.headers import SecurityHeaders
 from casewise.web.security.plain_requests import HeadAsGet, refuse_nul
 from casewise.web.security.signing import Signing
 from casewise.web.study.routes import install as install_study
+from casewise.web.upkeep import Tallies, each_minute
 
 __all__ = ["create_app"]
 
@@ -49,6 +50,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.settings = settings
     app.state.database = database.open(settings.database)
+    app.state.tallies = Tallies()
     app.state.signing = Signing(settings.secret_key)
     app.state.templates = pages.templates(STATIC)
     for router in AREAS:
@@ -64,5 +66,6 @@ def create_app(settings: Settings) -> FastAPI:
 
 @asynccontextmanager
 async def closing(app: FastAPI) -> AsyncIterator[None]:
-    yield
+    with each_minute(app.state.database, app.state.settings, app.state.tallies):
+        yield
     app.state.database.close()

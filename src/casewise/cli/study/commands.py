@@ -13,7 +13,7 @@ from casewise import api
 from casewise.cli.printing import DatabaseOption, JsonOption, UrlOption, print_json
 from casewise.cli.study import prolific
 from casewise.cli.study.options import DEFAULT, PhaseOption, StudyArgument, StudyOption
-from casewise.cli.study.printing import print_estimate, print_overview
+from casewise.cli.study.printing import print_estimate, print_monitor, print_overview
 from casewise.cli.study.rehearse import rehearse
 from casewise.cli.study.report import report
 from casewise.cli.study.simulate import simulate
@@ -119,10 +119,11 @@ def status(
     found = api.studies.status(study, phase=phase, database=database)
     seen = found.overview
     if as_json:
-        print_json({"state": found.state, **asdict(seen), "exact": seen.exact})
+        print_json({"state": found.state, **asdict(seen), "exact": seen.exact, **found.monitor.as_json()})
         return
     typer.echo(f"{found.round.name} {found.round.version}, {found.round.phase} round, {found.state}")
     print_overview(seen)
+    print_monitor(found.monitor, currency=found.round.design.pay.currency)
 
 
 @app.command()

@@ -8,7 +8,7 @@ import typer
 
 from casewise import api
 
-__all__ = ["print_estimate", "print_overview", "print_table"]
+__all__ = ["print_estimate", "print_monitor", "print_overview", "print_table"]
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -51,3 +51,22 @@ def print_overview(seen: api.studies.Overview) -> None:
     if seen.median_seconds is not None:
         typer.echo(f"median time for an item: {seen.median_seconds:.1f} s")
     typer.echo("every item has exactly what it was promised" if seen.exact else "not complete")
+
+
+def print_monitor(found: api.studies.Monitor, *, currency: str) -> None:
+    """How fast a round goes, until when, what it costs, and how people came how far."""
+    ends = f", complete about {found.ends_at:%Y-%m-%d %H:%M} UTC" if found.ends_at else ""
+    typer.echo(f"{found.valid_last_hour:,} valid in the last hour, {found.valid_per_hour:,.1f} an hour of late{ends}")
+    if found.median_minutes_before is not None:
+        typer.echo(f"median from consent to the batch: {found.median_minutes_before:.1f} minutes")
+    money, funnel = found.money, found.funnel
+    of = "" if money.budget is None else f"; the budget is {money.budget:,.2f}"
+    typer.echo(
+        f"{money.spent:,.2f} {currency} spent, {money.promised:,.2f} promised, {money.to_come:,.2f} to come: "
+        f"{money.total:,.2f}{of}"
+    )
+    typer.echo(
+        f"{funnel.arrived:,} arrived ({funnel.turned_away:,} more not let in), {funnel.consented:,} consented, "
+        f"{funnel.quiz:,} tried the quiz, {sum(funnel.batch.values()):,} had a batch, "
+        f"{sum(funnel.finished.values()):,} rated all of it"
+    )

@@ -35,7 +35,7 @@ from sqlalchemy import (
 from casewise.database.columns import UtcTime
 from casewise.database.tables.metadata import metadata
 
-__all__ = ["annotators", "events", "fingerprints", "items", "keys", "pages", "slots", "studies"]
+__all__ = ["annotators", "events", "fingerprints", "flags", "items", "keys", "pages", "slots", "studies", "tallies"]
 
 studies = Table(
     "studies",
@@ -88,12 +88,16 @@ annotators = Table(
     Column("withdrawn_at", UtcTime),
     Column("demographics", JSON),
     Column("feedback", Text),
+    Column("rated", Integer),
+    Column("skipped", Integer),
+    Column("median_s", Float),
+    Column("assessed_at", UtcTime),
     UniqueConstraint("id", "condition"),
     UniqueConstraint("study_id", "fingerprint"),
     Index("ix_study_annotators_study_id_stage", "study_id", "stage"),
     CheckConstraint("stage IN ('tutorial', 'quiz', 'rating', 'done')", name="stage"),
 )
-"""Somebody who consented, under a random id."""
+"""Somebody who consented, under a random id. `rated` to `assessed_at`: as `studies.running.assessing` left it."""
 
 keys = Table(
     "study_keys",
@@ -188,6 +192,28 @@ pages = Table(
 `state`: waiting · rated · skipped · lapsed (the lease ran out before an answer) · surplus (answered after that, when no
 slot was left) · void (an answer left out) · dropped (never answered) · withdrawn (the answer was deleted).
 """
+
+flags = Table(
+    "study_flags",
+    metadata,
+    Column("annotator_id", String(32), ForeignKey("study_annotators.id"), primary_key=True),
+    Column("kind", String(20), primary_key=True),
+    Column("study_id", String(32), ForeignKey("studies.id"), nullable=False),
+    Column("value", Float, nullable=False),
+    Column("threshold", Float, nullable=False),
+    Column("evidence", Text, nullable=False),
+    Index("ix_study_flags_study_id_kind", "study_id", "kind"),
+)
+"""What an annotator's answers raise, as of their last assessment. Reasons to look."""
+
+tallies = Table(
+    "study_tallies",
+    metadata,
+    Column("study_id", String(32), ForeignKey("studies.id"), primary_key=True),
+    Column("kind", String(20), primary_key=True),
+    Column("count", Integer, nullable=False),
+)
+"""How many arrived, and how many were not let in: counts, and nothing about anybody."""
 
 events = Table(
     "study_events",

@@ -16,6 +16,7 @@ from casewise.studies.design.section import DesignSection, Share, Slug, Words
 
 __all__ = [
     "CHILD_RELATED",
+    "Alerts",
     "Analysis",
     "Attention",
     "Contact",
@@ -132,12 +133,29 @@ class Pay(DesignSection):
     """Paid to those who do not pass the quiz."""
     hourly_floor: float = Field(12.0, ge=0)
     """`study check` fails when the median annotator would earn less than this in an hour."""
+    budget: float | None = Field(None, gt=0)
+    """What the study may cost in all, fees included; alerts are raised before it is reached."""
     fee_percent: float = Field(0.0, ge=0)
     """The recruiter's fee on top of what people get."""
     seconds_per_page: float = Field(20.0, gt=0)
     """Median time for a page, from the pilot or the rehearsal."""
     minutes_before: float = Field(6.0, ge=0)
     """Median time for consent, tutorial and quiz."""
+
+
+class Alerts(DesignSection):
+    """When the owner is written to while a round is open (`casewise serve` with mail settings)."""
+
+    email: str = ""
+    """Whom to write to; else `contact.email`."""
+    stalled_minutes: float = Field(60.0, gt=0)
+    """No valid rating for so long, while there are places."""
+    lagging_share: Share = 0.15
+    """A condition is behind the others' mean by more than this share of what it was promised."""
+    failing_share: Share = 0.4
+    """More than this share of the last 20 who ended did not pass the quiz or failed checks."""
+    budget_share: Share = 0.9
+    """More than this share of `pay.budget` is spent or promised."""
 
 
 class Sensitive(DesignSection):
@@ -286,6 +304,7 @@ class Design(DesignSection):
     privacy: Privacy
     quality: QualityThresholds = QualityThresholds()
     analysis: Analysis = Analysis()
+    alerts: Alerts = Alerts()
     simulation: dict[str, Any] = Field({})
     """Assumed safe rates and sizes, for `casewise study simulate`; the study itself does not read them."""
     crowd: dict[str, Any] = Field({})

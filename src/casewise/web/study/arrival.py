@@ -52,6 +52,7 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
         response = to_stage(study, known)
         remember(request, response, known)
         return response
+    request.app.state.tallies.count(study.id, "turned away" if why else "arrived")
     if why is not None:
         return not_let_in(request, study, why, person)
     response = show(request, study, "warning", warning=markdown(study.wording.warning), categories=study.categories)

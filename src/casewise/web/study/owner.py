@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime
 from math import ceil
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from casewise.database.staff import Person, Role
+from casewise.studies.running.alerts import alerts
 from casewise.studies.running.annotators import annotator
-from casewise.studies.running.answers import lapse_and_void, void
-from casewise.studies.running.owner import overview, people_states, purge
+from casewise.studies.running.answers import void
+from casewise.studies.running.monitoring import monitor
+from casewise.studies.running.owner import overview, people_states
 from casewise.studies.running.rounds import RoundState, all_rounds, round_state, set_state
 from casewise.web.frame.identity import database_of, now, require, sent_form
 from casewise.web.frame.pages import redirect, render
@@ -43,15 +45,19 @@ def studies(request: Request, _owner: Owner) -> Response:
 
 @router.get("/{study_id}")
 def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Response:
-    """How far a round is, by condition. Opening it also re-opens what expired leases held,
-    and deletes what is due."""
-    with database_of(request).write() as connection:
-        lapse_and_void(connection, study, now=at)
-        purge(connection, study, now=at)
+    """How far a round is, by condition, how fast it goes, what it costs and what needs a look."""
     with database_of(request).read() as connection:
-        state, seen = round_state(connection, study.id), overview(connection, study)
-    link = f"{request.app.state.settings.site_url}/study/{study.id}"
-    return render(request, "study/owner_round.html", study=study, state=state, seen=seen, link=link, states=STATES)
+        state, found = round_state(connection, study.id), monitor(connection, study, now=at)
+    values: dict[str, Any] = {
+        "study": study,
+        "state": state,
+        "monitor": found,
+        "seen": found.overview,
+        "alerts": alerts(found, study, now=at) if state == "open" else (),
+        "link": f"{request.app.state.settings.site_url}/study/{study.id}",
+        "mails": request.app.state.settings.mail is not None,
+    }
+    return render(request, "study/owner_round.html", **values)
 
 
 @router.get("/{study_id}/status.json")

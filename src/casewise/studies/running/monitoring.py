@@ -1,0 +1,190 @@
+"""How a round goes: how fast, until when, what it costs, and where people are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, case, func, select
+
+from casewise.database.tables import study as tables
+from casewise.studies.design.design import Pay
+from casewise.studies.running.owner import Overview, overview
+from casewise.studies.running.rounds import Round
+
+__all__ = ["Funnel", "Money", "Monitor", "monitor"]
+
+PAGES, ANNOTATORS, EVENTS = tables.pages, tables.annotators, tables.events
+
+RECENT = timedelta(hours=3)
+"""Over which the pace is taken."""
+
+PAID_IN_FULL = ("completed", "stopped", "no_room", "too_many_skips", "failed_checks")
+"""Outcomes that take a place at the recruiter; who failed checks is paid or not by a person's decision, and counted."""
+PAID_AS_SCREEN_OUT = ("screened_out", "left_early")
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """In the design's currency, the recruiter's fee included."""
+
+    spent: float
+    """On those who ended, whether or not the recruiter has paid them yet."""
+    promised: float
+    """To those who are in the tutorial, the quiz or a batch now."""
+    to_come: float
+    """For the ratings that are neither there nor held by anybody, and for those who will not pass the quiz meanwhile."""
+    budget: float | None
+
+    @property
+    def total(self) -> float:
+        return self.spent + self.promised + self.to_come
+
+    @property
+    def budget_share(self) -> float | None:
+        """What of the budget is spent or promised; None where there is none."""
+        return None if self.budget is None else (self.spent + self.promised) / self.budget
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """How many people came how far."""
+
+    arrived: int
+    """Opened the first page; counted without anything about them, and only since there is this count."""
+    turned_away: int
+    consented: int
+    quiz: int
+    """Sent an answer to the quiz."""
+    batch: dict[str, int]
+    """Were given a batch, by condition; `finished` rated all of it."""
+    finished: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """How a round goes now."""
+
+    overview: Overview
+    valid_last_hour: int
+    valid_per_hour: float
+    """Over the last three hours, or since the round was opened."""
+    ends_at: datetime | None
+    """When the promised ratings will be there at that pace; None where there is no pace, or nothing is missing."""
+    last_valid_at: datetime | None
+    median_minutes_before: float | None
+    """From consent to the batch: put it into `pay.minutes_before`."""
+    money: Money
+    funnel: Funnel
+    last_outcomes: tuple[str, ...]
+    """Of the 20 who ended last."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON values, without what the overview says."""
+        plain = asdict(self)
+        del plain["overview"]
+        for name in ("ends_at", "last_valid_at"):
+            plain[name] = plain[name].isoformat() if plain[name] else None
+        return plain | {"money": plain["money"] | {"total": self.money.total, "budget_share": self.money.budget_share}}
+
+
+def monitor(connection: Connection, study: Round, *, now: datetime) -> Monitor:
+    """How the round goes; changes nothing."""
+    seen = overview(connection, study)
+    since = max(now - RECENT, study.created_at)
+    hours = max((now - since).total_seconds() / 3600, 1 / 60)
+    lately = valid_lately(connection, study.id, since=since, hour=now - timedelta(hours=1))
+    pace, missing = lately.since / hours, seen.promised - seen.valid
+    return Monitor(
+        overview=seen,
+        valid_last_hour=lately.in_hour,
+        valid_per_hour=pace,
+        ends_at=now + timedelta(hours=missing / pace) if pace and missing else None,
+        last_valid_at=lately.last_at,
+        median_minutes_before=minutes_before(connection, study.id),
+        money=money_of(study.design.pay, seen, per_batch=study.design.ratings.per_annotator),
+        funnel=funnel(connection, study, seen),
+        last_outcomes=last_outcomes(connection, study.id),
+    )
+
+
+class Lately(NamedTuple):
+    """Valid ratings: the last one, and how many there are since two moments."""
+
+    last_at: datetime | None
+    since: int
+    in_hour: int
+
+
+def valid_lately(connection: Connection, study_id: str, *, since: datetime, hour: datetime) -> Lately:
+    after = [func.coalesce(func.sum(case((PAGES.c.answered_at > moment, 1), else_=0)), 0) for moment in (since, hour)]
+    query = select(func.max(PAGES.c.answered_at), *after).where(
+        PAGES.c.study_id == study_id, PAGES.c.state == "rated", PAGES.c.kind == "item"
+    )
+    last, *counts = connection.execute(query).one()
+    return Lately(last, *map(int, counts))
+
+
+def minutes_before(connection: Connection, study_id: str) -> float | None:
+    query = (
+        select(EVENTS.c.at, ANNOTATORS.c.consented_at)
+        .join(ANNOTATORS, ANNOTATORS.c.id == EVENTS.c.annotator_id)
+        .where(EVENTS.c.study_id == study_id, EVENTS.c.kind == "assigned")
+    )
+    minutes = [(row.at - row.consented_at).total_seconds() / 60 for row in connection.execute(query)]
+    return median(minutes) if minutes else None
+
+
+def money_of(pay: Pay, seen: Overview, *, per_batch: int) -> Money:
+    """What a round has cost and will."""
+    fee, stages = 1 + pay.fee_percent / 100, seen.stages
+    full = sum(stages.get(outcome, 0) for outcome in PAID_IN_FULL)
+    partly = sum(stages.get(outcome, 0) for outcome in PAID_AS_SCREEN_OUT)
+    under_way = sum(stages.get(stage, 0) for stage in ("tutorial", "quiz", "rating"))
+    passed, failed = full + stages.get("rating", 0), stages.get("screened_out", 0)
+    rate = (passed + 14) / (passed + failed + 20)  # as if fourteen of twenty had passed before the first came
+    people = sum(condition.open for condition in seen.conditions) / per_batch
+    each = pay.per_batch + pay.screen_out * (1 - rate) / rate
+    return Money(
+        spent=(full * pay.per_batch + partly * pay.screen_out) * fee,
+        promised=under_way * pay.per_batch * fee,
+        to_come=people * each * fee,
+        budget=pay.budget,
+    )
+
+
+def funnel(connection: Connection, study: Round, seen: Overview) -> Funnel:
+    tallies = tables.tallies
+    query = select(tallies.c.kind, tallies.c.count).where(tallies.c.study_id == study.id)
+    counted: dict[str, int] = {row[0]: row[1] for row in connection.execute(query)}
+    tried = select(func.count(EVENTS.c.annotator_id.distinct())).where(
+        EVENTS.c.study_id == study.id, EVENTS.c.kind == "quiz"
+    )
+    finished = (
+        select(ANNOTATORS.c.condition, func.count())
+        .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.outcome.in_(("completed", "failed_checks")))
+        .group_by(ANNOTATORS.c.condition)
+    )
+    done: dict[str, int] = {row[0]: row[1] for row in connection.execute(finished)}
+    return Funnel(
+        arrived=counted.get("arrived", 0),
+        turned_away=counted.get("turned away", 0),
+        consented=sum(seen.stages.values()),
+        quiz=int(connection.scalars(tried).one()),
+        batch={condition.condition: condition.people for condition in seen.conditions},
+        finished={name: done.get(name, 0) for name in study.design.conditions},
+    )
+
+
+def last_outcomes(connection: Connection, study_id: str) -> tuple[str, ...]:
+    query = (
+        select(ANNOTATORS.c.outcome)
+        .where(ANNOTATORS.c.study_id == study_id, ANNOTATORS.c.finished_at.is_not(None))
+        .order_by(ANNOTATORS.c.finished_at.desc())
+        .limit(20)
+    )
+    found: Sequence[str] = connection.scalars(query).all()
+    return tuple(found)
