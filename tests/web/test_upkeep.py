@@ -51,7 +51,7 @@ def events(store, kind):
 
 def test_a_stalled_round_is_told_once_and_again_only_after_it_went_on(store, letters):
     study = opened(store)
-    who = begun(store, study, "ann")
+    begun(store, study, "ann")
     for minutes in (10, 62, 64, 66):
         keep_all_up(store, settings(letters.mail), now=START + timedelta(minutes=minutes))
     assert [letter.to for letter in letters.kept] == [["study@institute.edu"]]
@@ -59,7 +59,9 @@ def test_a_stalled_round_is_told_once_and_again_only_after_it_went_on(store, let
     assert message["Subject"] == "tea 1: stalled"
     assert f"https://study.lab.edu/studies/{study.id}" in message.get_payload()
 
-    answer(store, study, who, now=START + timedelta(minutes=67))
+    ben = begun(store, study, "ben", now=START + timedelta(minutes=66))
+    for _ in range(2):  # one of them may be a check
+        answer(store, study, ben, now=START + timedelta(minutes=67))
     keep_all_up(store, settings(letters.mail), now=START + timedelta(minutes=68))
     assert events(store, "alert over") == [{"alert": "stalled"}]
     keep_all_up(store, settings(letters.mail), now=START + timedelta(minutes=130))
