@@ -92,3 +92,14 @@ def test_the_blocks_have_the_table_and_the_sentence(backdrop):
 
     assert [row[0].split()[0] for row in table.rows] == ["The", "Words", "Copying", "Always", "One", "A", "One"]
     assert sentence.text.startswith("The judge agrees with people on")
+
+
+def test_the_oracle_is_worked_out_once_for_the_same_items(backdrop, monkeypatch):
+    some, others = np.arange(120) < 100, np.arange(120) >= 20
+    first = Backdrop(backdrop.benchmark, FEW).people(some).oracle
+    monkeypatch.setattr("casewise.evaluation.yardsticks.oracle_accuracy", None)
+
+    assert Backdrop(backdrop.benchmark, FEW).people(some).oracle == first
+    assert first.items == 100
+    with pytest.raises(TypeError):
+        Backdrop(backdrop.benchmark, FEW).people(others)

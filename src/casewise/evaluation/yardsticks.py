@@ -12,6 +12,7 @@ import numpy as np
 from casewise.auditing.subject import AuditOptions, Subject
 from casewise.errors import StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns
+from casewise.records.base import digest
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
@@ -24,6 +25,7 @@ from casewise.stats.people.ceiling import Ceilings, ceilings
 from casewise.stats.people.oracle import OracleAccuracy, oracle_accuracy
 from casewise.stats.people.panel import panel_curve, reference_weight, usual_reference
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.benchmarks.worked_out import worked_out_numbers
 
 __all__ = ["Backdrop", "Beside", "People", "against_others", "besides", "or_none", "plain", "what_it_shows"]
 
@@ -198,7 +200,6 @@ def people(subject: Subject, asked: BoolArray) -> People:
     if not rows.any():
         return People(None, 0, None, None, None)
     others, seed = usual_reference(votes), subject.options.seed
-    strata = subject.items["condition"].to_numpy()[rows]
 
     def one_person() -> float:
         rng = np.random.default_rng(seed)
@@ -209,11 +210,30 @@ def people(subject: Subject, asked: BoolArray) -> People:
         one_person=or_none(one_person),
         others=others,
         same_again=None if np.isnan(again).all() else float(np.nanmean(again)),
-        oracle=or_none(
-            lambda: oracle_accuracy(safe, votes, rng=np.random.default_rng(seed), clusters=query, strata=strata)
-        ),
+        oracle=or_none(lambda: oracle_of(subject, rows)),
         ceilings=or_none(lambda: ceilings(safe, votes)),
     )
+
+
+def oracle_of(subject: Subject, rows: BoolArray) -> OracleAccuracy:
+    """The oracle's accuracy on the items of `rows`. It is the benchmark's own, and so kept for the next report."""
+    seed = subject.options.seed
+
+    def work() -> dict[str, float]:
+        found = oracle_accuracy(
+            subject.n_safe[rows],
+            subject.n_votes[rows],
+            rng=np.random.default_rng(seed),
+            clusters=subject.query[rows],
+            strata=subject.items["condition"].to_numpy()[rows],
+        )
+        counted = {name: float(value) for name, value in asdict(found).items() if name != "by_prior"}
+        return counted | found.by_prior
+
+    ids = digest(sorted(subject.items["item_id"].to_numpy()[rows].tolist()))
+    numbers = worked_out_numbers(subject.benchmark, f"oracle of items {ids}, seed {seed}", work, made_with="scipy")
+    low, high, ties, items = (numbers.pop(name) for name in ("ci_low", "ci_high", "ties", "items"))
+    return OracleAccuracy(numbers, low, high, int(ties), int(items))
 
 
 def or_none(question: Callable[[], T]) -> T | None:

@@ -8,7 +8,7 @@ from casewise.auditing.subject import Subject
 from casewise.stats.words.word_counts import WordCounts
 from casewise.storage.benchmarks import worked_out as module
 from casewise.storage.benchmarks.fetch import cache_folder
-from casewise.storage.benchmarks.worked_out import worked_out
+from casewise.storage.benchmarks.worked_out import worked_out, worked_out_numbers
 
 
 @pytest.fixture
@@ -76,3 +76,12 @@ def test_the_words_of_a_benchmark_are_counted_once_for_all_reports(monkeypatch):
     monkeypatch.setattr(WordCounts, "of", lambda _: pytest.fail("the words were counted again"))
 
     assert np.array_equal(Subject(casewise.load("demo")).baseline, first)
+
+
+def test_numbers_of_a_whole_benchmark_are_kept_by_their_names(few):
+    def numbers(**found):
+        return worked_out_numbers(few, "some numbers", lambda: found, made_with="numpy")
+
+    assert numbers(low=0.1, high=1 / 3) == numbers(low=0.5) == {"low": 0.1, "high": 1 / 3}
+    files()[0].write_bytes(b"no table")
+    assert numbers(low=0.5) == {"low": 0.5}

@@ -21,7 +21,9 @@ from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.fetch import cache_folder
 from casewise.storage.files.atomic import replacing
 
-__all__ = ["worked_out"]
+__all__ = ["worked_out", "worked_out_numbers"]
+
+NUMBERS = {"name": pl.String(), "value": pl.Float64()}
 
 MOST = 64
 """Files kept at once; of more, those that were used longest ago are dropped."""
@@ -39,8 +41,7 @@ def worked_out(
     made_with
         The package, besides this one, whose version they depend on.
     """
-    versions = {"casewise": __version__, made_with: version(made_with)}
-    path = cache_folder() / "worked-out" / f"{digest([benchmark.digest, what, versions])}.arrow"
+    path = place(benchmark, what, made_with)
     ids = pl.DataFrame({"item_id": [item.id for item in benchmark.items]})
     found = find(path, ids)
     if found is None:
@@ -49,17 +50,43 @@ def worked_out(
     return found
 
 
+def worked_out_numbers(
+    benchmark: Benchmark, what: str, work: Callable[[], dict[str, float]], *, made_with: str
+) -> dict[str, float]:
+    """Numbers by name that belong to `benchmark` as a whole, kept as those of `worked_out` are."""
+    path = place(benchmark, what, made_with)
+    table = read(path)
+    if table is not None and dict(table.schema) == NUMBERS:
+        return dict(table.iter_rows())
+    found = work()
+    keep(path, pl.DataFrame({"name": list(found), "value": list(found.values())}, schema=NUMBERS))
+    return found
+
+
+def place(benchmark: Benchmark, what: str, made_with: str) -> Path:
+    versions = {"casewise": __version__, made_with: version(made_with)}
+    return cache_folder() / "worked-out" / f"{digest([benchmark.digest, what, versions])}.arrow"
+
+
 def find(path: Path, ids: pl.DataFrame) -> NDArray[np.float64] | None:
+    table = read(path)
+    if table is None or set(table.columns) != {"item_id", "value"}:
+        return None
+    values = ids.join(table, on="item_id", how="left", maintain_order="left")["value"]
+    whole = len(values) == len(ids) and values.dtype == pl.Float64 and not values.has_nulls()
+    return values.to_numpy() if whole else None
+
+
+def read(path: Path) -> pl.DataFrame | None:
+    """What is kept; None where nothing is, or what is there is no table."""
     if not path.is_file():
         return None
     try:
-        there = ids.join(pl.read_ipc(path), on="item_id", how="left", maintain_order="left")
-        values = there["value"]
+        table = pl.read_ipc(path)
         path.touch()
     except (OSError, pl.exceptions.PolarsError):
         return None
-    whole = len(values) == len(ids) and values.dtype == pl.Float64 and not values.has_nulls()
-    return values.to_numpy() if whole else None
+    return table
 
 
 def keep(path: Path, table: pl.DataFrame) -> None:
