@@ -100,6 +100,7 @@ def test_the_oracle_is_worked_out_once_for_the_same_items(backdrop, monkeypatch)
     monkeypatch.setattr("casewise.evaluation.yardsticks.oracle_accuracy", None)
 
     assert Backdrop(backdrop.benchmark, FEW).people(some).oracle == first
+    assert first is not None
     assert first.items == 100
     with pytest.raises(TypeError):
         Backdrop(backdrop.benchmark, FEW).people(others)
