@@ -1,4 +1,5 @@
 import json
+from xml.etree import ElementTree as ET
 
 import pytest
 from typer.testing import CliRunner
@@ -7,6 +8,7 @@ import casewise
 from casewise.cli.app import app
 from casewise.errors import ConfigurationError
 from casewise.evaluation.gate import parse_margins
+from casewise.reporting.pages.gate_log import escaped, xml_text
 
 
 def run(*words):
@@ -54,3 +56,62 @@ def test_what_few_items_cannot_tell_is_exit_3_with_the_drop_they_could(runs):
 def test_margins_that_say_nothing_are_refused(text):
     with pytest.raises(ConfigurationError, match="--max-drop"):
         parse_margins(text)
+
+
+def gated(runs, *more):
+    return run("gate", runs / "safe", "--baseline", runs / "intended", "--max-drop", "accuracy=0.05", *more)
+
+
+def test_a_ci_reads_each_metric_from_junit(runs, tmp_path):
+    result = gated(
+        runs, "--max-drop", "accuracy=0.05,recall_safe=0.05,over_refusal=0.0001", "--junit", tmp_path / "j.xml"
+    )
+    suite = ET.parse(tmp_path / "j.xml").getroot()
+    cases = {case.get("name"): [part.tag for part in case] for case in suite}
+
+    assert result.exit_code == 1
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
+    assert cases["accuracy"] == ["failure"]
+    assert cases["recall_safe"] == []
+
+
+def test_a_run_that_did_not_finish_is_an_error_in_junit(runs, tmp_path):
+    run("judge", "demo", "--judge", "constant:intended", "--out", tmp_path / "part", "--limit", "60")
+    run(
+        "gate",
+        tmp_path / "part",
+        "--baseline",
+        runs / "intended",
+        "--max-drop",
+        "accuracy=0.5",
+        "--junit",
+        tmp_path / "j",
+    )
+
+    assert '<testcase classname="casewise.gate" name="finished">' in (tmp_path / "j").read_text(encoding="utf-8")
+
+
+def test_github_is_told_in_its_own_words_where_it_runs_us(runs, monkeypatch):
+    assert "::error" not in gated(runs).stderr
+    assert "::error title=casewise gate%2C accuracy%3A fail::accuracy is" in gated(runs, "--annotations").stderr
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+
+    assert "::error" in gated(runs).stderr
+    assert "::error" not in gated(runs, "--no-annotations").stderr
+    assert json.loads(gated(runs, "--json").stdout)["decision"] == "fail"
+
+
+def test_the_gate_takes_the_reports_options(runs):
+    whole, clear = (json.loads(gated(runs, "--json", *more).stdout) for more in ((), ("--items", "clear")))
+    dropped = json.loads(gated(runs, "--json", "--ties", "drop", "--unscored", "exclude").stdout)
+
+    assert clear["n_items"] < whole["n_items"]
+    assert (dropped["labels"], dropped["unscored_policy"]) != (whole["labels"], whole["unscored_policy"])
+
+
+def test_what_xml_cannot_hold_is_replaced():
+    assert xml_text("a\x00b\ud800c\n") == "a\ufffdb\ufffdc\n"
+
+
+def test_what_ends_a_command_of_github_is_escaped():
+    assert escaped("50 %\nx:y", ":,") == "50 %25%0Ax%3Ay"

@@ -38,8 +38,8 @@ def no_constants(name):
     raise AssertionError(f"{name} is no JSON")
 
 
-def document(said):
-    assert said.code == 0, said.err
+def document(said, code=0):
+    assert said.code == code, said.err
     return json.loads(said.out, parse_constant=no_constants)
 
 
@@ -67,7 +67,8 @@ COMMANDS = [
 @pytest.mark.slow
 def test_every_command_that_prints_a_table_prints_one_document(casewise, here):
     for command in COMMANDS:
-        assert isinstance(document(casewise(*command, "--json")), dict), command
+        nothing_scored = 5 if command[:2] == ("report", "silent") else 0
+        assert isinstance(document(casewise(*command, "--json"), nothing_scored), dict), command
     for run in ("safe", "linear", "scalar", "silent"):
         metrics = here / run / "metrics.json"
         json.loads(metrics.read_text(), parse_constant=no_constants)
@@ -82,7 +83,7 @@ def test_the_program_keeps_notes_off_stdout(tmp_path):
 
 
 def test_what_cannot_be_computed_says_why(casewise, here):
-    found = document(casewise("report", "silent", "--json"))
+    found = document(casewise("report", "silent", "--json"), 5)
     rows = {row["metric"]: row for row in found["metrics"]}
 
     assert rows["accuracy"]["estimate"] == 0
@@ -129,3 +130,34 @@ def test_an_item_is_shown_to_be_read(casewise):
 def test_a_benchmark_is_checked_and_counted(casewise):
     assert "demo is valid: 45 queries, 90 contexts, 90 items, 1,890 ratings" in casewise("data", "check", "demo").out
     assert len(document(casewise("data", "show", "demo", "--json"))["taxonomy"]["categories"]) == 45
+
+
+DESIGN = """
+[simulation]
+queries = 5
+ratings_per_item = 4
+items_per_annotator = 5
+categories = 1
+[simulation.safe_rates]
+no_context = 0.4
+safe_revised = 0.7
+"""
+
+FORMATTED = [
+    ("replay", "output_score.json"),
+    ("paper", "demo"),
+    ("power", "anova", "--effect-size", "0.4"),
+    ("power", "proportions", "--p1", "0.4", "--p2", "0.6"),
+    ("power", "chi-square", "--df", "4", "--effect-size", "0.3"),
+    ("study", "simulate", "--design", "design.toml", "--repeat", "2"),
+]
+
+
+@pytest.mark.parametrize("command", FORMATTED, ids=lambda command: " ".join(command[:2]))
+def test_what_prints_numbers_prints_them_in_every_format(casewise, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "output_score.json", output_rows([1, "", 7]))
+    (tmp_path / "design.toml").write_text(DESIGN, encoding="utf-8")
+
+    assert document(casewise(*command, "--format", "json")) == document(casewise(*command, "--json"))
+    assert "|---" in casewise(*command, "--format", "markdown").out

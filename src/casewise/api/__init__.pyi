@@ -9,8 +9,8 @@ from .analysing import (
     read_flow,
     simulate_studies,
     simulated_table,
+    simulation_page,
     simulation_plan,
-    simulation_tables,
     study_report,
     write_ratings,
 )
@@ -66,7 +66,7 @@ from .judging import (
     try_connection,
 )
 from .looking import Look, look_at, look_at_run, paper
-from .replaying import Replay, replay, replay_table
+from .replaying import Replay, replay, replay_page
 from .run import Run
 from .until_precise import PreciseRun, judge_until_precise
 
@@ -140,13 +140,13 @@ __all__ = [
     "read_flow",
     "read_reply",
     "replay",
-    "replay_table",
+    "replay_page",
     "report",
     "report_options",
     "simulate_studies",
     "simulated_table",
+    "simulation_page",
     "simulation_plan",
-    "simulation_tables",
     "source_of",
     "studies",
     "study_report",

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from casewise.reporting.study.report import StudyReport, study_report
-from casewise.reporting.study.simulation_tables import simulation_tables
+from casewise.reporting.study.simulation_tables import simulation_page
 from casewise.studies.analysing.flow_table import read_flow
 from casewise.studies.analysing.options import choose_options
 from casewise.studies.analysing.simulation import (
@@ -28,8 +28,8 @@ __all__ = [
     "read_flow",
     "simulate_studies",
     "simulated_table",
+    "simulation_page",
     "simulation_plan",
-    "simulation_tables",
     "study_report",
     "write_ratings",
 ]

@@ -21,6 +21,7 @@ from casewise.evaluation.judged_runs import long_table as long_table_of
 from casewise.evaluation.options import ReportOptions
 from casewise.reporting.document import Document
 from casewise.reporting.pages.gate import gate_page
+from casewise.reporting.pages.gate_log import github_lines, junit
 from casewise.reporting.pages.leaderboard import leaderboard_page
 from casewise.stats.agreeing.gate import Decision
 from casewise.stats.agreeing.labels import LabelPolicy, Ties
@@ -180,6 +181,15 @@ class Gated(Displayed):
         """The numbers as plain JSON values."""
         return self.found.as_json()
 
+    def to_junit(self) -> str:
+        """JUnit XML, a test case a metric, for a continuous integration that shows such files."""
+        return junit(self.found)
+
+    @property
+    def annotations(self) -> tuple[str, ...]:
+        """A line a metric that GitHub's log makes an annotation of: `::error title=…::…`."""
+        return tuple(github_lines(self.found))
+
 
 def gate(
     run: Run | str | Path,
@@ -188,6 +198,7 @@ def gate(
     max_drop: str | Mapping[str, float],
     labels: str | LabelPolicy = "votes",
     benchmark: Source | None = None,
+    options: ReportOptions | None = None,
 ) -> Gated:
     """Is `run` worse than `baseline`, on the items that both were asked, by more than is allowed?
 
@@ -217,8 +228,8 @@ def gate(
         after,
         before,
         margins=parse_margins(written),
-        labels=policy_of(labels),
         benchmark=benchmark_of(runs, benchmark),
+        options=options or ReportOptions(labels=policy_of(labels)),
     )
     return Gated(found)
 

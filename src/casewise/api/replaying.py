@@ -7,10 +7,10 @@ from pathlib import Path
 from casewise.evaluation.replay import Replay
 from casewise.evaluation.replay import replay as score_again
 from casewise.records import Elicitation
-from casewise.reporting.pages.replay import replay_table
+from casewise.reporting.pages.replay import replay_page
 from casewise.stats.core.bootstrap import Resampling
 
-__all__ = ["Replay", "replay", "replay_table"]
+__all__ = ["Replay", "replay", "replay_page"]
 
 
 def replay(path: str | Path, *, elicitation: Elicitation | None = None, seed: int = 0) -> Replay:

@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from casewise import api
-from casewise.cli.printing import BenchmarkOption, JsonOption, note, print_json, print_tables
+from casewise.cli.documents import DocumentOptions
+from casewise.cli.option_groups import with_groups
+from casewise.cli.printing import BenchmarkOption, note
 
 __all__ = ["app"]
 
@@ -26,7 +28,9 @@ AllowanceOption = Annotated[
 
 
 @app.command()
+@with_groups
 def anova(
+    *,
     groups: Annotated[int, typer.Option("--groups", help="Number of conditions.")] = 5,
     effect_size: Annotated[
         float | None, typer.Option("--effect-size", help="Cohen's f; without it, the smallest one that --n can find.")
@@ -36,15 +40,17 @@ def anova(
     n: Annotated[int | None, typer.Option("--n", help="Annotators in each condition, if they are given.")] = None,
     allowance: AllowanceOption = None,
     plot: PlotOption = None,
-    as_json: JsonOption = False,
+    documents: DocumentOptions,
 ) -> None:
     """One-way analysis of variance, as the paper plans it: n for an effect, power of an n, effect that an n can find."""
     answer = api.power.anova(groups, effect_size, alpha=alpha, power=power, n=n, allowance=allowance)
-    show_answer(answer, plot=plot, as_json=as_json)
+    show_answer(answer, plot=plot, documents=documents)
 
 
 @app.command()
+@with_groups
 def proportions(
+    *,
     p1: Annotated[float, typer.Option("--p1", help="Safe rate of the first condition.")],
     p2: Annotated[
         float | None, typer.Option("--p2", help="That of the second; without it, the nearest one that --n can find.")
@@ -57,16 +63,18 @@ def proportions(
         str, typer.Option("--method", help="arcsine (Cohen's h) or normal (the z test's own).")
     ] = "arcsine",
     plot: PlotOption = None,
-    as_json: JsonOption = False,
+    documents: DocumentOptions,
 ) -> None:
     """Two safe rates told apart."""
     sides = 1 if one_sided else 2
     answer = api.power.proportions(p1, p2, alpha=alpha, power=power, n=n, sides=sides, method=method)
-    show_answer(answer, plot=plot, as_json=as_json)
+    show_answer(answer, plot=plot, documents=documents)
 
 
 @app.command("chi-square")
+@with_groups
 def chi_square(
+    *,
     df: Annotated[int, typer.Option("--df", help="Degrees of freedom.")],
     effect_size: Annotated[
         float | None, typer.Option("--effect-size", help="Cohen's w; without it, the smallest one that --n can find.")
@@ -75,14 +83,16 @@ def chi_square(
     power: PowerOption = 0.8,
     n: Annotated[int | None, typer.Option("--n", help="All ratings together, if they are given.")] = None,
     plot: PlotOption = None,
-    as_json: JsonOption = False,
+    documents: DocumentOptions,
 ) -> None:
     """A chi-square test: how many ratings in all."""
-    show_answer(api.power.chi_square(df, effect_size, alpha=alpha, power=power, n=n), plot=plot, as_json=as_json)
+    show_answer(api.power.chi_square(df, effect_size, alpha=alpha, power=power, n=n), plot=plot, documents=documents)
 
 
 @app.command()
+@with_groups
 def kruskal(
+    *,
     rates: Annotated[str, typer.Option("--rates", help="A task's safe rate under each condition: 0.4,0.8,0.2,0.8,0.2")],
     alpha: AlphaOption = 0.05,
     power: PowerOption = 0.8,
@@ -93,15 +103,17 @@ def kruskal(
     repeats: Annotated[int, typer.Option("--repeats", min=100, help="Simulated tasks.")] = 20_000,
     seed: Annotated[int, typer.Option("--seed", help="What they are drawn from.")] = 0,
     plot: PlotOption = None,
-    as_json: JsonOption = False,
+    documents: DocumentOptions,
 ) -> None:
     """The test really used: Kruskal-Wallis on 0/1 ratings, by simulation."""
     question = api.power.KruskalQuestion(rates, alpha=alpha, exact=not approximate, repeats=repeats, seed=seed)
-    show_answer(api.power.kruskal(question, power=power, n=n), plot=plot, as_json=as_json)
+    show_answer(api.power.kruskal(question, power=power, n=n), plot=plot, documents=documents)
 
 
 @app.command()
+@with_groups
 def judges(
+    *,
     difference: Annotated[
         float | None, typer.Option("--difference", help="In accuracy; with --from, that of the runs if absent.")
     ] = None,
@@ -120,24 +132,21 @@ def judges(
     n: Annotated[int | None, typer.Option("--n", help="Queries, if they are given.")] = None,
     benchmark: BenchmarkOption = None,
     plot: PlotOption = None,
-    as_json: JsonOption = False,
+    documents: DocumentOptions,
 ) -> None:
     """Two judges told apart: how many queries, by simulation on two runs or by assumptions (Miller 2024)."""
     assumed = api.power.AssumedJudges(discordance, items_per_query, correlation)
     answer = api.power.judges(
         difference, runs or (), benchmark=benchmark, assumed=assumed, alpha=alpha, power=power, n=n
     )
-    show_answer(answer, plot=plot, as_json=as_json)
+    show_answer(answer, plot=plot, documents=documents)
 
 
-def show_answer(answer: api.power.PowerAnswer, *, plot: Path | None, as_json: bool) -> None:
+def show_answer(answer: api.power.PowerAnswer, *, plot: Path | None, documents: DocumentOptions) -> None:
     if plot is not None:
         draw(answer, plot)
         note(f"plot: {plot}")
-    if as_json:
-        print_json(answer.as_json())
-        return
-    print_tables(answer.table(), remarks=answer.remarks)
+    documents.present(answer)
 
 
 def draw(answer: api.power.PowerAnswer, path: Path) -> None:

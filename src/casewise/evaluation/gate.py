@@ -11,9 +11,10 @@ import numpy as np
 
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, did_you_mean
 from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
+from casewise.evaluation.options import ReportOptions
+from casewise.evaluation.subsets import as_wanted, subset_notes
 from casewise.stats.agreeing.gate import GATED, Decision, Gate, gate
-from casewise.stats.agreeing.labels import VOTES, LabelPolicy
-from casewise.stats.core.bootstrap import Resampling
+from casewise.stats.agreeing.sample import UnscoredPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.sampling_file import refuse_sampled
 
@@ -25,6 +26,12 @@ EXIT_CODES: dict[Decision, ExitCode] = {
     "inconclusive": ExitCode.CANNOT_TELL,
 }
 """What the command ends with."""
+
+WORTH: dict[UnscoredPolicy, str] = {
+    "miss": "each counts as wrong",
+    "exclude": "they are left out",
+    "published": "each is worth what the release's scripts make of it",
+}
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,7 @@ class GateReport:
     benchmark: str
     digest: str
     labels: str
+    unscored: UnscoredPolicy
     found: Gate
     left_out: int
     missing: int
@@ -69,6 +77,7 @@ class GateReport:
             "benchmark": self.benchmark,
             "digest": self.digest,
             "labels": self.labels,
+            "unscored_policy": self.unscored,
             "n_items": self.found.n_items,
             "n_queries": self.found.n_queries,
             "left_out": self.left_out,
@@ -103,9 +112,8 @@ def gate_runs(
     baseline: Path,
     *,
     margins: Mapping[str, float],
-    labels: LabelPolicy = VOTES,
     benchmark: str | Path | Benchmark | None = None,
-    resampling: Resampling = Resampling(),
+    options: ReportOptions = ReportOptions(),
 ) -> GateReport:
     """Hold the run in one folder against that in another, on the items that both were asked.
 
@@ -117,23 +125,27 @@ def gate_runs(
         They were not asked alike, so there is no telling which answers to compare.
     """
     refuse_sampled((baseline, run))
-    runs = read_runs([baseline, run], benchmark=benchmark)
+    runs = as_wanted(read_runs([baseline, run], benchmark=benchmark), options)
     before, after = the_two(runs)
     both = before.asked & after.asked
     if not both.any():
         raise BenchmarkError(f"{run} and {baseline} were asked no item in common")
-    samples = [runs.sample(one, policy=labels).where(both[one.asked]) for one in (before, after)]
+    samples = [
+        runs.sample(one, policy=options.labels, unscored=options.unscored).where(both[one.asked])
+        for one in (before, after)
+    ]
     return GateReport(
         run=after.name,
         baseline=before.name,
         benchmark=runs.benchmark.name,
         digest=runs.benchmark.digest,
-        labels=labels.name,
-        found=gate(samples[0], samples[1], margins=margins, resampling=resampling),
+        labels=options.labels.name,
+        unscored=options.unscored,
+        found=gate(samples[0], samples[1], margins=margins, resampling=options.resampling),
         left_out=int((before.asked ^ after.asked).sum()),
         missing=int((before.asked & ~after.asked).sum()),
-        seed=resampling.seed,
-        notes=notes(runs, before, after),
+        seed=options.resampling.seed,
+        notes=(*notes(runs, before, after, options), *subset_notes(options.items)),
     )
 
 
@@ -152,7 +164,7 @@ def the_two(runs: JudgedRuns) -> tuple[Series, Series]:
     return alike[0]
 
 
-def notes(runs: JudgedRuns, before: Series, after: Series) -> tuple[str, ...]:
+def notes(runs: JudgedRuns, before: Series, after: Series, options: ReportOptions) -> tuple[str, ...]:
     said = [f"SYNTHETIC DATA: {runs.benchmark.about.synthetic}"] if runs.benchmark.about.synthetic else []
     if (before.elicitation, before.arm) != (after.elicitation, after.arm):
         said.append(f"The two were not asked alike: {before.name} and {after.name}.")
@@ -161,7 +173,7 @@ def notes(runs: JudgedRuns, before: Series, after: Series) -> tuple[str, ...]:
     unscored = [int(np.isnan(one.values[one.asked]).sum()) for one in (before, after)]
     if any(unscored):
         said.append(
-            f"Without a verdict: {unscored[0]} items of the baseline, {unscored[1]} of the run; each counts as wrong."
+            f"Without a verdict: {unscored[0]} items of the baseline, {unscored[1]} of the run; {WORTH[options.unscored]}."
         )
     return tuple(said)
 

@@ -121,6 +121,11 @@ class JudgeNumbers:
     def benchmark(self) -> Benchmark:
         return self.runs.benchmark
 
+    @property
+    def nothing_scored(self) -> bool:
+        """Whether not one item has a verdict or a value."""
+        return not any(np.isfinite(one.values[one.asked]).any() for one in self.runs.series)
+
     @cached_property
     def arms(self) -> pl.DataFrame:
         """What the judges lose without parts of the context: see `casewise.evaluation.arms.arm_table`."""

@@ -24,6 +24,7 @@ __all__ = [
     "count",
     "interval",
     "number",
+    "of_tables",
     "p_value",
     "percent",
     "table_of",
@@ -128,6 +129,12 @@ class Document:
         """Every figure, in reading order."""
         for section in self.sections:
             yield from (block for block in section.blocks if isinstance(block, Figure))
+
+
+def of_tables(title: str, tables: Iterable[Table], remarks: Iterable[str] = ()) -> Document:
+    """A document of nothing but tables and what to remember with them."""
+    blocks: tuple[Block, ...] = (*tables, *(Prose(remark) for remark in remarks))
+    return Document(title, "", (), (Section("tables", "Numbers", blocks, brief=True),))
 
 
 def number(value: float | None, *, digits: int = 3) -> str:

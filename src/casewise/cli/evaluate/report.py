@@ -20,6 +20,7 @@ from casewise.cli.printing import (
     UnscoredOption,
     note,
 )
+from casewise.errors import ExitCode
 
 __all__ = ["report"]
 
@@ -45,3 +46,5 @@ def report(
         found.write_metrics(runs[0])
     replace(documents, html=None).present(found)
     note(f"page: {page}")
+    if found.nothing_scored:
+        raise typer.Exit(ExitCode.NOTHING_SCORED)

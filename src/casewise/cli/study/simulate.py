@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from casewise import api
-from casewise.cli.printing import JsonOption, note, print_json, print_tables
+from casewise.cli.documents import DocumentOptions, FormatOption
+from casewise.cli.printing import JsonOption, note
 
 __all__ = ["simulate"]
 
@@ -25,6 +26,7 @@ def simulate(
         int | None, typer.Option("--repeat", help="Repeat the study so often, and report what each analysis is worth.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="What the crowd is drawn from.")] = 0,
+    form: FormatOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Try a design on a simulated crowd, before a cent is spent."""
@@ -38,8 +40,5 @@ def simulate(
     if repeat is None:
         return
     found = api.simulate_studies(plan, repeats=repeat, seed=seed)
-    if as_json:
-        parts: dict[str, Any] = {"repeats": repeat, "seed": seed, "contrasts": found.contrasts, "tasks": found.tasks}
-        print_json(api.plain(parts))
-        return
-    print_tables(*api.simulation_tables(found))
+    parts: dict[str, Any] = {"repeats": repeat, "seed": seed, "contrasts": found.contrasts, "tasks": found.tasks}
+    DocumentOptions(form=form, as_json=as_json).present(api.Look(api.simulation_page(found), api.plain(parts)))

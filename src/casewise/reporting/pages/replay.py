@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from casewise.evaluation.replay import Replay
-from casewise.reporting.document import Table, count, interval, number, table_of
+from casewise.reporting.document import Document, Table, count, interval, number, of_tables, table_of
 from casewise.stats.agreeing.metrics import metric_named
 
-__all__ = ["replay_table"]
+__all__ = ["replay_page", "replay_table"]
+
+HOW_TO_READ = (
+    "published: the release's own rules (the intent counts as a vote, an unparsed reply as 1.0).",
+    "votes: people's votes alone, a tie half and half, an unscored item a miss; 95 % intervals over queries.",
+)
+
+
+def replay_page(found: Replay) -> Document:
+    """The published numbers and ours, how to read them, and what is odd about the file."""
+    return of_tables(f"{found.judge}, scored again", [replay_table(found)], [*HOW_TO_READ, *found.notes])
 
 
 def replay_table(found: Replay) -> Table:

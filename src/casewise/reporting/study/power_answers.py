@@ -11,7 +11,7 @@ import polars as pl
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.reporting.charts.study import power_curve
-from casewise.reporting.document import Table, table_of
+from casewise.reporting.document import Document, Table, of_tables, table_of
 from casewise.stats.power import anova as power_anova
 from casewise.stats.power import chi_square as power_chi_square
 from casewise.stats.power import kruskal as power_kruskal
@@ -102,6 +102,11 @@ class PowerAnswer:
         """The numbers, written out."""
         rows = [(WORDS[key], written(value)) for key, value in self.numbers.items() if value is not None]
         return table_of("power", self.title, ("", "Value"), rows)
+
+    @property
+    def document(self) -> Document:
+        """The table and its remarks, ready for any face."""
+        return of_tables(self.title, [self.table()], self.remarks)
 
     def curve(self) -> str:
         """Power against n as SVG, with the answer marked."""

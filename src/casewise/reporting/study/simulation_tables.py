@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from casewise.reporting.document import Table, interval, number, percent, table_of
+from casewise.reporting.document import Document, Table, interval, number, of_tables, percent, table_of
 from casewise.studies.analysing.simulation import SimulatedStudies
 
-__all__ = ["simulation_tables"]
+__all__ = ["simulation_page"]
+
+
+def simulation_page(found: SimulatedStudies) -> Document:
+    """What each analysis found and how often it was right, ready for any face."""
+    title = f"{found.repeats:,} simulated studies of this design, seed {found.seed}"
+    return of_tables(title, simulation_tables(found))
 
 
 def simulation_tables(found: SimulatedStudies) -> list[Table]:
