@@ -14,12 +14,12 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.covered import crowds
+from benchmarks.covered import crowds, judges_and_people
 from benchmarks.covered.rows import Section, block, printed, replaced
 
 __all__ = ["PAGE", "SECTIONS", "main"]
 
-SECTIONS: tuple[Section, ...] = (*crowds.SECTIONS,)
+SECTIONS: tuple[Section, ...] = (*crowds.SECTIONS, *judges_and_people.SECTIONS)
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 

@@ -47,3 +47,13 @@ def test_two_judges_are_planned_by_assumptions_and_from_two_runs(tmp_path):
     assert planned["more_ratings"] == planned["n_ratings"] - 1890
     assert given["difference"] == given["observed_difference"]
     assert isinstance(run("judges").exception, ConfigurationError)
+
+
+def test_a_judge_on_every_item_saves_people():
+    found = json.loads(
+        run(
+            "labels", "--half-width", "0.05", "--items", "2000", "--rate", "0.4", "--correlation", "0.7", "--json"
+        ).stdout
+    )
+
+    assert (found["n_labels"], found["n_labels_alone"]) == (207, 369)

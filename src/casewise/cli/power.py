@@ -142,6 +142,23 @@ def judges(
     show_answer(answer, plot=plot, documents=documents)
 
 
+@app.command()
+@with_groups
+def labels(
+    *,
+    half_width: Annotated[float, typer.Option("--half-width", help="To within how much the rate is to be known.")],
+    items: Annotated[int, typer.Option("--items", help="Items that the judge decides; people rate a random part.")],
+    rate: Annotated[float, typer.Option("--rate", help="About what the rate will be.")] = 0.5,
+    correlation: Annotated[
+        float, typer.Option("--correlation", help="Of the judge's value with people's label of an item.")
+    ] = 0.6,
+    documents: DocumentOptions,
+) -> None:
+    """A rate from fewer people and a judge on every item: how many items people must rate."""
+    answer = api.power.labels(half_width, items=items, rate=rate, correlation=correlation)
+    show_answer(answer, plot=None, documents=documents)
+
+
 def show_answer(answer: api.power.PowerAnswer, *, plot: Path | None, documents: DocumentOptions) -> None:
     if plot is not None:
         draw(answer, plot)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import binom
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import named
@@ -37,11 +38,18 @@ def test_a_divergence_by_hand_and_at_its_bounds():
     assert jensen_shannon(0.0, 0.5) == pytest.approx(entropy(0.25) - np.log(2) / 2)
 
 
-def test_the_jackknife_of_a_square_is_the_unbiased_one():
-    s = np.arange(8)
+@pytest.mark.parametrize(("votes", "most"), [(5, 0.012), (20, 0.003), (60, 0.004)])
+def test_a_function_of_the_true_rate_is_estimated_with_little_bias(votes, most):
+    rates = np.linspace(0.01, 0.99, 50)
+    s = np.arange(votes + 1)
+    chance = binom.pmf(s, votes, rates[:, None])
+    judge = np.full(votes + 1, 0.3)
+    plug_in = chance @ entropy(s / votes) - entropy(rates)
+    of_entropy = chance @ debiased(entropy, s, np.full(votes + 1, votes)) - entropy(rates)
+    of_divergence = chance @ debiased(jensen_shannon, s, np.full(votes + 1, votes), judge) - jensen_shannon(rates, 0.3)
 
-    unbiased = (s / 7 - 0.4) ** 2 - s / 7 * (1 - s / 7) / 6
-    assert debiased(lambda p: (p - 0.4) ** 2, s, np.full(8, 7)) == pytest.approx(unbiased)
+    assert np.abs(of_entropy).max() < min(most, np.abs(plug_in).max() / 2)
+    assert np.abs(of_divergence).max() < most / 2
 
 
 def test_an_item_with_one_vote_has_no_debiased_value():

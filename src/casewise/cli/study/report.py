@@ -56,6 +56,10 @@ def report(
         str | None,
         typer.Option("--exclude", help="Whose ratings to leave out: failed_checks or nobody. Default: as frozen."),
     ] = None,
+    judge: Annotated[
+        Path | None,
+        typer.Option("--judge", help="A run over all items, of which people rated a random part: rates with its help."),
+    ] = None,
     crossed: Annotated[bool, typer.Option("--crossed", help="Annotators may rate under several conditions.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="For the bootstrap and the shuffles.")] = 0,
     form: FormatOption = None,
@@ -77,7 +81,7 @@ def report(
         flow=None if flow is None else api.read_flow(flow),
         seed=seed,
     )
-    found = api.study_report(ratings, crossed=crossed, case_studies=tuple(category or ()), **wanted)
+    found = api.study_report(ratings, crossed=crossed, case_studies=tuple(category or ()), judge=judge, **wanted)
     found.write(out)
     DocumentOptions(form=form, as_json=as_json).present(found)
     note(f"page: {out / 'report.html'}")

@@ -1,4 +1,4 @@
-"""How many queries tell two judges apart, as an answer for any face."""
+"""How many queries tell two judges apart, and how many people a judge saves, as answers for any face."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from casewise.errors import ConfigurationError
 from casewise.evaluation.judges_power import Pilot, pilot_of
 from casewise.reporting.study.power_answers import PowerAnswer
+from casewise.stats.core.prediction_powered import labels_needed
 from casewise.stats.power.judges import (
     assumed_deviation,
     power_of_queries,
@@ -21,7 +22,7 @@ from casewise.stats.power.judges import (
 )
 from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["AssumedJudges", "judges_answer"]
+__all__ = ["AssumedJudges", "judges_answer", "labels_answer"]
 
 TITLE, AXIS = "Two judges on the same queries", "Queries"
 
@@ -93,6 +94,34 @@ def judges_answer(
     }
     remark = "By Miller (2024), eq. 9, with Student's t. What is assumed decides: two runs over a few queries (--from) know it."
     return PowerAnswer(TITLE, numbers, (remark,), size, at, AXIS)
+
+
+def labels_answer(half_width: float, *, items: int, rate: float = 0.5, correlation: float = 0.6) -> PowerAnswer:
+    """How many of `items` people must rate for a rate to within `half_width`, with a judge on all of them.
+
+    Parameters
+    ----------
+    rate
+        About what the rate will be.
+    correlation
+        Of the judge's value with people's label of an item; a pilot's, or a guess.
+    """
+    beside, alone = labels_needed(half_width, rate=rate, correlation=correlation, items=items)
+    numbers = {
+        "half_width": half_width,
+        "n_items": items,
+        "rate": rate,
+        "judge_correlation": correlation,
+        "n_labels": beside,
+        "n_labels_alone": alone,
+    }
+    remark = "Items count as independent, and a label as one verdict: clusters need more, several people an item fewer."
+
+    def half_width_at(labels: int) -> float:
+        return 1.96 * float(np.sqrt(rate * (1 - rate) / labels * (1 - correlation**2 * max(0, items - labels) / items)))
+
+    axis = "Items that people rate"
+    return PowerAnswer("A rate from fewer people and a judge", numbers, (remark,), beside, half_width_at, axis)
 
 
 def from_pilot(pilot: Pilot, difference: float | None, *, alpha: float, power: float, n: int | None) -> PowerAnswer:

@@ -62,9 +62,14 @@ POOLED = (
 
 
 def study_page(
-    analysis: StudyAnalysis, *, name: str, notes: tuple[str, ...] = (), case_studies: tuple[str, ...] = ()
+    analysis: StudyAnalysis,
+    *,
+    name: str,
+    notes: tuple[str, ...] = (),
+    case_studies: tuple[str, ...] = (),
+    more: tuple[Section, ...] = (),
 ) -> Document:
-    """`analysis` as a document for any face."""
+    """`analysis` as a document for any face; `more` stands behind the conditions."""
     ratings = analysis.ratings
     people = "anonymous votes" if ratings.annotator is None else f"{len(ratings.annotator):,} annotators"
     return Document(
@@ -76,6 +81,7 @@ def study_page(
             section
             for section in (
                 Section("conditions", "Conditions", tuple(conditions(analysis)), brief=True),
+                *more,
                 Section("contrasts", "Condition against condition", tuple(contrasts(analysis)), brief=True),
                 Section("left-out", "With and without what was left out", tuple(left_out(analysis)), brief=True),
                 Section("labels", "What people call the items", tuple(label_counts(analysis))),

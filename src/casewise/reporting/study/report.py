@@ -12,6 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 import polars as pl
 
+from casewise.evaluation.rates_with_judge import RatesWithJudge, rates_with_judge
 from casewise.reporting.charts.drawing import standalone
 from casewise.reporting.document import Document
 from casewise.reporting.faces.as_json import plain
@@ -20,6 +21,7 @@ from casewise.reporting.faces.latex import latex
 from casewise.reporting.faces.markdown import markdown
 from casewise.reporting.study.page import study_page
 from casewise.reporting.study.page_own import own_json
+from casewise.reporting.study.with_judge import with_judge_section
 from casewise.stats.people.coded_ratings import CodedRatings, code_ratings
 from casewise.storage.files.atomic import write_text
 from casewise.studies.analysing.analysis import PAPER_LEVEL, StudyAnalysis, analyse
@@ -44,6 +46,8 @@ class StudyReport:
     """Plan and people, where the ratings are an exported study's."""
     departures: tuple[str, ...] = ()
     """From what was frozen; `notes` say them too."""
+    with_judge: RatesWithJudge | None = None
+    """Rates with a judge on every item, where a run was given."""
 
     def __repr__(self) -> str:
         return f"<StudyReport: {self.name}, {len(self.analysis.ratings):,} ratings>"
@@ -51,7 +55,8 @@ class StudyReport:
     @cached_property
     def document(self) -> Document:
         """The report laid out."""
-        return study_page(self.analysis, name=self.name, notes=self.notes, case_studies=self.case_studies)
+        more = () if self.with_judge is None else (with_judge_section(self.with_judge),)
+        return study_page(self.analysis, name=self.name, notes=self.notes, case_studies=self.case_studies, more=more)
 
     def as_json(self) -> dict[str, Any]:
         """Every number, unrounded, as plain JSON values; what is not available is null and explained."""
@@ -61,6 +66,7 @@ class StudyReport:
             "contrasts": a.contrasts,
             "contrasts_of_completers": a.contrasts_of_completers,
             "labels": a.labels,
+            "rates_with_judge": None if self.with_judge is None else self.with_judge.table,
             **(
                 {}
                 if a.tasks is None
@@ -118,6 +124,7 @@ def study_report(
     *,
     crossed: bool = False,
     case_studies: tuple[str, ...] = (),
+    judge: Path | str | None = None,
     **wanted: Unpack[ChosenOptions],
 ) -> StudyReport:
     """Read ratings, analyse them, and give the report.
@@ -130,6 +137,8 @@ def study_report(
         Whether annotators may rate under several conditions.
     case_studies
         Categories to show query by query.
+    judge
+        A run over the whole benchmark, of which people rated a random part: rates are then given with its help.
     **wanted
         Options of the analysis (see `AnalysisOptions`). An exported study has its own, which hold where nothing else is
         wanted; what differs from what it froze is a departure, and the report says so.
@@ -153,8 +162,11 @@ def study_report(
         reasons=dict(left_out.group_by("reason", maintain_order=True).len().iter_rows()),
         own=partial(_own, study=study, options=options),
     )
+    with_judge = None if judge is None else rates_with_judge(analysis.ratings, Path(judge), level=options.level)
     departed = (*(study.departures if study else ()), *map(str, departures))
-    return StudyReport(analysis, found.name, (*found.notes, *_said(study, departed)), case_studies, study, departed)
+    return StudyReport(
+        analysis, found.name, (*found.notes, *_said(study, departed)), case_studies, study, departed, with_judge
+    )
 
 
 def _own(ratings: CodedRatings, *, study: ExportedStudy | None, options: AnalysisOptions) -> tuple[OwnFound, ...]:

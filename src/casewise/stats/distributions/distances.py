@@ -104,7 +104,7 @@ def terms(sample: Sample) -> dict[str, FloatArray]:
     own, people = entropy(q), debiased(entropy, s, m)
     columns = {
         "several": np.ones(len(q)),
-        "jensen_shannon": debiased(lambda rate: jensen_shannon(rate, q), s, m),
+        "jensen_shannon": debiased(jensen_shannon, s, m, q),
         "extra": -xlogy(s / m, inside) - xlogy(1 - s / m, 1 - inside) - people,
         "judge_entropy": own,
         "entropy": people,

@@ -1,0 +1,134 @@
+"""Judges beside how people split, fewer people with a judge's help, and how many queries tell two judges apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from benchmarks.covered.rows import Row, Section
+from scipy.special import expit
+
+from casewise.stats.agreeing.estimates import named
+from casewise.stats.agreeing.sample import Sample
+from casewise.stats.core.bootstrap import Resampling
+from casewise.stats.core.divergence import entropy, jensen_shannon
+from casewise.stats.core.prediction_powered import prediction_powered_rate
+from casewise.stats.distributions.distances import distances_of
+from casewise.stats.power.judges import QueryDifferences, query_differences, simulated_power, simulated_queries_needed
+
+__all__ = ["SECTIONS"]
+
+
+def distances(studies: int) -> Iterator[Row]:
+    """Distances from how people split: their intervals hold what endless votes and queries would say."""
+    rng = np.random.default_rng(29)
+
+    def drawn(queries: int) -> tuple[np.ndarray, np.ndarray]:
+        logits = rng.normal(0, 1, queries).repeat(2) + rng.normal(0, 1, 2 * queries)
+        return expit(logits), expit(0.3 + 0.8 * logits + rng.normal(0, 0.7, 2 * queries))
+
+    rate, q = drawn(400_000)
+    extra = -(rate * np.log(q) + (1 - rate) * np.log(1 - q)) - entropy(rate)
+    truth = {
+        "jensen_shannon": float(jensen_shannon(rate, q).mean()),
+        "extra_cross_entropy": float(extra.mean()),
+        "entropy_excess": float((entropy(q) - entropy(rate)).mean()),
+    }
+    for queries, votes in ((30, 20), (120, 20), (450, 20), (120, 7)):
+        held, widths = dict.fromkeys(truth, 0), dict[str, list[float]]({name: [] for name in truth})
+        for _ in range(studies):
+            rate, q = drawn(queries)
+            share = rng.binomial(votes, rate) / votes
+            found = named(distances_of(sample_of(share, q, votes), Resampling(n_resamples=500)))
+            for name, true in truth.items():
+                low, high = found[name].ci_low or 0.0, found[name].ci_high or 0.0
+                held[name] += low <= true <= high
+                widths[name].append(high - low)
+        for name in truth:
+            setting = f"{queries} queries of two items, {votes} votes"
+            wanted = "≥ 92 %" if votes == 20 else "no claim"
+            yield Row(
+                name, setting, "holds the truth", held[name], studies, wanted, width=float(np.median(widths[name]))
+            )
+
+
+def sample_of(share: np.ndarray, q: np.ndarray, votes: int) -> Sample:
+    weight = np.where(share > 0.5, 1.0, np.where(share < 0.5, 0.0, 0.5))
+    cluster = np.arange(len(q)) // 2
+    return Sample(weight, share, (q > 0.5).astype(float), q, q, cluster, np.full(len(q), float(votes)))
+
+
+def prediction_powered(studies: int) -> Iterator[Row]:
+    """People's rate from labels on some queries and a grader on all."""
+    rng = np.random.default_rng(31)
+    for centre in (0.0, -2.2, -3.5):
+        truth = float(expit(centre + np.sqrt(2) * rng.normal(size=400_000)).mean())
+        for labels in (50, 100, 300):
+            for skill in (0.3, 2.0):
+                held, widths, alone = 0, [], []
+                for _ in range(studies):
+                    z = centre + rng.normal(0, 1, 450).repeat(2) + rng.normal(0, 1, 900)
+                    asked = np.isin(np.arange(900) // 2, rng.permutation(450)[: labels // 2])
+                    said = np.where(asked, rng.random(900) < expit(z), np.nan)
+                    grader = skill * (z - centre) + rng.normal(0, 1, 900) > 0.5
+                    found = prediction_powered_rate(grader, said, clusters=np.arange(900) // 2)
+                    held += found.ci_low <= truth <= found.ci_high
+                    widths.append(found.ci_high - found.ci_low)
+                    alone.append(found.by_labels_high - found.by_labels_low)
+                skilled = "a good" if skill > 1 else "a poor"
+                setting = f"rate {truth:.2f}, {labels} labels of 900 items, two a query, {skilled} grader"
+                width, beside = float(np.median(widths)), float(np.median(alone))
+                yield Row("rates_with_judge", setting, "holds the truth", held, studies, "93 to 97 %", width, beside)
+
+
+def judges_power(studies: int) -> Iterator[Row]:
+    """Queries planned from a pilot find the difference as often as they should; without one the test keeps its level."""
+    rng = np.random.default_rng(37)
+
+    def compared(queries: int, ahead: float) -> QueryDifferences:
+        shift = rng.normal(0, 0.1, queries).repeat(2)
+        first = rng.random(2 * queries) < np.clip(0.8 + ahead + shift, 0, 1)
+        second = rng.random(2 * queries) < np.clip(0.8 - shift, 0, 1)
+        return query_differences(first, second, clusters=np.arange(queries).repeat(2))
+
+    for pilot in (100, 450):
+        found = 0
+        for _ in range(max(1, studies // 10)):
+            planned = simulated_queries_needed(compared(pilot, 0.0).tilted(0.05), repeats=1_000)
+            for _ in range(10):
+                d = compared(planned.queries, 0.05)
+                found += abs(d.mean) > 1.96 * d.deviation / np.sqrt(planned.queries)
+        setting = f"a pilot of {pilot} queries of two items, a difference of 0.05"
+        yield Row("power judges", setting, "finds it", found, max(1, studies // 10) * 10, "about 80 %")
+    for queries in (20, 60, 200):
+        drawn = simulated_power(compared(450, 0.0).tilted(0.0), queries, repeats=20 * studies)
+        rejected = round(drawn.power * drawn.repeats)
+        setting = f"{queries} queries"
+        yield Row("power judges", setting, "rejects without a difference", rejected, drawn.repeats, "4 to 6.5 %")
+
+
+SECTIONS = (
+    Section(
+        "distances",
+        ("jensen_shannon", "extra_cross_entropy", "entropy_excess"),
+        "True rates with logits of sd 1.4, half of the variance shared by a query's two items; a judge that leans by 0.3 "
+        "logits, flattens by 0.8 and errs by 0.7; 30, 120 and 450 queries of 20 votes, 120 of 7.",
+        distances,
+        quick=200,
+    ),
+    Section(
+        "prediction-powered",
+        ("rates_with_judge",),
+        "450 queries of two items; people's verdicts on 50, 100 or 300 items, whole queries drawn at random; rates of 0.07, "
+        "0.17 and 0.5; a poor and a good grader, both of which lean.",
+        prediction_powered,
+        quick=500,
+    ),
+    Section(
+        "judges-power",
+        ("power judges",),
+        "Two judges right on 0.8 of items, whose difference goes together within a query of two items.",
+        judges_power,
+        quick=500,
+    ),
+)

@@ -1,0 +1,74 @@
+"""People's safe rates from a judge on every item and people on some: the prediction-powered rate of each condition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from casewise.errors import ConfigurationError, StatisticsError
+from casewise.evaluation.judged_runs import JudgedRuns, read_runs
+from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.prediction_powered import prediction_powered_rate
+from casewise.stats.people.coded_ratings import CodedRatings
+from casewise.storage.benchmarks.benchmark import Benchmark
+
+__all__ = ["RatesWithJudge", "rates_with_judge"]
+
+
+@dataclass(frozen=True)
+class RatesWithJudge:
+    """One row a condition: the fields of `PredictionPowered`, and `unscored` items."""
+
+    judge: str
+    table: pl.DataFrame
+    not_available: dict[str, str]
+    """Conditions without such a rate, and why."""
+
+
+def rates_with_judge(
+    ratings: CodedRatings, run: Path, *, benchmark: str | Path | Benchmark | None = None, level: float = 0.95
+) -> RatesWithJudge:
+    """Each condition's safe rate over all items that the judge decided, from those that people rated among them.
+
+    An item counts once however many rated it. Items that the judge left unscored have its mean, which costs width and no
+    truth. The rated items must be a random part of all, whole queries at a time.
+
+    Raises
+    ------
+    DataError, BenchmarkError
+        The run cannot be read.
+    ConfigurationError
+        It holds several series, or none of the rated items.
+    """
+    runs: JudgedRuns = read_runs([run], benchmark=benchmark)
+    if len(runs.main_series) != 1:
+        raise ConfigurationError("rates with a judge need a run asked in one way; give one elicitation and arm")
+    series = runs.main_series[0]
+    votes = pl.DataFrame(
+        {"item_id": ratings.item.names, "share": ratings.by_item.successes / np.maximum(ratings.by_item.sizes, 1)}
+    )
+    labels = runs.items.join(votes, on="item_id", how="left", maintain_order="left")["share"].to_numpy()
+    if np.isnan(labels[series.asked]).all():
+        raise ConfigurationError(f"{run}: the judge decided none of the items that people rated; item ids differ")
+    rows, missing = [], {}
+    for name in ratings.condition.names:
+        chosen = series.asked & (runs.items["condition"] == name).to_numpy()
+        values = series.values[chosen]
+        try:
+            found = prediction_powered_rate(
+                filled(values), labels[chosen], clusters=runs.items["query_id"].to_numpy()[chosen], level=level
+            )
+        except StatisticsError as error:
+            missing[name] = str(error)
+            continue
+        rows.append({"condition": name, "unscored": int(np.isnan(values).sum()), **vars(found)})
+    return RatesWithJudge(series.name, pl.DataFrame(rows), missing)
+
+
+def filled(values: FloatArray) -> FloatArray:
+    """The values with their mean where there is none: a constant there says nothing of the label."""
+    known = ~np.isnan(values)
+    return np.where(known, values, values[known].mean() if known.any() else 0.0)

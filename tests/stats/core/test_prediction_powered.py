@@ -1,0 +1,94 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from casewise.errors import StatisticsError
+from casewise.stats.core.prediction_powered import labels_needed, prediction_powered_rate
+
+REFERENCE = Path(__file__).parents[2] / "reference" / "prediction_powered.json"
+CASES = json.loads(REFERENCE.read_text())["cases"]
+
+
+def study(rng, *, queries=450, labelled=50, centre=0.0, skill=2.0):
+    """Two items a query; a grader that leans to one side; people's verdicts on whole queries drawn at random."""
+    z = centre + rng.normal(0, 1, queries).repeat(2) + rng.normal(0, 1, 2 * queries)
+    said = rng.random(len(z)) < expit(z)
+    grader = (skill * (z - centre) + rng.normal(0, 1, len(z)) + 0.5 > 0).astype(float)
+    query = np.arange(queries).repeat(2)
+    asked = np.isin(query, rng.permutation(queries)[: labelled // 2])
+    return grader, np.where(asked, said, np.nan), query
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_weight_and_estimate_are_those_of_the_authors_package(case):
+    more = len(case["grader"]) - len(case["labels"])
+    found = prediction_powered_rate(case["grader"], [*case["labels"], *[np.nan] * more])
+    n = found.labels
+
+    # Theirs divides the covariance by n, ours by n - 1.
+    assert found.weight * (n - 1) / n == pytest.approx(case["weight"], abs=1e-12)
+    moved = (found.estimate - found.by_labels) * (n - 1) / n
+    assert found.by_labels + moved == pytest.approx(case["estimate"], abs=1e-12)
+
+
+def test_without_items_that_only_the_grader_saw_the_rate_is_that_of_the_labels():
+    found = prediction_powered_rate([1, 0, 1, 1], [1, 0, 0, 1])
+
+    assert (found.estimate, found.weight) == (0.5, 0)
+    assert found.worth == pytest.approx(4)
+    # The variance of four labels of which two are safe is 1/12; n* = 0.25 / (1/12) = 3.
+    assert found.error == pytest.approx(np.sqrt(1 / 12))
+
+
+def test_a_grader_that_says_nothing_gets_no_weight_to_speak_of_and_a_good_one_is_worth_labels():
+    rng = np.random.default_rng(1)
+    grader, labels, query = study(rng, labelled=200, skill=3)
+    useless = prediction_powered_rate(rng.random(len(labels)), labels, clusters=query)
+    good = prediction_powered_rate(grader, labels, clusters=query)
+
+    assert useless.weight < 0.2
+    assert useless.worth == pytest.approx(200, rel=0.1)
+    assert good.worth > 210
+    assert good.ci_high - good.ci_low < good.by_labels_high - good.by_labels_low
+
+
+@pytest.mark.parametrize("labelled", [50, 100, 300])
+@pytest.mark.parametrize("centre", [0.0, -2.0])
+def test_the_interval_holds_peoples_rate_as_often_as_it_says(labelled, centre):
+    rng = np.random.default_rng(labelled)
+    truth = float(expit(centre + np.sqrt(2) * rng.normal(size=400_000)).mean())
+    held = [
+        found.ci_low <= truth <= found.ci_high
+        for found in (
+            prediction_powered_rate(grader, labels, clusters=query)
+            for grader, labels, query in (study(rng, labelled=labelled, centre=centre) for _ in range(400))
+        )
+    ]
+
+    assert 0.92 <= np.mean(held) <= 0.98
+
+
+def test_the_labels_needed_give_the_width_that_was_asked_for():
+    beside, alone = labels_needed(0.05, rate=0.4, correlation=0.7, items=2000)
+
+    assert (beside, alone) == (207, 369)
+    assert 0.24 / beside * (1 - 0.49 * (2000 - beside) / 2000) == pytest.approx((0.05 / 1.959964) ** 2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda: prediction_powered_rate([1, np.nan], [1, 0]), "finite"),
+        (lambda: prediction_powered_rate([1, 0], [1, 2]), r"\[0, 1\]"),
+        (lambda: prediction_powered_rate([1, 0, 1], [1, np.nan, np.nan]), "two clusters"),
+        (lambda: prediction_powered_rate([1, 0, 1], [1, 0]), "lengths differ"),
+        (lambda: labels_needed(0.001, rate=0.4, correlation=0.7, items=2000), "too few"),
+        (lambda: labels_needed(0.05, rate=0.4, correlation=1.0, items=2000), "correlation"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(ask, why):
+    with pytest.raises(StatisticsError, match=why):
+        ask()
