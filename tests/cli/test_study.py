@@ -98,6 +98,8 @@ def test_voiding_forgetting_and_exporting(casewise, opened_study):
 
     assert "25 slots are open again" in casewise(f"study void {bob} --why left")
     assert "nobody" in casewise("study void nobody --why left", fails=True)
+    assert "is taken in again" in casewise(f"study restore {bob} --why mistaken")
+    assert "is left out" in casewise(f"study void {bob} --why left")
     out = casewise("study export rated")
     assert "rated: 25 ratings, 0 apart" in out
     assert "the ratings are withdrawn" in casewise(f"study forget {alice}")

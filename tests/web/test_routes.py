@@ -55,7 +55,9 @@ STUDY = dict.fromkeys(
         ("GET", "/studies/{study_id}/status.json"),
         ("POST", "/studies/{study_id}/state"),
         ("GET", "/studies/{study_id}/people"),
-        ("POST", "/studies/{study_id}/people/{annotator_id}/void"),
+        ("POST", "/studies/{study_id}/people"),
+        ("POST", "/studies/{study_id}/people/find"),
+        ("POST", "/studies/{study_id}/people/{annotator_id}/recruiter"),
     ],
     frozenset({Role.OWNER}),
 )

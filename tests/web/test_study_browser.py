@@ -296,9 +296,10 @@ def test_the_owner_sees_progress_live_and_voids_with_a_reason(browser, served):
     looked_at(page, "owner-round")
     page.get_by_role("link", name="People and flags").click()
     looked_at(page, "owner-people")
-    page.get_by_label("Why leave out").fill("asked to be left out")
-    page.get_by_role("button", name="Leave out").click()
+    page.get_by_role("table").get_by_role("checkbox").first.check()
+    page.get_by_label("Why?").fill("asked to be left out")
+    page.get_by_role("button", name="Leave out those ticked").click()
 
-    assert "Left out since" in page.content()
+    assert "left out</strong>" in page.content()
     for each in (annotator, page):
         each.context.close()

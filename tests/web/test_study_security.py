@@ -1,6 +1,7 @@
 """What nobody may see: another's pages, the intended label, the owner's numbers."""
 
 import asyncio
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -53,12 +54,12 @@ def test_an_owner_sees_progress_and_flags(app, study):
 def test_voiding_asks_for_a_reason(app, study):
     Walker(app, study).to_end()
     owner = signed_in(app, "Olga", Role.OWNER)
-    page = owner.get(f"/studies/{study.id}/people").text
-    path = page.split('action="')[2].split('"')[0]
+    path = f"/studies/{study.id}/people"
+    ticked = {re.findall(r'name="(who-[0-9a-z]+)"', owner.get(path).text)[0]: "yes"}
 
-    assert owner.send(path, on=f"/studies/{study.id}/people", why=" ").status_code == 400
-    assert owner.send(path, on=f"/studies/{study.id}/people", why="asked us to").status_code == 303
-    assert "Left out since" in owner.get(f"/studies/{study.id}/people").text
+    assert owner.send(path, action="void", why=" ", **ticked).status_code == 400
+    assert owner.send(path, action="void", why="asked us to", **ticked).status_code == 303
+    assert "left out</strong>" in owner.get(path).text
 
 
 def test_a_cookie_that_was_edited_is_nobodys(app, study):

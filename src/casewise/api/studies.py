@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
+from sqlalchemy import Connection
+
 from casewise.api.databases import opened
 from casewise.database import Database
 from casewise.errors import StudyError
@@ -25,6 +27,7 @@ from casewise.studies.running.owner import Overview
 from casewise.studies.running.owner import forget as forget_person
 from casewise.studies.running.plan import StudyPlan, freeze_plan, init_study, open_plan, pilot_of, read_plan
 from casewise.studies.running.privacy import Vault, derived_key
+from casewise.studies.running.restoring import restore as take_in_again
 from casewise.studies.running.rounds import Phase, Round, RoundState, find_round, round_state, set_state
 from casewise.studies.running.upkeep import keep_up
 
@@ -46,6 +49,7 @@ __all__ = [
     "invite",
     "open_main",
     "pilot",
+    "restore",
     "status",
     "study_round",
     "void",
@@ -212,10 +216,27 @@ def void(annotator: str, *, why: str, study: str | Path, phase: str = "main", da
         Nobody in this round has that number.
     """
     with study_round(study, phase, database=database) as there, there.store.write() as connection:
-        who = find_annotator(connection, annotator)
-        if who is None or who.study_id != there.round.id:
-            raise StudyError(f"nobody in {there.round.name} ({there.round.phase}) has the number {annotator!r}")
+        somebody(connection, there.round, annotator)
         return leave_out(connection, there.round, annotator, why=why, by="owner", now=datetime.now(UTC))
+
+
+def restore(annotator: str, *, why: str, study: str | Path, phase: str = "main", database: str | None = None) -> int:
+    """Take in again somebody who was left out; how many of their ratings count, for their items still have room.
+
+    Raises
+    ------
+    StudyError
+        Nobody in this round has that number.
+    """
+    with study_round(study, phase, database=database) as there, there.store.write() as connection:
+        somebody(connection, there.round, annotator)
+        return take_in_again(connection, there.round, annotator, why=why, by="owner", now=datetime.now(UTC))
+
+
+def somebody(connection: Connection, study: Round, annotator: str) -> None:
+    who = find_annotator(connection, annotator)
+    if who is None or who.study_id != study.id:
+        raise StudyError(f"nobody in {study.name} ({study.phase}) has the number {annotator!r}")
 
 
 def forget(who: str, *, study: str | Path, phase: str = "main", database: str | None = None) -> bool:

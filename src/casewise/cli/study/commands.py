@@ -161,6 +161,19 @@ def void(
 
 
 @app.command()
+def restore(
+    annotator: Annotated[str, typer.Argument(help="The annotator's number in the study.")],
+    why: Annotated[str, typer.Option("--why", help="The reason; it is kept, so name nobody in it.")],
+    study: StudyOption = DEFAULT,
+    phase: PhaseOption = "main",
+    database: DatabaseOption = None,
+) -> None:
+    """Take in again somebody who was left out; what has no room any more stays apart."""
+    counted = api.studies.restore(annotator, why=why, study=study, phase=phase, database=database)
+    typer.echo(f"{annotator} is taken in again; {counted} ratings count")
+
+
+@app.command()
 def forget(
     who: Annotated[str, typer.Argument(help="The recruiter's id of the person, or their number in the study.")],
     study: StudyOption = DEFAULT,

@@ -309,7 +309,15 @@ def withdraw(
     connection.execute(
         update(ANNOTATORS)
         .where(ANNOTATORS.c.id == annotator_id)
-        .values(withdrawn_at=now, stage="done", outcome="withdrawn", lease_until=None)
+        .values(
+            withdrawn_at=now,
+            stage="done",
+            outcome="withdrawn",
+            lease_until=None,
+            rated=None,
+            skipped=None,
+            median_s=None,
+        )
     )
     checks = (PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "check", PAGES.c.verdict.is_not(None))
     nothing = dict.fromkeys(("verdict", "seconds", "sight", "own"))
@@ -317,7 +325,8 @@ def withdraw(
     connection.execute(
         update(PAGES).where(PAGES.c.annotator_id == annotator_id).values(answered_at=None, scripted=False)
     )
-    connection.execute(delete(tables.events).where(tables.events.c.annotator_id == annotator_id))
+    for table in (tables.events, tables.flags):
+        connection.execute(delete(table).where(table.c.annotator_id == annotator_id))
     if fingerprint is not None:
         table = tables.fingerprints
         connection.execute(delete(table).where(table.c.study_id == study.id, table.c.fingerprint == fingerprint))

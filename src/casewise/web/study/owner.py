@@ -1,21 +1,18 @@
-"""The owner's pages: how far each round is, who is flagged and why, pausing and voiding."""
+"""The owner's pages of rounds: how far each is, how fast, what it costs; pausing and closing."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from math import ceil
 from typing import Annotated, Any, Literal, get_args
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import JSONResponse, Response
 
 from casewise.database.staff import Person, Role
 from casewise.studies.running.alerts import alerts
-from casewise.studies.running.annotators import annotator
-from casewise.studies.running.answers import void
 from casewise.studies.running.monitoring import monitor
-from casewise.studies.running.owner import overview, people_states
+from casewise.studies.running.owner import overview
 from casewise.studies.running.rounds import RoundState, all_rounds, round_state, set_state
 from casewise.web.frame.identity import database_of, now, require, sent_form
 from casewise.web.frame.pages import redirect, render
@@ -29,8 +26,6 @@ Now = Annotated[datetime, Depends(now)]
 # The owner comes before the round in each route: who may not look is not told whether there is one.
 SentForm = Annotated[dict[str, str], Depends(sent_form)]
 Owner = Annotated[Person, Depends(require(Role.OWNER))]
-
-PEOPLE_A_PAGE = 100
 
 STATES: tuple[RoundState, ...] = get_args(RoundState)
 
@@ -86,32 +81,3 @@ def change_state(request: Request, owner: Owner, study: ThisRound, form: SentFor
     with database_of(request).write() as connection:
         set_state(connection, study.id, wanted, by=owner.id, now=at)
     return redirect(f"/studies/{study.id}")
-
-
-@router.get("/{study_id}/people")
-def people(
-    request: Request, _owner: Owner, study: ThisRound, page: Annotated[int, Query(ge=1, le=10_000)] = 1
-) -> Response:
-    """Everybody under a random id, with flags and their evidence; those with most flags first."""
-    with database_of(request).read() as connection:
-        found = people_states(connection, study)
-    found.sort(key=lambda person: (person.voided_at is not None, -len(person.flags)))
-    pages = max(1, ceil(len(found) / PEOPLE_A_PAGE))
-    shown = found[(page - 1) * PEOPLE_A_PAGE : page * PEOPLE_A_PAGE]
-    return render(request, "study/owner_people.html", study=study, people=shown, page=page, pages=pages)
-
-
-@router.post("/{study_id}/people/{annotator_id}/void")
-def void_annotator(
-    request: Request, owner: Owner, study: ThisRound, annotator_id: str, form: SentForm, at: Now
-) -> Response:
-    """Leave out somebody's ratings, with a reason that stays in the log."""
-    why = form.get("why", "").strip()
-    if not why:
-        raise HTTPException(400, "Say why: the reason is kept, and every report shows results with and without.")
-    with database_of(request).write() as connection:
-        who = annotator(connection, annotator_id)
-        if who is None or who.study_id != study.id:
-            raise HTTPException(404)
-        void(connection, study, annotator_id, why=why[:500], by=owner.id, now=at)
-    return redirect(f"/studies/{study.id}/people")

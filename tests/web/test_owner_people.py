@@ -1,0 +1,170 @@
+"""The owner's page of people: who is found, who is left out and taken in again, and what is put on record."""
+
+import re
+
+import pytest
+from sqlalchemy import select
+from tests.studies.test_store import answer, begun, finished, seen
+from tests.support.app import signed_in
+from tests.support.study import SECRET, START, design, opened
+
+from casewise.database.staff import Role
+from casewise.database.tables import study as tables
+from casewise.studies.recruiters import RecruiterIds
+from casewise.studies.running.admission import admit
+from casewise.studies.running.answers import void
+from casewise.studies.running.assessing import assess_current
+from casewise.studies.running.owner import forget, people_states
+from casewise.studies.running.people import PeopleQuery, find_people
+from casewise.studies.running.privacy import Vault
+from casewise.studies.running.restoring import restore
+
+VAULT = Vault(SECRET)
+
+
+def big_enough():
+    """Ten items a batch, so that a share of answers says something."""
+    return design(ratings={"per_item": 3, "per_annotator": 10}, attention={"checks_per_batch": 0})
+
+
+@pytest.fixture
+def study(store):
+    return opened(store, big_enough(), queries=10)
+
+
+def found(store, study, **wanted):
+    with store.write() as connection:
+        assess_current(connection, study, now=START)
+    with store.read() as connection:
+        return find_people(connection, study, PeopleQuery(**wanted), vault=VAULT, limit=50)
+
+
+def ids(page):
+    return [person.id for person in page.people]
+
+
+def test_people_are_found_by_number_recruiters_id_condition_status_and_flag(store, study):
+    same, away = finished(store, study, "ann"), begun(store, study, "ben")
+    person = found(store, study, search=same[:12]).people[0]
+    assert (person.id, person.rated, person.median_s, person.status) == (same, 10, 5.0, "completed")
+    assert {flag.kind for flag in person.flags} == {"same_answer", "even_timing"}
+    assert ids(found(store, study, search="ben")) == [away]
+    assert ids(found(store, study, search="%")) == []
+    assert ids(found(store, study, status="rating")) == [away]
+    assert ids(found(store, study, flag="same_answer")) == [same]
+    assert ids(found(store, study, flag="too_fast")) == []
+    assert ids(found(store, study, condition=person.condition or "")) == [same]
+    assert ids(found(store, study, sort="flags")) == [same, away]
+    assert found(store, study).total == 2
+
+
+def test_a_page_of_people_is_cut_from_all_and_says_of_how_many(store, study):
+    for name in ("ann", "ben", "cat"):
+        begun(store, study, name)
+    with store.read() as connection:
+        page = find_people(connection, study, PeopleQuery(sort="arrival"), vault=VAULT, limit=2, offset=2)
+    assert (len(page.people), page.total) == (1, 3)
+
+
+def test_dissent_in_the_table_is_that_of_the_whole_analysis(store, study):
+    for name, decision in (("a", "respond"), ("b", "refuse"), ("c", "respond"), ("d", "respond"), ("e", "refuse")):
+        finished(store, study, name, decision)
+    table = {person.id: person.disagreement for person in found(store, study).people}
+    with store.read() as connection:
+        whole = {person.id: person.disagreement for person in people_states(connection, study)}
+    assert table == whole
+    assert any(dissent.differs for dissent in table.values())
+
+
+def test_who_is_taken_in_again_counts_where_there_is_room_and_never_more(store):
+    study = opened(store, design(ratings={"per_item": 1, "per_annotator": 3}, conditions=["no_context"]), queries=3)
+    ann = finished(store, study, "ann")
+    with store.write() as connection:
+        void(connection, study, ann, why="a mistake", by="owner", now=START)
+    ben = begun(store, study, "ben")
+    for _ in range(2):
+        answer(store, study, ben)
+    with store.write() as connection:
+        void(connection, study, ben, why="asked us to", by="owner", now=START)
+        assert restore(connection, study, ann, why="it was one", by="owner", now=START) == 3
+        assert restore(connection, study, ann, why="twice", by="owner", now=START) == 0
+        assert restore(connection, study, ben, why="but too late", by="owner", now=START) == 0
+    assert seen(store, study).exact
+    with store.read() as connection:
+        states = connection.scalars(select(tables.pages.c.state).where(tables.pages.c.annotator_id == ben)).all()
+        events = connection.execute(
+            select(tables.events.c.detail).where(tables.events.c.kind == "restored").order_by(tables.events.c.id)
+        ).all()
+    assert "surplus" in states
+
+    assert events[0].detail == {"why": "it was one", "counted": 3, "surplus": 0}
+
+
+def test_who_withdraws_leaves_no_flag_and_no_count(store, study):
+    ann = finished(store, study, "ann")
+    assert found(store, study, flag="any").total == 1
+    with store.write() as connection:
+        forget(connection, study, ann, vault=VAULT, by="owner", now=START)
+    with store.read() as connection:
+        assert connection.execute(select(tables.flags)).all() == []
+        assert connection.scalars(select(tables.annotators.c.rated)).all() == [None]
+
+
+@pytest.fixture
+def owner(app):
+    return signed_in(app, "Olga", Role.OWNER)
+
+
+def test_many_are_left_out_and_taken_in_at_once_with_a_reason_for_each(app, owner):
+    store = app.state.database
+    study = opened(store, big_enough(), queries=10)
+    both = [finished(store, study, name) for name in ("ann", "ben")]
+    path = f"/studies/{study.id}/people"
+    ticked = {f"who-{who}": "yes" for who in both}
+
+    assert owner.send(path, action="void", why=" ", **ticked).status_code == 400
+    assert owner.send(path, action="void", why="agents").status_code == 400
+    assert owner.send(path, action="void", why="agents", **{"who-anobody": "yes"}).status_code == 404
+    assert owner.send(path, action="void", why="agents", **ticked).status_code == 303
+    assert seen(store, study).valid == 0
+    assert owner.get(f"{path}?status=left+out").text.count("<strong>left out</strong>") == 2
+    assert owner.send(path, action="restore", why="they were not", **ticked).status_code == 303
+    assert seen(store, study).valid == 20
+    with store.read() as connection:
+        kinds = connection.execute(
+            select(tables.events.c.kind, tables.events.c.by).where(tables.events.c.kind.in_(("voided", "restored")))
+        ).all()
+    assert sorted(kind for kind, _ in kinds) == ["restored", "restored", "voided", "voided"]
+    assert {by for _, by in kinds} != {"owner"}  # the staff member's own id
+
+
+def test_from_an_annotator_to_the_submission_and_back_and_the_look_is_on_record(app, owner):
+    store = app.state.database
+    settings = {
+        "kind": "prolific",
+        "completion_code": "DONE",
+        "screened_out_code": "OUTS",
+        "failed_checks_code": "FAIL",
+    }
+    study = opened(store, design(recruiter=settings, quiz={"attempts": 2}))
+    with store.write() as connection:
+        person = RecruiterIds("person-1", "study-1", "submission-1")
+        who = admit(connection, study, person, vault=app.state.vault, now=START)
+    path = f"/studies/{study.id}/people"
+    assert who is not None
+
+    page = owner.send(f"{path}/{who.id}/recruiter", on=path)
+    assert "submission-1" in page.text
+    assert "https://app.prolific.com/submissions/submission-1" in page.text
+    assert owner.send(f"{path}/find", on=path, submission="submission-1").headers["location"].endswith(who.id)
+    assert owner.send(f"{path}/find", on=path, submission="submission-2").status_code == 404
+    with store.read() as connection:
+        looks = connection.scalars(select(tables.events.c.kind).where(tables.events.c.annotator_id == who.id)).all()
+    assert looks == ["consented", "looked up"]
+
+
+def test_what_people_write_and_what_is_searched_for_is_escaped(app, owner):
+    study = opened(app.state.database, big_enough())
+    page = owner.get(f"/studies/{study.id}/people?search=%3Cscript%3Ealert(1)%3C/script%3E&flag=%22%3E%3Cb%3E").text
+    assert "<script>alert" not in page
+    assert not re.search(r'"><b>', page)
