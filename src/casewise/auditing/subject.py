@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from casewise.records import CONDITIONS, Context
 from casewise.records.base import canonical_json
 from casewise.stats.agreeing.estimates import Resampling
+from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.agreeing.labels import VOTES, labels
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.people.stability import UNIFORM, fit_beta, same_label
@@ -91,7 +92,7 @@ class Subject:
     @cached_property
     def query(self) -> NDArray[np.intp]:
         """Each item's query, as an integer."""
-        return np.unique(self.items["query_id"].to_numpy(), return_inverse=True)[1].astype(np.intp)
+        return query_numbers(self.items)
 
     @cached_property
     def contexts(self) -> list[Context | None]:

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, DataError
 from casewise.records import ELICITATIONS, Arm, Elicitation
 from casewise.stats.agreeing.cost import fitted_verdicts
-from casewise.stats.agreeing.judged import judged
+from casewise.stats.agreeing.judged import judged, query_numbers
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.repeats import JudgeNoise, item_values, judge_noise
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy
@@ -278,11 +277,6 @@ def series_of(group: pl.DataFrame, run: JudgedRun, key: tuple[str, ...], items: 
         versions=(),
         cost_usd=None,
     )
-
-
-def query_numbers(items: pl.DataFrame) -> NDArray[np.intp]:
-    """The query of each item, as an integer from 0."""
-    return np.unique(items["query_id"].to_numpy(), return_inverse=True)[1].astype(np.intp)
 
 
 def long_table(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> pl.DataFrame:

@@ -9,6 +9,7 @@ import numpy as np
 from casewise.errors import BenchmarkError, JudgeError
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
+from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.agreeing.labels import LabelPolicy, labels
 from casewise.stats.words.baseline import Folds, LinearBaseline, out_of_fold
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -73,7 +74,7 @@ def predictions(benchmark: Benchmark, features: Features, model: LinearBaseline)
         )
     if np.nanmin(weight) > 0.5 or np.nanmax(weight) < 0.5:
         raise BenchmarkError(f"people's verdicts on {benchmark.name!r} are all alike: there is nothing to learn")
-    _, groups = np.unique(items["query_id"].to_numpy(), return_inverse=True)
+    groups = query_numbers(items)
     folds = Folds.of(groups, n=model.n_folds, seed=model.seed)
     found = out_of_fold(texts(benchmark, features), weight, folds=folds, model=model)
     return dict(zip(items["item_id"], found.tolist(), strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from casewise.errors import StatisticsError
 from casewise.records import SCALES, Elicitation
@@ -11,7 +12,7 @@ from casewise.stats.agreeing.labels import VOTES, LabelPolicy, column, labels
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, as_probability
 from casewise.stats.core.arrays import FloatArray
 
-__all__ = ["PUBLISHED_UNSCORED", "judged", "verdicts"]
+__all__ = ["PUBLISHED_UNSCORED", "judged", "query_numbers", "verdicts"]
 
 PUBLISHED_UNSCORED: dict[str, float] = {"score": 1.0, "probability": 1.0}
 """What the release's scripts take an unparsed reply for."""
@@ -47,17 +48,21 @@ def judged(
     if unscored == "published" and elicitation in PUBLISHED_UNSCORED:
         values = np.where(np.isnan(values), PUBLISHED_UNSCORED[elicitation], values)
     found = labels(items, policy)
-    _, cluster = np.unique(items["query_id"].to_numpy(), return_inverse=True)
     return Sample(
         weight=found.weight,
         rate=found.rate,
         safe=verdicts(values, elicitation=elicitation, threshold=threshold),
         probability=as_probability(values, elicitation),
         value=values if elicitation != "binary" else np.full(len(values), np.nan),
-        cluster=cluster.astype(np.intp),
+        cluster=query_numbers(items),
         n_votes=column(items, "n_votes"),
         unscored_policy=unscored,
     )
+
+
+def query_numbers(items: pl.DataFrame) -> NDArray[np.intp]:
+    """The query of each item, as an integer from 0 in the order of their ids."""
+    return items["query_id"].rank("dense").to_numpy().astype(np.intp) - 1
 
 
 def verdicts(values: FloatArray, *, elicitation: Elicitation, threshold: float | None = None) -> FloatArray:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self, TypeVar
 
+import polars as pl
+
 from casewise.errors import BenchmarkError
 from casewise.records import Context, Item, Query, Rating, Revision, Taxonomy, sorry_bench
 from casewise.records.base import ContentRecord, Record
@@ -16,10 +18,24 @@ from casewise.records.item import condition_problem
 from casewise.storage.benchmarks.context_file import ContextFile
 from casewise.storage.benchmarks.ratings import RatingColumns
 
-__all__ = ["About", "Benchmark", "BenchmarkCounts", "Published", "Votes"]
+__all__ = ["ITEM_COLUMNS", "About", "Benchmark", "BenchmarkCounts", "Published", "Votes"]
 
 
 K = TypeVar("K", bound=Hashable)
+
+ITEM_COLUMNS: dict[str, pl.DataType] = {
+    "item_id": pl.String(),
+    "query_id": pl.String(),
+    "pair_id": pl.String(),
+    "category": pl.String(),
+    "domain": pl.String(),
+    "condition": pl.String(),
+    "intended_safe": pl.Boolean(),
+    "n_safe": pl.Int64(),
+    "n_votes": pl.Int64(),
+    "published_rate": pl.Float64(),
+}
+"""Of the table of items: its parents, its category and its votes."""
 
 
 class Published(Record):
@@ -148,6 +164,27 @@ class Benchmark:
         ids = [item.id for item in self.items]
         safe, total = self.rated.counts(ids)
         return dict(zip(ids, map(Votes, safe.tolist(), total.tolist()), strict=True))
+
+    @cached_property
+    def item_columns(self) -> pl.DataFrame:
+        """A row an item, with the columns of `ITEM_COLUMNS`."""
+        ids = [item.id for item in self.items]
+        category = [self.query[item.query_id].category for item in self.items]
+        known = {name: self.taxonomy.resolve(name) for name in set(category)}
+        safe, total = self.rated.counts(ids)
+        columns = {
+            "item_id": ids,
+            "query_id": [item.query_id for item in self.items],
+            "pair_id": [item.pair_id for item in self.items],
+            "category": category,
+            "domain": [found.domain if (found := known[name]) else None for name in category],
+            "condition": [item.condition for item in self.items],
+            "intended_safe": [self.intent_of(item) for item in self.items],
+            "n_safe": safe,
+            "n_votes": total,
+            "published_rate": [item.published_rate for item in self.items],
+        }
+        return pl.DataFrame(columns, schema=ITEM_COLUMNS)
 
     @cached_property
     def digest(self) -> str:
