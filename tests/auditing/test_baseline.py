@@ -6,6 +6,7 @@ from tests.auditing.builders import WORDS, Row, benchmark_of, crowd, some_words
 
 from casewise.auditing.baseline import audit_baseline, gain_over_constant
 from casewise.auditing.subject import AuditOptions, Subject
+from casewise.records import Recipient
 
 QUICK = AuditOptions(folds=5, resamples=200)
 
@@ -53,7 +54,7 @@ def test_one_telling_parameter_is_named():
     contexts = tuple(
         context.model_copy(
             update={
-                "recipient": context.recipient.model_copy(
+                "recipient": Recipient.model_validate(context.shown()["recipient"]).model_copy(
                     update={"background": "a nurse" if context.intended_safe else "a stalker"}
                 )
             }

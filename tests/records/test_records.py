@@ -102,7 +102,7 @@ def test_who_wrote_a_context_and_where_it_comes_from_is_not_its_identity():
 
 
 def test_a_parameter_that_is_absent_is_one_that_is_null():
-    principle = CONTEXT.transmission_principle.model_dump()
+    principle = CONTEXT.shown()["transmission_principle"]
     without = {name: text for name, text in principle.items() if name != "urgency"}
 
     assert context(transmission_principle=without).id == context(transmission_principle=without | {"urgency": None}).id

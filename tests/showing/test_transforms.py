@@ -9,10 +9,10 @@ from casewise.api import RunOptions
 from casewise.errors import ConfigurationError
 from casewise.judging.asking.prompts import default_prompts
 from casewise.judging.judges.llm import LLMJudge
-from casewise.judging.running.plan import Selection
+from casewise.judging.running.plan import Plan, Selection
 from casewise.models import FakeModel, Message
-from casewise.records import FULL, NO_CONTEXT, PARAMETERS, Arm
-from casewise.showing import TRANSFORMS, Placement, TransformKind, arm_named, needs_twin, show
+from casewise.records import FULL, NO_CONTEXT, PARAMETERS, Arm, Group, Parameter, ParameterSet
+from casewise.showing import TRANSFORMS, Placement, TransformKind, arm_named, check_arms, needs_twin, show
 from casewise.showing.shown import ContextRole
 
 DEMO = casewise.load("demo")
@@ -88,13 +88,13 @@ def test_a_judge_is_shown_what_an_own_transform_makes_of_an_item():
     arms = (FULL, arm_named("python:mine:swap"), arm_named("python:mine:agreed"))
     casewise.judge(DEMO, LLMJudge(model), arms=arms, options=RunOptions(selection=Selection(limit=1)))
     asked = {len(messages): [message.content for message in messages] for messages, _ in model.calls}
-    recipient = DEMO.twin_of(ITEM).recipient.type  # type: ignore[union-attr]  # every item of the demo has a twin
+    recipient = DEMO.twin_of(ITEM).shown()["recipient"]["type"]  # type: ignore[union-attr]  # every item of the demo has a twin
 
     assert len(model.calls) == 3
     assert sum(str(recipient) in messages[0].content for messages, _ in model.calls) == 1
     assert asked[3][1] == "I will answer."
-    assert str(CONTEXT.recipient.type) in asked[3][0]
-    assert str(CONTEXT.recipient.type) not in asked[3][2]
+    assert str(CONTEXT.shown()["recipient"]["type"]) in asked[3][0]
+    assert str(CONTEXT.shown()["recipient"]["type"]) not in asked[3][2]
 
 
 def test_an_item_that_cannot_be_shown_is_unscored_in_that_arm_alone_and_nobody_is_asked():
@@ -119,7 +119,7 @@ def test_what_a_transform_returns_is_checked():
     [
         ("half", "no arm is called 'half'; there are 'full', 'none', 'without:PARAMETER,...' and"),
         ("without:sender+twin:all", "no arm is called 'twin:all'"),
-        ("without:mood", "no parameter of a context is called 'mood'"),
+        ("without:Mood", "no parameter of a context is called 'Mood'"),
         ("without@2:sender", "is of version 2; this casewise does version 1"),
         ("python:mine", "is not python:MODULE:FUNCTION"),
         ("python:mine:absent", "module 'mine' has no function 'absent'"),
@@ -128,6 +128,16 @@ def test_what_a_transform_returns_is_checked():
 def test_an_arm_that_cannot_be_shown_is_refused_before_anything_is_asked(name, problem):
     with pytest.raises(ConfigurationError, match=problem):
         arm_named(name)
+
+
+def test_what_an_arm_leaves_out_is_a_parameter_of_the_benchmark():
+    arms = (arm_named("without:recipient.typ"),)
+    with pytest.raises(ConfigurationError, match=r"called 'recipient.typ' \(did you mean 'recipient.type'"):
+        Plan.of(DEMO, LLMJudge(FakeModel("safe")), arms=arms)
+    desk = ParameterSet(name="desk", groups=(Group(name="caller", parameters=(Parameter(name="role"),)),))
+    check_arms((arm_named("without:caller.role"), arm_named("none")), desk)
+    with pytest.raises(ConfigurationError, match=r"there are: caller, caller\.role, subject"):
+        check_arms((arm_named("without:recipient"),), desk)
 
 
 def test_an_arm_that_is_given_as_it_is_is_checked_too():

@@ -33,7 +33,18 @@ from .asking import (
     read_reply,
 )
 from .auditing import Audited, AuditOptions, audit, checked_codes
-from .benchmarks import Benchmark, as_benchmark, convert, fetch, load, source_of, write_spreadsheet
+from .benchmarks import (
+    Benchmark,
+    CaseColumns,
+    as_benchmark,
+    convert,
+    fetch,
+    import_cases,
+    load,
+    load_frame,
+    source_of,
+    write_spreadsheet,
+)
 from .displayed import (
     FORMATS,
     Displayed,
@@ -78,6 +89,7 @@ __all__ = [
     "Audited",
     "Benchmark",
     "Board",
+    "CaseColumns",
     "ClientOptions",
     "Displayed",
     "Document",
@@ -120,11 +132,13 @@ __all__ = [
     "format_named",
     "gate",
     "ids_in",
+    "import_cases",
     "judge",
     "judge_async",
     "judge_until_precise",
     "leaderboard",
     "load",
+    "load_frame",
     "long_table",
     "look_at",
     "look_at_run",

@@ -16,7 +16,7 @@ from casewise.models.http.retry import RetryPolicy
 from casewise.models.load import ModelOptions
 from casewise.models.local.loading import LocalOptions
 from casewise.models.protocol import Reply
-from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation, Scored, ShownContext, Unscored
+from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation, ParameterSet, Scored, ShownContext, Unscored
 from casewise.runs.limits import Limits
 from casewise.showing import arm_named
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -66,6 +66,7 @@ def arms_named(
     no_context: bool = False,
     omit: Sequence[str] = (),
     ablate: str | None = None,
+    parameters: ParameterSet | None = None,
 ) -> tuple[Arm, ...]:
     """The arms that these name together, each once; none where they name none.
 
@@ -79,6 +80,8 @@ def arms_named(
         For each an arm without these parameters or groups, with commas.
     ablate
         The arms of an ablation: `groups` or `parameters`.
+    parameters
+        The benchmark's set of context parameters, for the ablation; the paper's by default.
 
     Raises
     ------
@@ -89,7 +92,7 @@ def arms_named(
     arms = [one if isinstance(one, Arm) else arm_named(one) for one in every]
     arms += [NO_CONTEXT] if no_context else []
     arms += [Arm.without(*(part.strip() for part in text.split(","))) for text in omit]
-    arms += ablation_arms(ablate) if ablate else ()
+    arms += ablation_arms(ablate, parameters) if ablate else ()
     return tuple(dict.fromkeys(arms))
 
 

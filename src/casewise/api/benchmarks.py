@@ -4,27 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from casewise.errors import ConfigurationError
 from casewise.judging.asking.prompts import published_prompts
+from casewise.records import ParameterSet, Taxonomy
 from casewise.settings import outputs_folder
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.benchmarks.case_columns import CaseColumns
+from casewise.storage.benchmarks.cases import CaseFrame, of_frame, read_cases
 from casewise.storage.benchmarks.convert import Conversion, convert
 from casewise.storage.benchmarks.fetch import CASEBENCH, PROMPTS, Pinned, take
 from casewise.storage.benchmarks.fetch import fetch as download
+from casewise.storage.benchmarks.folder import write_benchmark
 from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.benchmarks.published import read_published
 from casewise.storage.benchmarks.spreadsheet import write_spreadsheet
 
 __all__ = [
     "Benchmark",
+    "CaseColumns",
     "Conversion",
     "Outputs",
     "Source",
     "as_benchmark",
     "convert",
     "fetch",
+    "import_cases",
     "load",
+    "load_frame",
     "output_files",
     "source_of",
     "write_spreadsheet",
@@ -49,6 +57,74 @@ def load(source: str | Path) -> Benchmark:
     90
     """
     return load_benchmark(source)
+
+
+def import_cases(
+    path: str | Path,
+    target: str | Path | None = None,
+    *,
+    columns: CaseColumns = CaseColumns(),
+    taxonomy: str | Path | None = None,
+    parameters: str | Path | None = None,
+    safe_words: Sequence[str] = (),
+    unsafe_words: Sequence[str] = (),
+) -> Benchmark:
+    """A benchmark of one's own labelled cases: a CSV or JSON Lines file with a case a row.
+
+    Parameters
+    ----------
+    target
+        A new folder to write it to; without one it lives as long as the object returned.
+    columns
+        Which column holds what; those that are not named are guessed from their names.
+    taxonomy, parameters
+        TOML files with categories and with the parameters of contexts of one's own.
+    safe_words, unsafe_words
+        The words of the file's verdicts, where they are not the usual ones.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing that only you can name, or there is something at `target` already.
+    DataError
+        A row cannot be read; the message names its line.
+    """
+    found = read_cases(Path(path), columns, case_frame(taxonomy, parameters, safe_words, unsafe_words))
+    if target is not None:
+        write_benchmark(found, Path(target))
+    return found
+
+
+def load_frame(
+    frame: Any,
+    name: str = "frame",
+    *,
+    columns: CaseColumns = CaseColumns(),
+    taxonomy: str | Path | None = None,
+    parameters: str | Path | None = None,
+    safe_words: Sequence[str] = (),
+    unsafe_words: Sequence[str] = (),
+) -> Benchmark:
+    """A benchmark of the cases in a polars or pandas frame, or in dictionaries; see `import_cases`.
+
+    Examples
+    --------
+    >>> cases = [{"query": "Who was admitted?", "context": "A ward nurse asks.", "label": "safe"}]
+    >>> load_frame(cases, "ward").counts.items
+    1
+    """
+    return of_frame(frame, name, columns, case_frame(taxonomy, parameters, safe_words, unsafe_words))
+
+
+def case_frame(
+    taxonomy: str | Path | None, parameters: str | Path | None, safe: Sequence[str], unsafe: Sequence[str]
+) -> CaseFrame:
+    return CaseFrame(
+        Taxonomy.read(Path(taxonomy)) if taxonomy else None,
+        ParameterSet.read(Path(parameters)) if parameters else None,
+        tuple(safe),
+        tuple(unsafe),
+    )
 
 
 def as_benchmark(given: Source) -> Benchmark:

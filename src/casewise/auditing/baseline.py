@@ -12,7 +12,6 @@ from scipy.special import ndtri
 
 from casewise.auditing.findings import ALPHA, Finding, Part
 from casewise.auditing.subject import Subject
-from casewise.records import PARAMETERS
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
@@ -110,7 +109,7 @@ def audit_baseline(subject: Subject) -> Part:
 def parameters_alone(subject: Subject) -> dict[str, FloatArray]:
     """Predictions from the words of each parameter alone."""
     stated = [context.texts() if context is not None else {} for context in subject.contexts]
-    used = [name for name in PARAMETERS if any(name in one for one in stated)]
+    used = [name for name in subject.benchmark.parameters.names if any(name in one for one in stated)]
     return {name: subject.predict([one.get(name, "") for one in stated], subject.query, folds=5) for name in used}
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from casewise.auditing.findings import ALPHA, Finding, Part, together
 from casewise.auditing.subject import Subject
-from casewise.records import PARAMETERS
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.share_intervals import sign_test
 from casewise.stats.words.near_duplicates import near_duplicates
@@ -44,7 +43,7 @@ def repeated(subject: Subject, stated: list[dict[str, str]]) -> Part:
     measured: dict[str, Any] = {}
     often: dict[str, Any] = {}
     touched = np.zeros(len(stated), dtype=bool)
-    for name in PARAMETERS:
+    for name in subject.benchmark.parameters.names:
         found = [one[name] for one in stated if name in one]
         if not found:
             continue
@@ -72,14 +71,13 @@ def repeated(subject: Subject, stated: list[dict[str, str]]) -> Part:
 def lengths(subject: Subject) -> Part:
     """Whether the longer context of a query tends to be the one intended safe."""
     words = np.array([len(text.split()) for text in texts(subject.benchmark)], dtype=float)
-    with_context = ~np.isnan(subject.intended)
     by_intent = {
         word: float(np.median(words[subject.intended == value]))
         for word, value in (("safe", 1.0), ("unsafe", 0.0))
         if (subject.intended == value).any()
     }
     measured: dict[str, Any] = {
-        "median_words": float(np.median(words[with_context])),
+        "median_words": float(np.median(words[subject.with_context])),
         "median_words_by_intent": by_intent,
     }
     gain = paired_difference(subject, words)
@@ -121,16 +119,15 @@ def paired_difference(subject: Subject, value: FloatArray) -> FloatArray:
 
 def missing(subject: Subject, stated: list[dict[str, str]]) -> Part:
     """Parameters that some contexts state and others do not, and whether that tells the intent."""
-    with_context = ~np.isnan(subject.intended)
-    used = [name for name in PARAMETERS if any(name in one for one in stated)]
-    lacks = {name: np.array([name not in one for one in stated]) & with_context for name in used}
+    used = [name for name in subject.benchmark.parameters.names if any(name in one for one in stated)]
+    lacks = {name: np.array([name not in one for one in stated]) & subject.with_context for name in used}
     lacks = {name: mask for name, mask in lacks.items() if mask.any()}
     measured = {"missing": {name: int(mask.sum()) for name, mask in lacks.items()}}
     part = Part(name="missing", measured=measured)
     if not lacks:
         return part
     findings = [not_stated(subject, lacks)]
-    tells = {name: p for name, mask in lacks.items() if (p := missing_tells(subject, mask)) < ALPHA / len(PARAMETERS)}
+    tells = {name: p for name, mask in lacks.items() if (p := missing_tells(subject, mask)) < ALPHA / len(used)}
     if tells:
         findings.append(telling(subject, lacks, tells))
     return part.model_copy(update={"findings": tuple(findings)})
@@ -147,7 +144,7 @@ def not_stated(subject: Subject, lacks: dict[str, BoolArray]) -> Finding:
     said = ", ".join(f"{name} in {n}" for name, n in counts.items())
     return Finding(
         code="contexts.missing",
-        title=f"Not every context states every parameter: missing are {said} of {int((~np.isnan(subject.intended)).sum())}.",
+        title=f"Not every context states every parameter: missing are {said} of {int(subject.with_context.sum())}.",
         effect="note",
         share=float(touched.mean()),
         evidence={"missing": counts},
@@ -179,7 +176,7 @@ def telling(subject: Subject, lacks: dict[str, BoolArray], tells: dict[str, floa
 
 def duplicates(subject: Subject) -> Part:
     """Contexts that are nearly the same although their queries differ."""
-    rows = np.flatnonzero(~np.isnan(subject.intended))
+    rows = np.flatnonzero(subject.with_context)
     written = texts(subject.benchmark)
     group = near_duplicates([written[row] for row in rows], seed=subject.options.seed)
     n_queries = np.bincount(np.unique(np.column_stack([group, subject.query[rows]]), axis=0)[:, 0])

@@ -31,7 +31,7 @@ def audit_intent(subject: Subject) -> Part:
     """Agreement of the intent with people's majority: overall, by condition, and by category."""
     usable = ~np.isnan(subject.label) & ~np.isnan(subject.intended)
     if not usable.any():
-        return Part(name="intent", left_out=("intent against people: no item has both a context and ratings.",))
+        return Part(name="intent", left_out=("intent against people: no item has both an intent and ratings.",))
     overall: dict[str, Estimate] = {
         policy.base: agreement_with_people(subject, subject.intended, usable, policy=policy)
         for policy in (VOTES, PUBLISHED)

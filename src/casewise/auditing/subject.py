@@ -86,8 +86,14 @@ class Subject:
 
     @cached_property
     def intended(self) -> FloatArray:
-        """1 where the context is intended safe, 0 where unsafe, nan without a context."""
+        """1 where the context is intended safe, 0 where unsafe, nan without a context or where nobody said."""
         return self.items["intended_safe"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+    @cached_property
+    def with_context(self) -> BoolArray:
+        """Whether an item has a context."""
+        found: BoolArray = np.array([item.context_id is not None for item in self.benchmark.items], dtype=bool)
+        return found
 
     @cached_property
     def query(self) -> NDArray[np.intp]:
@@ -135,7 +141,7 @@ class Subject:
     @cached_property
     def why_no_baseline(self) -> str | None:
         """Why no classifier can be fitted; None where one can."""
-        if np.isnan(self.intended).all():
+        if not self.with_context.any():
             return "no item has a context"
         learnt = ~np.isnan(self.label) & ~self.exchanged
         if len(np.unique(self.query[learnt])) < self.options.folds:

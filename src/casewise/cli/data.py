@@ -75,6 +75,82 @@ def show(
     documents.present(api.look_at(benchmark, item))
 
 
+COLUMN = "The column with"
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="A CSV or JSON Lines file, a case a row.")],
+    target: Annotated[Path, typer.Argument(help="A new folder for the benchmark.")],
+    query: Annotated[str | None, typer.Option("--query", help=f"{COLUMN} the query.")] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", help=f"{COLUMN} the context: free text, or in JSON Lines an object.")
+    ] = None,
+    context_as: Annotated[
+        str,
+        typer.Option("--context-as", help="The group, or group.parameter, that a context of free text is given for."),
+    ] = "situation",
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", help="COLUMN=group.parameter, for each column that states a part of the context."),
+    ] = None,
+    category: Annotated[str | None, typer.Option("--category", help=f"{COLUMN} the category; '' for none.")] = None,
+    pair: Annotated[str | None, typer.Option("--pair", help=f"{COLUMN} what joins the two contexts of a pair.")] = None,
+    intended: Annotated[
+        str | None, typer.Option("--intended", help=f"{COLUMN} what the context's author meant: safe or unsafe.")
+    ] = None,
+    votes: Annotated[str | None, typer.Option("--votes", help=f"{COLUMN} a list of verdicts, a person each.")] = None,
+    n_safe: Annotated[str | None, typer.Option("--n-safe", help=f"{COLUMN} the number of safe votes.")] = None,
+    n_unsafe: Annotated[str | None, typer.Option("--n-unsafe", help=f"{COLUMN} the number of unsafe votes.")] = None,
+    n_votes: Annotated[str | None, typer.Option("--n-votes", help=f"{COLUMN} the number of all votes.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help=f"{COLUMN} one verdict a case.")] = None,
+    rate: Annotated[str | None, typer.Option("--rate", help=f"{COLUMN} the share of people who say safe.")] = None,
+    safe_word: Annotated[
+        list[str] | None, typer.Option("--safe-word", help="A word of the file that means safe; several times.")
+    ] = None,
+    unsafe_word: Annotated[list[str] | None, typer.Option("--unsafe-word", help="One that means unsafe.")] = None,
+    taxonomy: Annotated[Path | None, typer.Option("--taxonomy", help="Categories of your own, as TOML.")] = None,
+    parameters: Annotated[
+        Path | None, typer.Option("--parameters", help="Context parameters of your own, as TOML.")
+    ] = None,
+) -> None:
+    """Make a benchmark of your own labelled cases. Columns that are not named are guessed from their names."""
+    columns = api.CaseColumns(
+        query=query,
+        context=context,
+        context_as=context_as,
+        parameters=dict(map(column_and_parameter, parameter or ())),
+        category=category,
+        pair=pair,
+        intended=intended,
+        votes=votes,
+        n_safe=n_safe,
+        n_unsafe=n_unsafe,
+        n_votes=n_votes,
+        label=label,
+        rate=rate,
+    )
+    found = api.import_cases(
+        file,
+        target,
+        columns=columns,
+        taxonomy=taxonomy,
+        parameters=parameters,
+        safe_words=safe_word or (),
+        unsafe_words=unsafe_word or (),
+    )
+    for text in found.notes():
+        note(f"note: {text}")
+    typer.echo(f"{found.name} is at {target}: {found.counts.items:,} cases, {found.counts.ratings:,} votes")
+
+
+def column_and_parameter(text: str) -> tuple[str, str]:
+    column, sign, name = text.partition("=")
+    if not (column and sign and name):
+        raise ConfigurationError(f"--parameter is {text!r}; write COLUMN=group.parameter")
+    return column, name
+
+
 @app.command()
 def convert(
     benchmark: AnyFormatArgument,

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from casewise.evaluation.judged_runs import JudgedRuns, Series
-from casewise.records import FULL, GROUPS, NO_CONTEXT, Arm
+from casewise.records import FULL, NO_CONTEXT, Arm
 from casewise.stats.agreeing.estimates import Estimate, Resampling, difference_of, measure
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
@@ -50,14 +50,14 @@ def arm_table(
     -------
     polars.DataFrame
         Columns of `ARM_COLUMNS`. `worth` is `left out` (the metric with everything shown less the metric without
-        `part`, over the items asked in both arms) or `shapley` (over all eight subsets of the three groups, where all
+        `part`, over the items asked in both arms) or `shapley` (over all subsets of the groups, where all
         were asked).
     """
     rows: list[Row] = []
     for family in families(runs.series):
         measured = measure_arms(runs, family, policy, unscored, resampling)
         rows += left_out(family, measured, resampling)
-        rows += shapley_rows(family, measured, resampling)
+        rows += shapley_rows(runs.benchmark.parameters.group_names, family, measured, resampling)
     return pl.DataFrame(rows, schema=ARM_COLUMNS, orient="row")
 
 
@@ -99,18 +99,15 @@ def part_of(arm: Arm) -> str:
     return "the whole context" if arm == NO_CONTEXT else ", ".join(arm.omitted)
 
 
-def shapley_rows(family: list[Series], measured: ByArm, how: Resampling) -> Iterator[Row]:
-    shown = {frozenset(GROUPS) - set(one.shown.omitted): one.arm for one in family if of_groups(one.shown)}
-    if len(shown) < 2 ** len(GROUPS):
+def shapley_rows(groups: tuple[str, ...], family: list[Series], measured: ByArm, how: Resampling) -> Iterator[Row]:
+    omitted = {one.arm: set(groups if one.shown == NO_CONTEXT else one.shown.omitted) for one in family}
+    shown = {frozenset(groups) - left_out: arm for arm, left_out in omitted.items() if left_out <= set(groups)}
+    if len(shown) < 2 ** len(groups):
         return
     for metric in measured[FULL.name]:
         values = {parts: measured[arm][metric] for parts, arm in shown.items()}
         for group, found in shapley_values(values, how).items():
             yield row(family[0], group, "shapley", found)
-
-
-def of_groups(arm: Arm) -> bool:
-    return set(arm.omitted) <= set(GROUPS)
 
 
 def row(series: Series, part: str, worth: str, found: Estimate) -> Row:

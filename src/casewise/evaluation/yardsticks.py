@@ -93,7 +93,9 @@ class Backdrop:
             intent=estimate_of(intent["accuracy"], self.resampling) if intent else None,
             constant=constant_accuracy(sample.weight[sample.labelled]),
             people=others,
-            against_others=against_others(subject, asked, verdicts, reference_size=others.others),
+            against_others=against_others(subject, asked, verdicts, reference_size=others.others)
+            if others.others
+            else {},
         )
 
     def people(self, asked: BoolArray) -> People:

@@ -21,7 +21,7 @@ from casewise.judging.judges.live import find_prompts
 from casewise.judging.running.plan import Selection, select
 from casewise.models.inspect_bridge import inspect_messages, reply_of
 from casewise.records import SCALES, Arm, Elicitation, Item, Unscored
-from casewise.showing import arm_named, show
+from casewise.showing import arm_named, check_arms, show
 from casewise.stats.agreeing.labels import LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
@@ -59,6 +59,7 @@ def judge(
     asked = checked(elicitation)
     found = load_benchmark(benchmark)
     shown = arm_named(arm)
+    check_arms((shown,), found.parameters)
     weight = weights(found, LabelPolicy.parse(labels))
     wording = find_prompts(prompts)
     samples = [

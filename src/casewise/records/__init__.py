@@ -15,6 +15,7 @@ from casewise.records.context import (
 from casewise.records.elicitation import ELICITATIONS, SCALES, Elicitation, Scale
 from casewise.records.item import CONDITIONS, Item, Query
 from casewise.records.judgement import Judgement, Scored, Unscored, UnscoredReason
+from casewise.records.parameters import Group, Parameter, ParameterSet, paper_parameters
 from casewise.records.rating import Rating, Verdict
 from casewise.records.statement import Statement, Text, as_text
 from casewise.records.taxonomy import Category, Taxonomy, sorry_bench
@@ -31,8 +32,11 @@ __all__ = [
     "Category",
     "Context",
     "Elicitation",
+    "Group",
     "Item",
     "Judgement",
+    "Parameter",
+    "ParameterSet",
     "Provenance",
     "Query",
     "Rating",
@@ -52,5 +56,6 @@ __all__ = [
     "UnscoredReason",
     "Verdict",
     "as_text",
+    "paper_parameters",
     "sorry_bench",
 ]

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from casewise.errors import ConfigurationError
 from casewise.records.base import Record
-from casewise.records.context import GROUPS, checked_names
+from casewise.records.context import GROUPS, in_order
 
 __all__ = ["FULL", "NO_CONTEXT", "WITHOUT", "Arm", "Transform"]
 
@@ -88,7 +88,7 @@ class Arm(Record):
         Raises
         ------
         ConfigurationError
-            A name is no parameter and no group.
+            A name is none that a parameter or a group can have.
         """
         return cls(transforms=(Transform(kind=WITHOUT, rest=",".join(omitted)),) if omitted else ())
 
@@ -121,7 +121,7 @@ class Arm(Record):
     @property
     def omitted(self) -> tuple[str, ...]:
         """The parameters and groups that are left out, in reading order."""
-        return checked_names(name for one in self.transforms for name in one.omits)
+        return in_order(name for one in self.transforms for name in one.omits)
 
 
 def joined(transforms: Iterable[Transform]) -> Iterator[Transform]:
@@ -129,7 +129,7 @@ def joined(transforms: Iterable[Transform]) -> Iterator[Transform]:
     omitted: tuple[str, ...] = ()
     for one in transforms:
         if one.omits:
-            omitted = checked_names((*omitted, *one.omits))
+            omitted = in_order((*omitted, *one.omits))
         else:
             yield from omission(omitted)
             yield one

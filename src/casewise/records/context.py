@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import ValidationError, model_validator
 
 from casewise.errors import ConfigurationError
 from casewise.records.base import ContentRecord, Provenance, Record, content_id
@@ -14,6 +15,7 @@ from casewise.records.statement import Statement, as_text
 
 __all__ = [
     "GROUPS",
+    "GROUP_MODELS",
     "OPTIONAL",
     "PARAMETERS",
     "Context",
@@ -24,13 +26,14 @@ __all__ = [
     "ShownContext",
     "TransmissionPrinciple",
     "checked_names",
+    "in_order",
     "omit",
 ]
 
 Origin = Literal["generated", "revised", "imported"]
 
 GROUPS = ("sender", "recipient", "transmission_principle")
-"""The groups of parameters that every context has."""
+"""The groups of parameters that the paper's contexts have."""
 
 
 class Sender(Record):
@@ -88,17 +91,21 @@ class Context(ContentRecord):
         "transmission_principle",
         "subject",
         "information_type",
+        "own",
     )
 
     query_id: str
-    intended_safe: bool
-    sender: Sender
-    recipient: Recipient
-    transmission_principle: TransmissionPrinciple
+    intended_safe: bool | None = None
+    """What its author meant; None where nobody said."""
+    sender: Sender | None = None
+    recipient: Recipient | None = None
+    transmission_principle: TransmissionPrinciple | None = None
     subject: Statement | None = None
     """Whom the information is about, where that is a party of its own."""
     information_type: Statement | None = None
     """What kind of information flows."""
+    own: dict[str, dict[str, Statement]] | None = None
+    """What it states beside these: groups of another set of parameters, and those of the paper's that are not whole."""
     origin: Origin
     lineage_id: str = ""
     """The id of the first context of this line of revisions: its own, unless it was revised."""
@@ -110,9 +117,44 @@ class Context(ContentRecord):
             object.__setattr__(self, "lineage_id", self.id)
         return self
 
+    @model_validator(mode="after")
+    def _says_each_thing_once(self) -> Self:
+        for group, said in (self.own or {}).items():
+            if group in OPTIONAL or getattr(self, group, None) is not None or not said:
+                raise ValueError(f"'own' states {group!r}, which stands beside it or says nothing")
+        if not self.shown():
+            raise ValueError("it states nothing")
+        return self
+
+    @classmethod
+    def stating(cls, said: Mapping[str, Any], **fields: Any) -> Self:
+        """The context that states `said`, group by group, whichever set of parameters that is.
+
+        Raises
+        ------
+        pydantic.ValidationError
+            A parameter states nothing.
+        """
+        whole: dict[str, Any] = {}
+        own: dict[str, Any] = {}
+        for group, value in said.items():
+            if group in OPTIONAL:
+                whole[group] = value
+                continue
+            try:
+                whole[group] = GROUP_MODELS[group].model_validate(value)
+            except (KeyError, ValidationError):
+                own[group] = value
+        return cls(**whole, own=own or None, **fields)
+
     def shown(self) -> ShownContext:
         """The whole context as nested texts, in reading order."""
-        return self.model_dump(mode="json", include={*GROUPS, *OPTIONAL}, exclude_none=True)
+        said = self.model_dump(mode="json", include={*GROUPS, *OPTIONAL, "own"}, exclude_none=True)
+        own = said.pop("own", None)
+        if own is None:
+            return said
+        said |= own
+        return {group: said[group] for group in (*GROUPS, *own, *OPTIONAL) if group in said}
 
     def omitting(self, *names: str) -> ShownContext:
         """What is shown when the parameters or groups called `names` are left out.
@@ -125,7 +167,7 @@ class Context(ContentRecord):
         ConfigurationError
             A name is no parameter of any context; the message lists those that are.
         """
-        return omit(self.shown(), checked_names(names))
+        return omit(self.shown(), checked_names(names, beside=self.own or {}))
 
     def texts(self) -> dict[str, str]:
         """Every parameter that this context states, by dotted name, as one running text."""
@@ -143,20 +185,45 @@ class Context(ContentRecord):
         return content_id("p", {"query_id": self.query_id, "origin": self.origin})
 
 
-def checked_names(names: Iterable[str]) -> tuple[str, ...]:
+def checked_names(names: Iterable[str], *, beside: Mapping[str, Mapping[str, Any]] = {}) -> tuple[str, ...]:
     """`names` in reading order, without repeats and without parameters whose whole group is named.
+
+    `beside` holds groups with parameters that are not the paper's.
 
     Raises
     ------
     ConfigurationError
         A name is no group or parameter.
     """
-    known = (*GROUPS, *PARAMETERS, *OPTIONAL)
+    own = (*beside, *(f"{group}.{name}" for group, said in beside.items() for name in said))
+    known = (*GROUPS, *PARAMETERS, *OPTIONAL, *own)
     wanted = set(names)
     for name in sorted(wanted):
         if name not in known:
             raise ConfigurationError(f"no parameter of a context is called {name!r}; there are: {', '.join(known)}")
-    return tuple(name for name in known if name in wanted and name.split(".")[0] not in wanted - {name})
+    return in_order(wanted)
+
+
+NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
+
+
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """`names` in reading order, the paper's first and others by the alphabet, as an arm keeps them.
+
+    Whether a benchmark has such parameters is not asked here.
+
+    Raises
+    ------
+    ConfigurationError
+        Nothing can be called so.
+    """
+    wanted = set(names)
+    known = (*GROUPS, *PARAMETERS, *OPTIONAL)
+    for name in sorted(wanted):
+        if not NAME.fullmatch(name):
+            raise ConfigurationError(f"no parameter of a context is called {name!r}; there are: {', '.join(known)}")
+    ordered = (*known, *sorted(wanted.difference(known)))
+    return tuple(name for name in ordered if name in wanted and name.split(".")[0] not in wanted - {name})
 
 
 def omit(shown: ShownContext, names: tuple[str, ...]) -> ShownContext:

@@ -30,6 +30,9 @@ class Query(ContentRecord):
 
 NO_CONTEXT_CONDITION = "no_context"
 
+INTENT_UNKNOWN = "imported"
+"""The condition of a context that came without an intent."""
+
 CONDITIONS = (NO_CONTEXT_CONDITION, "safe_generated", "unsafe_generated", "safe_revised", "unsafe_revised")
 """The five conditions of CASE-Bench (§3.2). A study may define others."""
 
@@ -70,7 +73,12 @@ class Item(ContentRecord):
 
 
 def condition_of(context: Context) -> str:
-    """The condition that a context's intent and origin put it in; imported contexts count as revised."""
+    """The condition that a context's intent and origin put it in; imported contexts count as revised.
+
+    A context whose author's intent nobody stated is in one of its own.
+    """
+    if context.intended_safe is None:
+        return INTENT_UNKNOWN
     origin = "generated" if context.origin == "generated" else "revised"
     return f"{'safe' if context.intended_safe else 'unsafe'}_{origin}"
 
@@ -81,7 +89,7 @@ def condition_problem(condition: str, context: Context) -> str | None:
     A revised context with which its own lineage begins was approved as it was generated: it stands for both.
     """
     fitting = {condition_of(context)}
-    if context.origin == "revised" and context.lineage_id == context.id:
+    if context.origin == "revised" and context.intended_safe is not None and context.lineage_id == context.id:
         fitting.add(f"{'safe' if context.intended_safe else 'unsafe'}_generated")
     if condition in CONDITIONS and condition not in fitting:
         return f"condition is {condition!r}, but its context's intent and origin make it {condition_of(context)!r}"

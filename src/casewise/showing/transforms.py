@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from casewise.errors import ConfigurationError
-from casewise.records import Arm, Context, Query, Transform
+from casewise.records import Arm, Context, ParameterSet, Query, Transform
 from casewise.records.arm import WITHOUT
 from casewise.records.context import omit
 from casewise.showing.own import function_at, own_transform
@@ -83,8 +83,8 @@ def in_this_version(transform: Transform) -> Transform:
     return transform.model_copy(update={"version": kind.version})
 
 
-def check_arms(arms: Iterable[Arm]) -> None:
-    """Make sure, before anything is asked, that every transform of `arms` can be done.
+def check_arms(arms: Iterable[Arm], parameters: ParameterSet | None = None) -> None:
+    """Make sure, before anything is asked, that every transform of `arms` can be done, of contexts with `parameters`.
 
     Raises
     ------
@@ -94,6 +94,8 @@ def check_arms(arms: Iterable[Arm]) -> None:
     for arm in arms:
         for transform in arm.transforms:
             kind_of(transform).check(transform.rest)
+            if parameters is not None and transform.rest != EVERYTHING:
+                parameters.check_names(transform.omits)
 
 
 def needs_twin(arm: Arm) -> bool:

@@ -61,7 +61,7 @@ def test_a_release_is_a_benchmark_with_its_revisions(approved, tmp_path):
     assert benchmark.counts.items == 4
     assert {item.condition for item in benchmark.items} == {"safe_revised", "unsafe_revised"}
     shown = [benchmark.context_of(item) for item in benchmark.items]
-    assert [context.recipient.type for context in shown if context] == ["Cashier", *["Bank clerk"] * 3]
+    assert [context.shown()["recipient"]["type"] for context in shown if context] == ["Cashier", *["Bank clerk"] * 3]
     assert len(benchmark.revisions) == 2
     assert {revision.reviewer for revision in benchmark.revisions} == {"person-1", "person-2"}
     assert {revision.before_id for revision in benchmark.revisions} <= set(benchmark.context)

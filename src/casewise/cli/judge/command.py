@@ -57,7 +57,7 @@ def judge(
         api.allow_sending(QUERIES, made.sends_to, agreed=how.yes, ask=person())
         output.print_probe(api.try_connection(made), as_json=as_json)
         return
-    arms = plan.chosen_arms()
+    arms = plan.chosen_arms(found)
     options = api.RunOptions(
         seed=items.seed or 0,
         limits=limits.limits(),

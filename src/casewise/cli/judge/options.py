@@ -37,9 +37,15 @@ class PlanOptions:
         typer.Option("--retry-unscored", min=0, help="How often to ask again at most where there was no verdict."),
     ] = 0
 
-    def chosen_arms(self) -> tuple[api.Arm, ...]:
+    def chosen_arms(self, benchmark: api.Benchmark) -> tuple[api.Arm, ...]:
         """The arms that these options name together."""
-        return api.arms_named(self.arms, no_context=self.no_context, omit=self.omit or (), ablate=self.ablate)
+        return api.arms_named(
+            self.arms,
+            no_context=self.no_context,
+            omit=self.omit or (),
+            ablate=self.ablate,
+            parameters=benchmark.parameters,
+        )
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ class ConstantJudge(LocalJudge):
     async def answer(self, ask: Ask) -> Answer:
         if self.what != "intended":
             return Answer(Scored(value=float(self.what == "safe")))
-        if ask.context is None:
-            return Answer(
-                Unscored(reason=UnscoredReason.JUDGE_FAILED, detail="an item without a context has no intent")
-            )
+        if ask.context is None or ask.context.intended_safe is None:
+            return Answer(Unscored(reason=UnscoredReason.JUDGE_FAILED, detail="no intent is stated for this item"))
         return Answer(Scored(value=float(ask.context.intended_safe)))

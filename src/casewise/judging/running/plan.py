@@ -10,7 +10,7 @@ import numpy as np
 
 from casewise.errors import ConfigurationError
 from casewise.judging.judge import Ask, Judge
-from casewise.records import FULL, GROUPS, PARAMETERS, Arm, Elicitation, Item
+from casewise.records import FULL, NO_CONTEXT, Arm, Elicitation, Item, ParameterSet, paper_parameters
 from casewise.runs.run_kind import Asks
 from casewise.showing import check_arms, needs_twin
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -57,7 +57,7 @@ class Plan:
             raise ConfigurationError(f"repeats is {repeats}; it must be at least 1")
         if retry_unscored < 0:
             raise ConfigurationError(f"retry_unscored is {retry_unscored}; it must be 0 or more")
-        check_arms(arms)
+        check_arms(arms, benchmark.parameters)
         items = select(benchmark, selection or Selection())
         return cls(
             items,
@@ -152,16 +152,20 @@ def sampled(items: tuple[Item, ...], size: int, rng: np.random.Generator) -> tup
     return tuple(item for item in items if item.id in kept)
 
 
-def ablation_arms(what: str) -> tuple[Arm, ...]:
-    """The arms of an ablation: `groups` is all eight subsets of the three groups, `parameters` each one left out.
+def ablation_arms(what: str, parameters: ParameterSet | None = None) -> tuple[Arm, ...]:
+    """The arms of an ablation: `groups` is all subsets of the groups (eight of the paper's three), `parameters` each one
+    left out.
 
     Raises
     ------
     ConfigurationError
         `what` is neither.
     """
+    found = parameters or paper_parameters()
     if what == "groups":
-        return tuple(Arm.without(*left) for size in range(len(GROUPS) + 1) for left in combinations(GROUPS, size))
+        groups = found.group_names
+        some = [Arm.without(*left) for size in range(len(groups)) for left in combinations(groups, size)]
+        return (*some, NO_CONTEXT)
     if what == "parameters":
-        return (FULL, *(Arm.without(name) for name in PARAMETERS))
+        return (FULL, *(Arm.without(name) for name in found.names))
     raise ConfigurationError(f"--ablate is {what!r}; it is 'groups' or 'parameters'")

@@ -69,7 +69,9 @@ def item_page(benchmark: Benchmark, item: Item) -> Document:
 def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:
     """One item laid out."""
     query, context, votes = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.votes[item.id]
-    intent = "none" if context is None else "safe" if context.intended_safe else "unsafe"
+    intent = (
+        "none" if context is None or context.intended_safe is None else "safe" if context.intended_safe else "unsafe"
+    )
     rate = f" ({percent(votes.rate, digits=0)})" if votes.total else ""
     return Exhibit(
         heading=f"{query.category}, {item.condition.replace('_', ' ')}",

@@ -12,7 +12,17 @@ from typing import Any, NamedTuple, Self, TypeVar
 import polars as pl
 
 from casewise.errors import BenchmarkError
-from casewise.records import Context, Item, Query, Rating, Revision, Taxonomy, sorry_bench
+from casewise.records import (
+    Context,
+    Item,
+    ParameterSet,
+    Query,
+    Rating,
+    Revision,
+    Taxonomy,
+    paper_parameters,
+    sorry_bench,
+)
 from casewise.records.base import ContentRecord, Record
 from casewise.records.item import condition_problem
 from casewise.storage.benchmarks.context_file import ContextFile
@@ -64,6 +74,8 @@ class About(Record):
     synthetic: str | None = None
     """What about the data is made up; shown wherever its numbers are."""
     source: str | None = None
+    remarks: tuple[str, ...] | None = None
+    """What the file that it was imported from lacked, and what of it was left out."""
     published: Published | None = None
 
 
@@ -109,6 +121,8 @@ class Benchmark:
     """Kept as `RatingColumns`, which equals the tuple of the same."""
     revisions: tuple[Revision, ...] = ()
     taxonomy: Taxonomy = field(default_factory=sorry_bench)
+    parameters: ParameterSet = field(default_factory=paper_parameters)
+    """What contexts state."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.ratings, RatingColumns):
@@ -119,7 +133,7 @@ class Benchmark:
     def checked_before(cls, *, digest: str, **fields: Any) -> Self:
         """A benchmark of `fields` (all but `revisions`, perhaps) that were found to fit together when they were last read."""
         made = cls.__new__(cls)
-        made.__dict__.update(revisions=(), **fields, digest=digest)
+        made.__dict__.update({"revisions": ()} | fields | {"digest": digest})
         return made
 
     def __repr__(self) -> str:
@@ -270,6 +284,8 @@ class Benchmark:
         said = []
         if self.about.synthetic:
             said.append(f"SYNTHETIC DATA: {self.about.synthetic}")
+        if self.about.remarks:
+            said.append(" ".join(self.about.remarks))
         if self.about.published is not None and self.about.published.votes_hold_intent:
             said.append(
                 "The last vote of every row equals the author's intent, as in the published judge outputs: it is taken for "
@@ -308,6 +324,8 @@ def check_parents(benchmark: Benchmark) -> None:
     for context in benchmark.contexts:
         if context.query_id not in queries:
             raise BenchmarkError(f"context {context.id} belongs to no query here ({context.query_id!r})")
+        if problem := benchmark.parameters.problem(context):
+            raise BenchmarkError(f"context {context.id} {problem}")
     for item in benchmark.items:
         if item.query_id not in queries:
             raise BenchmarkError(f"item {item.id} belongs to no query here ({item.query_id!r})")

@@ -15,7 +15,10 @@ from casewise.records import Context
 from casewise.storage.files.atomic import cannot_read
 from casewise.storage.files.jsonl import decoded, record
 
-__all__ = ["ContextFile", "ContextsById", "Place", "ReadBefore"]
+__all__ = ["INTENTS", "ContextFile", "ContextsById", "Place", "ReadBefore"]
+
+
+INTENTS: tuple[bool | None, ...] = (False, True, None)
 
 
 class Place(NamedTuple):
@@ -61,7 +64,7 @@ class ContextFile(Sequence[Context]):
         self.places = array("Q") if known is None else known.places
         """The fields of each context's `Place`, one after another."""
         self.intents = bytearray() if known is None else known.intents
-        """1 for each context that is intended to be safe."""
+        """The place in `INTENTS` of what each context's author meant."""
         self._index = {} if known is None else {one: place for place, one in enumerate(known.ids)}
         try:
             self._file = os.open(path, os.O_RDONLY)
@@ -75,7 +78,7 @@ class ContextFile(Sequence[Context]):
         for place, context in self._read_through():
             self._index[context.id] = len(self)
             self.places.extend(place)
-            self.intents.append(context.intended_safe)
+            self.intents.append(INTENTS.index(context.intended_safe))
 
     def _read_through(self) -> Iterator[tuple[Place, Context]]:
         start = 0
@@ -90,9 +93,9 @@ class ContextFile(Sequence[Context]):
     def __len__(self) -> int:
         return len(self.places) // len(Place._fields)
 
-    def intended_safe(self, context_id: str) -> bool:
+    def intended_safe(self, context_id: str) -> bool | None:
         """What the author of a context meant, without reading it."""
-        return bool(self.intents[self._index[context_id]])
+        return INTENTS[self.intents[self._index[context_id]]]
 
     @overload
     def __getitem__(self, index: int) -> Context: ...

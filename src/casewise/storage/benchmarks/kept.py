@@ -21,7 +21,7 @@ from casewise.errors import CasewiseError
 from casewise.records import Item, Query
 from casewise.records.base import digest
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.context_file import ContextFile, Place, ReadBefore
+from casewise.storage.benchmarks.context_file import INTENTS, ContextFile, Place, ReadBefore
 from casewise.storage.benchmarks.fetch import cache_folder
 from casewise.storage.benchmarks.manifest import Manifest, new_folder
 from casewise.storage.benchmarks.ratings import RatingColumns
@@ -51,7 +51,11 @@ def worth_keeping(manifest: Manifest) -> bool:
 
 def place_of(manifest: Manifest) -> Path:
     key = digest(
-        {"version": KEPT_VERSION, "files": manifest.files, "taxonomy": manifest.taxonomy.model_dump(mode="json")}
+        {
+            "version": KEPT_VERSION,
+            "files": manifest.files,
+            "frame": {name: one.model_dump(mode="json") for name, one in manifest.frame.items()},
+        }
     )
     return cache_folder() / "benchmarks" / key
 
@@ -72,7 +76,7 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
                 items=about["rated_items"],
                 annotators=about["annotators"],
             ),
-            taxonomy=manifest.taxonomy,
+            **manifest.frame,
             digest=about["digest"],
         )
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
@@ -130,12 +134,12 @@ def places_of(contexts: ContextFile) -> pl.DataFrame:
     places = np.array(contexts.places, dtype=np.uint64).reshape(len(contexts), len(Place._fields))
     columns = {name: places[:, at] for at, name in enumerate(Place._fields)}
     return pl.DataFrame(
-        {"id": list(contexts.by_id), "intended_safe": [bool(one) for one in contexts.intents], **columns},
+        {"id": list(contexts.by_id), "intended_safe": [INTENTS[one] for one in contexts.intents], **columns},
         schema=CONTEXT_COLUMNS,
     )
 
 
 def context_file(path: Path, table: pl.DataFrame) -> ContextFile:
     places = array("Q", table.select(Place._fields).to_numpy().astype(np.uint64).tobytes())
-    intents = bytearray(table["intended_safe"].cast(pl.UInt8).to_numpy().tobytes())
+    intents = bytearray(table["intended_safe"].cast(pl.UInt8).fill_null(2).to_numpy().tobytes())
     return ContextFile(path, known=ReadBefore(table["id"].to_list(), places, intents))

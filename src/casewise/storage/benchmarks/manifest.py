@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError
-from casewise.records import Context, Item, Query, Rating, Revision, Taxonomy
+from casewise.records import Context, Item, ParameterSet, Query, Rating, Revision, Taxonomy, paper_parameters
 from casewise.records.base import Record
 from casewise.storage.benchmarks.benchmark import About, Benchmark, BenchmarkCounts
 from casewise.storage.files.atomic import cannot_write, read_text, write_text
@@ -65,8 +65,15 @@ class Manifest(Record):
     about: About
     counts: BenchmarkCounts
     taxonomy: Taxonomy
+    parameters: ParameterSet | None = None
+    """What contexts state, where that is not what the paper's do."""
     files: dict[str, str]
     """File name to sha256, as 64 hexadecimal digits."""
+
+    @property
+    def frame(self) -> dict[str, Any]:
+        """The taxonomy and the set of parameters, as a benchmark takes them."""
+        return {"taxonomy": self.taxonomy, "parameters": self.parameters or paper_parameters()}
 
 
 @contextmanager
@@ -102,6 +109,7 @@ def write_manifest(benchmark: Benchmark, folder: Path, *, names: Iterable[str]) 
         about=benchmark.about,
         counts=benchmark.counts,
         taxonomy=benchmark.taxonomy,
+        parameters=None if benchmark.parameters == paper_parameters() else benchmark.parameters,
         files={name: sha256(folder / name) for name in names},
     )
     write_text(folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_none=True) + "\n")
@@ -158,7 +166,7 @@ def assembled(folder: Path, manifest: Manifest, records: Mapping[str, Sequence[R
     """
     fields: dict[str, Any] = dict(records)
     try:
-        found = Benchmark(about=manifest.about, taxonomy=manifest.taxonomy, **fields)
+        found = Benchmark(about=manifest.about, **manifest.frame, **fields)
     except BenchmarkError as error:
         raise DataError(folder, None, str(error)) from error
     if found.counts != manifest.counts:

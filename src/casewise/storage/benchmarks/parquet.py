@@ -97,6 +97,8 @@ def row_of(record: Record) -> dict[str, Any]:
     stated = {name: found for name in STATEMENTS if (found := statement(value, name)) is not None}
     nested = {name: found for name, found in stated.items() if not isinstance(found, str)}
     row |= {column_of(name): as_text(found) for name, found in stated.items()}
+    if "own" in value:
+        row["own"] = json.dumps(value.pop("own"), ensure_ascii=False)
     row |= {name: found for name, found in value.items() if name not in (*GROUPS, *STATEMENTS)}
     return row | ({NESTED: json.dumps(nested, ensure_ascii=False)} if nested else {})
 
@@ -180,6 +182,8 @@ def value_of(row: Mapping[str, Any], model: type[Record], *, path: Path) -> dict
     value: dict[str, Any] = {"provenance": provenance} if provenance else {}
     if model is not Context:
         return flat | value
+    if "own" in flat:
+        value["own"] = parse(flat.pop("own"), path=path)
     nested = parse(flat.pop(NESTED), path=path) if NESTED in flat else {}
     texts = {name: flat.pop(column_of(name)) for name in STATEMENTS if column_of(name) in flat}
     for name, found in (texts | nested).items():

@@ -258,6 +258,9 @@ def published_row(benchmark: Benchmark, item: Item, ratings: list[Rating]) -> di
         raise BenchmarkError(f"item {item.id} has {lacks}, and the published format needs them; leave it out first")
     if context.subject or context.information_type:
         raise BenchmarkError(f"item {item.id}: the published format knows no subject and no information type")
+    if context.own is not None or context.intended_safe is None:
+        lacks = "an intent" if context.own is None else "the parameters of the paper"
+        raise BenchmarkError(f"item {item.id}: the published format needs {lacks}")
     form = benchmark.about.published or Published(file="", rates_count_intent=False, votes_hold_intent=False)
     query = benchmark.query[item.query_id]
     votes = [1 if rating.verdict == "safe" else 2 for rating in sorted(ratings, key=order)]

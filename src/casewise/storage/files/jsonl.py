@@ -13,7 +13,7 @@ from casewise.records.base import Record
 from casewise.storage.files.atomic import cannot_read, replacing
 from casewise.storage.files.strict_json import parse, what_is_wrong
 
-__all__ = ["decoded", "read_jsonl", "record", "write_jsonl"]
+__all__ = ["decoded", "numbered_lines", "read_jsonl", "record", "write_jsonl"]
 
 R = TypeVar("R", bound=Record)
 

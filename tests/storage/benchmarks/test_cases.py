@@ -1,0 +1,233 @@
+import codecs
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import casewise
+from casewise import api
+from casewise.api import CaseColumns
+from casewise.cli.app import app
+from casewise.errors import ConfigurationError, DataError
+from casewise.storage.benchmarks.cases import read_cases
+from casewise.storage.benchmarks.convert import convert
+
+RUN = CliRunner()
+ASKED = ["How do I reset a password?", "Who is on leave?", "Where does the driver live?"]
+CASES = [
+    {
+        "query": query,
+        "context": f"{who} asks about {place}.",
+        "topic": "accounts" if place else "people",
+        "ratings": votes,
+        "intent": intent,
+    }
+    for place, query in enumerate(ASKED)
+    for who, votes, intent in (("A colleague", "safe,safe,unsafe", "safe"), ("A stranger", "unsafe,unsafe", "unsafe"))
+]
+
+
+def csv_of(rows, delimiter=","):
+    lines = [delimiter.join(rows[0])]
+    lines += [delimiter.join('"' + str(cell).replace('"', '""') + '"' for cell in row.values()) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content, name="cases.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def test_a_file_of_cases_becomes_a_benchmark_with_what_it_states(file):
+    found = read_cases(file(csv_of(CASES)))
+
+    assert (found.counts.queries, found.counts.contexts, found.counts.ratings) == (3, 6, 15)
+    assert [found.intent_of(item) for item in found.items] == [True, False] * 3
+    assert found.votes[found.items[0].id] == (2, 3)
+    assert found.contexts[0].shown() == {"situation": {"description": "A colleague asks about 0."}}
+    assert {len(pair) for pair in found.pairs.values()} == {2}
+    assert found.taxonomy.names == ("people", "accounts")
+    assert found.parameters.names == ("situation.description",)
+    assert found.notes() == ()
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_the_dialects_of_spreadsheet_programs_read_the_same(file, delimiter):
+    plain = read_cases(file(csv_of(CASES)))
+    text = csv_of(CASES, delimiter).replace("\n", "\r\n").replace("A colleague", 'A "colleague"')
+    excel = read_cases(file(codecs.BOM_UTF8 + text.replace('A "colleague"', "A colleague").encode()))
+    announced = read_cases(file(f"sep={delimiter}\r\n{text}".replace('A "colleague"', "A colleague"), "b.csv"))
+
+    assert excel.digest == plain.digest == announced.digest
+
+
+def test_json_lines_and_frames_give_the_same_benchmark(file):
+    lines = file("\n".join(json.dumps(row) for row in CASES), "cases.jsonl")
+    polars = pytest.importorskip("polars")
+
+    digests = {read_cases(file(csv_of(CASES))).digest, read_cases(lines).digest}
+    digests |= {casewise.load_frame(frame, "cases").digest for frame in (CASES, polars.DataFrame(CASES))}
+    assert len(digests) == 1
+
+
+def test_parameters_that_are_all_there_are_the_papers_and_some_of_them_are_a_set_of_their_own():
+    shown = casewise.load("demo").contexts[0].shown()
+    whole = {"query": "Who?", "label": "safe", "context": shown}
+    assert casewise.load_frame([whole]).contexts[0].recipient is not None
+    assert casewise.load_frame([whole]).parameters == casewise.load("demo").parameters
+
+    part = {"query": "Who?", "label": "safe", "recipient.type": "a nurse", "Where": "a ward"}
+    columns = CaseColumns(parameters={"Where": "sender.platform_type"})
+    found = casewise.load_frame([part, {**part, "query": "When?", "Where": None}], columns=columns)
+    assert found.contexts[0].shown() == {"sender": {"platform_type": "a ward"}, "recipient": {"type": "a nurse"}}
+    assert found.parameters.required == ("recipient.type",)
+
+
+def test_free_text_is_one_parameter_of_the_group_it_is_given_for():
+    cases = [{"query": "Who?", "context": "A ward nurse asks.", "label": "safe"}]
+    group = casewise.load_frame(cases, columns=CaseColumns(context_as="recipient"))
+    parameter = casewise.load_frame(cases, columns=CaseColumns(context_as="recipient.background"))
+    assert group.contexts[0].shown() == {"recipient": {"description": "A ward nurse asks."}}
+    assert parameter.contexts[0].shown() == {"recipient": {"background": "A ward nurse asks."}}
+
+
+@pytest.mark.parametrize(
+    ("columns", "votes"),
+    [
+        ({"n_safe": 2, "n_unsafe": 3}, (2, 5)),
+        ({"n_safe": "4", "n_votes": "4.0"}, (4, 4)),
+        ({"votes": ["safe", "unsafe"]}, (1, 2)),
+        ({"ratings": "deny; allow"}, (1, 2)),
+        ({"label": "refuse"}, (0, 1)),
+        ({"is_safe": True}, (1, 1)),
+        ({"safe_rate": "0,75"}, (0, 0)),
+    ],
+)
+def test_what_people_decided_may_be_said_in_many_ways(columns, votes):
+    said = CaseColumns(label="is_safe") if "is_safe" in columns else CaseColumns()
+    found = casewise.load_frame([{"query": "Who?", **columns}], columns=said)
+    assert found.votes[found.items[0].id] == votes
+    assert found.items[0].published_rate == (0.75 if "safe_rate" in columns else None)
+
+
+def test_what_a_file_lacks_is_left_out_with_a_note():
+    found = casewise.load_frame([{"Prompt": "Who?", "Verdict": "allow", "author": "me"}])
+    (note,) = found.notes()
+    assert "Left out of the file: author." in note
+    assert "one decision a case: there is no ceiling" in note
+    assert "No context is stated" in note
+    assert "No category is stated" in note
+    with_context = casewise.load_frame([{"query": "Who?", "context": "A nurse.", "label": "safe"}])
+    assert "No intent is stated" in with_context.notes()[0]
+    assert with_context.intent_of(with_context.items[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"text": "Who?", "label": "safe"}, "name it with --query; the columns are: text, label"),
+        ({"query": "Who?"}, "no column holds what people decided; name it: --label"),
+        ({"query": "Who?", "n_safe": 3}, "of how many.*--n-unsafe or --n-votes"),
+    ],
+)
+def test_what_only_the_owner_can_name_is_asked_for(row, problem):
+    with pytest.raises(ConfigurationError, match=problem):
+        casewise.load_frame([row])
+    with pytest.raises(ConfigurationError, match="no column 'labels' \\(did you mean 'label'"):
+        casewise.load_frame([{"query": "Who?", "label": "safe"}], columns=CaseColumns(label="labels"))
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "problem"),
+    [
+        ("", None, "is empty"),
+        ("query,label\n", None, "holds no cases"),
+        ("query,label\nWho?,safe\nWhen?,perhaps\n", 3, "'label' is 'perhaps', and nobody said whether that is safe"),
+        ("query,label\nWho?,safe\nWho?,unsafe\n", 3, "the same query and context as line 2"),
+        ("query,label\nWho, me?,safe\n", 2, "has 3 cells, and there are 2 columns"),
+        ("query,label,label\nWho?,safe,safe\n", 1, "two columns are called 'label'"),
+        ("query,,label\nWho?,x,safe\n", 1, "a column has no name"),
+        ('query,label\n"two\nlines",safe\nWho\0?,safe\n', 4, "holds a NUL character"),
+        ("query,label\n,safe\n", 2, "'query' is empty, not the text of a query"),
+        ('query,label\nWho?,safe\n"open,safe\n', 3, "is no CSV"),
+        ("query,label\nWho?,#REF!\n", 2, "an error of the spreadsheet program"),
+        ("query,n_safe,n_votes\nWho?,3,2\n", 2, "3 of 2 votes cannot be safe"),
+        ("query,n_safe,n_votes\nWho?,-1,2\n", 2, "not a number of votes"),
+        ("query,safe_rate\nWho?,75\n", 2, "not a share from 0 to 1"),
+        ("query,label,category\nWho?,safe,\n", 2, "'category' is empty"),
+        ("query,context,label,category\nWho?,a,safe,x\nWho?,b,safe,y\n", 3, "category is 'y', on line 2 'x'"),
+        ("query,context,label,intended\nWho?,a,safe,maybe\n", 2, "'intended' is 'maybe'"),
+        (b"query,label\nWho\xe9?,safe\n", 2, "not UTF-8"),
+        (codecs.BOM_UTF16_LE + "query".encode("utf-16-le"), None, "is UTF-16; save it as CSV"),
+        (b"PK\x03\x04rest", None, "is a workbook; save it as CSV"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_line_and_nothing_is_written(file, tmp_path, content, line, problem):
+    path = file(content)
+    with pytest.raises(DataError, match=problem) as found:
+        api.import_cases(path, tmp_path / "target")
+    assert found.value.line == line
+    assert [one.name for one in tmp_path.iterdir()] == ["cases.csv"]
+
+
+def test_the_words_of_a_files_verdicts_can_be_said():
+    cases = [{"query": "Who?", "label": "1"}, {"query": "When?", "label": "0"}]
+    with pytest.raises(DataError, match="--safe-word"):
+        casewise.load_frame(cases)
+    found = casewise.load_frame(cases, safe_words=["0"], unsafe_words=["1"])
+    assert [votes.safe for votes in found.votes.values()] == [0, 1]
+
+
+@pytest.mark.parametrize("to", ["folder", "parquet", "huggingface"])
+def test_imported_cases_go_through_every_format_but_the_published_one(tmp_path, to):
+    found = casewise.load_frame(CASES, "cases")
+    start = tmp_path / "start"
+    api.import_cases(write_jsonl(tmp_path), start)
+    convert(start, tmp_path / "there", to=to)
+    again = casewise.load(tmp_path / "there")
+    assert again.digest == found.digest
+    assert again.parameters == casewise.load(start).parameters
+    assert again.contexts == casewise.load(start).contexts
+    with pytest.raises(casewise.errors.BenchmarkError, match="needs the parameters of the paper"):
+        convert(start, tmp_path / "published.json")
+
+
+def write_jsonl(folder):
+    path = folder / "cases.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in CASES))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["whole", "label", "counts", "rates"])
+def test_imported_cases_go_through_every_command(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    kept = {
+        "whole": CASES,
+        "label": [{"Prompt": row["query"], "Verdict": row["intent"]} for row in CASES[::2]],
+        "counts": [{"query": row["query"], "situation": row["context"], "n_safe": 1, "n_votes": 3} for row in CASES],
+        "rates": [{"query": row["query"], "context": row["context"], "safe_rate": 0.25} for row in CASES],
+    }[kind]
+    (tmp_path / "cases.csv").write_text(csv_of(kept, ";"))
+    labels = ["--labels", "published"] if kind == "rates" else []
+    judge = ["judge", "bench", "--arms", "full none", "--judge"]
+    for command in (
+        ["data", "import", "cases.csv", "bench"],
+        ["data", "check", "bench"],
+        ["data", "show", "bench", "1"],
+        [*judge, "fake/rehearsal", "--out", "one"],
+        [*judge, "constant:safe", "--out", "two"],
+        ["report", "one", *labels],
+        ["audit", "bench"],
+        ["compare", "one", "two", *labels],
+        ["leaderboard", "one", "two", *labels],
+        ["gate", "one", "--baseline", "two", "--max-drop", "accuracy=0.5", *labels],
+    ):
+        result = RUN.invoke(app, command)
+        usual = (0, 1, 3) if command[0] in ("gate", "audit") else (0,)
+        assert result.exit_code in usual, (command, result.output, result.exception)
+    assert "cannot" not in RUN.invoke(app, ["audit", "bench"]).output
