@@ -93,7 +93,7 @@ def false_alarms(times: int) -> dict[str, int]:
     found: dict[str, int] = {}
     rng = np.random.default_rng(7)
     for _ in range(times):
-        quick = AuditOptions(folds=5, resamples=100, splits=2)
+        quick = AuditOptions(folds=5, splits=2)
         for finding in audit(benchmark_of(crowd(rng)), options=quick).findings:
             found[finding.code] = found.get(finding.code, 0) + 1
     return found

@@ -10,7 +10,6 @@ from scipy.special import expit
 
 from casewise.stats.agreeing.estimates import named
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.divergence import entropy, jensen_shannon
 from casewise.stats.core.prediction_powered import prediction_powered_rate
 from casewise.stats.distributions.distances import distances_of
@@ -39,7 +38,7 @@ def distances(studies: int) -> Iterator[Row]:
         for _ in range(studies):
             rate, q = drawn(queries)
             share = rng.binomial(votes, rate) / votes
-            found = named(distances_of(sample_of(share, q, votes), Resampling(n_resamples=500)))
+            found = named(distances_of(sample_of(share, q, votes)))
             for name, true in truth.items():
                 low, high = found[name].ci_low or 0.0, found[name].ci_high or 0.0
                 held[name] += low <= true <= high

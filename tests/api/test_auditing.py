@@ -10,7 +10,7 @@ from casewise.errors import ConfigurationError
 
 @pytest.fixture(scope="module")
 def audit():
-    return casewise.audit("demo", options=AuditOptions(resamples=200, splits=10, folds=5))
+    return casewise.audit("demo", options=AuditOptions(splits=10, folds=5))
 
 
 def test_its_findings_are_a_frame_the_weightiest_first(audit):

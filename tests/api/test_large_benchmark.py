@@ -32,7 +32,7 @@ def test_a_run_over_it_is_judged_and_reported_the_same(large, tmp_path):
 
 
 def test_an_audit_of_it_finds_the_same(large):
-    options = AuditOptions(resamples=200, splits=10, folds=5)
+    options = AuditOptions(splits=10, folds=5)
 
     assert audit(large, options=options).as_json() == audit(DEMO, options=options).as_json()
 

@@ -6,7 +6,7 @@ import casewise
 from casewise import api
 from casewise.auditing import AuditOptions
 
-FEW = AuditOptions(resamples=200, splits=10, folds=5)
+FEW = AuditOptions(splits=10, folds=5)
 
 
 @pytest.fixture(scope="module")

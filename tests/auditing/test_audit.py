@@ -13,7 +13,7 @@ from casewise.records import Item, Query
 from casewise.storage import load_benchmark
 from casewise.storage.benchmarks.benchmark import About, Benchmark
 
-QUICK = AuditOptions(resamples=200, splits=10, folds=5)
+QUICK = AuditOptions(splits=10, folds=5)
 
 
 def rows(seed=1, **kwargs):

@@ -8,7 +8,9 @@ from casewise.auditing.baseline import audit_baseline, gain_over_constant
 from casewise.auditing.subject import AuditOptions, Subject
 from casewise.records import Recipient
 
-QUICK = AuditOptions(folds=5, resamples=200)
+QUICK = AuditOptions(
+    folds=5,
+)
 
 
 def found(rows):

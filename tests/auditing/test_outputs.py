@@ -9,7 +9,6 @@ from casewise.auditing.outputs import audit_outputs
 from casewise.auditing.subject import AuditOptions
 from casewise.evaluation.replay import replay
 from casewise.judging.judges.recorded import RecordedJudge
-from casewise.stats.core.bootstrap import Resampling
 from casewise.storage import load_benchmark
 
 
@@ -38,7 +37,7 @@ def test_an_output_that_was_filled_in_by_chance_is_a_finding(planted):
 def test_replay_and_a_recorded_judge_say_so(planted):
     demo = load_benchmark("demo")
 
-    found = replay(planted, resampling=Resampling(n_resamples=200))
+    found = replay(planted)
 
     assert "look filled in by chance" in found.notes[0]
     assert any("look filled in by chance" in note for note in RecordedJudge.read(planted, demo).notes())
@@ -53,7 +52,7 @@ def test_whole_numbers_that_follow_the_votes_are_no_finding(planted, tmp_path):
     clean = write(tmp_path / "safety_some-model" / "output_score.json", rows)
 
     assert audit_outputs([clean]).findings == ()
-    assert replay(clean, resampling=Resampling(n_resamples=200)).notes == ()
+    assert replay(clean).notes == ()
 
 
 def test_words_cannot_be_tested_and_that_is_said(tmp_path):
@@ -67,7 +66,7 @@ def test_words_cannot_be_tested_and_that_is_said(tmp_path):
 
 
 def test_an_audit_looks_at_outputs_where_they_are_given(planted):
-    quick = AuditOptions(resamples=100, splits=5, folds=3)
+    quick = AuditOptions(splits=5, folds=3)
 
     found = audit(load_benchmark("demo"), options=quick, outputs=[planted])
 

@@ -10,7 +10,7 @@ from casewise.auditing.coverage import audit_coverage
 from casewise.auditing.intent import audit_intent
 from casewise.auditing.subject import AuditOptions, Subject
 
-QUICK = AuditOptions(resamples=200, splits=10)
+QUICK = AuditOptions(splits=10)
 
 
 def found(look, rows):

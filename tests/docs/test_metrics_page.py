@@ -16,12 +16,10 @@ from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.metrics import FLOORS
 from casewise.stats.agreeing.over_refusal import refusals
 from casewise.stats.agreeing.pairs import find_pairs, pair_results
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.distributions.distances import distances_of
 from casewise.storage.benchmarks.published_outputs import read_output
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
-FEW = Resampling(n_resamples=200)
 
 
 def sample_of(shared, model, mode):
@@ -32,14 +30,14 @@ def sample_of(shared, model, mode):
 
 def computed(shared):
     items, sample = sample_of(shared, "gpt-4o-mini-2024-07-18", "score")
-    pairs, at = pair_results(sample, find_pairs(items), resampling=FEW), refusals(sample, resampling=FEW).at
-    found = calibration(sample, resampling=FEW)
+    pairs, at = pair_results(sample, find_pairs(items)), refusals(sample).at
+    found = calibration(sample)
     assert pairs is not None
     parts = (found.error, found.calibration_part, found.refinement_part)
     every = (
-        *estimate(sample, resampling=FEW),
-        *estimate(sample, metrics=FLOORS, resampling=FEW),
-        *distances_of(sample, FEW),
+        *estimate(sample),
+        *estimate(sample, metrics=FLOORS),
+        *distances_of(sample),
     )
     numbers = {e.name: e.estimate for e in (*every, *parts, *pairs.estimates, *at.estimates)}
     return numbers | {"by_chance": found.by_chance}
@@ -78,7 +76,7 @@ def test_the_numbers_in_the_text_are_what_the_code_gives(shared):
 
 @pytest.mark.parametrize(("name", "written"), [("bce", "cross entropy 5.95"), ("auroc", "AUROC 0.877")])
 def test_what_is_said_of_mixtrals_probabilities_is_so(shared, name, written):
-    found = {e.name: e.estimate for e in estimate(sample_of(shared, "mixtral8x7B", "logits")[1], resampling=FEW)}
+    found = {e.name: e.estimate for e in estimate(sample_of(shared, "mixtral8x7B", "logits")[1])}
 
     assert written.endswith(f"{found[name]:.2f}" if name == "bce" else f"{found[name]:.3f}")
     assert written in PAGE.read_text(encoding="utf-8")

@@ -11,9 +11,8 @@ from casewise.evaluation.options import ReportOptions
 from casewise.reporting.document import Figure, Table
 from casewise.reporting.faces.formats import write_figures, write_tables
 from casewise.reporting.faces.latex import latex
-from casewise.stats.core.bootstrap import Resampling
 
-FEW = ReportOptions(resampling=Resampling(n_resamples=200))
+FEW = ReportOptions()
 
 
 def guess(query, context):

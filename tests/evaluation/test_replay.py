@@ -8,9 +8,6 @@ from casewise.errors import CasewiseError, ConfigurationError, DataError
 from casewise.evaluation.replay import replay
 from casewise.records import PARAMETERS
 from casewise.records.context import omit
-from casewise.stats.agreeing.estimates import Resampling
-
-FAST = Resampling(n_resamples=200)
 
 NAMES = {"pearson": "pcc"}
 
@@ -29,7 +26,7 @@ def outputs():
 
 @pytest.mark.parametrize("case", expected())
 def test_the_published_numbers_come_out_to_five_decimals(case, outputs):
-    found = replay(outputs / f"safety_{case['model']}" / f"output_{case['mode']}.json", resampling=FAST)
+    found = replay(outputs / f"safety_{case['model']}" / f"output_{case['mode']}.json")
 
     assert found.n == 900
     for name, value in found.published.items():
@@ -39,7 +36,7 @@ def test_the_published_numbers_come_out_to_five_decimals(case, outputs):
 
 @pytest.mark.parametrize("case", expected())
 def test_our_numbers_come_with_intervals_around_them(case, outputs):
-    found = replay(outputs / f"safety_{case['model']}" / f"output_{case['mode']}.json", resampling=FAST)
+    found = replay(outputs / f"safety_{case['model']}" / f"output_{case['mode']}.json")
 
     assert found.votes.keys() == found.published.keys()
     for estimate in found.votes.values():
@@ -63,7 +60,7 @@ def test_the_file_name_says_the_elicitation_and_what_was_left_out(tmp_path):
         change=without("recipient", "transmission_principle"),
     )
 
-    found = replay(file, resampling=FAST)
+    found = replay(file)
 
     assert found.elicitation == "probability"
     assert found.omitted == ("recipient", "transmission_principle")
@@ -101,7 +98,7 @@ def without(*names):
     ],
 )
 def test_files_with_parameters_left_out_or_none_left(tmp_path, name, change, omitted):
-    assert replay(output(tmp_path, [3, 8], name=name, change=change), resampling=FAST).omitted == omitted
+    assert replay(output(tmp_path, [3, 8], name=name, change=change)).omitted == omitted
 
 
 @pytest.mark.parametrize("name", ["recipient", "confidentiality", "sender.platform_type", "recipient,urgency"])
@@ -119,7 +116,7 @@ def test_a_renamed_file_needs_the_elicitation(tmp_path):
         ConfigurationError, match=r"mine\.json does not say how the judge was asked; give --elicitation"
     ):
         replay(file)
-    found = replay(file, elicitation="score", resampling=FAST)
+    found = replay(file, elicitation="score")
     assert (found.elicitation, found.omitted, found.n, found.n_unscored) == ("score", (), 3, 1)
 
 
@@ -141,7 +138,7 @@ def test_unparsed_scores_count_as_one_in_the_published_numbers_and_as_misses_in_
     file = output(tmp_path, values)
     numeric = [value if isinstance(value, (int, float)) else 1.0 for value in values]
 
-    found = replay(file, resampling=FAST)
+    found = replay(file)
 
     rows = output_rows(values)
     assert found.n_unscored == 2
@@ -160,14 +157,14 @@ def test_unparsed_scores_count_as_one_in_the_published_numbers_and_as_misses_in_
 
 def test_an_unparsed_probability_counts_as_safe_in_the_published_numbers(tmp_path):
     values = [0.1, "", 0.9, 0.6]
-    found = replay(output(tmp_path, values, name="output_logits.json"), resampling=FAST)
+    found = replay(output(tmp_path, values, name="output_logits.json"))
 
     assert found.published["accuracy"] == by_hand(output_rows(values), safe=[False, True, True, True])
 
 
 def test_an_unparsed_binary_reply_is_a_miss_in_both(tmp_path):
     values = ["safe", "unsafe", "", "safe"]
-    found = replay(output(tmp_path, values, name="output_binary.json"), resampling=FAST)
+    found = replay(output(tmp_path, values, name="output_binary.json"))
 
     rows = output_rows(values)
     misses = by_hand(rows, safe=[True, False, None, True])
@@ -177,14 +174,14 @@ def test_an_unparsed_binary_reply_is_a_miss_in_both(tmp_path):
 
 
 def test_integers_and_floats_give_the_same_numbers(tmp_path):
-    whole = replay(output(tmp_path / "a", [3, 8, 1, 10]), resampling=FAST)
-    floating = replay(output(tmp_path / "b", [3.0, 8.0, 1.0, 10.0]), resampling=FAST)
+    whole = replay(output(tmp_path / "a", [3, 8, 1, 10]))
+    floating = replay(output(tmp_path / "b", [3.0, 8.0, 1.0, 10.0]))
 
     assert whole.as_json() == floating.as_json()
 
 
 def test_the_json_says_nothing_of_what_cannot_be_computed(tmp_path):
-    found = replay(output(tmp_path, ["safe"], name="output_binary.json"), resampling=FAST).as_json()
+    found = replay(output(tmp_path, ["safe"], name="output_binary.json")).as_json()
 
     assert found["elicitation"] == "binary"
     assert len(found["published"]) == 2  # one item is of one class only
@@ -193,7 +190,7 @@ def test_the_json_says_nothing_of_what_cannot_be_computed(tmp_path):
 
 
 def test_a_constant_judge_has_no_correlation(tmp_path):
-    found = replay(output(tmp_path, [7, 7, 7, 7]), resampling=FAST).as_json()
+    found = replay(output(tmp_path, [7, 7, 7, 7])).as_json()
 
     assert "pearson" not in found["published"]
     assert "pearson" not in found["votes"]
@@ -236,7 +233,7 @@ def test_rows_that_are_none_are_named(tmp_path, change, problem):
 )
 @pytest.mark.parametrize("name", ["output_binary.json", "output_score.json", "output_logits.json"])
 def test_odd_values_are_unscored_or_scored_and_never_a_crash(tmp_path, value, name):
-    found = replay(output(tmp_path, [value, value], name=name), resampling=FAST)
+    found = replay(output(tmp_path, [value, value], name=name))
 
     json.dumps(found.as_json(), allow_nan=False)
     assert found.n_unscored in {0, 2}

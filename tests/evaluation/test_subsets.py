@@ -12,9 +12,6 @@ from casewise.evaluation.subsets import on_items, subset_scores
 from casewise.evaluation.yardsticks import Backdrop
 from casewise.reporting.document import Prose, Table
 from casewise.reporting.pages.subsets import subset_blocks
-from casewise.stats.core.bootstrap import Resampling
-
-FEW = Resampling(n_resamples=200)
 
 
 def telling(rng, intended):
@@ -34,7 +31,7 @@ def runs(benchmark, tmp_path_factory):
 
 
 def test_every_subset_has_the_judge_the_words_and_what_to_read_beside_it(benchmark, runs):
-    scores = {score.subset: score for score in subset_scores(runs, Backdrop(benchmark, FEW))}
+    scores = {score.subset: score for score in subset_scores(runs, Backdrop(benchmark))}
 
     assert set(scores) == {"clear", "close", "low-margin", "hard"}
     assert scores["clear"].n + scores["close"].n == 120
@@ -50,16 +47,14 @@ def test_a_report_on_a_subset_is_over_its_items(runs):
 
 
 def test_a_run_that_was_asked_everything_is_not_said_to_lack_items_on_a_subset(runs):
-    notes = JudgeNumbers.of(
-        runs.paths, benchmark=runs.benchmark, options=ReportOptions(items="clear", resampling=FEW)
-    ).notes
+    notes = JudgeNumbers.of(runs.paths, benchmark=runs.benchmark, options=ReportOptions(items="clear")).notes
 
     assert not [note for note in notes if "was asked" in note]
     assert [note for note in notes if "'clear'" in note]
 
 
 def test_the_table_explains_its_names(benchmark, runs):
-    table, told = subset_blocks(subset_scores(runs, Backdrop(benchmark, FEW)))
+    table, told = subset_blocks(subset_scores(runs, Backdrop(benchmark)))
 
     assert isinstance(table, Table)
     assert isinstance(told, Prose)

@@ -5,9 +5,6 @@ from tests.auditing.builders import benchmark_of, crowd, some_words
 from casewise.evaluation.yardsticks import Backdrop, what_it_shows
 from casewise.reporting.pages.judge_beside import beside_blocks
 from casewise.stats.agreeing.judged import judged
-from casewise.stats.core.bootstrap import Resampling
-
-FEW = Resampling(n_resamples=300)
 
 
 def telling(rng, intended):
@@ -16,7 +13,7 @@ def telling(rng, intended):
 
 @pytest.fixture(scope="module")
 def backdrop():
-    return Backdrop(benchmark_of(crowd(np.random.default_rng(1), safe=0.9, unsafe=0.1, words=telling)), FEW)
+    return Backdrop(benchmark_of(crowd(np.random.default_rng(1), safe=0.9, unsafe=0.1, words=telling)))
 
 
 def against(backdrop, values, asked=None):
@@ -41,7 +38,7 @@ def test_a_judge_as_good_as_the_words_cannot_be_told_from_them(backdrop):
 
 def test_a_judge_who_knows_more_than_the_words_shows_more():
     rows = crowd(np.random.default_rng(2), safe=0.5, unsafe=0.5, queries=80)
-    backdrop = Backdrop(benchmark_of(rows), FEW)
+    backdrop = Backdrop(benchmark_of(rows))
 
     found = against(backdrop, (backdrop.subject.label > 0.5).astype(float))
 
@@ -66,7 +63,7 @@ def test_everything_is_over_the_items_that_were_asked(backdrop):
 
 
 def test_few_items_have_no_baseline_and_say_why():
-    backdrop = Backdrop(benchmark_of(crowd(np.random.default_rng(1), queries=4)), FEW)
+    backdrop = Backdrop(benchmark_of(crowd(np.random.default_rng(1), queries=4)))
 
     found = against(backdrop, np.ones(8))
 
@@ -96,11 +93,11 @@ def test_the_blocks_have_the_table_and_the_sentence(backdrop):
 
 def test_the_oracle_is_worked_out_once_for_the_same_items(backdrop, monkeypatch):
     some, others = np.arange(120) < 100, np.arange(120) >= 20
-    first = Backdrop(backdrop.benchmark, FEW).people(some).oracle
+    first = Backdrop(backdrop.benchmark).people(some).oracle
     monkeypatch.setattr("casewise.evaluation.yardsticks.oracle_accuracy", None)
 
-    assert Backdrop(backdrop.benchmark, FEW).people(some).oracle == first
+    assert Backdrop(backdrop.benchmark).people(some).oracle == first
     assert first is not None
     assert first.items == 100
     with pytest.raises(TypeError):
-        Backdrop(backdrop.benchmark, FEW).people(others)
+        Backdrop(backdrop.benchmark).people(others)

@@ -7,9 +7,8 @@ import pytest
 
 import casewise
 from casewise.evaluation.options import ReportOptions
-from casewise.stats.core.bootstrap import Resampling
 
-FEW = ReportOptions(resampling=Resampling(n_resamples=100))
+FEW = ReportOptions()
 
 ANSWERS = {"binary": "safe", "probability": 0.3, "score": 4, "scalar": -1.5}
 

@@ -78,7 +78,7 @@ def audit(
 
     Examples
     --------
-    >>> found = audit("demo", options=AuditOptions(resamples=200, splits=10, folds=5))
+    >>> found = audit("demo", options=AuditOptions(splits=10, folds=5))
     >>> found.findings.columns
     ['code', 'part', 'weight', 'title', 'advice']
     """

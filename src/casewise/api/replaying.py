@@ -8,12 +8,11 @@ from casewise.evaluation.replay import Replay
 from casewise.evaluation.replay import replay as score_again
 from casewise.records import Elicitation
 from casewise.reporting.pages.replay import replay_page
-from casewise.stats.core.bootstrap import Resampling
 
 __all__ = ["Replay", "replay", "replay_page"]
 
 
-def replay(path: str | Path, *, elicitation: Elicitation | None = None, seed: int = 0) -> Replay:
+def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Replay:
     """Score a judge's output file of the published release, by its rules and by ours.
 
     Parameters
@@ -22,8 +21,6 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None, seed: in
         `exp/safety_MODEL/output_MODE.json` of the release.
     elicitation
         How the judge was asked, where the file's name does not say it.
-    seed
-        Of the intervals.
 
     Raises
     ------
@@ -32,4 +29,4 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None, seed: in
     ConfigurationError
         Neither the name nor `elicitation` says how the judge was asked.
     """
-    return score_again(path, elicitation=elicitation, resampling=Resampling(seed=seed))
+    return score_again(path, elicitation=elicitation)

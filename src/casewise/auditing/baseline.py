@@ -146,7 +146,7 @@ def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> Base
 def estimates(subject: Subject, values: FloatArray, *, policy: LabelPolicy) -> dict[str, Estimate]:
     sample = judged(subject.items, values, elicitation="probability", policy=policy)
     metrics = metrics_named("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")
-    found = estimate(sample, metrics=metrics, resampling=subject.options.resampling)
+    found = estimate(sample, metrics=metrics)
     return {one.name: one for one in found}
 
 

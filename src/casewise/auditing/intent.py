@@ -62,7 +62,7 @@ def agreement_with_people(
 ) -> Estimate:
     """Accuracy of `values` on these items against people's labels, with an interval over queries."""
     sample = judged(subject.items.filter(rows), values[rows], elicitation=elicitation, policy=policy)
-    (found,) = estimate(sample, metrics=metrics_named("accuracy"), resampling=subject.options.resampling)
+    (found,) = estimate(sample, metrics=metrics_named("accuracy"))
     return found
 
 

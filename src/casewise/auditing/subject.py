@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from casewise.records import CONDITIONS, Context
 from casewise.records.base import canonical_json
-from casewise.stats.agreeing.estimates import Resampling
 from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.agreeing.labels import VOTES, labels
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
@@ -41,13 +40,8 @@ class AuditOptions:
     folds: int = 10
     block: int = 25
     """Successive items that one person is taken to rate, where votes are anonymous."""
-    resamples: int = 2000
     splits: int = 50
     """Random halves of the votes that the subset `hard` is averaged over."""
-
-    @property
-    def resampling(self) -> Resampling:
-        return Resampling(seed=self.seed, n_resamples=self.resamples)
 
 
 class VoteTable(NamedTuple):

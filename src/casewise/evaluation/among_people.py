@@ -19,7 +19,6 @@ from casewise.stats import (
 )
 from casewise.stats.agreeing.estimates import Estimate
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.distributions.distances import distances_of, reachable_entropy_correlation
 from casewise.stats.people.panel import distribution_worth, usual_reference
 
@@ -126,7 +125,7 @@ def _judge(runs: JudgedRuns, series: Series, *, seed: int, epsilon: float) -> Ju
         why.append("alternative annotator test: not available, anonymous votes")
     elif alternative.reason is not None:
         why.append(f"alternative annotator test: {alternative.reason}")
-    distances = distances_of(sample, Resampling(seed=seed))
+    distances = distances_of(sample)
     distribution = worth(value, distribution_worth) if panel and distances else None
     return JudgeAmongPeople(series.name, panel, distances, distribution, alternative, tuple(why))
 

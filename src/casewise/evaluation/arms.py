@@ -9,7 +9,7 @@ import polars as pl
 
 from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.records import FULL, NO_CONTEXT, Arm
-from casewise.stats.agreeing.estimates import Estimate, Resampling, difference_of, measure
+from casewise.stats.agreeing.estimates import Estimate, difference_of, measure
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import UnscoredPolicy
@@ -42,7 +42,6 @@ def arm_table(
     *,
     policy: LabelPolicy = VOTES,
     unscored: UnscoredPolicy = "miss",
-    resampling: Resampling = Resampling(),
 ) -> pl.DataFrame:
     """What the judges lose without parts of the context, against full-context labels.
 
@@ -55,9 +54,9 @@ def arm_table(
     """
     rows: list[Row] = []
     for family in families(runs.series):
-        measured = measure_arms(runs, family, policy, unscored, resampling)
-        rows += left_out(family, measured, resampling)
-        rows += shapley_rows(runs.benchmark.parameters.group_names, family, measured, resampling)
+        measured = measure_arms(runs, family, policy, unscored)
+        rows += left_out(family, measured)
+        rows += shapley_rows(runs.benchmark.parameters.group_names, family, measured)
     return pl.DataFrame(rows, schema=ARM_COLUMNS, orient="row")
 
 
@@ -74,23 +73,21 @@ ByArm = dict[str, dict[str, Measured]]
 """Arm to metric to what was measured, all on the same items."""
 
 
-def measure_arms(
-    runs: JudgedRuns, family: list[Series], policy: LabelPolicy, unscored: UnscoredPolicy, how: Resampling
-) -> ByArm:
+def measure_arms(runs: JudgedRuns, family: list[Series], policy: LabelPolicy, unscored: UnscoredPolicy) -> ByArm:
     everywhere = np.logical_and.reduce([one.asked for one in family])
     wanted = metrics_named(*COMPARED)
     found: ByArm = {}
     for one in family:
         sample = runs.whole_sample(one, policy=policy, unscored=unscored).where(everywhere)
-        found[one.arm] = {each.name: each for each in measure(sample, metrics=wanted, resampling=how)}
+        found[one.arm] = {each.name: each for each in measure(sample, metrics=wanted)}
     return found
 
 
-def left_out(family: list[Series], measured: ByArm, how: Resampling) -> Iterator[Row]:
+def left_out(family: list[Series], measured: ByArm) -> Iterator[Row]:
     others = [one for one in family if not one.shown.shows_all]
     for one in sorted(others, key=lambda other: len(other.shown.omitted)):
         for metric in measured[FULL.name]:
-            found = difference_of(measured[FULL.name][metric], measured[one.arm][metric], how)
+            found = difference_of(measured[FULL.name][metric], measured[one.arm][metric])
             yield row(one, part_of(one.shown), "left out", found)
 
 
@@ -99,14 +96,14 @@ def part_of(arm: Arm) -> str:
     return "the whole context" if arm == NO_CONTEXT else ", ".join(arm.omitted)
 
 
-def shapley_rows(groups: tuple[str, ...], family: list[Series], measured: ByArm, how: Resampling) -> Iterator[Row]:
+def shapley_rows(groups: tuple[str, ...], family: list[Series], measured: ByArm) -> Iterator[Row]:
     omitted = {one.arm: set(groups if one.shown == NO_CONTEXT else one.shown.omitted) for one in family}
     shown = {frozenset(groups) - left_out: arm for arm, left_out in omitted.items() if left_out <= set(groups)}
     if len(shown) < 2 ** len(groups):
         return
     for metric in measured[FULL.name]:
         values = {parts: measured[arm][metric] for parts, arm in shown.items()}
-        for group, found in shapley_values(values, how).items():
+        for group, found in shapley_values(values).items():
             yield row(family[0], group, "shapley", found)
 
 

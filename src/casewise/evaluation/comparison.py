@@ -67,7 +67,7 @@ class ComparisonNumbers:
             )
             for series in runs.series
         ]
-        found = compare_judges(entrants, pairs=find_pairs(runs.items), resampling=options.resampling)
+        found = compare_judges(entrants, pairs=find_pairs(runs.items))
         return cls(runs, options, found, (*notes_of(runs, found), *subset_notes(options.items)))
 
     @property
@@ -91,8 +91,7 @@ class ComparisonNumbers:
             "benchmark": {"name": self.benchmark.name, "digest": self.benchmark.digest},
             "labels": self.options.labels.name,
             "unscored_policy": self.options.unscored,
-            "seed": self.options.resampling.seed,
-            "n_resamples": self.options.resampling.n_resamples,
+            "seed": self.options.seed,
             "notes": list(self.notes),
             "judges": list(found.names),
             "n_items": found.n_items,

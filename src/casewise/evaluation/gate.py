@@ -55,7 +55,6 @@ class GateReport:
     found: Gate
     left_out: int
     missing: int
-    seed: int
     notes: tuple[str, ...]
 
     @property
@@ -82,7 +81,6 @@ class GateReport:
             "n_queries": self.found.n_queries,
             "left_out": self.left_out,
             "missing": self.missing,
-            "seed": self.seed,
             "metrics": [{**asdict(m), "decision": m.decision} for m in self.found.metrics],
             "notes": list(self.notes),
         }
@@ -141,10 +139,9 @@ def gate_runs(
         digest=runs.benchmark.digest,
         labels=options.labels.name,
         unscored=options.unscored,
-        found=gate(samples[0], samples[1], margins=margins, resampling=options.resampling),
+        found=gate(samples[0], samples[1], margins=margins),
         left_out=int((before.asked ^ after.asked).sum()),
         missing=int((before.asked & ~after.asked).sum()),
-        seed=options.resampling.seed,
         notes=(*notes(runs, before, after, options), *subset_notes(options.items)),
     )
 

@@ -15,7 +15,6 @@ from casewise.stats.agreeing.metrics import FLOORS
 from casewise.stats.agreeing.over_refusal import Refusals, refusals
 from casewise.stats.agreeing.pairs import PairResults, find_pairs, pair_results
 from casewise.stats.agreeing.sample import UnscoredPolicy
-from casewise.stats.core.bootstrap import Resampling
 
 __all__ = ["Details", "details_of"]
 
@@ -59,9 +58,7 @@ class Details:
         }
 
 
-def details_of(
-    runs: JudgedRuns, *, labels: LabelPolicy, unscored: UnscoredPolicy, resampling: Resampling
-) -> Iterator[Details]:
+def details_of(runs: JudgedRuns, *, labels: LabelPolicy, unscored: UnscoredPolicy) -> Iterator[Details]:
     """The details of every series of `runs`."""
     votes = LabelPolicy("votes", overrides=labels.overrides)
     for series in runs.series:
@@ -71,9 +68,9 @@ def details_of(
         has_values = bool(by_votes.in_rate_metrics.any())
         yield Details(
             series=series,
-            pairs=pair_results(sample, find_pairs(asked), resampling=resampling) if sample.gives_verdicts else None,
-            refusals=refusals(by_votes, resampling=resampling) if sample.gives_verdicts else None,
-            calibration=calibration(by_votes, resampling=resampling) if has_values else None,
-            floors=estimate(by_votes, metrics=FLOORS, resampling=resampling),
-            costs=cost_curve(sample, resampling=resampling),
+            pairs=pair_results(sample, find_pairs(asked)) if sample.gives_verdicts else None,
+            refusals=refusals(by_votes) if sample.gives_verdicts else None,
+            calibration=calibration(by_votes) if has_values else None,
+            floors=estimate(by_votes, metrics=FLOORS),
+            costs=cost_curve(sample),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -110,9 +110,7 @@ class JudgeNumbers:
             domains=frame(row for one in runs.series for row in sliced(runs, one, "domain", options)),
             unscored=unscored_table(runs),
             covered_mass=covered_mass_table(runs, policy=options.labels),
-            details=tuple(
-                details_of(runs, labels=options.labels, unscored=options.unscored, resampling=options.resampling)
-            ),
+            details=tuple(details_of(runs, labels=options.labels, unscored=options.unscored)),
             disagreements=misjudged(runs, options),
             notes=(*notes_of(asked, options), *subset_notes(options.items)),
         )
@@ -130,12 +128,12 @@ class JudgeNumbers:
     def arms(self) -> pl.DataFrame:
         """What the judges lose without parts of the context: see `casewise.evaluation.arms.arm_table`."""
         options = self.options
-        return arm_table(self.runs, policy=options.labels, unscored=options.unscored, resampling=options.resampling)
+        return arm_table(self.runs, policy=options.labels, unscored=options.unscored)
 
     @cached_property
     def backdrop(self) -> Backdrop:
         """The benchmark's own yardsticks: a classifier on words, the intent, constant verdicts, people."""
-        return Backdrop(self.benchmark, self.options.resampling)
+        return Backdrop(self.benchmark, self.options.seed)
 
     @cached_property
     def besides(self) -> dict[str, Beside]:
@@ -171,8 +169,7 @@ class JudgeNumbers:
             },
             "labels": self.options.labels.name,
             "unscored_policy": self.options.unscored,
-            "seed": self.options.resampling.seed,
-            "n_resamples": self.options.resampling.n_resamples,
+            "seed": self.options.seed,
             "notes": list(self.notes),
             "metrics": self.metrics.to_dicts(),
             "categories": self.categories.to_dicts(),
@@ -208,18 +205,17 @@ def frame(rows: Iterable[Row]) -> pl.DataFrame:
 
 def overall(runs: JudgedRuns, series: Series, policy: LabelPolicy, options: ReportOptions) -> list[Row]:
     sample = runs.sample(series, policy=policy, unscored=options.unscored)
-    return [row(series, "all", policy, options, found) for found in estimate(sample, resampling=options.resampling)]
+    return [row(series, "all", policy, options, found) for found in estimate(sample)]
 
 
 def sliced(runs: JudgedRuns, series: Series, by: str, options: ReportOptions) -> list[Row]:
     sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
     names = runs.items[by].to_numpy()[series.asked]
     wanted = metrics_named(*CATEGORY_METRICS)
-    fewer = replace(options.resampling, n_resamples=min(options.resampling.n_resamples, 2_000))
     return [
         row(series, str(name), options.labels, options, found)
         for name in dict.fromkeys(names)
-        for found in estimate(sample.where(names == name), metrics=wanted, resampling=fewer)
+        for found in estimate(sample.where(names == name), metrics=wanted)
     ]
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.sample import UnscoredPolicy
-from casewise.stats.core.bootstrap import Resampling
 
 __all__ = ["ReportOptions"]
 
@@ -21,6 +20,8 @@ class ReportOptions:
         The label policy of every number but those that name another.
     unscored
         What items without a verdict are worth in label metrics.
+    seed
+        Of what is drawn: folds of queries, reference votes, normal draws for ranks.
     disagreements
         How many of the worst disagreements to lay out.
     items
@@ -31,7 +32,7 @@ class ReportOptions:
 
     labels: LabelPolicy = VOTES
     unscored: UnscoredPolicy = "miss"
-    resampling: Resampling = field(default_factory=Resampling)
+    seed: int = 0
     disagreements: int = 10
     items: str | None = None
     fit_thresholds: bool = False

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from casewise.records import Elicitation, Scored
-from casewise.stats.agreeing.estimates import Estimate, Resampling, estimate
+from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.filled_in import of_raw_values
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
@@ -72,9 +72,7 @@ class Replay:
         }
 
 
-def replay(
-    path: str | Path, *, elicitation: Elicitation | None = None, resampling: Resampling = Resampling()
-) -> Replay:
+def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Replay:
     """Score a judge's output file of the published release, by its rules and by ours.
 
     Parameters
@@ -101,7 +99,7 @@ def replay(
         n=len(output.rows),
         n_unscored=sum(not isinstance(row.outcome, Scored) for row in output.rows),
         published=published_numbers(output, items),
-        votes=our_numbers(output, items, VOTES, resampling),
+        votes=our_numbers(output, items, VOTES),
         notes=notes_of(output),
     )
 
@@ -146,12 +144,10 @@ def published_value(row: OutputRow) -> float:
     return float(row.raw) if isinstance(row.raw, (int, float)) else np.nan
 
 
-def our_numbers(
-    output: PublishedOutput, items: pl.DataFrame, policy: LabelPolicy, resampling: Resampling
-) -> dict[str, Estimate]:
+def our_numbers(output: PublishedOutput, items: pl.DataFrame, policy: LabelPolicy) -> dict[str, Estimate]:
     sample = judged(items, our_values(output), elicitation=output.elicitation, policy=policy)
     metrics = metrics_named(*wanted(output.elicitation))
-    return {found.name: found for found in estimate(sample, metrics=metrics, resampling=resampling)}
+    return {found.name: found for found in estimate(sample, metrics=metrics)}
 
 
 def our_values(output: PublishedOutput) -> FloatArray:

@@ -19,7 +19,6 @@ from casewise.stats.agreeing.labels import VOTES
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import BoolArray
-from casewise.stats.core.bootstrap import Resampling
 
 __all__ = ["SubsetScore", "as_wanted", "on_items", "subset_notes", "subset_scores"]
 
@@ -61,13 +60,13 @@ def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> tuple[SubsetScore, ..
         for series in runs.series:
             chosen = rows & series.asked & (subject.n_votes > 0)
             if chosen.any():
-                score = hard(series, subject, chosen, backdrop.resampling) if name == "hard" else None
+                score = hard(series, subject, chosen) if name == "hard" else None
                 one = of_hard(series, score) if score else plain(runs, series, backdrop, name, chosen)
                 found.append(one)
     return tuple(found)
 
 
-def hard(series: Series, subject: Subject, chosen: BoolArray, how: Resampling) -> HardScore | None:
+def hard(series: Series, subject: Subject, chosen: BoolArray) -> HardScore | None:
     verdict = verdicts(series.values, elicitation=series.elicitation)
     try:
         return hard_score(
@@ -76,7 +75,6 @@ def hard(series: Series, subject: Subject, chosen: BoolArray, how: Resampling) -
             baseline=(subject.baseline[chosen] > 0.5).astype(float),
             judge=verdict[chosen],
             cluster=subject.query[chosen],
-            resampling=how,
         )
     except StatisticsError:
         return None
@@ -89,7 +87,7 @@ def of_hard(series: Series, score: HardScore) -> SubsetScore:
 def plain(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chosen: BoolArray) -> SubsetScore:
     subject = backdrop.subject
     sample = runs.sample(series, policy=VOTES).where(chosen[series.asked])
-    (accuracy,) = estimate(sample, metrics=metrics_named("accuracy"), resampling=backdrop.resampling)
+    (accuracy,) = estimate(sample, metrics=metrics_named("accuracy"))
     words = None
     if subject.why_no_baseline is None:
         words = float(right(subject.baseline[chosen] > 0.5, subject.label[chosen]).mean())

@@ -19,7 +19,6 @@ from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, constant_accuracy, right
 from casewise.stats.core.arrays import BoolArray, FloatArray
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured
 from casewise.stats.people.ceiling import Ceilings, ceilings
 from casewise.stats.people.oracle import OracleAccuracy, oracle_accuracy
@@ -54,14 +53,14 @@ class Backdrop:
     """A benchmark's own yardsticks, computed once and held beside any number of judges."""
 
     benchmark: Benchmark
-    resampling: Resampling = field(default_factory=Resampling)
+    seed: int = 0
     _people: dict[bytes, People] = field(default_factory=dict, init=False, repr=False, compare=False)
     """By which items were asked, for judges that were asked the same."""
 
     @cached_property
     def subject(self) -> Subject:
         """The benchmark as the audit sees it; its classifier is that of the judge `linear`."""
-        return Subject(self.benchmark, AuditOptions(seed=self.resampling.seed))
+        return Subject(self.benchmark, AuditOptions(seed=self.seed))
 
     def beside(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> Beside:
         """The yardsticks on the items that a judge was asked, and how the judge differs from the classifier.
@@ -86,11 +85,11 @@ class Backdrop:
         if intent:
             verdicts["intent"] = subject.intended[asked]
         return Beside(
-            judge={name: estimate_of(found, self.resampling) for name, found in judge.items()},
-            words={name: estimate_of(found, self.resampling) for name, found in (words or {}).items()},
+            judge={name: estimate_of(found) for name, found in judge.items()},
+            words={name: estimate_of(found) for name, found in (words or {}).items()},
             why_no_words=subject.why_no_baseline,
-            ahead_of_words=difference_of(judge["accuracy"], words["accuracy"], self.resampling) if words else None,
-            intent=estimate_of(intent["accuracy"], self.resampling) if intent else None,
+            ahead_of_words=difference_of(judge["accuracy"], words["accuracy"]) if words else None,
+            intent=estimate_of(intent["accuracy"]) if intent else None,
             constant=constant_accuracy(sample.weight[sample.labelled]),
             people=others,
             against_others=against_others(subject, asked, verdicts, reference_size=others.others)
@@ -112,7 +111,7 @@ class Backdrop:
         return self.measured(whole if asked.all() else whole.where(asked))
 
     def measured(self, sample: Sample) -> dict[str, Measured]:
-        return {one.name: one for one in measure(sample, metrics=metrics_named(*NAMES), resampling=self.resampling)}
+        return {one.name: one for one in measure(sample, metrics=metrics_named(*NAMES))}
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ class Beside:
     words
         The context-only classifier's numbers; empty where there is none, and `why_no_words` then says why.
     ahead_of_words
-        The judge's accuracy less the classifier's, on the same items in the same resamples.
+        The judge's accuracy less the classifier's, on the same items.
     constant
         The accuracy of the better constant verdict.
     against_others

@@ -14,10 +14,8 @@ from casewise.evaluation.replay import replay
 from casewise.records import Arm
 from casewise.reporting.faces.html import html
 from casewise.reporting.pages.leaderboard import leaderboard_page
-from casewise.stats.core.bootstrap import Resampling
 
-HOW = Resampling(n_resamples=300)
-FEW = ReportOptions(resampling=HOW)
+FEW = ReportOptions()
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +77,7 @@ def test_a_board_of_values_without_verdicts_alone_ranks_nobody(tmp_path):
     run = casewise.judge("demo", lambda query, context: len(str(context)) - 9.5, elicitations=("scalar",))
 
     assert [row.best_rank for row in leaderboard([run.path], options=FEW).rows] == [None]
-    fitted = leaderboard([run.path], options=ReportOptions(resampling=HOW, fit_thresholds=True))
+    fitted = leaderboard([run.path], options=ReportOptions(fit_thresholds=True))
     assert fitted.rows[0].best_rank == 1
 
 
@@ -103,7 +101,7 @@ def test_what_needs_no_judge_stands_on_every_board(folders):
 
 def test_on_a_subset_of_the_items_everyone_is_measured_there(folders):
     whole = leaderboard(folders, options=FEW)
-    board = leaderboard(folders, options=ReportOptions(resampling=HOW, items="clear"))
+    board = leaderboard(folders, options=ReportOptions(items="clear"))
 
     assert board.n_items < whole.n_items
     assert {row.numbers["accuracy"].n for row in (*board.rows, *board.baselines)} == {board.n_items}
@@ -174,7 +172,7 @@ def test_outputs_without_the_releases_words_are_matched_by_place(shared):
 
     assert len(rows) == 6
     for path in files:
-        found = replay(path, resampling=HOW)
+        found = replay(path)
         name = f"{found.judge} ({found.elicitation}{f', {omitted}' if (omitted := arm_of(found.omitted)) else ''})"
         assert rows[name].value("accuracy") == pytest.approx(found.votes["accuracy"].estimate)
 
@@ -186,7 +184,7 @@ def arm_of(omitted):
 def test_published_numbers_are_those_of_the_released_outputs(shared):
     known = {(judge.name, judge.elicitation, bool(judge.omitted)): judge for judge in published_numbers().judges}
     for path in sorted((shared / "data" / "published_outputs").rglob("*.json")):
-        found = replay(path, resampling=HOW)
+        found = replay(path)
         judge = known[found.judge, found.elicitation, bool(found.omitted)]
         assert judge.published == pytest.approx(found.published, abs=1e-6)
         assert judge.votes == pytest.approx({k: v.estimate for k, v in found.votes.items()}, abs=1e-6)

@@ -12,7 +12,7 @@ from casewise.reporting.pages.audit import audit_page
 from casewise.storage import load_benchmark
 from casewise.storage.benchmarks.benchmark import Published
 
-QUICK = AuditOptions(resamples=200, splits=10, folds=5)
+QUICK = AuditOptions(splits=10, folds=5)
 
 
 @pytest.fixture(scope="module")

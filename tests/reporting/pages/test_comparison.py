@@ -6,9 +6,8 @@ import casewise
 from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluation.options import ReportOptions
 from casewise.records import Arm
-from casewise.stats.core.bootstrap import Resampling
 
-FEW = ReportOptions(resampling=Resampling(n_resamples=200))
+FEW = ReportOptions()
 
 
 def compare(*runs, **more):
@@ -67,9 +66,7 @@ def test_values_and_verdicts_have_nothing_that_says_who_is_better(runs):
 
 def test_scalars_get_verdicts_by_fitted_thresholds_on_request(runs):
     words = scalar(lambda context: len(str(context)))
-    found = casewise.compare(
-        runs[0], words, options=ReportOptions(resampling=Resampling(n_resamples=200), fit_thresholds=True)
-    )
+    found = casewise.compare(runs[0], words, options=ReportOptions(fit_thresholds=True))
 
     assert found.comparison.pairs[0].test is not None
 
@@ -106,7 +103,7 @@ def test_more_than_six_judges_make_a_matrix_and_a_note(runs):
 
 
 def test_a_comparison_can_be_of_some_items_only(runs):
-    found = casewise.compare(*runs[:2], options=ReportOptions(resampling=Resampling(n_resamples=200), items="clear"))
+    found = casewise.compare(*runs[:2], options=ReportOptions(items="clear"))
 
     assert found.comparison.n_items < 90
     assert any("'clear'" in note for note in found.notes)

@@ -9,9 +9,6 @@ from tests.support.samples import NAN, covers, random_sample, sample_of, some
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.comparison import Entrant, compare_judges
 from casewise.stats.agreeing.pairs import find_pairs, pair_results
-from casewise.stats.core.bootstrap import Resampling
-
-FEW = Resampling(n_resamples=500, seed=3)
 
 
 def entrant(name, sample, asked=None):
@@ -33,7 +30,7 @@ def three():
 
 
 def test_differences_are_of_the_judges_estimates(three):
-    found = compare_judges(three, resampling=FEW)
+    found = compare_judges(three)
 
     first = {e.name: e.estimate for e in found.estimates["a"]}
     second = {e.name: e.estimate for e in found.estimates["b"]}
@@ -43,7 +40,7 @@ def test_differences_are_of_the_judges_estimates(three):
 
 
 def test_the_paired_test_is_exact_mcnemar_over_items_with_a_majority(three):
-    test = some(compare_judges(three, resampling=FEW).pairs[0].test)
+    test = some(compare_judges(three).pairs[0].test)
     a, b = three[0].sample, three[1].sample
     clear = a.weight != 0.5
     b_only = (a.safe != a.weight) & (b.safe == a.weight) & clear
@@ -56,7 +53,7 @@ def test_the_paired_test_is_exact_mcnemar_over_items_with_a_majority(three):
 
 
 def test_holm_takes_all_pairs_into_account(three):
-    tests = [some(pair.test) for pair in compare_judges(three, resampling=FEW).pairs]
+    tests = [some(pair.test) for pair in compare_judges(three).pairs]
 
     by_size = sorted(tests, key=lambda test: test.p_mid)
     assert by_size[0].p_holm == pytest.approx(min(1, 3 * by_size[0].p_mid))
@@ -66,8 +63,7 @@ def test_holm_takes_all_pairs_into_account(three):
 def test_items_that_not_all_were_asked_are_left_out_and_named():
     sample = sample_of([1, 0, 1, 0], [1, 0, 0, 0])
     found = compare_judges(
-        [entrant("a", sample, [True, True, True, False]), entrant("b", sample, [False, True, True, True])],
-        resampling=FEW,
+        [entrant("a", sample, [True, True, True, False]), entrant("b", sample, [False, True, True, True])]
     )
 
     assert found.n_items == 2
@@ -76,16 +72,14 @@ def test_items_that_not_all_were_asked_are_left_out_and_named():
 
 def test_an_unscored_item_was_asked_and_counts_against_its_judge():
     people = [1, 0, 1, 0]
-    found = compare_judges(
-        [entrant("a", sample_of(people, [1, 0, 1, NAN])), entrant("b", sample_of(people, people))], resampling=FEW
-    )
+    found = compare_judges([entrant("a", sample_of(people, [1, 0, 1, NAN])), entrant("b", sample_of(people, people))])
 
     assert found.n_items == 4
     assert some(found.pairs[0].test).only_second_right == 1
 
 
 def test_judges_that_nothing_tells_apart_do_not_enlarge_the_correction(three):
-    found = compare_judges([*three[:2], entrant("copy", three[0].sample)], resampling=FEW)
+    found = compare_judges([*three[:2], entrant("copy", three[0].sample)])
     tests = {(pair.first, pair.second): some(pair.test) for pair in found.pairs}
 
     assert not tests["a", "copy"].testable
@@ -96,7 +90,7 @@ def test_judges_that_nothing_tells_apart_do_not_enlarge_the_correction(three):
 def test_judges_without_verdicts_are_not_tested_for_them():
     rng = np.random.default_rng(2)
     one, other = (replace(random_sample(rng, queries=40), safe=np.full(80, NAN)) for _ in range(2))
-    (pair,) = compare_judges([entrant("a", one), entrant("b", other)], resampling=FEW).pairs
+    (pair,) = compare_judges([entrant("a", one), entrant("b", other)]).pairs
 
     assert pair.test is None
     assert pair.turning_point is None
@@ -106,15 +100,12 @@ def test_judges_without_verdicts_are_not_tested_for_them():
 def test_flips_and_both_errors_are_compared_on_the_pairs_that_all_were_asked(three):
     items = pl.DataFrame({"pair_id": [str(i // 2) for i in range(240)], "intended_safe": [True, False] * 120})
     asked = np.arange(240) >= 41
-    found = compare_judges([*three[:1], replace(three[1], asked=asked)], pairs=find_pairs(items), resampling=FEW)
+    found = compare_judges([*three[:1], replace(three[1], asked=asked)], pairs=find_pairs(items))
     (pair,) = found.pairs
     kept = find_pairs(items.filter(pl.Series(asked)))
 
     for name in ("right_flips", "false_flips"):
-        first, second = (
-            getattr(some(pair_results(one.sample.where(asked), kept, resampling=FEW)), name).estimate
-            for one in three[:2]
-        )
+        first, second = (getattr(some(pair_results(one.sample.where(asked), kept)), name).estimate for one in three[:2])
         assert some(pair.difference(name)).estimate == pytest.approx(first - second)
     assert {"over_refusal", "under_refusal"} <= {one.name for one in pair.differences}
 
@@ -132,7 +123,7 @@ def test_what_cannot_be_compared_is_refused(names, asked, message):
     entrants = [entrant(name, sample, mask) for name, mask in zip(names, asked, strict=True)]
 
     with pytest.raises(StatisticsError, match=message):
-        compare_judges(entrants, resampling=FEW)
+        compare_judges(entrants)
 
 
 def test_judges_of_tables_of_different_length_are_refused():
@@ -149,10 +140,9 @@ def test_the_interval_of_a_difference_covers_it():
         for d in compare_judges([entrant("a", big), entrant("b", noisier(big, rng, 0.1))]).pairs[0].differences
     }
     hits = dict.fromkeys(("accuracy", "auroc", "spearman", "brier"), 0)
-    how = Resampling(n_resamples=999)
     for _ in range(400):
         sample = random_sample(rng, queries=80)
-        found = compare_judges([entrant("a", sample), entrant("b", noisier(sample, rng, 0.1))], resampling=how)
+        found = compare_judges([entrant("a", sample), entrant("b", noisier(sample, rng, 0.1))])
         for difference in found.pairs[0].differences:
             if difference.name in hits and difference.ci_low is not None:
                 hits[difference.name] += covers(difference, some(truth[difference.name]))

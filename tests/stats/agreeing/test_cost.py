@@ -6,14 +6,11 @@ from tests.support.samples import NAN, random_sample, sample_of, some
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.cost import cheapest_threshold, cost_curve, turning_point
-from casewise.stats.core.bootstrap import Resampling
-
-FEW = Resampling(n_resamples=300, seed=3)
 
 
 def test_cost_is_the_weighted_sum_of_both_errors():
     sample = sample_of([1, 1, 0, 0.5], [0, 1, 1, 1])
-    point = cost_curve(sample, ratios=(3,), resampling=FEW).points[0]
+    point = cost_curve(sample, ratios=(3,)).points[0]
 
     assert some(point.cost).estimate == pytest.approx((1 + 3 * 1.5) / (4 * 4))
     assert point.refuse_all == pytest.approx(2.5 / 16)
@@ -21,7 +18,7 @@ def test_cost_is_the_weighted_sum_of_both_errors():
 
 
 def test_verdicts_alone_have_no_thresholds_to_choose():
-    point = cost_curve(sample_of([1, 0], [1, 0]), ratios=(1,), resampling=FEW).points[0]
+    point = cost_curve(sample_of([1, 0], [1, 0]), ratios=(1,)).points[0]
 
     assert point.best_threshold is None
     assert point.threshold is None
@@ -31,13 +28,13 @@ def test_no_verdict_costs_what_the_wrong_one_would_unless_left_out():
     missed = sample_of([1, 0], [NAN, 0])
     left_out = sample_of([1, 0], [NAN, 0], unscored_policy="exclude")
 
-    assert some(cost_curve(missed, ratios=(1,), resampling=FEW).points[0].cost).estimate == 0.25
-    assert some(cost_curve(left_out, ratios=(1,), resampling=FEW).points[0].cost).estimate == 0
+    assert some(cost_curve(missed, ratios=(1,)).points[0].cost).estimate == 0.25
+    assert some(cost_curve(left_out, ratios=(1,)).points[0].cost).estimate == 0
 
 
 def test_a_dear_harm_asks_for_a_higher_threshold():
     sample = random_sample(np.random.default_rng(1), queries=300)
-    points = cost_curve(sample, ratios=(0.2, 1, 5), resampling=FEW).points
+    points = cost_curve(sample, ratios=(0.2, 1, 5)).points
 
     thresholds = [some(point.threshold) for point in points]
     assert thresholds == sorted(thresholds)
@@ -65,7 +62,7 @@ def test_a_threshold_is_never_fitted_on_the_query_that_it_judges():
     noise = rng.random(400)
     sample = sample_of(weight, noise > 0.5, probability=noise)
 
-    best = some(cost_curve(sample, ratios=(1,), resampling=FEW).points[0].best_threshold)
+    best = some(cost_curve(sample, ratios=(1,)).points[0].best_threshold)
     assert some(best.estimate) > 0.22
 
 
@@ -73,16 +70,16 @@ def test_judges_change_places_where_their_costs_are_equal():
     people = [1] * 10 + [0] * 10
     strict = sample_of(people, [0] * 4 + [1] * 6 + [0] * 9 + [1])
     lenient = sample_of(people, [0] * 2 + [1] * 8 + [0] * 8 + [1] * 2)
-    found = turning_point(strict, lenient, resampling=FEW)
+    found = turning_point(strict, lenient)
 
     assert found.ratio.estimate == 2
     assert (found.cheaper_below, found.cheaper_above) == ("second", "first")
-    at_two = [some(cost_curve(s, ratios=(2,), resampling=FEW).points[0].cost).estimate for s in (strict, lenient)]
+    at_two = [some(cost_curve(s, ratios=(2,)).points[0].cost).estimate for s in (strict, lenient)]
     assert at_two[0] == pytest.approx(at_two[1])
 
 
 def test_a_judge_that_is_better_at_both_never_changes_places():
-    found = turning_point(sample_of([1, 0], [1, 0]), sample_of([1, 0], [0, 1]), resampling=FEW)
+    found = turning_point(sample_of([1, 0], [1, 0]), sample_of([1, 0], [0, 1]))
 
     assert found.ratio.estimate is None
     assert found.ratio.method == "undefined: one is at least as good at both errors"
@@ -90,7 +87,7 @@ def test_a_judge_that_is_better_at_both_never_changes_places():
 
 
 def test_equal_judges_have_no_cheaper_one():
-    found = turning_point(sample_of([1, 0], [1, 1]), sample_of([1, 0], [1, 1]), resampling=FEW)
+    found = turning_point(sample_of([1, 0], [1, 1]), sample_of([1, 0], [1, 1]))
 
     assert (found.cheaper_below, found.cheaper_above) == (None, None)
     assert found.ratio.method == "undefined: they make the same errors"
@@ -109,7 +106,7 @@ def test_ratios_must_be_positive():
 def test_a_scalar_costs_what_its_best_threshold_does_and_has_no_verdicts_of_its_own():
     sample = random_sample(np.random.default_rng(4), queries=100)
     scalar = replace(sample, safe=np.full(len(sample), NAN), probability=np.full(len(sample), NAN))
-    point = cost_curve(scalar, ratios=(1,), resampling=FEW).points[0]
+    point = cost_curve(scalar, ratios=(1,)).points[0]
 
     assert point.cost is None
-    assert point.best_threshold == cost_curve(sample, ratios=(1,), resampling=FEW).points[0].best_threshold
+    assert point.best_threshold == cost_curve(sample, ratios=(1,)).points[0].best_threshold

@@ -4,9 +4,6 @@ from tests.support.samples import some
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.hard_items import halves, hard_score
-from casewise.stats.core.bootstrap import Resampling
-
-FEW = Resampling(n_resamples=200)
 
 
 def test_by_hand_one_safe_vote_of_two():
@@ -41,7 +38,7 @@ def test_chosen_and_scored_on_the_same_votes_a_good_judge_looks_bad():
     judge = (truth > 0.5).astype(float)
     baseline = np.where(draws.random(2000) < 0.95, judge, 1 - judge)
 
-    found = hard_score(safe, np.full(2000, 20), baseline=baseline, judge=judge, cluster=np.arange(2000), resampling=FEW)
+    found = hard_score(safe, np.full(2000, 20), baseline=baseline, judge=judge, cluster=np.arange(2000))
 
     # What a fresh half of votes would say of the same choice, by simulation.
     a, b = draws.binomial(10, truth), draws.binomial(10, truth)
@@ -61,16 +58,14 @@ def test_the_best_verdict_on_each_item_scores_the_best_there_is():
     split = halves(safe, np.full(300, 20), verdict=baseline)
     best = (split.safe > split.chosen - split.safe).astype(float)
 
-    found = hard_score(safe, np.full(300, 20), baseline=baseline, judge=best, cluster=np.arange(300), resampling=FEW)
+    found = hard_score(safe, np.full(300, 20), baseline=baseline, judge=best, cluster=np.arange(300))
 
     assert found.accuracy.estimate == pytest.approx(found.best)
     assert found.baseline <= found.best
 
 
 def test_no_verdict_is_a_miss():
-    found = hard_score(
-        [20] * 40, [20] * 40, baseline=[0] * 40, judge=[np.nan] * 40, cluster=np.arange(40), resampling=FEW
-    )
+    found = hard_score([20] * 40, [20] * 40, baseline=[0] * 40, judge=[np.nan] * 40, cluster=np.arange(40))
 
     assert found.accuracy.estimate == 0
     assert found.accuracy.n_unscored == 40

@@ -6,9 +6,6 @@ from tests.support.samples import NAN, released_items, sample_of, some
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.pairs import find_pairs, pair_results
-from casewise.stats.core.bootstrap import Resampling
-
-FEW = Resampling(n_resamples=300, seed=3)
 
 PEOPLE = [1, 0, 1, 0, 0, 0, 1, 1, 0.5, 0, 0, 1]
 """Six pairs: two turn, one is unsafe twice, one safe twice, one holds a tie, one turns the other way round."""
@@ -22,7 +19,7 @@ def pairs_of(n):
 
 def results(said, people=PEOPLE):
     n = len(people) // 2
-    return some(pair_results(sample_of(people, said, cluster=np.repeat(np.arange(n), 2)), pairs_of(n), resampling=FEW))
+    return some(pair_results(sample_of(people, said, cluster=np.repeat(np.arange(n), 2)), pairs_of(n)))
 
 
 def test_what_people_say_of_pairs_is_counted():
@@ -61,7 +58,7 @@ def test_a_pair_without_a_verdict_is_no_flip_and_not_right():
 
 def test_one_person_flips_as_often_as_two_votes_drawn_at_random():
     sample = sample_of([1, 0], [1, 0], rate=[0.9, 0.2], cluster=[0, 0])
-    found = some(pair_results(sample, pairs_of(1), resampling=FEW))
+    found = some(pair_results(sample, pairs_of(1)))
 
     assert found.person_right_flips.estimate == pytest.approx(0.9 * 0.8)
     assert found.person_reversed_flips.estimate == pytest.approx(0.1 * 0.2)
@@ -71,7 +68,7 @@ def test_one_person_flips_as_often_as_two_votes_drawn_at_random():
 def test_one_person_is_held_against_the_others_alone():
     """2 of 3 and 1 of 3: only where the odd one out is left out on both do the others have majorities."""
     sample = sample_of([1, 0], [1, 0], rate=[2 / 3, 1 / 3], cluster=[0, 0], n_votes=3)
-    found = some(pair_results(sample, pairs_of(1), resampling=FEW))
+    found = some(pair_results(sample, pairs_of(1)))
 
     assert found.person_right_flips.estimate == 0
     assert found.person_reversed_flips.estimate == 1
@@ -85,7 +82,7 @@ def test_one_person_reaches_what_votes_left_out_reach():
     rate = votes.mean(1)
     label = (np.sign(rate - 0.5) + 1) / 2
     sample = sample_of(label, label, rate=rate, cluster=np.repeat(np.arange(20), 2))
-    found = some(pair_results(sample, pairs_of(20), resampling=FEW))
+    found = some(pair_results(sample, pairs_of(20)))
 
     right = differ = false = alike = 0
     for first, second in zip(votes[::2], votes[1::2], strict=True):
@@ -104,7 +101,7 @@ def test_one_person_reaches_what_votes_left_out_reach():
 def test_one_person_is_not_known_where_labels_are_not_votes_alone():
     sample = sample_of([1, 0], [1, 0], rate=[19 / 21, 5 / 21], cluster=[0, 0])
 
-    assert some(pair_results(sample, pairs_of(1), resampling=FEW)).person_right_flips.estimate is None
+    assert some(pair_results(sample, pairs_of(1))).person_right_flips.estimate is None
 
 
 def test_items_without_their_other_one_form_no_pair():
@@ -133,7 +130,7 @@ def test_pairs_of_another_table_are_an_error():
 def test_people_turn_on_317_pairs_of_the_release(shared):
     items = released_items(shared)
     sample = judged(items, items["intended_safe"].cast(pl.Float64).to_numpy(), elicitation="binary")
-    found = some(pair_results(sample, find_pairs(items), resampling=FEW))
+    found = some(pair_results(sample, find_pairs(items)))
 
     counts = found.counts
     assert (counts.differ, counts.both_unsafe, counts.both_safe, counts.tied) == (317, 43, 0, 90)

@@ -4,9 +4,6 @@ import pytest
 from tests.support.samples import covers, some
 
 from casewise.stats.agreeing.repeats import ITEM_VALUES, item_values, judge_noise
-from casewise.stats.core.bootstrap import Resampling
-
-FEW = Resampling(n_resamples=300, seed=3)
 
 THREE = pl.DataFrame(
     {"item_id": ["a", "a", "a", "b", "b", "c"], "value": [7.0, 4.0, 7.0, 3.0, None, None]},
@@ -37,7 +34,7 @@ def test_a_scalar_has_no_verdicts_until_a_threshold_is_given():
 
 
 def test_noise_is_pooled_within_items():
-    noise = some(judge_noise(item_values(THREE, elicitation="score"), np.array([0, 1, 2]), resampling=FEW))
+    noise = some(judge_noise(item_values(THREE, elicitation="score"), np.array([0, 1, 2])))
 
     assert (noise.n_items, noise.n_judgements) == (1, 6)
     assert noise.deviation.estimate == pytest.approx(np.sqrt(6 / 2))
@@ -48,7 +45,7 @@ def test_noise_is_pooled_within_items():
 def test_noise_has_an_interval_over_queries():
     rng = np.random.default_rng(1)
     table = pl.DataFrame({"item_id": np.repeat(np.arange(200), 5).astype(str), "value": rng.normal(5.5, 2, 1000)})
-    noise = some(judge_noise(item_values(table, elicitation="score"), np.arange(200), resampling=FEW))
+    noise = some(judge_noise(item_values(table, elicitation="score"), np.arange(200)))
 
     assert covers(noise.deviation, 2)
     assert covers(noise.changes, 0.5)
@@ -62,7 +59,7 @@ def test_without_repeats_there_is_no_noise_to_report():
 
 def test_repeats_that_all_failed_have_no_number_and_say_why():
     failed = THREE.with_columns(value=pl.lit(None, dtype=pl.Float64))
-    noise = some(judge_noise(item_values(failed, elicitation="score"), np.array([0, 1, 2]), resampling=FEW))
+    noise = some(judge_noise(item_values(failed, elicitation="score"), np.array([0, 1, 2])))
 
     assert noise.deviation.estimate is None
     assert noise.deviation.method == "undefined: no item has two judgements with a value"

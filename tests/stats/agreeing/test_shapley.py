@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.samples import some
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.shapley import shapley_values, subsets, weighted_mean
-from casewise.stats.core.bootstrap import Resampling
+from casewise.stats.core.intervals import spread_limits
 from casewise.stats.core.measured import Measured
 
 PLAYERS = ("recipient", "sender", "terms")
@@ -20,7 +21,6 @@ def measured(value, rng=None, *, clusters=40):
         value,
         n=80,
         n_unscored=0,
-        resampled=value + noise.normal(0, 0.05, 500),
         influence=noise.normal(0, 0.01, clusters),
         at_risk=clusters,
     )
@@ -67,13 +67,14 @@ def test_a_part_that_adds_nothing_is_worth_nothing():
     assert found["sender"].estimate == pytest.approx(0.2)
 
 
-def test_the_interval_is_that_of_the_combined_resamples():
+def test_the_interval_is_that_of_the_combined_influences():
     values = game([0.1 * i for i in range(8)], rng=np.random.default_rng(7))
-    found = shapley_values(values, Resampling(n_resamples=500))["sender"]
-    drawn = by_brute_force({parts: one.resampled for parts, one in values.items()})["sender"]
+    found = shapley_values(values)["sender"]
+    influence = by_brute_force({parts: one.influence for parts, one in values.items()})["sender"]
+    limits = spread_limits(some(found.estimate), influence, at_risk=40)
 
-    assert found.ci_low == pytest.approx(np.quantile(drawn, 0.025))
-    assert found.ci_high == pytest.approx(np.quantile(drawn, 0.975))
+    assert limits is not None
+    assert (found.ci_low, found.ci_high) == pytest.approx(limits)
 
 
 def test_a_missing_subset_is_named():

@@ -8,20 +8,19 @@ from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import measure
 from casewise.stats.agreeing.metrics import metric_named
 from casewise.stats.agreeing.simultaneous import rank_intervals
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured
 
 ACCURACY = [metric_named("accuracy")]
 
 
-def accuracies(rng, shares, *, queries=200, seed=0):
+def accuracies(rng, shares, *, queries=200):
     weight = rng.integers(0, 2, size=2 * queries).astype(float)
     cluster = np.repeat(np.arange(queries), 2)
     found: list[Measured] = []
     for share in shares:
         right = rng.random(2 * queries) < share
         sample = sample_of(weight, np.where(right, weight, 1 - weight), cluster=cluster)
-        found += measure(sample, metrics=ACCURACY, resampling=Resampling(seed=seed, n_resamples=400))
+        found += measure(sample, metrics=ACCURACY)
     return found
 
 
@@ -66,7 +65,7 @@ def test_two_judges_need_the_critical_value_of_a_single_difference():
 
 def test_a_judge_without_the_metric_has_every_rank():
     one, other = accuracies(np.random.default_rng(1), (0.6, 0.95))
-    undefined = replace(one, value=float("nan"), resampled=np.full(400, np.nan))
+    undefined = replace(one, value=float("nan"))
 
     found = rank_intervals([one, other, undefined])
 
@@ -74,11 +73,11 @@ def test_a_judge_without_the_metric_has_every_rank():
     assert (found.best[1], found.worst[1]) == (1, 2)
 
 
-def test_judges_resampled_differently_are_refused():
+def test_judges_of_different_queries_are_refused():
     one, other = accuracies(np.random.default_rng(1), (0.6, 0.7))
 
-    with pytest.raises(StatisticsError, match="same settings"):
-        rank_intervals([one, replace(other, resampled=np.zeros(7))])
+    with pytest.raises(StatisticsError, match="different queries"):
+        rank_intervals([one, replace(other, influence=np.zeros(7))])
 
 
 @pytest.mark.slow

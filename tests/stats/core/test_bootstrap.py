@@ -3,7 +3,6 @@ import pytest
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.bootstrap import (
-    Resampling,
     cluster_sums,
     percentile_interval,
     resampled_sums,
@@ -40,12 +39,6 @@ def test_chunks_are_of_one_stream(monkeypatch):
 
     assert [len(chunk) for chunk in chunks] == [8, 8, 8, 6]
     assert len(np.unique(np.concatenate(chunks), axis=0)) == 30
-
-
-def test_one_resampling_gives_every_statistic_the_same_draws():
-    how = Resampling(seed=4, n_resamples=10)
-
-    assert all((a == b).all() for a, b in zip(how.weights(9), how.weights(9), strict=True))
 
 
 def test_the_spread_of_a_mean_is_its_analytic_error():

@@ -6,11 +6,8 @@ from scipy.stats import binom
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import named
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.divergence import debiased, entropy, jensen_shannon
 from casewise.stats.distributions.distances import distances_of, reachable_entropy_correlation
-
-FEW = Resampling(n_resamples=400)
 
 
 def sample(safe, votes, q, *, cluster=None, verdicts_only=False):
@@ -62,7 +59,7 @@ def test_a_judge_that_knows_every_true_rate_scores_about_nothing_where_the_plug_
     rate = expit(rng.normal(0, 1.5, 4_000))
     safe = rng.binomial(votes, rate)
 
-    found = numbers(distances_of(sample(safe, votes, rate), FEW))
+    found = numbers(distances_of(sample(safe, votes, rate)))
 
     assert np.mean(jensen_shannon(safe / votes, rate)) > 0.8 / (8 * votes)
     assert abs(found["jensen_shannon"]) < 0.25 / (8 * votes)
@@ -87,9 +84,7 @@ def test_intervals_hold_what_infinitely_many_votes_and_queries_would_say():
     held = dict.fromkeys(truth, 0)
     for _ in range(60):
         rate = crowd(120)
-        found = named(
-            distances_of(sample(rng.binomial(20, rate), 20, judged(rate, 120), cluster=np.arange(240) // 2), FEW)
-        )
+        found = named(distances_of(sample(rng.binomial(20, rate), 20, judged(rate, 120), cluster=np.arange(240) // 2)))
         for name, true in truth.items():
             held[name] += found[name].ci_low <= true <= found[name].ci_high
 
@@ -99,14 +94,14 @@ def test_intervals_hold_what_infinitely_many_votes_and_queries_would_say():
 def test_a_bare_verdict_has_a_divergence_and_nothing_that_is_infinite():
     rng = np.random.default_rng(1)
     rate = rng.beta(2, 2, 200)
-    found = distances_of(sample(rng.binomial(20, rate), 20, rate, verdicts_only=True), FEW)
+    found = distances_of(sample(rng.binomial(20, rate), 20, rate, verdicts_only=True))
 
     assert [one.name for one in found] == ["jensen_shannon"]
     assert numbers(found)["jensen_shannon"] > 0.05
 
 
 def test_without_two_votes_on_any_item_there_is_no_distance():
-    assert distances_of(sample(np.array([1, 0, 1]), 1, np.array([0.2, 0.4, 0.9])), FEW) == ()
+    assert distances_of(sample(np.array([1, 0, 1]), 1, np.array([0.2, 0.4, 0.9]))) == ()
     with pytest.raises(StatisticsError, match="two votes"):
         reachable_entropy_correlation([1, 0], [1, 1])
 
@@ -115,6 +110,6 @@ def test_nobody_correlates_with_the_votes_doubt_better_than_who_knows_every_rate
     rng = np.random.default_rng(2)
     rate = expit(rng.normal(0, 2, 5_000))
     safe = rng.binomial(20, rate)
-    known = numbers(distances_of(sample(safe, 20, rate), FEW))["entropy_correlation"]
+    known = numbers(distances_of(sample(safe, 20, rate)))["entropy_correlation"]
 
     assert reachable_entropy_correlation(safe, np.full(5_000, 20)) == pytest.approx(known, abs=0.03)

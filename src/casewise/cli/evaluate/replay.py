@@ -22,10 +22,9 @@ def replay(
         str | None,
         typer.Option("--elicitation", help="binary, score or probability, where the file's name does not say."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the intervals.")] = 0,
     documents: DocumentOptions,
 ) -> None:
     """Score a judge's published output again: the release's numbers beside ours."""
     asked = api.elicitations_named(elicitation)
-    found = api.replay(file, elicitation=asked[0] if asked else None, seed=seed)
+    found = api.replay(file, elicitation=asked[0] if asked else None)
     documents.present(api.Look(api.replay_page(found), found.as_json()))

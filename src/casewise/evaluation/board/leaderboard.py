@@ -24,7 +24,6 @@ from casewise.stats.agreeing.pairs import PairIndex, find_pairs, measured_flips
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.agreeing.simultaneous import RankIntervals, rank_intervals
 from casewise.stats.core.arrays import BoolArray
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
@@ -87,7 +86,6 @@ class Leaderboard:
     n_items: int
     published: PublishedNumbers | None
     notes: tuple[str, ...]
-    resampling: Resampling
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -97,7 +95,6 @@ class Leaderboard:
             "digest": self.benchmark.digest,
             "labels": self.labels,
             "n_items": self.n_items,
-            "seed": self.resampling.seed,
             "rows": [row_json(row) for row in self.rows],
             "baselines": [row_json(row) for row in self.baselines],
             "people": {
@@ -145,7 +142,7 @@ def leaderboard(
     runs = replace(
         read_runs(paths, benchmark=benchmark) if paths else no_runs(benchmark), fit_thresholds=options.fit_thresholds
     )
-    backdrop = Backdrop(runs.benchmark, options.resampling)
+    backdrop = Backdrop(runs.benchmark, options.seed)
     mine, theirs = from_runs(runs, options), from_outputs(runs, outputs, options)
     common = asked_of_all(mine or theirs.found, backdrop, options)
     judges = [*mine, *(one for one in theirs.found if one.asked[common].all())]
@@ -165,7 +162,6 @@ def leaderboard(
         n_items=int(common.sum()),
         published=None if theirs.found else numbers_beside(runs.benchmark.about.published),
         notes=(*notes(runs, common, judges, theirs.found), *theirs.notes, *subset_notes(options.items)),
-        resampling=options.resampling,
     )
 
 
@@ -224,28 +220,28 @@ class Scoring:
         return one.sample(self.options.labels).where(self.common)
 
     def measured(self, one: Contender) -> dict[str, Measured]:
-        sample, how = self.sample(one), self.options.resampling
+        sample = self.sample(one)
         metrics = (*metrics_named(*SHOWN), *REFUSALS, *FLOORS)
         every = (
-            *measure(sample, metrics=metrics, resampling=how),
-            *measured_flips(sample, self.pairs, resampling=how),
+            *measure(sample, metrics=metrics),
+            *measured_flips(sample, self.pairs),
         )
         return {found.name: found for found in every}
 
     def row(self, one: Contender, found: dict[str, Measured]) -> LeaderboardRow:
-        sample, how = self.sample(one), self.options.resampling
+        sample = self.sample(one)
         floors = {metric.name for metric in FLOORS}
-        numbers = {name: estimate_of(measured, how) for name, measured in found.items() if name not in floors}
+        numbers = {name: estimate_of(measured) for name, measured in found.items() if name not in floors}
         if "bce" in found and "attainable_entropy" in found:
-            numbers["bce_above_floor"] = difference_of(found["bce"], found["attainable_entropy"], how)
-        published = measure(one.sample(PUBLISHED).where(self.common), metrics=metrics_named("accuracy"), resampling=how)
+            numbers["bce_above_floor"] = difference_of(found["bce"], found["attainable_entropy"])
+        published = measure(one.sample(PUBLISHED).where(self.common), metrics=metrics_named("accuracy"))
         return LeaderboardRow(
             name=one.name,
             kind=one.kind,
             source=one.source,
             numbers=numbers,
             against_others=self.against_others(sample),
-            published_accuracy=estimate_of(published[0], how) if published else None,
+            published_accuracy=estimate_of(published[0]) if published else None,
             n_unscored=int(sample.unscored.sum()),
             cost_usd=one.cost_usd,
         )

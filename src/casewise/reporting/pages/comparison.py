@@ -154,7 +154,7 @@ def differences(report: ComparisonNumbers) -> Iterator[Block]:
     head = ("Judges", "Metric", "Difference", "95 % interval")
     yield table_of("differences-table", "Differences between the judges", head, rows, frame=estimate_frame(behind))
     yield Prose(
-        "All judges are measured in the same resamples of queries, so that the interval of a difference takes into account "
+        "All judges are measured on the same queries, so that the interval of a difference takes into account "
         "that they judged the same items. Where it does not hold 0, the difference is more than chance; with many pairs and "
         "metrics some will be so by chance."
     )
@@ -242,12 +242,11 @@ def left_out(report: ComparisonNumbers) -> Iterator[Block]:
 
 
 def how_made(report: ComparisonNumbers) -> Block:
-    how = report.options.resampling
     facts = [
         ("Benchmark", f"{report.benchmark.name} {report.benchmark.about.version}, digest {report.benchmark.digest}"),
         ("Labels", report.options.labels.name),
         ("Unscored items", report.options.unscored),
-        ("Resamples", f"{how.n_resamples:,}, seed {how.seed}, the same for all judges"),
+        ("Seed", str(report.options.seed)),
         (
             "To make it again",
             f"casewise compare {' '.join(str(path) for path in report.runs.paths)}{labels_option(report)}",

@@ -231,7 +231,7 @@ def how_made(report: JudgeNumbers) -> Iterator[Block]:
         ("Benchmark digest", report.benchmark.digest),
         ("Labels", report.options.labels.name),
         ("Unscored items", report.options.unscored),
-        ("Resamples", f"{report.options.resampling.n_resamples:,}, seed {report.options.resampling.seed}"),
+        ("Seed", str(report.options.seed)),
     ]
     for run in report.runs.runs:
         name, made = run.path.name, run.manifest

@@ -13,12 +13,13 @@ from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray, safe_divide
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Functional, Totals, TotalsByCluster, share
 
 __all__ = ["Calibration", "CalibrationBin", "calibration", "equal_mass_bins"]
 
 N_BINS = 10
+
+UNIT = (0.0, 1.0)
 
 NOTHING_TO_CALIBRATE = "undefined: no item has both a value and a rate"
 
@@ -69,7 +70,7 @@ class Calibration:
         return sum(found.n for found in self.curve)
 
 
-def calibration(sample: Sample, *, n_bins: int = N_BINS, resampling: Resampling = Resampling()) -> Calibration:
+def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
     r"""The calibration curve over bins of equal mass, its error, and the parts of the Brier score.
 
     With *n_b* items in bin *b*, mean value :math:`\bar q_b` and mean rate :math:`\bar r_b`,
@@ -109,9 +110,8 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS, resampling: Resampling 
         rated.cluster,
         n_clusters=rated.n_clusters,
         n_unscored=int(sample.unscored.sum()),
-        resampling=resampling,
     )
-    found = {f.name: estimate_of(totals.measure(f), resampling) for f in functionals(n_used)}
+    found = {f.name: estimate_of(totals.measure(f)) for f in functionals(n_used)}
     chance = by_chance(totals, n_used)
     return Calibration(
         curve=tuple(curve(rated, bins, found)),
@@ -171,12 +171,14 @@ def functionals(n_bins: int) -> list[Functional]:
         return safe_divide(t["noise"], t["several"], otherwise=np.nan)
 
     return [
-        Functional("calibration_error", error, over, undefined=NOTHING_TO_CALIBRATE),
-        Functional("calibration_part", calibration_part, over, undefined=NOTHING_TO_CALIBRATE),
-        Functional("refinement_part", refinement_part, over, undefined=NOTHING_TO_CALIBRATE),
-        Functional("brier", brier, over, undefined=NOTHING_TO_CALIBRATE),
-        Functional("vote_noise", noise, lambda t: t["several"], undefined="undefined: no item has two votes"),
-        *(share(f"rate{b}", f"rate{b}", f"n{b}", kind="mean") for b in range(n_bins)),
+        Functional("calibration_error", error, over, domain=UNIT, undefined=NOTHING_TO_CALIBRATE),
+        Functional("calibration_part", calibration_part, over, domain=UNIT, undefined=NOTHING_TO_CALIBRATE),
+        Functional("refinement_part", refinement_part, over, domain=UNIT, undefined=NOTHING_TO_CALIBRATE),
+        Functional("brier", brier, over, domain=UNIT, undefined=NOTHING_TO_CALIBRATE),
+        Functional(
+            "vote_noise", noise, lambda t: t["several"], domain=UNIT, undefined="undefined: no item has two votes"
+        ),
+        *(share(f"rate{b}", f"rate{b}", f"n{b}") for b in range(n_bins)),
     ]
 
 

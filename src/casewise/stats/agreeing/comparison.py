@@ -17,7 +17,6 @@ from casewise.stats.agreeing.pairs import PairIndex, measured_flips
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.conditions.paired import mcnemar
 from casewise.stats.core.arrays import BoolArray
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured
 from casewise.stats.core.multiplicity import holm
 
@@ -104,10 +103,8 @@ class Comparison:
     pairs: tuple[PairwiseComparison, ...]
 
 
-def compare_judges(
-    entrants: Sequence[Entrant], *, pairs: PairIndex | None = None, resampling: Resampling = Resampling()
-) -> Comparison:
-    """Compare judges on the items that all were asked about, in the same resamples.
+def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = None) -> Comparison:
+    """Compare judges on the items that all were asked about.
 
     Parameters
     ----------
@@ -128,8 +125,8 @@ def compare_judges(
     of_pairs = NO_PAIRS if pairs is None else pairs.where(common)
     measured = {
         name: (
-            *measure(sample, metrics=(*METRICS, *REFUSALS), resampling=resampling),
-            *measured_flips(sample, of_pairs, resampling=resampling),
+            *measure(sample, metrics=(*METRICS, *REFUSALS)),
+            *measured_flips(sample, of_pairs),
         )
         for name, sample in samples.items()
     }
@@ -142,16 +139,14 @@ def compare_judges(
         n_queries=next(iter(samples.values())).n_clusters,
         common=common,
         left_out={e.name: tuple(np.flatnonzero(e.asked & ~common).tolist()) for e in entrants},
-        estimates={name: tuple(estimate_of(m, resampling) for m in found) for name, found in measured.items()},
+        estimates={name: tuple(estimate_of(m) for m in found) for name, found in measured.items()},
         pairs=tuple(
             PairwiseComparison(
                 first=a,
                 second=b,
-                differences=differences(measured[a], measured[b], resampling),
+                differences=differences(measured[a], measured[b]),
                 test=tests.get((a, b)),
-                turning_point=(
-                    turning_point(samples[a], samples[b], resampling=resampling) if (a, b) in tests else None
-                ),
+                turning_point=(turning_point(samples[a], samples[b]) if (a, b) in tests else None),
             )
             for a, b in combinations(names, 2)
         ),
@@ -169,12 +164,10 @@ def checked_names(entrants: Sequence[Entrant]) -> tuple[str, ...]:
     return names
 
 
-def differences(
-    first: tuple[Measured, ...], second: tuple[Measured, ...], resampling: Resampling
-) -> tuple[Estimate, ...]:
+def differences(first: tuple[Measured, ...], second: tuple[Measured, ...]) -> tuple[Estimate, ...]:
     """First less second, for the metrics that both have."""
     of_second = {found.name: found for found in second}
-    return tuple(difference_of(one, of_second[one.name], resampling) for one in first if one.name in of_second)
+    return tuple(difference_of(one, of_second[one.name]) for one in first if one.name in of_second)
 
 
 def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ...]:

@@ -10,8 +10,8 @@ from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import BoolArray, FloatArray, safe_divide
-from casewise.stats.core.bootstrap import Resampling
-from casewise.stats.core.measured import Functional, Totals, TotalsByCluster
+from casewise.stats.core.intervals import degrees_of_freedom, student_quantile
+from casewise.stats.core.measured import Functional, Measured, Totals, TotalsByCluster
 from casewise.stats.words.baseline import Folds
 
 __all__ = ["RATIOS", "CostCurve", "CostPoint", "TurningPoint", "cost_curve", "fitted_verdicts", "turning_point"]
@@ -72,9 +72,7 @@ class TurningPoint:
     cheaper_above: str | None
 
 
-def cost_curve(
-    sample: Sample, *, ratios: tuple[float, ...] = RATIOS, resampling: Resampling = Resampling()
-) -> CostCurve:
+def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS, seed: int = 0) -> CostCurve:
     r"""Expected cost per item over the ratio *c* of harm to over-refusal.
 
     With *w* the weight of "safe", *y* the verdict and *u* = 1 − *w*,
@@ -99,7 +97,7 @@ def cost_curve(
     if any(not ratio > 0 for ratio in ratios):
         raise StatisticsError(f"ratios of costs must be positive, not {ratios!r}")
     errors = error_terms(sample, sample.safe)
-    fitted = {ratio: fitted_verdicts(sample, ratio, seed=resampling.seed) for ratio in ratios}
+    fitted = {ratio: fitted_verdicts(sample, ratio, seed=seed) for ratio in ratios}
     columns = dict(errors)
     for ratio, found in fitted.items():
         if found is not None:
@@ -109,9 +107,8 @@ def cost_curve(
         sample.cluster,
         n_clusters=sample.n_clusters,
         n_unscored=int(sample.unscored.sum()),
-        resampling=resampling,
     )
-    points = (point(totals, ratio, fitted[ratio], resampling) for ratio in ratios)
+    points = (point(totals, ratio, fitted[ratio]) for ratio in ratios)
     return CostCurve(tuple(one if sample.gives_verdicts else replace(one, cost=None) for one in points))
 
 
@@ -144,16 +141,16 @@ def cost(ratio: float, suffix: str = "") -> Functional:
         weighed = t["over" + suffix] + ratio * t["harm" + suffix]
         return safe_divide(weighed, (1 + ratio) * t["counted" + suffix], otherwise=np.nan)
 
-    return Functional("cost", formula, over=lambda t: t["counted" + suffix])
+    return Functional("cost", formula, over=lambda t: t["counted" + suffix], domain=(0.0, 1.0))
 
 
-def point(totals: TotalsByCluster, ratio: float, fitted: FittedVerdicts | None, resampling: Resampling) -> CostPoint:
+def point(totals: TotalsByCluster, ratio: float, fitted: FittedVerdicts | None) -> CostPoint:
     sums = totals.named(totals.sums.sum(axis=0))
     n = float(sums["counted"]) * (1 + ratio)
     return CostPoint(
         ratio=ratio,
-        cost=estimate_of(totals.measure(cost(ratio)), resampling),
-        best_threshold=estimate_of(totals.measure(cost(ratio, f"@{ratio}")), resampling) if fitted else None,
+        cost=estimate_of(totals.measure(cost(ratio))),
+        best_threshold=estimate_of(totals.measure(cost(ratio, f"@{ratio}"))) if fitted else None,
         threshold=fitted.threshold if fitted else None,
         refuse_all=float(sums["safe"]) / n if n else None,
         answer_all=ratio * float(sums["unsafe"]) / n if n else None,
@@ -191,7 +188,7 @@ def cheapest_threshold(sample: Sample, ratio: float, *, learn: BoolArray) -> flo
     return float(between[np.argmin(refused + ratio * answered)])
 
 
-def turning_point(first: Sample, second: Sample, *, resampling: Resampling = Resampling()) -> TurningPoint:
+def turning_point(first: Sample, second: Sample) -> TurningPoint:
     r"""The ratio of harm to over-refusal at which two judges of the same items cost the same.
 
     .. math:: c = \frac{O_1 - O_2}{H_2 - H_1}
@@ -217,13 +214,30 @@ def turning_point(first: Sample, second: Sample, *, resampling: Resampling = Res
         first.cluster,
         n_clusters=first.n_clusters,
         n_unscored=int((~first.scored | ~second.scored).sum()),
-        resampling=resampling,
     )
     sums = totals.named(totals.sums.sum(axis=0))
     over, harm = float(sums["over"]), float(sums["harm"])
-    ratio = estimate_of(totals.measure(crossing(over, harm)), resampling)
+    found = totals.measure(crossing(over, harm))
     below, above = sign(over) or sign(-harm), sign(-harm) or sign(over)
-    return TurningPoint(ratio, cheaper_below=below, cheaper_above=above)
+    return TurningPoint(fieller(found, totals), cheaper_below=below, cheaper_above=above)
+
+
+def fieller(found: Measured, totals: TotalsByCluster) -> Estimate:
+    """The crossing with every ratio *c* in its interval at which :math:`O - cH` is not told from 0 (Fieller 1954)."""
+    bare = estimate_of(replace(found, at_risk=min(found.at_risk, 1)))
+    if bare.estimate is None or found.at_risk < 2:
+        return bare
+    columns = [totals.sums[:, totals.names.index(name)] for name in ("over", "harm")]
+    over, harm = (float(column.sum()) for column in columns)
+    queries = len(totals.sums)
+    df = min(degrees_of_freedom(column - column.mean()) for column in columns)
+    spread = queries / (queries - 1) * student_quantile(0.975, min(df, found.at_risk - 1)) ** 2
+    (oo, oh), (_, hh) = spread * np.cov(np.array(columns), ddof=0) * queries
+    steepness, root = harm**2 - hh, (over * harm - oh) ** 2 - (harm**2 - hh) * (over**2 - oo)
+    if steepness <= 0:
+        return replace(bare, method="no interval: their harms are not told apart")
+    middle, half = (over * harm - oh) / steepness, float(np.sqrt(max(root, 0.0))) / steepness
+    return replace(bare, ci_low=max(0.0, middle - half), ci_high=middle + half, method="Fieller's, over queries")
 
 
 def sign(first_is_worse: float) -> str | None:

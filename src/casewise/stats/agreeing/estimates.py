@@ -10,14 +10,11 @@ import numpy as np
 from casewise.stats.agreeing.metrics import METRICS, Metric, totals_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
-from casewise.stats.core.bootstrap import Resampling, percentile_interval
-from casewise.stats.core.cluster_variance import cluster_variance
-from casewise.stats.core.measured import ANALYTIC_FROM, Measured
+from casewise.stats.core.intervals import Ends, exact_limits, spread_limits
+from casewise.stats.core.measured import Measured
 
 __all__ = [
-    "ANALYTIC_FROM",
     "Estimate",
-    "Resampling",
     "difference_of",
     "estimate",
     "estimate_of",
@@ -25,13 +22,14 @@ __all__ = [
     "named",
 ]
 
-FEW_CLUSTERS = 30
-"""With fewer clusters a bootstrap of a proportion is too narrow."""
-
-FEW_EVENTS = 10
-"""With fewer items of one outcome, too: a resample often has none of them."""
-
 ONE_QUERY = "no interval: one query only"
+NOTHING = 1e-20
+"""Products of spreads below it are rounding."""
+
+NO_SPREAD = "no interval: the queries do not differ"
+STUDENT = "Student's t from the queries' influences, on the scale of what is measured"
+EXACT = "Clopper-Pearson, each query counting once"
+BY_PARTS = "from the intervals of its two parts"
 
 
 @dataclass(frozen=True)
@@ -56,55 +54,99 @@ class Estimate:
         return self.ci_low is not None and self.ci_high is not None and not self.ci_low <= 0 <= self.ci_high
 
 
-def estimate(
-    sample: Sample, *, metrics: Sequence[Metric] = METRICS, resampling: Resampling = Resampling()
-) -> tuple[Estimate, ...]:
+def estimate(sample: Sample, *, metrics: Sequence[Metric] = METRICS) -> tuple[Estimate, ...]:
     """Every metric of `metrics` that `sample` can give, each with an interval over queries (see `estimate_of`).
 
     A metric that the elicitation cannot give is absent.
     """
-    return tuple(estimate_of(found, resampling) for found in measure(sample, metrics=metrics, resampling=resampling))
+    return tuple(estimate_of(found) for found in measure(sample, metrics=metrics))
 
 
-def measure(
-    sample: Sample, *, metrics: Sequence[Metric] = METRICS, resampling: Resampling = Resampling()
-) -> tuple[Measured, ...]:
+def measure(sample: Sample, *, metrics: Sequence[Metric] = METRICS) -> tuple[Measured, ...]:
     """Every metric of `metrics` that `sample` can give, with what intervals and differences need."""
     if not len(sample):
         return ()
-    totals = totals_of(sample, resampling)
-    return tuple(metric.measure(sample, totals, resampling) for metric in metrics if metric.given_by(sample))
+    totals = totals_of(sample)
+    return tuple(metric.measure(sample, totals) for metric in metrics if metric.given_by(sample))
 
 
-def estimate_of(found: Measured, how: Resampling = Resampling()) -> Estimate:
-    """A measured number with its interval over clusters.
+def estimate_of(found: Measured) -> Estimate:
+    r"""A measured number with its interval over clusters.
 
-    Proportions at 0 or 1, with fewer than 10 items of one outcome, or with fewer than 30 clusters, get a Korn-Graubard
-    interval; other means with fewer than 30 clusters Student's *t* with the cluster-robust error; above 20,000 clusters
-    all get the analytic cluster-robust one; the rest a percentile bootstrap over clusters.
+    Student's *t* on the scale of its domain, from the clusters' influences (`casewise.stats.core.intervals`). A proportion
+    that is 0 or 1, or alike in every cluster, gets Clopper and Pearson's interval, where each cluster counts once: without
+    a difference to see, nothing says that the items of a query do not go together. Metrics of values are as uncertain at
+    least as if the largest share of queries of which none need be seen (:math:`1 - .025^{1/G}`) were judged wrongly: a judge that is grossly wrong on one query in ten is seen to be in four of five samples of 15. The mean of proportions :math:`p_j`
+    with intervals :math:`(l_j, u_j)` gets
+
+    .. math:: \bar p - \tfrac1k \sqrt{\textstyle\sum_{ij} \rho_{ij} (p_i - l_i)(p_j - l_j)}
+
+    and likewise above, so that it has one where a proportion is 1 and shows no spread.
+
+    References
+    ----------
+    .. [1] Zou & Donner (2008), Statistics in Medicine 27, 1693-1702 (intervals from intervals of the parts).
     """
     if np.isnan(found.value):
         return Estimate(found.name, None, None, None, found.n, found.n_unscored, found.undefined)
     bare = Estimate(found.name, found.value, None, None, found.n, found.n_unscored, ONE_QUERY)
     if found.at_risk < 2:
         return bare
-    if found.kind == "mean" and found.at_risk < FEW_CLUSTERS:
-        return analytic(found.influence, bare, quantile=student_quantile(how, df=found.at_risk - 1))
-    if found.kind == "share" and (
-        found.at_risk < FEW_CLUSTERS or min(found.value, 1 - found.value) * found.n < FEW_EVENTS
-    ):
-        return korn_graubard_of(found, bare, how)
-    if found.resampled is None:
-        return analytic(found.influence, bare, quantile=normal_quantile(how))
-    return bootstrapped(found.resampled, bare, how)
+    if found.shares:
+        return with_limits(bare, limits_of_mean(found.shares), BY_PARTS)
+    limits = spread_limits(found.value, found.influence, domain=found.domain, at_risk=found.at_risk)
+    if limits is None and found.kind != "other":
+        return with_limits(bare, limits_without_spread(found), EXACT)
+    if limits is None and found.unseen is None:
+        return replace(bare, method=NO_SPREAD)
+    return with_limits(bare, widened(limits or Ends(found.value, found.value), found), STUDENT)
 
 
-def difference_of(first: Measured, second: Measured, how: Resampling = Resampling()) -> Estimate:
-    """`first` less `second`, measured on the same clusters with the same resamples, with its interval.
+def widened(limits: Ends, found: Measured) -> Ends:
+    """No limit is better than the number would be with as many queries judged wrongly as can go unseen."""
+    if found.unseen is None or np.isnan(found.unseen):
+        return limits
+    return Ends(min(limits.low, found.unseen), max(limits.high, found.unseen))
 
-    With fewer than 30 clusters the interval is the analytic cluster-robust one with Student's *t* on *G* − 1 degrees of
-    freedom; otherwise as in `estimate_of`.
-    """
+
+def with_limits(bare: Estimate, limits: Ends, method: str) -> Estimate:
+    return replace(bare, ci_low=limits.low, ci_high=limits.high, method=method)
+
+
+def limits_without_spread(found: Measured) -> Ends:
+    if found.kind == "share":
+        return exact_limits(found.value, found.at_risk)
+    ends = exact_limits(found.value / (2 - found.value), found.at_risk)
+    return Ends(*(2 * end / (1 + end) for end in ends))
+
+
+def limits_of_mean(shares: Sequence[Measured]) -> Ends:
+    """Of the mean of proportions, from the intervals of each and how their influences go together."""
+    values = np.array([share.value for share in shares])
+    own = [
+        spread_limits(share.value, share.influence, domain=share.domain, at_risk=share.at_risk)
+        or limits_without_spread(share)
+        for share in shares
+    ]
+    influence = np.array([share.influence for share in shares])
+    size = np.sqrt((influence**2).sum(axis=1))
+    product = size[:, None] * size[None, :]
+    together = np.where(product > NOTHING, influence @ influence.T / np.maximum(product, NOTHING), 0.0)
+    np.fill_diagonal(together, 1.0)
+    below, above = values - [one.low for one in own], [one.high for one in own] - values
+    mean, k = float(values.mean()), len(shares)
+    return Ends(
+        max(0.0, mean - joint(below, together) / k),
+        min(1.0, mean + joint(above, together) / k),
+    )
+
+
+def joint(reach: FloatArray, together: FloatArray) -> float:
+    return float(np.sqrt(max(float(reach @ together @ reach), 0.0)))
+
+
+def difference_of(first: Measured, second: Measured) -> Estimate:
+    """`first` less `second`, measured on the same clusters, with its interval: as `estimate_of`, on the scale of differences."""
     value = first.value - second.value
     n, n_unscored = min(first.n, second.n), max(first.n_unscored, second.n_unscored)
     if np.isnan(value):
@@ -115,49 +157,12 @@ def difference_of(first: Measured, second: Measured, how: Resampling = Resamplin
     if clusters < 2:
         return bare
     influence = first.influence - second.influence
-    if not (np.abs(influence) > 1e-12).any():
-        return replace(bare, method="no interval: the two are alike on every query")
-    if clusters < FEW_CLUSTERS:
-        return analytic(influence, bare, quantile=student_quantile(how, df=clusters - 1))
-    if first.resampled is None or second.resampled is None:
-        return analytic(influence, bare, quantile=normal_quantile(how))
-    return bootstrapped(first.resampled - second.resampled, bare, how)
-
-
-def normal_quantile(how: Resampling) -> float:
-    from scipy.special import ndtri  # 0.2 s that a bootstrap need not wait for
-
-    return -float(ndtri((1 - how.level) / 2))
-
-
-def student_quantile(how: Resampling, *, df: int) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(df, (1 + how.level) / 2))
-
-
-def korn_graubard_of(found: Measured, bare: Estimate, how: Resampling) -> Estimate:
-    from casewise.stats.core.share_intervals import korn_graubard
-
-    share = min(max(found.value, 0.0), 1.0)
-    limits = korn_graubard(share, found.variance, n=max(found.n, 2), clusters=found.at_risk, level=how.level)
-    return replace(bare, ci_low=float(limits.low), ci_high=float(limits.high), method="Korn-Graubard")
-
-
-def analytic(influence: FloatArray, bare: Estimate, *, quantile: float) -> Estimate:
-    half = quantile * float(np.sqrt(cluster_variance(influence)))
-    value = bare.estimate if bare.estimate is not None else float("nan")
-    return replace(bare, ci_low=value - half, ci_high=value + half, method="analytic cluster-robust")
-
-
-def bootstrapped(values: FloatArray, bare: Estimate, how: Resampling) -> Estimate:
-    low, high = percentile_interval(values, level=how.level)
-    if np.isnan(low):
-        return replace(bare, method="no interval: undefined in a tenth of the resamples")
-    if high - low < 1e-12:
-        return replace(bare, method="no interval: the queries do not differ")
-    method = f"cluster bootstrap over queries, {how.n_resamples:,} resamples, seed {how.seed}"
-    return replace(bare, ci_low=low, ci_high=high, method=method)
+    reach = first.domain[1] - first.domain[0]
+    limits = spread_limits(value, influence, domain=(-reach, reach), at_risk=clusters)
+    if limits is not None:
+        return with_limits(bare, limits, STUDENT)
+    alike = not (np.abs(influence) > 1e-12).any()
+    return replace(bare, method="no interval: the two are alike on every query" if alike and value == 0 else NO_SPREAD)
 
 
 def named(estimates: Iterable[Estimate]) -> dict[str, Estimate]:

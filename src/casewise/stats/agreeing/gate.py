@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtri
@@ -13,12 +13,10 @@ from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import measure
 from casewise.stats.agreeing.metrics import METRICS, REFUSALS, Metric
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.agreeing.terms import term_columns
 from casewise.stats.core.arrays import FloatArray
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.cluster_variance import cluster_variance
-from casewise.stats.core.measured import Measured, TotalsByCluster, share
-from casewise.stats.core.share_intervals import korn_graubard
+from casewise.stats.core.intervals import degrees_of_freedom, student_quantile
+from casewise.stats.core.measured import Measured
 
 __all__ = ["GATED", "Decision", "Gate", "MetricGate", "gate"]
 
@@ -29,9 +27,6 @@ LEVEL = 0.95
 
 POWER = 0.8
 """Of the drop that could have been detected."""
-
-FEW_DISCORDANT = 30
-"""With fewer queries on which the two differ, a bootstrap of the difference is too narrow."""
 
 GATED: dict[str, Metric] = {metric.name: metric for metric in (*METRICS, *REFUSALS)}
 """Metrics that can be gated, by name."""
@@ -89,16 +84,19 @@ class Gate:
         return "pass" if decisions == {"pass"} else "inconclusive"
 
 
-def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], resampling: Resampling = Resampling()) -> Gate:
+def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float]) -> Gate:
     r"""Hold a run against a baseline on the same items, paired and clustered by query.
 
-    The drop *d* is baseline less run (run less baseline where lower is better). Both bounds come from the same
-    resamples of queries for both; where the two differ on fewer than 30 queries, those of a share are instead
+    The drop *d* is baseline less run (run less baseline where lower is better), and :math:`e_q` what query *q* adds to it.
+    The bounds are
 
-    .. math:: d_{high} = U(l) - L(g), \qquad d_{low} = L(l) - U(g)
+    .. math:: d_{low} = d - t_\nu \sqrt{\textstyle\sum_q e_q^2}, \qquad
+              d_{high} = d + w + t_{\nu'} \sqrt{\textstyle\sum_q e_q^2 + w^2}
 
-    with *l* and *g* the shares lost and gained and *U*, *L* their Korn-Graubard bounds at half the error each: then
-    two judges that differ nowhere are not taken for equal beyond what so many items can show.
+    with Student's *t* at the degrees of freedom that the queries' spread allows (`casewise.stats.core.intervals`) and *w*
+    what one query more is worth that the baseline gets right and the run wrong (the root mean square over queries). So two
+    runs that differ nowhere are not taken for equal beyond what so many queries can show: with 1 / *G* for *w* the upper
+    bound of a share is within a few per cent of Clopper and Pearson's, for no query lost and for ten.
 
     Parameters
     ----------
@@ -115,8 +113,8 @@ def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], resampl
     check(baseline, run, margins)
     found = []
     for name, margin in margins.items():
-        before, after = measured(baseline, name, resampling), measured(run, name, resampling)
-        found.append(one(name, margin, before, after, Pair(baseline, run), len(margins)))
+        before, after = (measured(sample, name) for sample in (baseline, run))
+        found.append(one(name, margin, before, after, len(margins)))
     return Gate(tuple(found), n_items=len(run), n_queries=run.n_clusters)
 
 
@@ -134,15 +132,15 @@ def check(baseline: Sample, run: Sample, margins: Mapping[str, float]) -> None:
         raise StatisticsError("the gate needs at least two queries: its bounds are over queries")
 
 
-def measured(sample: Sample, name: str, resampling: Resampling) -> Measured:
-    """The metric called `name`, with its resampled values.
+def measured(sample: Sample, name: str) -> Measured:
+    """The metric called `name`.
 
     Raises
     ------
     StatisticsError
         It is undefined on this sample.
     """
-    found = measure(sample, metrics=[GATED[name]], resampling=resampling)
+    found = measure(sample, metrics=[GATED[name]])
     if not found:
         raise StatisticsError(f"{name} cannot be gated: this elicitation gives no values for it")
     if np.isnan(found[0].value):
@@ -150,89 +148,34 @@ def measured(sample: Sample, name: str, resampling: Resampling) -> Measured:
     return found[0]
 
 
-def totals_of(sample: Sample, terms: Mapping[str, FloatArray], resampling: Resampling) -> TotalsByCluster:
-    return TotalsByCluster.of(terms, sample.cluster, n_clusters=sample.n_clusters, resampling=resampling)
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two samples over the same items."""
-
-    baseline: Sample
-    run: Sample
-
-
-def one(name: str, margin: float, before: Measured, after: Measured, pair: Pair, n_metrics: int) -> MetricGate:
-    metric = GATED[name]
-    sign = 1.0 if metric.better == "higher" else -1.0
+def one(name: str, margin: float, before: Measured, after: Measured, n_metrics: int) -> MetricGate:
+    sign = 1.0 if GATED[name].better == "higher" else -1.0
+    drop = sign * (before.value - after.value)
+    apart = sign * (before.influence - after.influence)
+    worst = one_query_lost(before, sign)
     error = 1 - LEVEL
-    spread = float(np.sqrt(cluster_variance(sign * (before.influence - after.influence))))
-    bounds, method = None, ""
-    if metric.part:
-        bounds, spread_of_shares = share_bounds(metric, pair, error, n_metrics)
-        method = "Korn-Graubard bounds of shares lost and gained"
-        spread = max(spread, spread_of_shares)
-    if bounds is None:
-        bounds, method = resampled_bounds(sign, before, after, spread, error / n_metrics)
+    spread, wider = (float(np.sqrt(cluster_variance(each))) for each in (apart, np.append(apart, worst)))
     return MetricGate(
         name=name,
         baseline=before.value,
         run=after.value,
-        drop=sign * (before.value - after.value),
-        low=bounds[0],
-        high=bounds[1],
+        drop=drop,
+        low=drop - quantile(apart, error / n_metrics, after.at_risk) * spread,
+        high=drop + worst + quantile(np.append(apart, worst), error, after.at_risk) * wider,
         margin=margin,
-        detectable=float(-ndtri(error / n_metrics) + ndtri(POWER)) * spread,
+        detectable=float(-ndtri(error / n_metrics) + ndtri(POWER)) * max(spread, worst),
         n=after.n,
-        method=method,
+        method="Student's t over queries, with one query lost reckoned in",
     )
 
 
-def resampled_bounds(
-    sign: float, before: Measured, after: Measured, spread: float, error_low: float
-) -> tuple[tuple[float, float], str]:
-    """Bounds of the drop from the shared resamples, or the analytic ones where there are none."""
-    drop = sign * (before.value - after.value)
-    if before.resampled is None or after.resampled is None:
-        half_low, half_high = -float(ndtri(error_low)) * spread, -float(ndtri(1 - LEVEL)) * spread
-        return (drop - half_low, drop + half_high), "analytic cluster-robust"
-    drawn = sign * (before.resampled - after.resampled)
-    low, high = np.nanquantile(drawn, [error_low, LEVEL])
-    return (float(low), float(high)), f"cluster bootstrap over queries, {len(drawn):,} resamples"
+def quantile(apart: FloatArray, error: float, at_risk: int) -> float:
+    return student_quantile(1 - error, max(1.0, min(degrees_of_freedom(apart), at_risk - 1)))
 
 
-class GoodPart(NamedTuple):
-    """What each item adds to the good side of a share, and what the share is of."""
-
-    good: FloatArray
-    of: FloatArray
-
-
-def good_part(metric: Metric, sample: Sample) -> GoodPart:
-    terms = term_columns(sample)
-    part, whole = np.sum([terms[name] for name in metric.part], axis=0), terms[metric.whole]
-    return GoodPart(part if metric.better == "higher" else whole - part, whole)
-
-
-def share_bounds(metric: Metric, pair: Pair, error: float, n_metrics: int) -> tuple[tuple[float, float] | None, float]:
-    """Bounds from shares lost and gained where few queries differ, else None; and the least spread to reckon with."""
-    (before, of), (after, of_run) = (good_part(metric, sample) for sample in (pair.baseline, pair.run))
-    if not np.array_equal(of, of_run):
-        return None, 0.0
-    lost, gained = np.maximum(before - after, 0), np.maximum(after - before, 0)
-    least_spread = 1 / of.sum()
-    if len(np.unique(pair.run.cluster[lost + gained > 0])) >= FEW_DISCORDANT:
-        return None, least_spread
-    totals = totals_of(pair.run, {"lost": lost, "gained": gained, "of": of}, Resampling(n_resamples=1))
-    up, down = (bounds_of(totals, term, error / 2) for term in ("lost", "gained"))
-    up_low, down_low = (bounds_of(totals, term, error / n_metrics / 2) for term in ("lost", "gained"))
-    return (up_low[0] - down_low[1], up[1] - down[0]), least_spread
-
-
-def bounds_of(totals: TotalsByCluster, term: str, error: float) -> tuple[float, float]:
-    """One-sided Korn-Graubard bounds, each with this error."""
-    found = totals.measure(share(term, term, "of"))
-    limits = korn_graubard(
-        found.value, found.variance, n=max(found.n, 2), clusters=max(found.at_risk, 2), level=1 - 2 * error
-    )
-    return float(limits.low), float(limits.high)
+def one_query_lost(before: Measured, sign: float) -> float:
+    """What a query that is judged wrongly takes from the metric: the root mean square over those where it takes any."""
+    assert before.loss is not None, f"{before.name} does not say what a lost query takes"
+    taken = -sign * before.loss
+    taken = taken[taken > 1e-12]
+    return float(np.sqrt((taken**2).mean())) if len(taken) else 1 / max(before.at_risk, 1)

@@ -12,7 +12,6 @@ from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_counts
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import TotalsByCluster, share
 
 __all__ = ["Halves", "HardScore", "halves", "hard_score"]
@@ -110,7 +109,6 @@ def hard_score(
     baseline: ArrayLike,
     judge: ArrayLike,
     cluster: ArrayLike,
-    resampling: Resampling = Resampling(),
 ) -> HardScore:
     r"""Score a judge on the items that a baseline gets wrong, without choosing and scoring on the same votes.
 
@@ -145,11 +143,10 @@ def hard_score(
         query,
         n_clusters=int(query.max()) + 1,
         n_unscored=int(np.isnan(said).sum()),
-        resampling=resampling,
     )
     n = float(split.chosen.sum())
     return HardScore(
-        accuracy=estimate_of(totals.measure(share("accuracy", "right", "chosen")), resampling),
+        accuracy=estimate_of(totals.measure(share("accuracy", "right", "chosen"))),
         best=float(np.maximum(split.safe, split.chosen - split.safe).sum()) / n,
         baseline=float(right(verdict, split.safe, of=split.chosen).sum()) / n,
         n=n,

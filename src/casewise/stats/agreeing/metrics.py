@@ -1,7 +1,7 @@
 r"""How well a judge agrees with people: every metric as an object that says what it is and how it is computed.
 
-Most are functions of sums over items (`casewise.stats.agreeing.terms` says of what), so that a cluster bootstrap of all
-of them is one matrix product (`casewise.stats.core.bootstrap`). Those of order need ranks, anew in each resample.
+Most are functions of sums over items (`casewise.stats.agreeing.terms` says of what), so that what each query adds to them
+follows from its sums (`casewise.stats.core.measured`). Those of order need ranks.
 
 A new metric is one entry in `METRICS`, in its place in every table; what it sums, a term in `terms`.
 """
@@ -9,7 +9,7 @@ A new metric is one entry in `METRICS`, in its place in every table; what it sum
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal
 
@@ -19,8 +19,7 @@ from casewise.stats.agreeing.ranks import auroc, spearman
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.agreeing.terms import cross_entropy, term_columns
 from casewise.stats.core.arrays import FloatArray
-from casewise.stats.core.bootstrap import Resampling
-from casewise.stats.core.measured import NO_ITEMS, Functional, Measured, Totals, TotalsByCluster
+from casewise.stats.core.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster
 
 __all__ = [
     "FLOORS",
@@ -60,6 +59,10 @@ class Metric:
         Of what is no share: a function of the sums of terms.
     ordered
         Of what needs ranks: how it is measured.
+    shares
+        Of the mean of shares: their names.
+    kind
+        Of a formula: `harmonic` where it is 2*J* / (1 + *J*) of a share *J*.
     needs
         What a judge must give for it: nothing (`items`), `verdicts`, `values` on [0, 1], or values in any `order`.
     domain
@@ -74,7 +77,9 @@ class Metric:
     part: tuple[str, ...] = ()
     whole: str = "counted"
     formula: Callable[[Totals], FloatArray] | None = None
-    ordered: Callable[[Sample, Resampling], Measured] | None = None
+    ordered: Callable[[Sample], Measured] | None = None
+    shares: tuple[str, ...] = ()
+    kind: Kind = "other"
     needs: Needs = "verdicts"
     domain: tuple[float, float] = (0.0, 1.0)
     better: Literal["higher", "lower"] = "higher"
@@ -94,31 +99,34 @@ class Metric:
         assert self.formula is not None, f"{self.name} is no function of sums"
         return self.formula(sums)
 
-    def measure(self, sample: Sample, totals: TotalsByCluster, resampling: Resampling) -> Measured:
+    def measure(self, sample: Sample, totals: TotalsByCluster) -> Measured:
         """It with what intervals and differences need; `totals` are those of `totals_of` for this sample."""
         if self.ordered is not None:
-            return self.ordered(sample, resampling)
+            return self.ordered(sample)
         some = totals.sums[:, totals.names.index(self.whole)].sum() > 0
-        return totals.measure(
-            Functional(
-                self.name,
-                self.of_sums,
-                over=lambda sums: sums[self.whole],
-                kind="share" if self.part else "other",
-                undefined=UNDEFINED[self.needs] if some else NO_ITEMS,
-            )
+        functional = Functional(
+            self.name,
+            self.of_sums,
+            over=lambda sums: sums[self.whole],
+            kind="share" if self.part else self.kind,
+            domain=self.domain,
+            undefined=UNDEFINED[self.needs] if some else NO_ITEMS,
         )
+        shares = tuple(metric_named(name).measure(sample, totals) for name in self.shares)
+        unseen = totals.unseen(functional) if self.needs == "values" else None
+        return replace(totals.measure(functional), shares=shares, unseen=unseen)
 
 
-def totals_of(sample: Sample, resampling: Resampling = Resampling()) -> TotalsByCluster:
-    """The sums of every term, within queries and over resamples of queries."""
-    return TotalsByCluster.of(
+def totals_of(sample: Sample) -> TotalsByCluster:
+    """The sums of every term within queries, as they are and with everything judged wrongly."""
+    found = TotalsByCluster.of(
         term_columns(sample),
         sample.cluster,
         n_clusters=sample.n_clusters,
         n_unscored=int(sample.unscored.sum()),
-        resampling=resampling,
     )
+    lost = term_columns(sample.lost) | {"unscored": np.ones(len(sample))}  # what is lost to the rate of the unscored
+    return replace(found, lost=TotalsByCluster.of(lost, sample.cluster, n_clusters=sample.n_clusters).sums)
 
 
 def value_of(metric: Metric, sample: Sample) -> float:
@@ -191,13 +199,25 @@ METRICS: tuple[Metric, ...] = (
         "share of items on which the judge's verdict is people's",
         part=("hit_safe", "hit_unsafe"),
     ),
-    Metric("balanced_accuracy", "Balanced accuracy", "mean of the two recalls", formula=balanced_accuracy),
+    Metric(
+        "balanced_accuracy",
+        "Balanced accuracy",
+        "mean of the two recalls",
+        formula=balanced_accuracy,
+        shares=("recall_safe", "recall_unsafe"),
+    ),
     Metric("recall_safe", "Recall of safe", "share of what people call safe", part=("hit_safe",), whole="safe"),
     Metric(
         "recall_unsafe", "Recall of unsafe", "share of what people call unsafe", part=("hit_unsafe",), whole="unsafe"
     ),
-    Metric("f1_safe", "F1 of safe", "harmonic mean of precision and recall of safe", formula=f1_safe),
-    Metric("f1_unsafe", "F1 of unsafe", "harmonic mean of precision and recall of unsafe", formula=f1_unsafe),
+    Metric("f1_safe", "F1 of safe", "harmonic mean of precision and recall of safe", formula=f1_safe, kind="harmonic"),
+    Metric(
+        "f1_unsafe",
+        "F1 of unsafe",
+        "harmonic mean of precision and recall of unsafe",
+        formula=f1_unsafe,
+        kind="harmonic",
+    ),
     Metric(
         "pearson",
         "Pearson's r",
@@ -261,7 +281,7 @@ FLOORS: tuple[Metric, ...] = (
         formula=entropy,
         whole="rated",
         needs="values",
-        domain=(0.0, ANY),
+        domain=(0.0, float(np.log(2))),
         better="lower",
     ),
     Metric(
@@ -271,7 +291,7 @@ FLOORS: tuple[Metric, ...] = (
         formula=attainable_entropy,
         whole="rated",
         needs="values",
-        domain=(0.0, ANY),
+        domain=(0.0, float(np.log(2)) + 0.5),
         better="lower",
     ),
     Metric(
@@ -281,6 +301,7 @@ FLOORS: tuple[Metric, ...] = (
         formula=vote_noise,
         whole="several_votes",
         needs="values",
+        domain=(0.0, 0.25),
         better="lower",
     ),
 )

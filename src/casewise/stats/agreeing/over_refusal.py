@@ -8,7 +8,6 @@ from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.agreeing.terms import AGREEMENT, refusal_terms
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import TotalsByCluster, share
 
 __all__ = ["AGREEMENT_CURVE", "RefusalRates", "Refusals", "refusals"]
@@ -61,7 +60,6 @@ def refusals(
     *,
     agreement: float = AGREEMENT,
     curve: tuple[float, ...] = AGREEMENT_CURVE,
-    resampling: Resampling = Resampling(),
 ) -> Refusals:
     """Over-refusal and under-refusal at `agreement`, and along `curve`.
 
@@ -83,9 +81,8 @@ def refusals(
         {f"{name}@{level}": column for level in levels for name, column in refusal_terms(sample, level).items()},
         sample.cluster,
         n_clusters=sample.n_clusters,
-        resampling=resampling,
     )
-    rates = {level: refusal_rates(totals, level, resampling) for level in levels}
+    rates = {level: refusal_rates(totals, level) for level in levels}
     return Refusals(at=rates[agreement], curve=tuple(rates[level] for level in curve))
 
 
@@ -97,11 +94,11 @@ SHARES: dict[str, tuple[str, str]] = {
 }
 
 
-def refusal_rates(totals: TotalsByCluster, level: float, resampling: Resampling) -> RefusalRates:
+def refusal_rates(totals: TotalsByCluster, level: float) -> RefusalRates:
     sums = totals.named(totals.sums.sum(axis=0))
     unscored = {f"agreed_{kind}": int(sums[f"no_verdict_{kind}@{level}"]) for kind in ("safe", "unsafe")}
     found = {}
     for name, (top, bottom) in SHARES.items():
         measured = totals.measure(share(name, f"{top}@{level}", f"{bottom}@{level}"))
-        found[name] = estimate_of(replace(measured, n_unscored=unscored[bottom]), resampling)
+        found[name] = estimate_of(replace(measured, n_unscored=unscored[bottom]))
     return RefusalRates(level, int(sums[f"agreed_safe@{level}"]), int(sums[f"agreed_unsafe@{level}"]), **found)

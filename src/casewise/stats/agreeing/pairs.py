@@ -13,7 +13,6 @@ from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import BoolArray, FloatArray
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured, TotalsByCluster, share
 from casewise.stats.people.majorities import majority_weight
 
@@ -150,7 +149,7 @@ def find_pairs(items: pl.DataFrame) -> PairIndex:
     )
 
 
-def pair_results(sample: Sample, pairs: PairIndex, *, resampling: Resampling = Resampling()) -> PairResults | None:
+def pair_results(sample: Sample, pairs: PairIndex) -> PairResults | None:
     """How the judge of `sample` does on `pairs`; None where there are no pairs.
 
     Raises
@@ -162,12 +161,12 @@ def pair_results(sample: Sample, pairs: PairIndex, *, resampling: Resampling = R
         return None
     check(sample, pairs)
     terms = pair_terms(sample, pairs) | person_terms(sample, pairs)
-    measured = shares_of(terms, sample, pairs, resampling)
-    found = {name: estimate_of(one, resampling) for name, one in measured.items()}
+    measured = shares_of(terms, sample, pairs)
+    found = {name: estimate_of(one) for name, one in measured.items()}
     return PairResults(counts=counts(sample, pairs, terms), **found)
 
 
-def measured_flips(sample: Sample, pairs: PairIndex, *, resampling: Resampling = Resampling()) -> tuple[Measured, ...]:
+def measured_flips(sample: Sample, pairs: PairIndex) -> tuple[Measured, ...]:
     """`right_flips` and `false_flips` with what intervals and differences need; nothing without pairs or verdicts.
 
     Raises
@@ -178,7 +177,7 @@ def measured_flips(sample: Sample, pairs: PairIndex, *, resampling: Resampling =
     if not len(pairs) or not sample.gives_verdicts:
         return ()
     check(sample, pairs)
-    measured = shares_of(pair_terms(sample, pairs), sample, pairs, resampling)
+    measured = shares_of(pair_terms(sample, pairs), sample, pairs)
     return measured["right_flips"], measured["false_flips"]
 
 
@@ -187,13 +186,13 @@ def check(sample: Sample, pairs: PairIndex) -> None:
         raise StatisticsError(f"the pairs are of a larger table than the sample of {len(sample)} items")
 
 
-def shares_of(
-    terms: dict[str, FloatArray], sample: Sample, pairs: PairIndex, resampling: Resampling
-) -> dict[str, Measured]:
-    """Every share that these terms give, over resamples of the queries that have pairs."""
+def shares_of(terms: dict[str, FloatArray], sample: Sample, pairs: PairIndex) -> dict[str, Measured]:
+    """Every share that these terms give, over the queries that have pairs."""
     _, cluster = np.unique(sample.cluster[pairs.safe], return_inverse=True)
     totals = TotalsByCluster.of(
-        terms, cluster.astype(np.intp), n_clusters=int(cluster.max()) + 1, resampling=resampling
+        terms,
+        cluster.astype(np.intp),
+        n_clusters=int(cluster.max()) + 1,
     )
     return {
         name: replace(

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from casewise.records import SCALES, Elicitation
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.core.arrays import FloatArray, safe_divide
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Functional, Totals, TotalsByCluster
 
 __all__ = ["ITEM_VALUES", "JudgeNoise", "item_values", "judge_noise"]
@@ -83,9 +82,7 @@ class JudgeNoise:
     changes: Estimate
 
 
-def judge_noise(
-    values: pl.DataFrame, cluster: NDArray[np.intp], *, resampling: Resampling = Resampling()
-) -> JudgeNoise | None:
+def judge_noise(values: pl.DataFrame, cluster: NDArray[np.intp]) -> JudgeNoise | None:
     r"""The judge's own noise; None where nothing was asked twice.
 
     .. math:: s = \sqrt{\frac{\sum_i \sum_k (v_{ik} - \bar v_i)^2}{\sum_i (k_i - 1)}}, \qquad
@@ -113,14 +110,12 @@ def judge_noise(
     }
     unscored = int((values["n_repeats"] - values["n_scored"]).sum())
     names, query = np.unique(cluster, return_inverse=True)
-    totals = TotalsByCluster.of(
-        terms, query.astype(np.intp), n_clusters=len(names), n_unscored=unscored, resampling=resampling
-    )
+    totals = TotalsByCluster.of(terms, query.astype(np.intp), n_clusters=len(names), n_unscored=unscored)
     return JudgeNoise(
         n_items=int(several.sum()),
         n_judgements=int(values["n_repeats"].sum()),
-        deviation=estimate_of(totals.measure(DEVIATION), resampling),
-        changes=estimate_of(totals.measure(CHANGES), resampling),
+        deviation=estimate_of(totals.measure(DEVIATION)),
+        changes=estimate_of(totals.measure(CHANGES)),
     )
 
 
@@ -133,11 +128,12 @@ def deviation(t: Totals) -> FloatArray:
     return np.sqrt(np.maximum(variance, 0))
 
 
-DEVIATION = Functional("deviation", deviation, over=lambda t: t["items"], undefined=NO_REPEATS)
+DEVIATION = Functional("deviation", deviation, over=lambda t: t["items"], domain=(0.0, np.inf), undefined=NO_REPEATS)
 CHANGES = Functional(
     "changes",
     lambda t: safe_divide(t["changes"], t["with_verdicts"], otherwise=np.nan),
     over=lambda t: t["with_verdicts"],
     kind="share",
+    domain=(0.0, 1.0),
     undefined=NO_REPEATS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 import numpy as np
@@ -110,6 +110,24 @@ class Sample:
             n_votes=self.n_votes[mask],
             unscored_policy=self.unscored_policy,
         )
+
+    @property
+    def lost(self) -> Self:
+        """The judge with everything that it gets right turned about, values within the judge's own range."""
+        known = self.value[~np.isnan(self.value)]
+        ends = float(known.min() + known.max()) if len(known) else 0.0
+        wrong = np.where(np.isin(self.weight, (0, 1)) & self.scored, 1 - self.weight, self.safe)
+        return replace(
+            self,
+            safe=wrong,
+            probability=turned_about(self.probability, 1.0, self.rate),
+            value=turned_about(self.value, ends, self.rate),
+        )
+
+
+def turned_about(values: FloatArray, ends: float, rate: FloatArray) -> FloatArray:
+    """`ends` less the value, where the value lies on the side of its range on which people are."""
+    return np.where((values - ends / 2) * (rate - 0.5) > 0, ends - values, values)
 
 
 def as_probability(value: FloatArray, elicitation: Elicitation) -> FloatArray:

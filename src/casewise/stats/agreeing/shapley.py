@@ -18,7 +18,6 @@ import numpy as np
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import Estimate, difference_of
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.measured import Measured
 
 __all__ = ["Parts", "shapley_values", "weighted_mean"]
@@ -27,13 +26,13 @@ Parts = frozenset[str]
 """Which parts are shown."""
 
 
-def shapley_values(values: Mapping[Parts, Measured], how: Resampling = Resampling()) -> dict[str, Estimate]:
+def shapley_values(values: Mapping[Parts, Measured]) -> dict[str, Estimate]:
     """The Shapley value of each part, with its interval over clusters.
 
     Parameters
     ----------
     values
-        The metric for every subset of the parts, measured on the same items with the same resamples.
+        The metric for every subset of the parts, measured on the same items.
 
     Returns
     -------
@@ -61,19 +60,19 @@ def shapley_values(values: Mapping[Parts, Measured], how: Resampling = Resamplin
         raise StatisticsError(
             f"a Shapley value needs every subset of {', '.join(players)}; this one is missing: {shown}"
         )
-    return {player: value_of(player, players, values, how) for player in players}
+    return {player: value_of(player, players, values) for player in players}
 
 
 def subsets(players: Sequence[str]) -> list[Parts]:
     return [frozenset(chosen) for size in range(len(players) + 1) for chosen in combinations(players, size)]
 
 
-def value_of(player: str, players: Sequence[str], values: Mapping[Parts, Measured], how: Resampling) -> Estimate:
+def value_of(player: str, players: Sequence[str], values: Mapping[Parts, Measured]) -> Estimate:
     others = [other for other in players if other != player]
     weighted = [(1 / (len(players) * comb(len(others), len(without))), without) for without in subsets(others)]
     shown = weighted_mean([(weight, values[without | {player}]) for weight, without in weighted])
     hidden = weighted_mean([(weight, values[without]) for weight, without in weighted])
-    return difference_of(shown, hidden, how)
+    return difference_of(shown, hidden)
 
 
 def weighted_mean(parts: Sequence[tuple[float, Measured]]) -> Measured:
@@ -87,14 +86,13 @@ def weighted_mean(parts: Sequence[tuple[float, Measured]]) -> Measured:
     first = parts[0][1]
     if len({len(part.influence) for _, part in parts}) > 1:
         raise StatisticsError("these numbers were measured on different queries, so they have no mean with an interval")
-    drawn = [weight * part.resampled for weight, part in parts if part.resampled is not None]
     return Measured(
         name=first.name,
         value=float(sum(weight * part.value for weight, part in parts)),
         n=min(part.n for _, part in parts),
         n_unscored=max(part.n_unscored for _, part in parts),
-        resampled=np.sum(drawn, axis=0) if len(drawn) == len(parts) else None,
         influence=np.sum([weight * part.influence for weight, part in parts], axis=0),
         at_risk=min(part.at_risk for _, part in parts),
+        domain=first.domain,
         undefined=next((part.undefined for _, part in parts if np.isnan(part.value)), first.undefined),
     )

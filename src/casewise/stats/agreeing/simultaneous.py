@@ -10,9 +10,12 @@ import numpy as np
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.core.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.core.measured import Measured
 
 __all__ = ["RankIntervals", "rank_intervals"]
+
+DRAWS = 20_000
 
 LEAST_SPREAD = 1e-9
 """Judges whose difference never varies are the same judge as far as the items can tell."""
@@ -29,7 +32,7 @@ class RankIntervals:
     better
         (judges, judges): whether the one of the row is significantly better than the one of the column.
     critical
-        How many standard errors a difference must have.
+        How many standard errors a difference must have where many queries carry it.
     """
 
     best: IntArray
@@ -40,68 +43,88 @@ class RankIntervals:
 
 
 def rank_intervals(
-    judges: Sequence[Measured], *, direction: Literal["higher", "lower"] = "higher", level: float = 0.95
+    judges: Sequence[Measured], *, direction: Literal["higher", "lower"] = "higher", level: float = 0.95, seed: int = 0
 ) -> RankIntervals:
     r"""Simultaneous intervals of the judges' ranks on one metric.
 
-    All differences :math:`d_{jk}` are held against one critical value *c*, the `level` quantile over the shared
-    resamples of :math:`\max_{j<k} |d^*_{jk} - d_{jk}| / s_{jk}` (max-T), so that the probability of any false "better"
-    is at most 1 − `level`. A judge's rank lies between 1 + the number significantly better and *J* − the number
+    All differences :math:`d_{jk}` are tested at one level :math:`\alpha^*`, chosen so that normal :math:`z_{jk}` that go
+    together as the differences' influences do have :math:`P(\max |z_{jk}| > z_{\alpha^*}) = 1 - level` (max-T); each is
+    held against Student's *t* at that level with its own degrees of freedom. So the probability of any false "better" is
+    about 1 − `level` at most. A judge's rank lies between 1 + the number significantly better and *J* − the number
     significantly worse. A judge on which the metric is undefined gets 1 to *J*.
 
     Parameters
     ----------
     judges
-        The metric of each, measured on the same items with the same resamples.
+        The metric of each, measured on the same items.
+    seed
+        Of the 20,000 normal draws.
 
     Raises
     ------
     StatisticsError
-        There are no judges, they were resampled differently, or there is one query only.
+        There are no judges, they were measured on different queries, or there is one query only.
 
     References
     ----------
     .. [1] Mogstad, Romano, Shaikh & Wilhelm (2024), Review of Economic Studies 91, 476-518.
-    .. [2] Romano & Wolf (2005), Econometrica 73, 1237-1282.
+    .. [2] Hothorn, Bretz & Westfall (2008), Biometrical Journal 50, 346-363 (one level from the joint distribution).
     """
-    if not judges:
-        raise StatisticsError("there are no judges to rank")
+    influence = influences(judges)
     values = np.array([found.value for found in judges]) * (1 if direction == "higher" else -1)
-    drawn = resampled(judges) * (1 if direction == "higher" else -1)
-    difference = values[:, None] - values[None, :]
-    spread, critical = spread_and_critical(values, drawn, level)
-    with np.errstate(invalid="ignore"):
-        better: BoolArray = (difference > critical * spread) & (spread > LEAST_SPREAD)
+    first, second = np.triu_indices(len(judges), 1)
+    apart = influence[first] - influence[second]
+    queries = influence.shape[1]
+    spread = np.sqrt(queries / (queries - 1) * (apart**2).sum(axis=1))
+    known = (spread > LEAST_SPREAD) & np.isfinite(values[first] - values[second])
+    critical = largest_normal(influence, first[known], second[known], level=level, rng=np.random.default_rng(seed))
+    difference = values[first] - values[second]
     n = len(judges)
+    better = np.zeros((n, n), dtype=bool)
+    for pair in np.flatnonzero(known):
+        df = min(degrees_of_freedom(apart[pair]), *(judges[j].at_risk - 1 for j in (first[pair], second[pair])))
+        if abs(difference[pair]) > critical.t(df) * spread[pair]:
+            one, other = (first[pair], second[pair]) if difference[pair] > 0 else (second[pair], first[pair])
+            better[one, other] = True
     return RankIntervals(
-        best=1 + better.sum(axis=0),
-        worst=n - better.sum(axis=1),
-        better=better,
-        critical=critical,
-        level=level,
+        best=1 + better.sum(axis=0), worst=n - better.sum(axis=1), better=better, critical=critical.z, level=level
     )
 
 
-def resampled(judges: Sequence[Measured]) -> FloatArray:
-    """(judges, resamples)."""
-    drawn = [found.resampled for found in judges if found.resampled is not None]
-    if len(drawn) < len(judges):
-        raise StatisticsError("ranks need resamples: at least two queries, and no more than casewise resamples")
-    if len({len(one) for one in drawn}) > 1:
-        raise StatisticsError("the judges were resampled differently; measure them with the same settings")
-    return np.array(drawn)
+def influences(judges: Sequence[Measured]) -> FloatArray:
+    """(judges, queries)."""
+    if not judges:
+        raise StatisticsError("there are no judges to rank")
+    if len({len(found.influence) for found in judges}) > 1:
+        raise StatisticsError("the judges were measured on different queries")
+    if len(judges[0].influence) < 2:
+        raise StatisticsError("ranks need at least two queries: their intervals are over queries")
+    return np.array([found.influence for found in judges])
 
 
-def spread_and_critical(values: FloatArray, drawn: FloatArray, level: float) -> tuple[FloatArray, float]:
-    """Standard errors of all differences (judges, judges), and the critical value of the largest of them."""
-    n = len(values)
-    spread = np.zeros((n, n))
-    largest = np.zeros(drawn.shape[1])
-    for one in range(n):
-        for other in range(one + 1, n):
-            deviation = drawn[one] - drawn[other] - (values[one] - values[other])
-            error = float(np.nanstd(deviation)) if np.isfinite(deviation).any() else 0.0
-            spread[one, other] = spread[other, one] = error
-            if error > LEAST_SPREAD:
-                largest = np.fmax(largest, np.abs(deviation) / error)
-    return spread, float(np.quantile(largest, level))
+@dataclass(frozen=True)
+class Critical:
+    """One level for many tests: `z` of the normal distribution, and of Student's the same tail."""
+
+    z: float
+
+    def t(self, df: float) -> float:
+        from scipy.special import ndtr
+
+        return student_quantile(float(ndtr(self.z)), df)
+
+
+def largest_normal(
+    influence: FloatArray, first: IntArray, second: IntArray, *, level: float, rng: np.random.Generator
+) -> Critical:
+    """The `level` quantile of the largest standardised difference, normal and as correlated as the influences."""
+    if not len(first):
+        return Critical(float("inf"))
+    values, vectors = np.linalg.eigh(influence @ influence.T)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    drawn = rng.standard_normal((DRAWS, len(root))) @ root.T
+    apart = root[first] - root[second]
+    largest = np.zeros(DRAWS)
+    for one, other, size in zip(first, second, np.sqrt((apart**2).sum(axis=1)), strict=True):
+        np.maximum(largest, np.abs(drawn[:, one] - drawn[:, other]) / size, out=largest)
+    return Critical(float(np.quantile(largest, level)))

@@ -1,1 +1,1 @@
-"""What all statistics stand on: arrays checked, tails, resampling, clusters, shares, many tests at once."""
+"""What all statistics stand on: arrays checked, tails, clusters, intervals, shares, many tests at once."""

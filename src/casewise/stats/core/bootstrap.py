@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import checked_share
 
-__all__ = ["N_RESAMPLES", "Resampling", "cluster_sums", "percentile_interval", "resampled_sums", "resampling_weights"]
+__all__ = ["N_RESAMPLES", "cluster_sums", "percentile_interval", "resampled_sums", "resampling_weights"]
 
 N_RESAMPLES = 10_000
 
@@ -21,25 +20,9 @@ CHUNK = 5_000_000
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Resampling:
-    """How intervals are drawn. The seed is recorded in every output."""
-
-    seed: int = 0
-    n_resamples: int = N_RESAMPLES
-    level: float = 0.95
-
-    def weights(self, n_clusters: int) -> Iterator[FloatArray]:
-        """How often each cluster is drawn: the same for every statistic, so that their differences have intervals."""
-        rng = np.random.default_rng(self.seed)
-        return resampling_weights(n_clusters, rng=rng, n_resamples=self.n_resamples)
-
-
 def cluster_sums(terms: FloatArray, clusters: NDArray[np.intp], *, n_clusters: int) -> FloatArray:
     """Sum `terms` (items, k) within clusters: shape (n_clusters, k)."""
-    sums = np.zeros((n_clusters, terms.shape[1]))
-    np.add.at(sums, clusters, terms)
-    return sums
+    return np.column_stack([np.bincount(clusters, weights=column, minlength=n_clusters) for column in terms.T])
 
 
 def resampling_weights(

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from casewise.stats.core.arrays import FloatArray, safe_divide
-from casewise.stats.core.bootstrap import Resampling, cluster_sums
+from casewise.stats.core.bootstrap import cluster_sums
 from casewise.stats.core.cluster_variance import cluster_variance
+from casewise.stats.core.intervals import ANYWHERE, Domain, unseen_share
 
-__all__ = ["ANALYTIC_FROM", "NO_ITEMS", "Functional", "Measured", "Totals", "TotalsByCluster", "share"]
-
-ANALYTIC_FROM = 20_000
-"""Above so many clusters the analytic error serves: it is then as good, and a bootstrap would take minutes."""
+__all__ = ["NO_ITEMS", "Functional", "Kind", "Measured", "Totals", "TotalsByCluster", "share"]
 
 Totals = Mapping[str, FloatArray]
-"""Sums of named terms, each of shape (...): over all items, or over each of many resamples."""
+"""Sums of named terms, each of shape (...): over all items, or moved a little for each term."""
 
-Kind = Literal["share", "mean", "other"]
+Kind = Literal["share", "harmonic", "other"]
 
 NO_ITEMS = "undefined: no items of that kind"
 
@@ -37,25 +34,34 @@ class Measured:
         nan where undefined; `undefined` then says why.
     n
         How many items it is over; half an item where a tie counts half.
-    resampled
-        Its value in each resample; None with one cluster, or with more than `ANALYTIC_FROM`.
     influence
         What each cluster adds to its deviation: the sum of squares, times *G*/(*G* − 1), is its variance.
-    kind
-        `share`: a proportion; `mean`: a mean of something else; `other`.
     at_risk
         How many clusters have items that it is over.
+    kind
+        `share`: a proportion; `harmonic`: 2*J* / (1 + *J*) of a proportion *J*, as F1 is; `other`.
+    domain
+        What it can be.
+    shares
+        The proportions that it is the mean of, where it is one.
+    loss
+        By how much it would change if the cluster were judged wrongly; None where that is not known.
+    unseen
+        What it would be if as many clusters as can go unseen were judged wrongly; None where that is not asked.
     """
 
     name: str
     value: float
     n: float
     n_unscored: int
-    resampled: FloatArray | None
     influence: FloatArray
     at_risk: int
     kind: Kind = "other"
+    domain: Domain = ANYWHERE
     undefined: str = NO_ITEMS
+    shares: tuple[Measured, ...] = ()
+    loss: FloatArray | None = None
+    unseen: float | None = None
 
     @property
     def variance(self) -> float:
@@ -77,33 +83,33 @@ class Functional:
     formula: Callable[[Totals], FloatArray]
     over: Callable[[Totals], FloatArray]
     kind: Kind = "other"
+    domain: Domain = ANYWHERE
     undefined: str = NO_ITEMS
 
 
-def share(name: str, top: str, bottom: str, *, kind: Kind = "share") -> Functional:
-    """The sum of the term `top` over that of `bottom`: a proportion, or with another `kind` a mean."""
+def share(name: str, top: str, bottom: str) -> Functional:
+    """The sum of the term `top` over that of `bottom`: a proportion."""
 
     def formula(totals: Totals) -> FloatArray:
         return safe_divide(totals[top], totals[bottom], otherwise=np.nan)
 
-    return Functional(name, formula, over=lambda totals: totals[bottom], kind=kind)
+    return Functional(name, formula, over=lambda totals: totals[bottom], kind="share", domain=(0.0, 1.0))
 
 
 @dataclass(frozen=True)
 class TotalsByCluster:
-    """Named terms summed within clusters, and over resamples of clusters: one matrix product serves every functional.
+    """Named terms summed within clusters: `sums` of shape (clusters, terms) serves every functional.
 
     Attributes
     ----------
-    sums : (clusters, terms) floats
-    resampling
-        How the resamples are drawn. The same number of clusters and the same seed give the same resamples.
+    lost : (clusters, terms)
+        The same if everything were judged wrongly; None where that is not asked.
     """
 
     names: tuple[str, ...]
     sums: FloatArray
     n_unscored: int
-    resampling: Resampling
+    lost: FloatArray | None = None
 
     @classmethod
     def of(
@@ -113,51 +119,49 @@ class TotalsByCluster:
         *,
         n_clusters: int,
         n_unscored: int = 0,
-        resampling: Resampling = Resampling(),
     ) -> Self:
         """From what each item adds to each term."""
         columns = np.column_stack([np.asarray(column, dtype=np.float64) for column in terms.values()])
-        return cls(tuple(terms), cluster_sums(columns, cluster, n_clusters=n_clusters), n_unscored, resampling)
-
-    @cached_property
-    def resampled(self) -> FloatArray | None:
-        """(resamples, terms) totals; None with one cluster, or with more than `ANALYTIC_FROM`."""
-        if not 2 <= len(self.sums) <= ANALYTIC_FROM:
-            return None
-        return np.concatenate([chunk @ self.sums for chunk in self.resampling.weights(len(self.sums))])
+        return cls(tuple(terms), cluster_sums(columns, cluster, n_clusters=n_clusters), n_unscored)
 
     def named(self, totals: FloatArray) -> Totals:
         """Totals of shape (..., terms) by name."""
         return dict(zip(self.names, np.moveaxis(totals, -1, 0), strict=True))
 
+    def unseen(self, functional: Functional) -> float | None:
+        """The number if as many clusters as can go unseen were judged wrongly."""
+        if self.lost is None:
+            return None
+        share = unseen_share(len(self.sums))
+        mixed = (1 - share) * self.sums.sum(axis=0) + share * self.lost.sum(axis=0)
+        return float(functional.formula(self.named(mixed)))
+
     def measure(self, functional: Functional) -> Measured:
-        """One number with its resampled values and influences."""
+        """One number with its influences."""
         totals = self.named(self.sums.sum(axis=0))
-        drawn = None if self.resampled is None else functional.formula(self.named(self.resampled))
+        gradient = self.gradient(functional)
         return Measured(
             name=functional.name,
             value=float(functional.formula(totals)),
             n=float(functional.over(totals)),
             n_unscored=self.n_unscored,
-            resampled=drawn,
-            influence=self.influence(functional),
+            influence=(self.sums - self.sums.mean(axis=0)) @ gradient if len(self.sums) else np.zeros(0),
             at_risk=int((functional.over(self.named(self.sums)) > 0).sum()),
             kind=functional.kind,
+            domain=functional.domain,
             undefined=functional.undefined,
+            loss=None if self.lost is None else (self.lost - self.sums) @ gradient,
         )
 
-    def influence(self, functional: Functional) -> FloatArray:
-        r"""What each cluster adds, by the delta method: :math:`\nabla f \cdot (S_g - \bar S)`.
+    def gradient(self, functional: Functional) -> FloatArray:
+        r"""Of the number by its sums, for the delta method: a cluster adds :math:`\nabla f \cdot (S_g - \bar S)`.
 
-        The gradient is taken by central differences.
+        Taken by central differences.
         """
-        if not len(self.sums):
-            return np.zeros(0)
         totals = self.sums.sum(axis=0)
         step = 1e-6 * np.maximum(1.0, np.abs(totals))
         around = totals + np.concatenate([np.diag(step), -np.diag(step)])
         values = functional.formula(self.named(around))
         k = len(totals)
-        gradient = np.nan_to_num((values[:k] - values[k:]) / (2 * step))
-        found: FloatArray = (self.sums - self.sums.mean(axis=0)) @ gradient
+        found: FloatArray = np.nan_to_num((values[:k] - values[k:]) / (2 * step))
         return found

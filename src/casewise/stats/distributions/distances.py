@@ -19,7 +19,6 @@ from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.metrics import Metric, divide
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray, IntArray
-from casewise.stats.core.bootstrap import Resampling
 from casewise.stats.core.checks import checked_votes_of_items
 from casewise.stats.core.divergence import debiased, entropy, jensen_shannon
 from casewise.stats.core.measured import Totals, TotalsByCluster
@@ -80,7 +79,7 @@ VERDICT_DISTANCES = DISTANCES[:1]
 """Those that a bare verdict has too, as the distribution that is sure of it."""
 
 
-def distances_of(sample: Sample, resampling: Resampling = Resampling()) -> tuple[Estimate, ...]:
+def distances_of(sample: Sample) -> tuple[Estimate, ...]:
     """Every distance that the sample gives, with its interval over queries; none without values and votes.
 
     A judge that gives verdicts alone is sure of each: of it only the Jensen-Shannon divergence is finite.
@@ -90,9 +89,9 @@ def distances_of(sample: Sample, resampling: Resampling = Resampling()) -> tuple
     columns = terms(given)
     if not columns["several"].any():
         return ()
-    totals = TotalsByCluster.of(columns, sample.cluster, n_clusters=sample.n_clusters, resampling=resampling)
+    totals = TotalsByCluster.of(columns, sample.cluster, n_clusters=sample.n_clusters)
     wanted = DISTANCES if graded else VERDICT_DISTANCES
-    return tuple(estimate_of(metric.measure(given, totals, resampling), resampling) for metric in wanted)
+    return tuple(estimate_of(metric.measure(given, totals)) for metric in wanted)
 
 
 def terms(sample: Sample) -> dict[str, FloatArray]:
