@@ -13,6 +13,7 @@ from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.divergence import entropy, jensen_shannon
 from casewise.stats.core.prediction_powered import prediction_powered_rate
 from casewise.stats.distributions.distances import distances_of
+from casewise.stats.people.new_person import against_new_person
 from casewise.stats.power.judges import QueryDifferences, query_differences, simulated_power, simulated_queries_needed
 
 __all__ = ["SECTIONS"]
@@ -106,6 +107,30 @@ def judges_power(studies: int) -> Iterator[Row]:
         yield Row("power judges", setting, "rejects without a difference", rejected, drawn.repeats, "4 to 6.5 %")
 
 
+def new_person(studies: int) -> Iterator[Row]:
+    """A judge that lies below a new person by exactly the margin, and one that is a person's equal."""
+    rng = np.random.default_rng(41)
+
+    def rates(queries: int) -> np.ndarray:
+        return expit(rng.normal(0, 0.7, queries).repeat(2) + rng.normal(0, 1, 2 * queries))
+
+    rate = rates(400_000)
+    weight = (np.sign(2 * rng.binomial(19, rate) - 19) + 1) / 2
+    person = float(np.mean(rate * weight + (1 - rate) * (1 - weight)))
+    for queries in (20, 60, 225, 450):
+        for name, flips, wanted in (
+            ("judge at the margin called no worse", 0.05 / (2 * person - 1), "≤ 6.5 %"),
+            ("a person's equal called no worse", 0.0, "power"),
+        ):
+            shown = 0
+            for _ in range(studies):
+                rate = rates(queries)
+                judge = (rng.random(len(rate)) < rate) ^ (rng.random(len(rate)) < flips)
+                safe, cluster = rng.binomial(20, rate), np.arange(len(rate)) // 2
+                shown += against_new_person(judge, safe, np.full(len(rate), 20), clusters=cluster).not_worse
+            yield Row("new_person", f"{queries} queries of two items, 20 votes", name, shown, studies, wanted)
+
+
 SECTIONS = (
     Section(
         "distances",
@@ -129,5 +154,12 @@ SECTIONS = (
         "Two judges right on 0.8 of items, whose difference goes together within a query of two items.",
         judges_power,
         quick=500,
+    ),
+    Section(
+        "new-person",
+        ("new_person",),
+        "True rates with logits of sd 1.2, a third of the variance shared by a query's two items; 20 votes; a margin of 0.05.",
+        new_person,
+        quick=1_000,
     ),
 )

@@ -94,6 +94,7 @@ def disagree(agreed: Agreement, curve: PanelCurve | None) -> Finding:
         evidence={
             "alpha": agreed.alpha,
             "alpha_interval": agreed.alpha_interval,
+            "ac1": agreed.ac1,
             "raw_agreement": agreed.raw,
             "one_person_against_others": float(curve.agreement[0]) if curve else None,
             "usual_limit_for_tentative_conclusions": TENTATIVE,

@@ -20,6 +20,7 @@ from casewise.stats import (
 from casewise.stats.agreeing.estimates import Estimate
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.distributions.distances import distances_of, reachable_entropy_correlation
+from casewise.stats.people.new_person import AgainstNewPerson, against_new_person
 from casewise.stats.people.panel import distribution_worth, usual_reference
 
 __all__ = ["BesidePeople", "JudgeAmongPeople", "beside_people"]
@@ -37,12 +38,15 @@ class JudgeAmongPeople:
         From how people split, less what the number of votes leaves (`casewise.stats.distributions.distances`).
     distribution
         How many people its values are worth, against other people's shares.
+    new_person
+        Whether it is no worse than one more person, on the same others.
     """
 
     name: str
     panel: PanelWorth | None
     distances: tuple[Estimate, ...]
     distribution: PanelWorth | None
+    new_person: AgainstNewPerson | None
     alternative: AlternativeAnnotator | None
     why: tuple[str, ...]
 
@@ -64,6 +68,7 @@ class BesidePeople:
                 judge.name: {
                     "distances": {one.name: plain(one) for one in judge.distances},
                     "worth_of_majority": worth_json(judge.panel),
+                    "new_person": None if judge.new_person is None else asdict(judge.new_person),
                     "worth_of_distribution": worth_json(judge.distribution),
                 }
                 for judge in self.judges
@@ -77,7 +82,9 @@ def worth_json(worth: PanelWorth | None) -> dict[str, float | int | None] | None
     )
 
 
-def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, seed: int = 0, epsilon: float = 0.1) -> BesidePeople:
+def beside_people(
+    runs: JudgedRuns, backdrop: Backdrop, *, seed: int = 0, epsilon: float = 0.1, margin: float = 0.05
+) -> BesidePeople:
     """What people's votes on the items that were asked allow, and each series among people.
 
     Parameters
@@ -88,11 +95,13 @@ def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, seed: int = 0, epsilo
         Of the bootstrap over queries.
     epsilon : float
         The judge's advantage in the alternative annotator test.
+    margin : float
+        How much less than a new person a judge may agree with people and be no worse.
     """
     asked = np.any([series.asked for series in runs.series], axis=0)
     return BesidePeople(
         people=backdrop.people(asked),
-        judges=tuple(_judge(runs, series, seed=seed, epsilon=epsilon) for series in runs.series),
+        judges=tuple(_judge(runs, series, seed=seed, epsilon=epsilon, margin=margin) for series in runs.series),
         reachable_doubt=or_none(lambda: reachable_entropy_correlation(*votes_of(runs, asked))),
     )
 
@@ -102,7 +111,7 @@ def votes_of(runs: JudgedRuns, asked: BoolArray) -> tuple[IntArray, IntArray]:
     return runs.items["n_safe"].to_numpy()[asked], runs.items["n_votes"].to_numpy()[asked]
 
 
-def _judge(runs: JudgedRuns, series: Series, *, seed: int, epsilon: float) -> JudgeAmongPeople:
+def _judge(runs: JudgedRuns, series: Series, *, seed: int, epsilon: float, margin: float) -> JudgeAmongPeople:
     sample = runs.sample(series)
     value = sample.probability if sample.in_rate_metrics.any() else sample.safe
     verdict = np.full(len(series.asked), np.nan)
@@ -127,7 +136,10 @@ def _judge(runs: JudgedRuns, series: Series, *, seed: int, epsilon: float) -> Ju
         why.append(f"alternative annotator test: {alternative.reason}")
     distances = distances_of(sample)
     distribution = worth(value, distribution_worth) if panel and distances else None
-    return JudgeAmongPeople(series.name, panel, distances, distribution, alternative, tuple(why))
+    query = runs.items["query_id"].to_numpy()[series.asked]
+    counts = votes_of(runs, series.asked)
+    person = or_none(lambda: against_new_person(sample.safe, *counts, clusters=query, margin=margin))
+    return JudgeAmongPeople(series.name, panel, distances, distribution, person, alternative, tuple(why))
 
 
 def _alternative(runs: JudgedRuns, verdict: FloatArray, epsilon: float) -> AlternativeAnnotator | None:

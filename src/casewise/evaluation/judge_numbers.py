@@ -144,7 +144,7 @@ class JudgeNumbers:
     @cached_property
     def among_people(self) -> BesidePeople:
         """What people's votes allow, and where each series stands among people."""
-        return beside_people(self.runs, self.backdrop)
+        return beside_people(self.runs, self.backdrop, margin=self.options.margin)
 
     @cached_property
     def subsets(self) -> tuple[SubsetScore, ...]:

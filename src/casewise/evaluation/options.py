@@ -28,6 +28,8 @@ class ReportOptions:
         The subset of items that it is about, one of `casewise.auditing.subsets.SUBSETS`; all that were asked if None.
     fit_thresholds
         Give scalars verdicts, each item's by the threshold that makes the fewest errors on other queries.
+    margin
+        How much less than one more person a judge may agree with people and be no worse.
     """
 
     labels: LabelPolicy = VOTES
@@ -36,3 +38,4 @@ class ReportOptions:
     disagreements: int = 10
     items: str | None = None
     fit_thresholds: bool = False
+    margin: float = 0.05

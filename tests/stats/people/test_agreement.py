@@ -5,7 +5,7 @@ from tests.support.data import reference
 
 from casewise.errors import StatisticsError
 from casewise.stats import agreement_of_votes, clustered_mean, fleiss_kappa, krippendorff_alpha
-from casewise.stats.people.agreement import category_counts
+from casewise.stats.people.agreement import category_counts, gwet_ac1
 
 
 def votes_as_ratings(safe, votes):
@@ -119,3 +119,34 @@ def test_the_bootstrap_error_of_raw_agreement_is_the_analytic_one():
     by_item = 1 - 2 * safe * (12 - safe) / (12 * 11)
     analytic = clustered_mean(by_item, clusters).errors[0]
     assert np.diff(result.raw_interval)[0] / (2 * 1.96) == pytest.approx(analytic, rel=0.03)
+
+
+def test_gwets_ac1_of_the_published_example_is_the_published_one():
+    # Krippendorff's twelve units and four observers; R irrCAC::gwet.ac1.raw(cac.raw4raters) gives 0.77544.
+    nan = np.nan
+    table = [
+        [1, 1, nan, 1],
+        [2, 2, 3, 2],
+        [3, 3, 3, 3],
+        [3, 3, 3, 3],
+        [2, 2, 2, 2],
+        [1, 2, 3, 4],
+        [4, 4, 4, 4],
+        [1, 1, 2, 1],
+        [2, 2, 2, 2],
+        [nan, 5, 5, 5],
+        [nan, nan, 1, 1],
+        [nan, nan, 3, nan],
+    ]
+    assert gwet_ac1(np.array(table, dtype=float)) == pytest.approx(0.77544, abs=5e-6)
+
+
+def test_ac1_of_votes_is_that_of_the_table_and_stays_near_raw_agreement_where_answers_are_lopsided():
+    rng = np.random.default_rng(8)
+    ballots = rng.random((300, 6)) < 0.95
+    found = agreement_of_votes(ballots.sum(1), np.full(300, 6), rng=rng, draws=200)
+
+    assert found.ac1 == pytest.approx(gwet_ac1(ballots.astype(float)))
+    assert abs(found.alpha or 0) < 0.1
+    assert found.ac1 > 0.85
+    assert found.ac1_interval[0] < found.ac1 < found.ac1_interval[1]

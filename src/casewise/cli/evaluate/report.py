@@ -35,11 +35,15 @@ def report(
     benchmark: BenchmarkOption = None,
     items: ItemsOption = None,
     fit_thresholds: FitThresholdsOption = False,
+    margin: Annotated[
+        float,
+        typer.Option("--margin", help="Agreement by which a judge may lie below one more person and be no worse."),
+    ] = 0.05,
     documents: DocumentOptions,
 ) -> None:
     """How well judges agree with people: print the main numbers, and write the page."""
     options = api.report_options(labels, ties=ties, unscored=unscored, items=items, fit_thresholds=fit_thresholds)
-    found = api.report(*runs, benchmark=benchmark, options=options)
+    found = api.report(*runs, benchmark=benchmark, options=replace(options, margin=margin))
     page = documents.html or runs[0] / "report.html"
     api.write_text(page, found.to_html())
     if len(runs) == 1:

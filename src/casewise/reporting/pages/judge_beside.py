@@ -87,10 +87,42 @@ def beside_people_blocks(found: BesidePeople) -> Iterator[Block]:
         "Items each",
     )
     yield table_of("beside-people", "Judges among people", heads, cells)
+    yield from new_person_table(found)
     yield from distribution_table(found)
     for judge in found.judges:
         for reason in judge.why:
             yield Prose(f"{judge.name}: {reason}.")
+
+
+def new_person_table(found: BesidePeople) -> Iterator[Block]:
+    """The judges beside one more person, each against the same others."""
+    tested = [(judge.name, judge.new_person) for judge in found.judges if judge.new_person is not None]
+    if not tested:
+        return
+    cells = [
+        (
+            name,
+            number(one.judge),
+            number(one.person),
+            number(one.difference),
+            number(one.low),
+            "no worse" if one.not_worse else "not shown",
+            percent(one.power, digits=0),
+            number(one.detectable),
+        )
+        for name, one in tested
+    ]
+    margin = tested[0][1].margin
+    heads = (
+        *("Judge", "Agreement", "A new person's", "Difference", "At least (95 %)", f"Margin {margin:g}"),
+        *("Power if equal", "Margin with 80 % power"),
+    )
+    yield table_of("new-person", "A judge against one more person, on the same others", heads, cells)
+    yield Prose(
+        "Each person in turn is the new one, and all others of the item are whom both are held against. A judge is no "
+        f"worse where it lies above a new person less {margin:g} at the 5 % level, one-sided; choose the margin beforehand "
+        "(--margin). Errors are over queries; that people differ from each other is in it only as far as they rated."
+    )
 
 
 def distribution_table(found: BesidePeople) -> Iterator[Block]:

@@ -40,10 +40,11 @@ def agreement(analysis: StudyAnalysis) -> Iterator[Block]:
                 f"{percent(found.raw)} {interval(*found.raw_interval)}",
                 constant if found.alpha is None else f"{number(found.alpha)} {limits(found.alpha_interval)}",
                 constant if found.kappa is None else f"{number(found.kappa)} {limits(found.kappa_interval)}",
+                f"{number(found.ac1)} {interval(*found.ac1_interval)}",
             )
         )
     if cells:
-        heads = ("Items", "Number", "Raw agreement", "Krippendorff's α", "Fleiss' κ")
+        heads = ("Items", "Number", "Raw agreement", "Krippendorff's α", "Fleiss' κ", "Gwet's AC1")
         yield table_of("agreement", "Agreement, with 95 % bootstrap intervals over queries", heads, cells)
     if analysis.agreement:
         yield safe_rates(analysis)

@@ -10,9 +10,17 @@ from numpy.typing import ArrayLike
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
 from casewise.stats.core.bootstrap import cluster_sums, percentile_interval, resampled_sums
-from casewise.stats.core.checks import checked_draws, checked_votes_of_items, clusters_of, coded_labels
+from casewise.stats.core.checks import checked_draws, checked_votes_of_items, clusters_of, coded_labels, whole
 
-__all__ = ["Agreement", "FleissKappa", "agreement_of_votes", "category_counts", "fleiss_kappa", "krippendorff_alpha"]
+__all__ = [
+    "Agreement",
+    "FleissKappa",
+    "agreement_of_votes",
+    "category_counts",
+    "fleiss_kappa",
+    "gwet_ac1",
+    "krippendorff_alpha",
+]
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,9 @@ class Agreement:
     kappa: float | None
     """Fleiss' kappa for any number of votes an item (items weighted by their pairs)."""
     kappa_interval: tuple[float, float] | None
+    ac1: float
+    """Gwet's AC1, which a lopsided share of safe votes does not pull down as it does alpha and kappa."""
+    ac1_interval: tuple[float, float]
     items: int
     """Items with at least two votes."""
     clusters: int
@@ -76,6 +87,44 @@ def fleiss_kappa(ratings: ArrayLike) -> FleissKappa:
     variance = 2 / (n * m * (m - 1)) * (spread**2 - lean) / spread**2
     kappa = (observed - chance) / (1 - chance)
     return FleissKappa(kappa=kappa, z=kappa / np.sqrt(variance), subjects=n, raw_agreement=observed)
+
+
+def gwet_ac1(ratings: ArrayLike, *, categories: int | None = None) -> float:
+    r"""Gwet's AC1 of (items, raters) ratings; missing ones are NaN.
+
+    .. math:: \gamma_1 = \frac{p_a - p_e}{1 - p_e}, \qquad p_e = \frac{1}{q - 1} \sum_k \pi_k (1 - \pi_k),
+       \qquad \pi_k = \frac1n \sum_i \frac{r_{ik}}{r_i}
+
+    and :math:`p_a` the mean share of agreeing pairs over the items with two ratings. Where chance agreement is not what
+    people's answers would give but the error of the unsure, it stays near the raw agreement when nearly all say the same.
+
+    Parameters
+    ----------
+    categories : int, optional
+        *q*; by default as many as occur, but no fewer than two.
+
+    Raises
+    ------
+    StatisticsError
+        Fewer than two raters, no item with two ratings, or more categories that occur than are said to be.
+
+    References
+    ----------
+    .. [1] Gwet (2008), British J. Mathematical and Statistical Psychology 61, 29-48. Gwet (2014), Handbook of inter-rater
+       reliability, 4th ed., ch. 5. R: `irrCAC::gwet.ac1.raw`.
+    """
+    counts = category_counts(_table(ratings))
+    rated = counts.sum(1)
+    q = max(2, counts.shape[1]) if categories is None else whole(categories, "categories", least=2)
+    if not (rated >= 2).any():
+        raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
+    if counts.shape[1] > q:
+        raise StatisticsError(f"{counts.shape[1]} categories occur, more than {q}")
+    some = rated[rated >= 2]
+    agreeing = (counts[rated >= 2] * (counts[rated >= 2] - 1)).sum(1) / (some * (some - 1))
+    share = (counts[rated > 0] / rated[rated > 0, None]).mean(0)
+    chance = float((share * (1 - share)).sum()) / (q - 1)
+    return float((agreeing.mean() - chance) / (1 - chance))
 
 
 def krippendorff_alpha(ratings: ArrayLike) -> float | None:
@@ -127,7 +176,7 @@ def agreement_of_votes(
     draws: int = 2000,
     level: float = 0.95,
 ) -> Agreement:
-    """Raw agreement, alpha and kappa of many items at once, from their counts.
+    """Raw agreement, alpha, kappa and AC1 of many items at once, from their counts.
 
     Parameters
     ----------
@@ -157,7 +206,7 @@ def agreement_of_votes(
         raise StatisticsError("an interval needs at least two clusters of items")
     sums = cluster_sums(np.column_stack(_sums(s[keep], m[keep])), ids, n_clusters=groups)
     drawn = _statistics(resampled_sums(sums, rng=rng, n_resamples=draws))
-    raw, alpha, kappa = (float(value) for value in _statistics(sums.sum(0)))
+    raw, alpha, kappa, ac1 = (float(value) for value in _statistics(sums.sum(0)))
     limits = [percentile_interval(column, level=level) for column in drawn]
     constant = bool(np.isnan(alpha))
     return Agreement(
@@ -167,28 +216,32 @@ def agreement_of_votes(
         alpha_interval=None if constant else limits[1],
         kappa=None if constant else kappa,
         kappa_interval=None if constant else limits[2],
+        ac1=ac1,
+        ac1_interval=limits[3],
         items=int(keep.sum()),
         clusters=groups,
     )
 
 
 def _sums(s: IntArray, m: IntArray) -> tuple[FloatArray, ...]:
-    """Per item: votes, safe votes, pairs, agreeing pairs, and disagreement as Krippendorff weighs it."""
+    """Per item: votes, safe votes, pairs, agreeing pairs, disagreement as Krippendorff weighs it; one, and two shares."""
     disagreeing = s * (m - s)
     pairs = m * (m - 1) / 2
-    return m.astype(float), s.astype(float), pairs, pairs - disagreeing, 2 * disagreeing / (m - 1)
+    by_votes = (m.astype(float), s.astype(float), pairs, pairs - disagreeing, 2 * disagreeing / (m - 1))
+    return *by_votes, np.ones(len(s)), 1 - disagreeing / pairs, s / m
 
 
-def _statistics(sums: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Raw agreement, alpha and kappa from sums over items; NaN where all votes are the same."""
-    votes, safe, pairs, agreeing, disagreement = np.moveaxis(sums, -1, 0)
+def _statistics(sums: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Raw agreement, alpha, kappa and AC1 from sums over items; alpha and kappa NaN where all votes are the same."""
+    votes, safe, pairs, agreeing, disagreement, items, agreement, share = np.moveaxis(sums, -1, 0)
     raw = agreeing / pairs
     unsafe = votes - safe
     with np.errstate(invalid="ignore", divide="ignore"):
         alpha = 1 - (disagreement / votes) / (2 * safe * unsafe / (votes * (votes - 1)))
         chance = (safe**2 + unsafe**2) / votes**2
         kappa = (raw - chance) / (1 - chance)
-    return raw, alpha, kappa
+    unsure = 2 * share / items * (1 - share / items)
+    return raw, alpha, kappa, (agreement / items - unsure) / (1 - unsure)
 
 
 def _table(ratings: ArrayLike) -> FloatArray:
