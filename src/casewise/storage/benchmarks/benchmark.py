@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -175,9 +174,8 @@ class Benchmark:
     @cached_property
     def votes(self) -> dict[str, Votes]:
         """People's votes by item id, for every item."""
-        ids = [item.id for item in self.items]
-        safe, total = self.rated.counts(ids)
-        return dict(zip(ids, map(Votes, safe.tolist(), total.tolist()), strict=True))
+        counted = self.item_columns.select("item_id", "n_safe", "n_votes")
+        return {item: Votes(safe, total) for item, safe, total in counted.iter_rows()}
 
     @cached_property
     def item_columns(self) -> pl.DataFrame:
@@ -291,10 +289,10 @@ class Benchmark:
                 "The last vote of every row equals the author's intent, as in the published judge outputs: it is taken for "
                 "the intent and counts as no rating."
             )
-        per_query = Counter(item.query_id for item in self.items if item.context_id is not None)
-        if single := sum(1 for count in per_query.values() if count == 1):
+        per_query = self.item_columns.drop_nulls("intended_safe")["query_id"].value_counts()["count"]
+        if single := int((per_query == 1).sum()):
             said.append(f"{single} of {len(self.queries)} queries have one context only; they form no pair.")
-        if unrated := sum(1 for votes in self.votes.values() if not votes.total):
+        if unrated := int((self.item_columns["n_votes"] == 0).sum()):
             said.append(f"{unrated} of {len(self.items)} items have no ratings; they count in no metric.")
         return tuple(said)
 

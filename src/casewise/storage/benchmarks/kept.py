@@ -41,6 +41,9 @@ MOST = 8
 
 ABOUT = "kept.json"
 
+PYDANTIC = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+"""All that a pydantic model holds; a test compares a record made so with one that was checked."""
+
 CONTEXT_COLUMNS = {"id": pl.String(), "intended_safe": pl.Boolean(), **dict.fromkeys(Place._fields, pl.UInt64())}
 
 
@@ -126,8 +129,15 @@ def schema_of(model: type[Query | Item]) -> Mapping[str, pl.DataType]:
 def records(model: type[R], path: Path) -> tuple[R, ...]:
     """The records of a table, which were checked when it was written."""
     given: set[str] = set(model.model_fields)
-    rows = pl.read_ipc(path).iter_rows(named=True)
-    return tuple(model.model_construct(given, **row) for row in rows)
+    return tuple(made(model, row, given) for row in pl.read_ipc(path).iter_rows(named=True))
+
+
+def made(model: type[R], row: dict[str, Any], given: set[str]) -> R:
+    """As `model_construct`, for rows that have every field: a third of its time, for hundreds of thousands of records."""
+    record = model.__new__(model)
+    for name, value in zip(PYDANTIC, (row, given, None, None), strict=True):
+        object.__setattr__(record, name, value)
+    return record
 
 
 def places_of(contexts: ContextFile) -> pl.DataFrame:
