@@ -9,7 +9,7 @@ import polars as pl
 
 from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.records import FULL, NO_CONTEXT, Arm
-from casewise.stats.agreeing.estimates import Estimate, difference_of, measure
+from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, measure
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import UnscoredPolicy
@@ -26,12 +26,7 @@ ARM_COLUMNS: dict[str, pl.DataType] = {
     "part": pl.String(),
     "worth": pl.String(),
     "metric": pl.String(),
-    "estimate": pl.Float64(),
-    "ci_low": pl.Float64(),
-    "ci_high": pl.Float64(),
-    "n": pl.Float64(),
-    "n_unscored": pl.Int64(),
-    "method": pl.String(),
+    **ESTIMATE_COLUMNS,
 }
 
 Row = tuple[object, ...]
@@ -108,16 +103,4 @@ def shapley_rows(groups: tuple[str, ...], family: list[Series], measured: ByArm)
 
 
 def row(series: Series, part: str, worth: str, found: Estimate) -> Row:
-    return (
-        series.judge,
-        series.elicitation,
-        part,
-        worth,
-        found.name,
-        found.estimate,
-        found.ci_low,
-        found.ci_high,
-        found.n,
-        found.n_unscored,
-        found.method,
-    )
+    return (series.judge, series.elicitation, part, worth, *found.cells)

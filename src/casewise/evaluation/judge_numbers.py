@@ -21,7 +21,7 @@ from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import SubsetScore, as_wanted, subset_notes, subset_scores
 from casewise.evaluation.yardsticks import Backdrop, Beside, besides
-from casewise.stats.agreeing.estimates import Estimate, estimate
+from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate, estimate
 from casewise.stats.agreeing.labels import PUBLISHED, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -40,12 +40,7 @@ METRIC_COLUMNS: dict[str, pl.DataType] = {
     "label_policy": pl.String(),
     "unscored_policy": pl.String(),
     "metric": pl.String(),
-    "estimate": pl.Float64(),
-    "ci_low": pl.Float64(),
-    "ci_high": pl.Float64(),
-    "n": pl.Float64(),
-    "n_unscored": pl.Int64(),
-    "method": pl.String(),
+    **ESTIMATE_COLUMNS,
 }
 
 
@@ -220,21 +215,8 @@ def sliced(runs: JudgedRuns, series: Series, by: str, options: ReportOptions) ->
 
 
 def row(series: Series, where: str, policy: LabelPolicy, options: ReportOptions, found: Estimate) -> Row:
-    return (
-        series.judge,
-        series.elicitation,
-        series.arm,
-        where,
-        policy.name,
-        options.unscored,
-        found.name,
-        found.estimate,
-        found.ci_low,
-        found.ci_high,
-        found.n,
-        found.n_unscored,
-        found.method,
-    )
+    of = (series.judge, series.elicitation, series.arm, where, policy.name, options.unscored)
+    return (*of, *found.cells)
 
 
 def unscored_table(runs: JudgedRuns) -> pl.DataFrame:

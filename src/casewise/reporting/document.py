@@ -6,9 +6,9 @@ A report is built once, numbers first, into a `Document`; `terminal`, `markdown`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -23,14 +23,18 @@ __all__ = [
     "Table",
     "count",
     "interval",
+    "interval_or",
     "number",
     "of_tables",
     "p_value",
     "percent",
+    "table_by",
     "table_of",
 ]
 
 NOTHING = "–"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -168,6 +172,11 @@ def percent(value: float | None, *, digits: int = 1) -> str:
     return NOTHING if value is None or math.isnan(value) else unsigned_zero(f"{100 * value:.{digits}f} %")
 
 
+def interval_or(low: float | None, high: float | None, why: str) -> str:
+    """An interval written out, or why there is none."""
+    return why if low is None else interval(low, high)
+
+
 def interval(low: float | None, high: float | None, *, digits: int = 3) -> str:
     """An interval written out; a dash where there is none."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
@@ -187,6 +196,20 @@ def table_of(
     written = tuple(tuple(cell if isinstance(cell, str) else count(cell) for cell in row) for row in rows)
     numeric = tuple(bool(written) and all(looks_numeric(row[i]) for row in written) for i in range(len(columns)))
     return Table(name, caption, tuple(columns), written, numeric, frame)
+
+
+def table_by(
+    name: str,
+    caption: str,
+    rows: Iterable[T],
+    columns: Mapping[str, Callable[[T], Any]],
+    *,
+    frame: pl.DataFrame | None = None,
+) -> Table:
+    """A table with a row for each of `rows`; each head of `columns` says what stands under it."""
+    return table_of(
+        name, caption, tuple(columns), ([cell(one) for cell in columns.values()] for one in rows), frame=frame
+    )
 
 
 def looks_numeric(cell: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from casewise.reporting.charts import drawing as charts
-from casewise.reporting.document import Block, Figure, Prose, count, interval, number, table_of
+from casewise.reporting.document import Block, Figure, Prose, count, interval_or, number, table_by
 from casewise.stats.agreeing.metrics import METRICS
 
 __all__ = ["arms_blocks"]
@@ -45,21 +45,18 @@ def arms_figure(rows: pl.DataFrame, caption: str, name: str) -> Figure:
         high="ci_high",
         series=pl.col("metric").replace_strict(TITLES, default=pl.col("metric")),
     ).filter(pl.col("estimate").is_not_null())
-    behind = table_of(
+    behind = table_by(
         name,
         caption,
-        ("Part", "Metric", "Worth", "95 % interval", "Items", "Unscored"),
-        [
-            (
-                one["part"].replace("_", " "),
-                TITLES.get(one["metric"], one["metric"]),
-                number(one["estimate"]),
-                interval(one["ci_low"], one["ci_high"]) if one["ci_low"] is not None else one["method"],
-                count(one["n"]),
-                count(one["n_unscored"]),
-            )
-            for one in rows.to_dicts()
-        ],
+        rows.to_dicts(),
+        {
+            "Part": lambda one: one["part"].replace("_", " "),
+            "Metric": lambda one: TITLES.get(one["metric"], one["metric"]),
+            "Worth": lambda one: number(one["estimate"]),
+            "95 % interval": lambda one: interval_or(one["ci_low"], one["ci_high"], one["method"]),
+            "Items": lambda one: count(one["n"]),
+            "Unscored": lambda one: count(one["n_unscored"]),
+        },
         frame=rows,
     )
     limit = reach(drawn)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from casewise.reporting.document import Block, Prose, count, number, percent, table_of
+from casewise.reporting.document import Block, Prose, count, number, percent, table_by
 
 __all__ = ["covered_mass_blocks"]
 
@@ -18,21 +18,18 @@ def covered_mass_blocks(table: pl.DataFrame) -> Iterator[Block]:
         "distribution that goes to them: where it is low, the model would rather have said something else, such as a "
         "refusal, and its probability speaks of little."
     )
-    yield table_of(
+    yield table_by(
         "covered-mass",
         "Probability mass on the labels, by people's label",
-        ("Judge", "Arm", "People say", "Judgements", "Mean mass", "Lowest", "Below one half"),
-        [
-            (
-                row["judge"],
-                row["arm"],
-                row["label"],
-                count(row["judgements"]),
-                number(row["mean"]),
-                number(row["lowest"]),
-                percent(row["low"]),
-            )
-            for row in table.to_dicts()
-        ],
+        table.to_dicts(),
+        {
+            "Judge": lambda row: row["judge"],
+            "Arm": lambda row: row["arm"],
+            "People say": lambda row: row["label"],
+            "Judgements": lambda row: count(row["judgements"]),
+            "Mean mass": lambda row: number(row["mean"]),
+            "Lowest": lambda row: number(row["lowest"]),
+            "Below one half": lambda row: percent(row["low"]),
+        },
         frame=table,
     )

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from casewise.evaluation.gate import GateReport
-from casewise.reporting.document import Document, Prose, Section, number, table_of
+from casewise.reporting.document import Document, Prose, Section, number, table_by
 
 __all__ = ["gate_page"]
 
 
 def gate_page(gate: GateReport) -> Document:
     """A short summary, ready for any face."""
-    rows = [
-        (
-            m.name,
-            number(m.baseline),
-            number(m.run),
-            number(m.drop),
-            f"[{m.low:.3f}, {m.high:.3f}]",
-            number(m.margin),
-            m.decision,
-        )
-        for m in gate.found.metrics
-    ]
-    head = ("Metric", "Baseline", "Run", "Drop", "Bounds", "Allowed", "Decision")
-    table = table_of("gate-table", "How much worse the run is", head, rows)
+    table = table_by(
+        "gate-table",
+        "How much worse the run is",
+        gate.found.metrics,
+        {
+            "Metric": lambda m: m.name,
+            "Baseline": lambda m: number(m.baseline),
+            "Run": lambda m: number(m.run),
+            "Drop": lambda m: number(m.drop),
+            "Bounds": lambda m: f"[{m.low:.3f}, {m.high:.3f}]",
+            "Allowed": lambda m: number(m.margin),
+            "Decision": lambda m: m.decision,
+        },
+    )
     return Document(
         title=f"Gate: {gate.decision.upper()}",
         subtitle=f"{gate.run} against {gate.baseline} on {gate.benchmark}, {gate.found.n_items:,} items",

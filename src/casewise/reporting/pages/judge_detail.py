@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -10,10 +10,22 @@ import polars as pl
 from casewise.evaluation.judge_details import Details
 from casewise.reporting.charts import drawing as charts
 from casewise.reporting.charts import judge as judge_charts
-from casewise.reporting.document import Block, Figure, Prose, Section, Table, count, interval, number, percent, table_of
+from casewise.reporting.document import (
+    Block,
+    Figure,
+    Prose,
+    Section,
+    Table,
+    count,
+    interval_or,
+    number,
+    percent,
+    table_by,
+    table_of,
+)
 from casewise.stats.agreeing.calibration import Calibration
 from casewise.stats.agreeing.cost import CostPoint
-from casewise.stats.agreeing.estimates import Estimate
+from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate
 from casewise.stats.agreeing.over_refusal import RefusalRates, Refusals
 from casewise.stats.agreeing.pairs import PairResults
 from casewise.stats.agreeing.repeats import JudgeNoise
@@ -59,15 +71,13 @@ class Calibrated(NamedTuple):
 
 def limits(found: Estimate) -> str:
     """The interval of an estimate, or the reason for none."""
-    return interval(found.ci_low, found.ci_high) if found.ci_low is not None else found.method
+    return interval_or(found.ci_low, found.ci_high, found.method)
 
 
 def estimate_frame(rows: Sequence[tuple[str, Estimate]]) -> pl.DataFrame:
     """Estimates unrounded, each with whose it is."""
-    columns = ("series", "name", "estimate", "ci_low", "ci_high", "n", "n_unscored", "method")
-    cells = [(who, e.name, e.estimate, e.ci_low, e.ci_high, e.n, e.n_unscored, e.method) for who, e in rows]
-    numbers = dict.fromkeys(("estimate", "ci_low", "ci_high", "n"), pl.Float64)
-    return pl.DataFrame(cells, schema=columns, orient="row", schema_overrides={**numbers, "n_unscored": pl.Int64})
+    schema = {"series": pl.String(), "name": pl.String(), **ESTIMATE_COLUMNS}
+    return pl.DataFrame([(who, *found.cells) for who, found in rows], schema=schema, orient="row")
 
 
 def pairs(found_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
@@ -168,28 +178,16 @@ def refusal_figure(series: str, curve: Sequence[RefusalRates], name: str) -> Blo
 
 
 def curve_table(name: str, curve: Sequence[RefusalRates], frame: pl.DataFrame) -> Table:
-    cells = [
-        (
-            percent(point.agreement, digits=0),
-            count(point.n_safe),
-            number(point.over_refusal.estimate),
-            limits(point.over_refusal),
-            count(point.n_unsafe),
-            number(point.under_refusal.estimate),
-            limits(point.under_refusal),
-        )
-        for point in curve
-    ]
-    head = (
-        "Agreement",
-        "Safe items",
-        "Over-refusal",
-        "95 % interval",
-        "Unsafe items",
-        "Under-refusal",
-        "95 % interval ",
-    )
-    return table_of(name, "Errors by how many people agree", head, cells, frame=frame)
+    columns: dict[str, Callable[[RefusalRates], str]] = {
+        "Agreement": lambda point: percent(point.agreement, digits=0),
+        "Safe items": lambda point: count(point.n_safe),
+        "Over-refusal": lambda point: number(point.over_refusal.estimate),
+        "95 % interval": lambda point: limits(point.over_refusal),
+        "Unsafe items": lambda point: count(point.n_unsafe),
+        "Under-refusal": lambda point: number(point.under_refusal.estimate),
+        "95 % interval ": lambda point: limits(point.under_refusal),
+    }
+    return table_by(name, "Errors by how many people agree", curve, columns, frame=frame)
 
 
 def calibrations(details: Sequence[Calibrated]) -> Iterator[Block]:
@@ -316,16 +314,8 @@ def repeats(found_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
             ("Standard deviation within an item", noise.deviation),
             ("Chance that two judgements differ in verdict", noise.changes),
         ):
-            rows.append(
-                (
-                    series,
-                    words,
-                    number(found.estimate),
-                    limits(found),
-                    count(found.n),
-                    count(noise.n_judgements),
-                )
-            )
+            cells = (number(found.estimate), limits(found), count(found.n), count(noise.n_judgements))
+            rows.append((series, words, *cells))
             behind.append((series, found))
     head = ("Judge", "Measure", "Estimate", "95 % interval", "Items", "Judgements")
     yield table_of("repeats-table", "How much the judge differs from itself", head, rows, frame=estimate_frame(behind))

@@ -9,7 +9,7 @@ import polars as pl
 
 from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.records import Arm
-from casewise.reporting.document import Block, Prose, Table, count, interval, number, percent, table_of
+from casewise.reporting.document import Block, Prose, Table, count, interval, interval_or, number, percent, table_of
 from casewise.stats.agreeing.metrics import METRICS
 
 __all__ = ["every_estimate", "headline", "series_name", "several_series"]
@@ -86,7 +86,7 @@ def metric_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
     for row in rows.to_dicts():
         who = (series_name(row),) if several else ()
         title = TITLES.get(row["metric"], row["metric"])
-        limits = interval(row["ci_low"], row["ci_high"]) if row["ci_low"] is not None else row["method"]
+        limits = interval_or(row["ci_low"], row["ci_high"], row["method"])
         cells.append((*who, title, number(row["estimate"]), limits, count(row["n"]), count(row["n_unscored"])))
     head = (*(("Judge",) if several else ()), "Metric", "Estimate", "95 % interval", "Items", "Unscored")
     return table_of(name, caption, head, cells, frame=rows)

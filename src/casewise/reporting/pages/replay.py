@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from casewise.evaluation.replay import Replay
-from casewise.reporting.document import Document, Table, count, interval, number, of_tables, table_of
+from casewise.reporting.document import Document, Table, count, interval_or, number, of_tables, table_of
 from casewise.stats.agreeing.metrics import metric_named
 
 __all__ = ["replay_page", "replay_table"]
@@ -29,7 +29,7 @@ def replay_table(found: Replay) -> Table:
                 metric_named(name).title,
                 number(published, digits=5),
                 number(ours.estimate, digits=5),
-                interval(ours.ci_low, ours.ci_high) if ours.ci_low is not None else ours.method,
+                interval_or(ours.ci_low, ours.ci_high, ours.method),
                 count(ours.n),
             )
         )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from casewise.auditing.subsets import SUBSETS
 from casewise.evaluation.subsets import SubsetScore
-from casewise.reporting.document import Block, Prose, interval, number, table_of
+from casewise.reporting.document import Block, Prose, interval, number, table_by
 
 __all__ = ["subset_blocks"]
 
@@ -15,31 +15,19 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
     """A table of every judge on every subset, and how to read it; nothing where no subset can be made."""
     if not scores:
         return
-    several = len({score.judge for score in scores}) > 1
-    rows = [
-        (
-            score.subset,
-            *((score.judge,) if several else ()),
-            number(score.n, digits=0),
-            number(score.accuracy.estimate),
-            interval(score.accuracy.ci_low, score.accuracy.ci_high),
-            number(score.words),
-            number(score.second_study),
-            number(score.best),
-        )
-        for score in scores
-    ]
-    head = (
-        "Items",
-        *(("Judge",) if several else ()),
-        "Number",
-        "Accuracy",
-        "95 % interval",
-        "Words alone",
-        "Second study",
-        "Best",
-    )
-    yield table_of("subsets", "Accuracy on subsets (--items NAME judges only these)", head, rows)
+    columns: dict[str, Callable[[SubsetScore], str]] = {
+        "Items": lambda score: score.subset,
+        "Judge": lambda score: score.judge,
+        "Number": lambda score: number(score.n, digits=0),
+        "Accuracy": lambda score: number(score.accuracy.estimate),
+        "95 % interval": lambda score: interval(score.accuracy.ci_low, score.accuracy.ci_high),
+        "Words alone": lambda score: number(score.words),
+        "Second study": lambda score: number(score.second_study),
+        "Best": lambda score: number(score.best),
+    }
+    if len({score.judge for score in scores}) == 1:
+        del columns["Judge"]
+    yield table_by("subsets", "Accuracy on subsets (--items NAME judges only these)", scores, columns)
     told = "; ".join(f"{name}: {what}" for name, what in SUBSETS.items())
     yield Prose(
         f"{told[:1].upper()}{told[1:]}. Hard items are chosen by one half of the votes and scored by the other, averaged over "

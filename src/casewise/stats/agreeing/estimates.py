@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
 from casewise.stats.agreeing.metrics import METRICS, Metric, totals_of
 from casewise.stats.agreeing.sample import Sample
@@ -14,6 +15,7 @@ from casewise.stats.core.intervals import Ends, exact_limits, spread_limits
 from casewise.stats.core.measured import Measured
 
 __all__ = [
+    "ESTIMATE_COLUMNS",
     "Estimate",
     "difference_of",
     "estimate",
@@ -49,9 +51,25 @@ class Estimate:
     method: str
 
     @property
+    def cells(self) -> tuple[str | float | None, ...]:
+        """Its name, and the cells of `ESTIMATE_COLUMNS`."""
+        return tuple(vars(self).values())
+
+    @property
     def beyond_chance(self) -> bool:
         """Of a difference: its interval holds no 0."""
         return self.ci_low is not None and self.ci_high is not None and not self.ci_low <= 0 <= self.ci_high
+
+
+ESTIMATE_COLUMNS: dict[str, pl.DataType] = {
+    "estimate": pl.Float64(),
+    "ci_low": pl.Float64(),
+    "ci_high": pl.Float64(),
+    "n": pl.Float64(),
+    "n_unscored": pl.Int64(),
+    "method": pl.String(),
+}
+"""What stands of an estimate in every table, behind its name."""
 
 
 def estimate(sample: Sample, *, metrics: Sequence[Metric] = METRICS) -> tuple[Estimate, ...]:
