@@ -11,7 +11,7 @@ from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import on_items, subset_scores
 from casewise.evaluation.yardsticks import Backdrop
 from casewise.reporting.document import Prose, Table
-from casewise.reporting.pages.subsets import subset_blocks
+from casewise.reporting.pages.judge_beside import subset_blocks
 
 
 def telling(rng, intended):

@@ -22,7 +22,7 @@ from casewise.database.staff import Role
 from casewise.settings import Settings
 from casewise.studies.running.owner import ARRIVAL_LIMIT, purge
 from casewise.web import create_app
-from casewise.web.security import body_limit
+from casewise.web.security import plain_requests
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_every_annotators_page_has_a_strict_policy(app, study):
 
 
 def test_a_request_that_stops_in_the_middle_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(body_limit, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(plain_requests, "PATIENCE_S", 0.01)
 
     async def reads_all(_scope, receive, _send):
         while (await receive())["more_body"]:
@@ -116,7 +116,7 @@ def test_a_request_that_stops_in_the_middle_is_not_waited_for(monkeypatch):
 
     arrived: list[bytes] = []
     with pytest.raises(HTTPException) as stopped:
-        asyncio.run(body_limit.BodyLimit(reads_all)({"type": "http"}, half, nowhere))
+        asyncio.run(plain_requests.BodyLimit(reads_all)({"type": "http"}, half, nowhere))
     assert stopped.value.status_code == 408
 
 

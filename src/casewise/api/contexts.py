@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,7 +35,7 @@ from casewise.records import Taxonomy, sorry_bench
 from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits
 from casewise.runs.progress import Watch
-from casewise.runs.sessions import default_folder
+from casewise.runs.run_log import default_folder
 
 __all__ = [
     "CallEstimate",
@@ -177,25 +177,13 @@ def estimate_generating(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReaderOptions:
-    """How a model is asked for its opinion of contexts."""
+class ReaderOptions(OpinionOptions):
+    """How a model is reached and asked for its opinion of contexts, and where that goes."""
 
     out: Path | None = None
     """The run folder of its opinions, new or to go on with; by default `runs/DRAFT-opinions-MODEL`."""
     base_url: str | None = None
     """The address of a compatible endpoint."""
-    prices: Prices | None = None
-    """What tokens cost, where no public list says so."""
-    limits: Limits = field(default_factory=Limits)
-    """Money and tokens count over all sessions of the run."""
-    retries: int = 0
-    """How often to ask again at most where a reply was no opinion."""
-    command: str | None = None
-    """What was typed."""
-
-    def options(self, prices: Prices | None) -> OpinionOptions:
-        """The same, with what the model costs."""
-        return OpinionOptions(limits=self.limits, prices=prices, retries=self.retries, command=self.command)
 
     def folder(self, draft: str, model: str) -> Path:
         """Where its opinions go."""
@@ -238,7 +226,7 @@ def ask(
         The model's name is unknown, a key is not set, a limit cannot be kept, or nothing may be sent.
     """
     reader = loaded(model, reading.base_url, reading.prices)
-    folder, options = reading.folder(draft, model), reading.options(reader.prices)
+    folder, options = reading.folder(draft, model), replace(reading, prices=reader.prices)
     with opened(database) as store:
         found = draft_named(store, draft)
         leave("the draft's queries and contexts", reader.model.sends_to)
@@ -251,7 +239,7 @@ def estimate_asking(
     """What asking about every context would take, as if none were asked about. Nobody is called."""
     reader = loaded(model, reading.base_url, reading.prices, needs_key=False)
     with opened(database) as store:
-        return estimate_opinions(store, draft_named(store, draft), reader.model, reading.options(reader.prices))
+        return estimate_opinions(store, draft_named(store, draft), reader.model, replace(reading, prices=reader.prices))
 
 
 def loaded(model: str, base_url: str | None, prices: Prices | None, *, needs_key: bool = True) -> LoadedModel:

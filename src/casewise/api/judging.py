@@ -16,8 +16,7 @@ from casewise.judging.judge import Judge, completed
 from casewise.judging.judges.callable import CallableJudge
 from casewise.judging.judges.live import LiveOptions
 from casewise.judging.judges.named import judge_named
-from casewise.judging.running.estimate import RunEstimate, estimate_run
-from casewise.judging.running.plan import Plan, Selection
+from casewise.judging.running.plan import Plan, RunEstimate, Selection, estimate_run
 from casewise.judging.running.run import RunSummary, Target, Watch, judge_into
 from casewise.models.http.capabilities import Probe, probe
 from casewise.models.protocol import Model
@@ -25,7 +24,7 @@ from casewise.records import Arm, Elicitation
 from casewise.runs.consent import allow_sending
 from casewise.runs.limits import Limits
 from casewise.runs.progress import RunProgress
-from casewise.runs.sessions import default_folder
+from casewise.runs.run_log import default_folder
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = [

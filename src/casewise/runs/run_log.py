@@ -1,17 +1,21 @@
-"""What a run knows of what was answered before, and where it writes what is answered now."""
+"""Where a run goes, what it knows of what was answered before, and where it writes what is answered now."""
 
 from __future__ import annotations
 
 import hashlib
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from casewise.records.base import Record
-from casewise.runs.limits import Spend
+from casewise.runs.limits import Limits, Spend
 from casewise.runs.run_kind import LoggedKind
 from casewise.storage.runs.log_kind import LastAttempts
-from casewise.storage.runs.run_folder import RunFolder
+from casewise.storage.runs.run_folder import RunFolder, Session
 
-__all__ = ["FolderLog", "LastAttempt", "RunLog", "hashed"]
+__all__ = ["FolderLog", "LastAttempt", "RunLog", "default_folder", "hashed", "session_now"]
 
 A = TypeVar("A")
 Ask_contra = TypeVar("Ask_contra", contravariant=True)
@@ -85,3 +89,19 @@ class FolderLog(Generic[A, B, R]):
 def hashed(key: tuple[str, ...]) -> bytes:
     """A key in 16 bytes, the same in every process."""
     return hashlib.blake2b("\n".join(key).encode(), digest_size=16).digest()
+
+
+def default_folder(name: str) -> Path:
+    """Where a run of this name goes unless the user says otherwise."""
+    return Path("runs") / "".join(c if c.isalnum() or c in "-_.+" else "-" for c in name)
+
+
+def session_now(limits: Limits, *, command: str | None = None) -> Session:
+    """A session that begins now: the versions that matter, its limits, and what was typed."""
+    versions = {name: version(name) for name in ("casewise", "numpy", "polars", "pydantic", "aiohttp")}
+    return Session(
+        started=datetime.now(UTC),
+        versions={"python": platform.python_version(), **versions},
+        options=vars(limits),
+        command=command,
+    )

@@ -15,11 +15,10 @@ from casewise.web import errors, staff
 from casewise.web.frame import pages
 from casewise.web.review import context as review_context
 from casewise.web.review import rooms as review
-from casewise.web.security.body_limit import BodyLimit
+from casewise.web.security.cookies import Signing
 from casewise.web.security.csrf import check_csrf
 from casewise.web.security.headers import SecurityHeaders
-from casewise.web.security.plain_requests import HeadAsGet, refuse_nul
-from casewise.web.security.signing import Signing
+from casewise.web.security.plain_requests import BodyLimit, HeadAsGet, refuse_nul
 from casewise.web.study.routes import install as install_study
 from casewise.web.upkeep import Tallies, each_minute
 

@@ -6,7 +6,6 @@ default and every context carries a canary: whoever finds that string in a model
 
 from __future__ import annotations
 
-import tempfile
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Context, Item, Provenance, Query, Revision
 from casewise.storage.benchmarks.benchmark import About, Benchmark
 from casewise.storage.benchmarks.folder import write_benchmark
-from casewise.storage.benchmarks.manifest import sha256
+from casewise.storage.benchmarks.manifest import new_folder, sha256
 from casewise.storage.files.atomic import write_text
 
 __all__ = ["ReleaseOptions", "as_benchmark", "release"]
@@ -67,14 +66,8 @@ def release(connection: Connection, draft: Draft, folder: Path, *, options: Rele
         raise ConfigurationError(f"{folder} exists and a benchmark is never overwritten; choose another place")
     benchmark = as_benchmark(connection, draft, options=options, now=now)
     found = review_statistics(connection, draft)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as draft_folder:
-        made = write_benchmark(benchmark, Path(draft_folder) / "made")
-        add_papers(made, benchmark, found, now=now)
-        try:
-            made.rename(folder)
-        except OSError as error:
-            raise ConfigurationError(f"{folder}: cannot be written: {error}") from error
+    with new_folder(folder) as made:
+        add_papers(write_benchmark(benchmark, made), benchmark, found, now=now)
     return folder
 
 

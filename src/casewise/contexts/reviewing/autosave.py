@@ -7,8 +7,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, select, update
 
+from casewise.database.columns import insert_if_absent
 from casewise.database.tables import review as tables
-from casewise.database.upsert import insert_if_absent
 
 __all__ = ["Autosave", "Saved", "Typed", "discard", "find_autosave", "save"]
 

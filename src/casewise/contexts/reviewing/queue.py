@@ -10,9 +10,9 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_
 
 from casewise.contexts.drafts import Draft
 from casewise.contexts.review import Phase
+from casewise.database.columns import insert_if_absent
 from casewise.database.staff import Person, Role
 from casewise.database.tables import review as tables
-from casewise.database.upsert import insert_if_absent
 
 __all__ = [
     "PAGE",

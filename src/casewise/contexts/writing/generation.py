@@ -29,7 +29,7 @@ from casewise.runs.executor import LiveExecutor
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Took, Watch
 from casewise.runs.run_kind import Asks, RunKind
-from casewise.runs.sessions import session_now
+from casewise.runs.run_log import session_now
 from casewise.runs.stopping import Patience
 
 __all__ = ["GenerationOptions", "GenerationSummary", "checked_which", "estimate_generation", "generate"]

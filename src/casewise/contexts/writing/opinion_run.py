@@ -33,8 +33,7 @@ from casewise.runs.executor import LiveExecutor
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_kind import Asks
-from casewise.runs.run_log import FolderLog
-from casewise.runs.sessions import session_now
+from casewise.runs.run_log import FolderLog, session_now
 from casewise.runs.stopping import Patience
 from casewise.storage.runs.run_folder import RunFolder
 
@@ -48,12 +47,15 @@ class OpinionOptions:
     """How opinions are asked for."""
 
     limits: Limits = field(default_factory=Limits)
+    """Money and tokens count over all sessions of the run."""
     prices: Prices | None = None
+    """What tokens cost, where no public list says so."""
     retries: int = 0
     """How often to ask again at most where a reply was no opinion."""
     patience: int = 30
     """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
     command: str | None = None
+    """What was typed."""
 
 
 @dataclass(kw_only=True)

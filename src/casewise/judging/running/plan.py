@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from casewise.errors import ConfigurationError
 from casewise.judging.judge import Ask, Judge
 from casewise.records import FULL, NO_CONTEXT, Arm, Elicitation, Item, ParameterSet, paper_parameters
+from casewise.runs.estimate import CallEstimate, estimate_calls
 from casewise.runs.run_kind import Asks
 from casewise.showing import check_arms, needs_twin
 from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["Plan", "Selection", "ablation_arms", "select"]
+__all__ = ["Plan", "RunEstimate", "Selection", "ablation_arms", "estimate_run", "select"]
 
 
 @dataclass(frozen=True)
@@ -169,3 +171,23 @@ def ablation_arms(what: str, parameters: ParameterSet | None = None) -> tuple[Ar
     if what == "parameters":
         return (FULL, *(Arm.without(name) for name in found.names))
     raise ConfigurationError(f"--ablate is {what!r}; it is 'groups' or 'parameters'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEstimate(CallEstimate):
+    """Calls, tokens and cost of a plan as a whole, as if nothing were judged yet."""
+
+    n_items: int
+    n_asks: int
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"n_items": self.n_items, "n_asks": self.n_asks} | asdict(self)
+
+
+def estimate_run(benchmark: Benchmark, judge: Judge, plan: Plan) -> RunEstimate:
+    """What `plan` would take. No call is made."""
+    calls = estimate_calls(
+        plan.asks(benchmark, judge), usually=judge.usually, at_most=judge.at_most, prices=judge.prices
+    )
+    return RunEstimate(n_items=len(plan.items), n_asks=len(plan), **vars(calls))

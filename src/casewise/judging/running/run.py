@@ -13,8 +13,7 @@ from casewise.runs.durable import DurableRun
 from casewise.runs.executor import Executor, LiveExecutor
 from casewise.runs.limits import GIVE_PRICES, Limits, check_limits
 from casewise.runs.progress import Watch
-from casewise.runs.run_log import FolderLog
-from casewise.runs.sessions import session_now
+from casewise.runs.run_log import FolderLog, session_now
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.judgement_run import RunIdentity, RunManifest
 from casewise.storage.runs.run_folder import RunFolder

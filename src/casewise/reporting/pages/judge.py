@@ -29,9 +29,8 @@ from casewise.reporting.document import (
     table_of,
 )
 from casewise.reporting.pages.arms import arms_blocks
-from casewise.reporting.pages.covered_mass import covered_mass_blocks
 from casewise.reporting.pages.judge_beside import beside_sections
-from casewise.reporting.pages.judge_detail import detail_sections
+from casewise.reporting.pages.judge_detail import covered_mass_blocks, detail_sections
 from casewise.reporting.pages.judge_headline import every_estimate, headline, series_name, several_series
 
 __all__ = ["judge_page", "shown_groups"]

@@ -1,19 +1,20 @@
-"""What a judge's numbers are worth, laid out: yardsticks and one sentence, the judge among people, subsets."""
+"""What a judge's numbers are worth, laid out: yardsticks and one sentence, the judge among people and on subsets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
+from casewise.auditing.subsets import SUBSETS
 from casewise.evaluation.among_people import BesidePeople
 from casewise.evaluation.judge_numbers import JudgeNumbers
+from casewise.evaluation.subsets import SubsetScore
 from casewise.evaluation.yardsticks import Beside, what_it_shows
-from casewise.reporting.document import Block, Prose, Section, Table, interval, number, percent, table_of
-from casewise.reporting.pages.subsets import subset_blocks
+from casewise.reporting.document import Block, Prose, Section, Table, interval, number, percent, table_by, table_of
 from casewise.stats import PanelWorth
 from casewise.stats.agreeing.estimates import Estimate, named
 from casewise.stats.distributions.distances import DISTANCES
 
-__all__ = ["beside_blocks", "beside_people_blocks", "beside_sections"]
+__all__ = ["beside_blocks", "beside_people_blocks", "beside_sections", "subset_blocks"]
 
 
 def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
@@ -175,3 +176,29 @@ def people(panel: PanelWorth) -> str:
         return "more than any panel" if value == float("inf") else f"{value:.1f}"
 
     return f"{said(panel.people)} [{said(panel.people_low)}, {said(panel.people_high)}]"
+
+
+def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
+    """A table of every judge on every subset, and how to read it; nothing where no subset can be made."""
+    if not scores:
+        return
+    columns: dict[str, Callable[[SubsetScore], str]] = {
+        "Items": lambda score: score.subset,
+        "Judge": lambda score: score.judge,
+        "Number": lambda score: number(score.n, digits=0),
+        "Accuracy": lambda score: number(score.accuracy.estimate),
+        "95 % interval": lambda score: interval(score.accuracy.ci_low, score.accuracy.ci_high),
+        "Words alone": lambda score: number(score.words),
+        "Second study": lambda score: number(score.second_study),
+        "Best": lambda score: number(score.best),
+    }
+    if len({score.judge for score in scores}) == 1:
+        del columns["Judge"]
+    yield table_by("subsets", "Accuracy on subsets (--items NAME judges only these)", scores, columns)
+    told = "; ".join(f"{name}: {what}" for name, what in SUBSETS.items())
+    yield Prose(
+        f"{told[:1].upper()}{told[1:]}. Hard items are chosen by one half of the votes and scored by the other, averaged over "
+        "all halves: chosen and scored by the same votes, every judge would look bad. Best is what the best verdict on "
+        "each of them scores: no judge can do better. On the others stands how often a second study of this size would agree "
+        "with this one: by a model, and no bound, for who knows people well can agree more often."
+    )

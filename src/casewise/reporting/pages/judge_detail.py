@@ -1,4 +1,4 @@
-"""The sections of a judge in detail: pairs, refusals, calibration, costs, repeats."""
+"""The sections of a judge in detail: pairs, refusals, calibration, costs, repeats, probability mass on the labels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from casewise.stats.agreeing.over_refusal import RefusalRates, Refusals
 from casewise.stats.agreeing.pairs import PairResults
 from casewise.stats.agreeing.repeats import JudgeNoise
 
-__all__ = ["detail_sections", "estimate_frame", "limits"]
+__all__ = ["covered_mass_blocks", "detail_sections", "estimate_frame", "limits"]
 
 PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
     ("both_right", "Right on both items", None),
@@ -321,4 +321,28 @@ def repeats(found_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
     yield table_of("repeats-table", "How much the judge differs from itself", head, rows, frame=estimate_frame(behind))
     yield Prose(
         "An item's value is the mean over its repeats. Repeats add no items: intervals are over queries all the same."
+    )
+
+
+def covered_mass_blocks(table: pl.DataFrame) -> Iterator[Block]:
+    """The table, and how to read it."""
+    yield Prose(
+        "P(safe) is normalised over the tokens that begin “safe” or “unsafe”. This is the share of the first token's whole "
+        "distribution that goes to them: where it is low, the model would rather have said something else, such as a "
+        "refusal, and its probability speaks of little."
+    )
+    yield table_by(
+        "covered-mass",
+        "Probability mass on the labels, by people's label",
+        table.to_dicts(),
+        {
+            "Judge": lambda row: row["judge"],
+            "Arm": lambda row: row["arm"],
+            "People say": lambda row: row["label"],
+            "Judgements": lambda row: count(row["judgements"]),
+            "Mean mass": lambda row: number(row["mean"]),
+            "Lowest": lambda row: number(row["lowest"]),
+            "Below one half": lambda row: percent(row["low"]),
+        },
+        frame=table,
     )

@@ -14,35 +14,13 @@ LONGEST_PASSWORD = 1000
 
 LEET = str.maketrans("0134@5$7!", "oieaassti")
 """What stands for letters."""
-COMMON = (
-    *(
-        "password",
-        "passwort",
-        "passwd",
-        "qwertyuiop",
-        "qwertzuiop",
-        "qwerty",
-        "qwertz",
-        "asdfghjkl",
-        "asdfgh",
-        "zxcvbnm",
-    ),
-    *("yxcvbnm", "iqaz", "qazwsx", "letmein", "welcome", "willkommen", "iloveyou", "administrator", "admin", "monkey"),
-    *("dragon", "football", "baseball", "sunshine", "princess", "master", "superman", "batman", "shadow", "secret"),
-    *(
-        "trustno",
-        "whatever",
-        "computer",
-        "internet",
-        "changeme",
-        "default",
-        "access",
-        "hello",
-        "abcdefghijkl",
-        "abcdef",
-    ),
-    *("casewise", "summer", "winter", "spring", "autumn", "michael", "jordan", "charlie", "login", "guest", "test"),
-)
+COMMON_WORDS = """
+password passwort passwd qwertyuiop qwertzuiop qwerty qwertz asdfghjkl asdfgh zxcvbnm yxcvbnm iqaz qazwsx
+letmein welcome willkommen iloveyou administrator admin monkey dragon football baseball sunshine princess master
+superman batman shadow secret trustno whatever computer internet changeme default access hello abcdefghijkl
+abcdef casewise summer winter spring autumn michael jordan charlie login guest test
+"""
+COMMON = tuple(COMMON_WORDS.split())
 """Words that lists of leaked passwords begin with, each before those it holds."""
 
 
