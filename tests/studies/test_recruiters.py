@@ -165,7 +165,6 @@ def test_the_client_says_to_prolific_what_it_should():
         await client.publish("s1")
         await client.raise_places("s1", 30)
         await client.approve("u1")
-        await client.request_return("u2", "no answers arrived")
         assert await client.create_group("p1", "took part") == "new"
         await client.add_to_group("g1", ["a", "b"])
 
@@ -175,7 +174,6 @@ def test_the_client_says_to_prolific_what_it_should():
         ("POST", "/studies/s1/transition/"),
         ("PATCH", "/studies/s1/"),
         ("POST", "/submissions/u1/transition/"),
-        ("POST", "/submissions/u2/request-return/"),
         ("POST", "/participant-groups/"),
         ("POST", "/participant-groups/g1/participants/"),
     ]

@@ -156,19 +156,6 @@ class Context(ContentRecord):
         said |= own
         return {group: said[group] for group in (*GROUPS, *own, *OPTIONAL) if group in said}
 
-    def omitting(self, *names: str) -> ShownContext:
-        """What is shown when the parameters or groups called `names` are left out.
-
-        A group of which nothing is left disappears. Leaving out a parameter that this context does not state is
-        no error: not every context states every parameter.
-
-        Raises
-        ------
-        ConfigurationError
-            A name is no parameter of any context; the message lists those that are.
-        """
-        return omit(self.shown(), checked_names(names, beside=self.own or {}))
-
     def texts(self) -> dict[str, str]:
         """Every parameter that this context states, by dotted name, as one running text."""
         found: dict[str, str] = {}

@@ -12,7 +12,6 @@ from casewise.prompting.json_in_reply import Found, closest_key
 from casewise.records import Scored, Unscored, UnscoredReason
 
 __all__ = [
-    "READ_AS",
     "AskOptions",
     "HowAsked",
     "Outcome",
@@ -32,8 +31,6 @@ __all__ = [
 Outcome = Scored | Unscored
 
 ReadAs = Literal["json", "json-repaired", "statement", "label-token"]
-
-READ_AS: tuple[ReadAs, ...] = ("json", "json-repaired", "statement", "label-token")
 """How a value was read: JSON as it was asked for; JSON after a usual slip was mended, or under another key; a final
 statement in prose; the probability of the tokens that begin the labels."""
 

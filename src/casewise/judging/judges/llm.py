@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from casewise.errors import Unavailable
@@ -143,10 +143,6 @@ class LLMJudge:
             cost_usd=self.prices.of(reply.usage) if self.prices else None,
             detail=detail_of(reply, read.detail),
         )
-
-    def with_prompts(self, prompts: PromptSet) -> LLMJudge:
-        """The same judge with other wording; it is another judge."""
-        return replace(self, prompts=prompts)
 
     async def close(self) -> None:
         """Give back the model's connections."""

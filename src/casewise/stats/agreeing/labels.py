@@ -6,7 +6,7 @@ which is the same, on average, as drawing one vote out at random.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -72,10 +72,6 @@ class LabelPolicy:
             raise ConfigurationError(f"ties are {tied!r}; they can be half, drop, safe or unsafe")
         overrides = tuple(parse_override(part) for part in parts)
         return cls(base=base, ties=tied or ties, overrides=overrides)  # type: ignore[arg-type]  # both checked above
-
-    def with_override(self, category: str, verdict: Literal["safe", "unsafe"]) -> LabelPolicy:
-        """The same policy with one more category laid down."""
-        return replace(self, overrides=(*self.overrides, (category, verdict)))
 
 
 def parse_override(part: str) -> tuple[str, Literal["safe", "unsafe"]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from casewise.studies.design.design import RecruiterSettings
 from casewise.studies.recruiters.invitations import Invitations, new_invitation
 from casewise.studies.recruiters.prolific import Prolific
-from casewise.studies.recruiters.protocol import OUTCOMES, Finish, Outcome, Recruiter, RecruiterIds
+from casewise.studies.recruiters.protocol import Finish, Outcome, Recruiter, RecruiterIds
 from casewise.studies.recruiters.redirect import ParameterRecruiter
 
-__all__ = ["OUTCOMES", "Finish", "Outcome", "Recruiter", "RecruiterIds", "make_recruiter", "new_invitation"]
+__all__ = ["Finish", "Outcome", "Recruiter", "RecruiterIds", "make_recruiter", "new_invitation"]
 
 
 def make_recruiter(settings: RecruiterSettings, *, invitation_key: bytes) -> Recruiter:

@@ -162,10 +162,6 @@ class ProlificClient:
             return Approval(submission, "refused", str(error))
         return Approval(submission, "approved")
 
-    async def request_return(self, submission: str, reason: str) -> None:
-        """Ask a person to return a submission; they may decline."""
-        await self._call("POST", f"/submissions/{submission}/request-return/", {"request_return_reasons": [reason]})
-
     async def create_group(self, project: str, name: str) -> str:
         """A participant group in a project; returns its id."""
         return str((await self._call("POST", "/participant-groups/", {"project_id": project, "name": name}))["id"])

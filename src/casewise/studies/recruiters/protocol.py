@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-__all__ = ["OUTCOMES", "Finish", "Outcome", "Recruiter", "RecruiterIds"]
+__all__ = ["Finish", "Outcome", "Recruiter", "RecruiterIds"]
 
 Outcome = Literal["completed", "screened_out", "failed_checks", "no_consent"]
-
-OUTCOMES: tuple[Outcome, ...] = ("completed", "screened_out", "failed_checks", "no_consent")
 
 
 @dataclass(frozen=True, slots=True)
