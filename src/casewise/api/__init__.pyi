@@ -59,7 +59,7 @@ from .displayed import (
     write_tables,
     write_text,
 )
-from .evaluating import Board, Gated, compare, gate, leaderboard, long_table, report, report_options
+from .evaluating import Board, Gated, ReportOptions, compare, gate, leaderboard, long_table, report, report_options
 from .judging import (
     Judge,
     Probe,
@@ -105,6 +105,7 @@ __all__ = [
     "Prices",
     "Probe",
     "Replay",
+    "ReportOptions",
     "RetryPolicy",
     "Run",
     "RunEstimate",

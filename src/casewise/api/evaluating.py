@@ -27,7 +27,17 @@ from casewise.stats.agreeing.gate import Decision
 from casewise.stats.agreeing.labels import LabelPolicy, Ties
 from casewise.stats.agreeing.sample import UnscoredPolicy
 
-__all__ = ["Board", "Gated", "compare", "gate", "leaderboard", "long_table", "report", "report_options"]
+__all__ = [
+    "Board",
+    "Gated",
+    "ReportOptions",
+    "compare",
+    "gate",
+    "leaderboard",
+    "long_table",
+    "report",
+    "report_options",
+]
 
 
 def policy_of(labels: str | LabelPolicy) -> LabelPolicy:

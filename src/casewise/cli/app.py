@@ -22,15 +22,15 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("demo", f"{HERE}.evaluate.demo:demo", "The whole of it on an embedded benchmark, in a minute."),
         Entry("judge", f"{HERE}.judge.command:judge", "Have a judge decide every item of a benchmark."),
         Entry("report", f"{HERE}.evaluate.report:report", "How well judges agree with people: numbers and a page."),
-        Entry("compare", f"{HERE}.evaluate.compare:compare", "Which judge agrees better, and is the difference real?"),
+        Entry("compare", f"{HERE}.evaluate.report:compare", "Which judge agrees better, and is the difference real?"),
         Entry(
             "leaderboard",
-            f"{HERE}.evaluate.leaderboard:leaderboard",
+            f"{HERE}.evaluate.report:leaderboard",
             "Runs beside each other, with ranks that are intervals.",
         ),
         Entry("run", f"{HERE}.evaluate.run:app", "Look into a run, or export it."),
         Entry("replay", f"{HERE}.evaluate.replay:replay", "Score a published output again: its numbers beside ours."),
-        Entry("paper", f"{HERE}.evaluate.paper:paper", "The CASE-Bench paper's tables and figures, recomputed."),
+        Entry("paper", f"{HERE}.evaluate.replay:paper", "The CASE-Bench paper's tables and figures, recomputed."),
     ),
     "Build a benchmark": (
         Entry("data", f"{HERE}.data:app", "Fetch, check and show benchmarks."),
@@ -45,7 +45,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("invite", f"{HERE}.serve:invite", "A link with which somebody chooses a password."),
     ),
     "Deploy": (
-        Entry("gate", f"{HERE}.evaluate.gate:gate", "Is this run worse than that one by more than is allowed?"),
+        Entry("gate", f"{HERE}.evaluate.report:gate", "Is this run worse than that one by more than is allowed?"),
     ),
     "Share": (),
     "Keep": (

@@ -13,12 +13,10 @@ from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import DatabaseOption, JsonOption, end, note, print_json
 from casewise.cli.watching import (
     DryRunOption,
-    PriceInOption,
-    PriceOutOption,
+    SpendingOptions,
     YesOption,
     command_line,
     person,
-    prices_of,
     print_cost,
     watching,
 )
@@ -98,27 +96,17 @@ class WritingOptions:
             temperature=self.temperature,
             prompts=self.prompts,
             base_url=calls.base_url,
-            prices=prices_of(calls.price_in, calls.price_out),
+            prices=calls.prices(),
             limits=calls.limits(),
             command=command_line(),
         )
 
 
 @dataclass(frozen=True)
-class CallOptions:
+class CallOptions(SpendingOptions):
     """How a model is called, and what that may cost; whether it is done, or only reckoned."""
 
     base_url: EndpointOption = None
-    price_in: PriceInOption = None
-    price_out: PriceOutOption = None
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", min=0.0, help="US dollars that it may cost, all sessions together."),
-    ] = None
-    max_tokens_total: Annotated[
-        int | None,
-        typer.Option("--max-tokens-total", min=1, help="Tokens that it may take, in and out, all sessions together."),
-    ] = None
     concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Calls at a time.")] = 16
     dry_run: DryRunOption = False
     yes: YesOption = False
@@ -204,7 +192,7 @@ def check(
     reading = api.contexts.ReaderOptions(
         out=out,
         base_url=calls.base_url,
-        prices=prices_of(calls.price_in, calls.price_out),
+        prices=calls.prices(),
         limits=calls.limits(),
         retries=retries,
         command=command_line(),

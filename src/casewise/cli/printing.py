@@ -17,13 +17,9 @@ __all__ = [
     "BenchmarkArgument",
     "BenchmarkOption",
     "DatabaseOption",
-    "FitThresholdsOption",
-    "ItemsOption",
     "JsonOption",
     "LabelsOption",
     "OutputsOption",
-    "TiesOption",
-    "UnscoredOption",
     "UrlOption",
     "end",
     "json_text",
@@ -60,20 +56,6 @@ LabelsOption = Annotated[
     typer.Option(
         "--labels", help="Label policy: votes, published or intended, with ,override:CATEGORY=unsafe where wanted."
     ),
-]
-
-TiesOption = Annotated[str, typer.Option("--ties", help="What a tie under votes is worth: half, drop, safe or unsafe.")]
-
-UnscoredOption = Annotated[
-    str, typer.Option("--unscored", help="What an item without a verdict is worth: miss, exclude or published.")
-]
-
-ItemsOption = Annotated[
-    str | None, typer.Option("--items", help="Only these items: clear, close, low-margin or hard (casewise audit).")
-]
-
-FitThresholdsOption = Annotated[
-    bool, typer.Option("--fit-thresholds", help="Give scalars verdicts, by thresholds fitted on other queries.")
 ]
 
 OutputsOption = Annotated[

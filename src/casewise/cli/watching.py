@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -16,37 +17,50 @@ from casewise.errors import ConfigurationError
 
 __all__ = [
     "DryRunOption",
-    "PriceInOption",
-    "PriceOutOption",
+    "SpendingOptions",
     "YesOption",
     "command_line",
     "person",
-    "prices_of",
     "print_cost",
     "watching",
 ]
 
-PriceInOption = Annotated[float | None, typer.Option("--price-in", min=0.0, help="US dollars for a million tokens in.")]
-PriceOutOption = Annotated[
-    float | None, typer.Option("--price-out", min=0.0, help="US dollars for a million tokens out.")
-]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what it would take; call nobody.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Agree to send harmful text to the provider.")]
 
 
-def prices_of(price_in: float | None, price_out: float | None) -> api.Prices | None:
-    """The user's own prices.
+@dataclass(frozen=True)
+class SpendingOptions:
+    """What calls cost, and what they may cost."""
 
-    Raises
-    ------
-    ConfigurationError
-        One is given without the other.
-    """
-    if price_in is None and price_out is None:
-        return None
-    if price_in is None or price_out is None:
-        raise ConfigurationError("give both --price-in and --price-out, in US dollars for a million tokens")
-    return api.Prices(price_in, price_out)
+    price_in: Annotated[
+        float | None, typer.Option("--price-in", min=0.0, help="US dollars for a million tokens in.")
+    ] = None
+    price_out: Annotated[
+        float | None, typer.Option("--price-out", min=0.0, help="US dollars for a million tokens out.")
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", min=0.0, help="US dollars that it may cost, all sessions together."),
+    ] = None
+    max_tokens_total: Annotated[
+        int | None,
+        typer.Option("--max-tokens-total", min=1, help="Tokens that it may take, in and out, all sessions together."),
+    ] = None
+
+    def prices(self) -> api.Prices | None:
+        """The user's own prices.
+
+        Raises
+        ------
+        ConfigurationError
+            One is given without the other.
+        """
+        if self.price_in is None and self.price_out is None:
+            return None
+        if self.price_in is None or self.price_out is None:
+            raise ConfigurationError("give both --price-in and --price-out, in US dollars for a million tokens")
+        return api.Prices(self.price_in, self.price_out)
 
 
 def command_line() -> str:

@@ -1,4 +1,4 @@
-"""`casewise replay`."""
+"""`casewise replay` and `casewise paper`: what was published, computed again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import typer
 from casewise import api
 from casewise.cli.documents import DocumentOptions
 from casewise.cli.option_groups import with_groups
+from casewise.cli.printing import OutputsOption
 
-__all__ = ["replay"]
+__all__ = ["paper", "replay"]
 
 
 @with_groups
@@ -28,3 +29,14 @@ def replay(
     asked = api.elicitations_named(elicitation)
     found = api.replay(file, elicitation=asked[0] if asked else None)
     documents.present(api.Look(api.replay_page(found), found.as_json()))
+
+
+@with_groups
+def paper(
+    *,
+    benchmark: Annotated[str, typer.Argument(help="casebench, or the published JSON file.")] = "casebench",
+    outputs: OutputsOption = None,
+    documents: DocumentOptions,
+) -> None:
+    """Each table and figure of the CASE-Bench paper that its release allows, recomputed; for the others, why not."""
+    documents.present(api.paper(benchmark, outputs=outputs))

@@ -1,8 +1,9 @@
-"""`casewise report`."""
+"""`casewise report`, `compare`, `leaderboard` and `gate`: what runs come to, alone and beside each other."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,27 +14,48 @@ from casewise.cli.documents import DocumentOptions
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import (
     BenchmarkOption,
-    FitThresholdsOption,
-    ItemsOption,
     LabelsOption,
-    TiesOption,
-    UnscoredOption,
+    OutputsOption,
     note,
 )
 from casewise.errors import ExitCode
 
-__all__ = ["report"]
+__all__ = ["compare", "gate", "leaderboard", "report"]
+
+
+@dataclass(frozen=True)
+class NumbersOptions:
+    """Which items count in the numbers, and how."""
+
+    labels: LabelsOption = "votes"
+    ties: Annotated[
+        str, typer.Option("--ties", help="What a tie under votes is worth: half, drop, safe or unsafe.")
+    ] = "half"
+    unscored: Annotated[
+        str, typer.Option("--unscored", help="What an item without a verdict is worth: miss, exclude or published.")
+    ] = "miss"
+    benchmark: BenchmarkOption = None
+    items: Annotated[
+        str | None, typer.Option("--items", help="Only these items: clear, close, low-margin or hard (casewise audit).")
+    ] = None
+
+    def options(self, *, fit_thresholds: bool = False) -> api.ReportOptions:
+        """What these words name."""
+        return api.report_options(
+            self.labels, ties=self.ties, unscored=self.unscored, items=self.items, fit_thresholds=fit_thresholds
+        )
+
+
+FitThresholdsOption = Annotated[
+    bool, typer.Option("--fit-thresholds", help="Give scalars verdicts, by thresholds fitted on other queries.")
+]
 
 
 @with_groups
 def report(
     *,
     runs: Annotated[list[Path], typer.Argument(help="One or more run folders over the same benchmark.")],
-    labels: LabelsOption = "votes",
-    ties: TiesOption = "half",
-    unscored: UnscoredOption = "miss",
-    benchmark: BenchmarkOption = None,
-    items: ItemsOption = None,
+    numbers: NumbersOptions,
     fit_thresholds: FitThresholdsOption = False,
     margin: Annotated[
         float,
@@ -42,8 +64,8 @@ def report(
     documents: DocumentOptions,
 ) -> None:
     """How well judges agree with people: print the main numbers, and write the page."""
-    options = api.report_options(labels, ties=ties, unscored=unscored, items=items, fit_thresholds=fit_thresholds)
-    found = api.report(*runs, benchmark=benchmark, options=replace(options, margin=margin))
+    options = replace(numbers.options(fit_thresholds=fit_thresholds), margin=margin)
+    found = api.report(*runs, benchmark=numbers.benchmark, options=options)
     page = documents.html or runs[0] / "report.html"
     api.write_text(page, found.to_html())
     if len(runs) == 1:
@@ -52,3 +74,67 @@ def report(
     note(f"page: {page}")
     if found.nothing_scored:
         raise typer.Exit(ExitCode.NOTHING_SCORED)
+
+
+@with_groups
+def compare(
+    *,
+    runs: Annotated[list[Path], typer.Argument(help="Run folders over the same benchmark, or one with several arms.")],
+    numbers: NumbersOptions,
+    fit_thresholds: FitThresholdsOption = False,
+    by_repeat: Annotated[
+        bool, typer.Option("--by-repeat", help="Compare repeats too, each as a judge of its own.")
+    ] = False,
+    documents: DocumentOptions,
+) -> None:
+    """Which judge agrees better with people, and is the difference real?"""
+    found = api.compare(
+        *runs, benchmark=numbers.benchmark, by_repeat=by_repeat, options=numbers.options(fit_thresholds=fit_thresholds)
+    )
+    documents.present(found)
+
+
+@with_groups
+def leaderboard(
+    *,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Run folders over one benchmark; none with --benchmark and outputs.")
+    ] = None,
+    numbers: NumbersOptions,
+    fit_thresholds: FitThresholdsOption = False,
+    outputs: OutputsOption = None,
+    documents: DocumentOptions,
+) -> None:
+    """Runs beside each other, published judges and baselines, with ranks that are intervals."""
+    options = numbers.options(fit_thresholds=fit_thresholds)
+    documents.present(api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, options=options))
+
+
+@with_groups
+def gate(
+    *,
+    run: Annotated[Path, typer.Argument(help="The run folder to be let through.")],
+    baseline: Annotated[Path, typer.Option("--baseline", help="The run folder that it is held against.")],
+    max_drop: Annotated[
+        str, typer.Option("--max-drop", help="Metric and largest drop allowed: accuracy=0.01,over_refusal=0.02.")
+    ],
+    numbers: NumbersOptions,
+    junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML here, a test case a metric.")] = None,
+    annotations: Annotated[
+        bool | None,
+        typer.Option(
+            "--annotations/--no-annotations",
+            help="Print ::error lines that GitHub annotates a run with. Default: where GITHUB_ACTIONS is set.",
+        ),
+    ] = None,
+    documents: DocumentOptions,
+) -> None:
+    """Is this run worse than that one by more than is allowed? Exit 0: no. 1: yes. 3: these items, or an unfinished run, cannot tell."""
+    found = api.gate(run, baseline, max_drop=max_drop, benchmark=numbers.benchmark, options=numbers.options())
+    if junit is not None:
+        api.write_text(junit, found.to_junit())
+    documents.present(found)
+    if annotations if annotations is not None else os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in found.annotations:
+            note(line)
+    raise typer.Exit(found.exit_code)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from casewise import api
-from casewise.cli.watching import DryRunOption, PriceInOption, PriceOutOption, YesOption, prices_of
+from casewise.cli.watching import DryRunOption, SpendingOptions, YesOption
 from casewise.errors import ConfigurationError
 
 __all__ = ["AskingOptions", "HowOptions", "ItemOptions", "LimitOptions", "LocalModelOptions", "PlanOptions"]
@@ -122,31 +122,12 @@ class AskingOptions:
 
 
 @dataclass(frozen=True)
-class LimitOptions:
+class LimitOptions(SpendingOptions):
     """What it may cost, and how hard it tries."""
 
-    price_in: PriceInOption = None
-    price_out: PriceOutOption = None
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", min=0.0, help="US dollars that the run may cost, all sessions together."),
-    ] = None
-    max_tokens_total: Annotated[
-        int | None, typer.Option("--max-tokens-total", min=1, help="Tokens that the run may take, in and out.")
-    ] = None
     concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Calls at a time, at most.")] = 32
     timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds to wait for a reply.")] = 120.0
     tries: Annotated[int, typer.Option("--retries", min=0, help="Further tries of a call that fails.")] = 6
-
-    def prices(self) -> api.Prices | None:
-        """The user's own prices.
-
-        Raises
-        ------
-        ConfigurationError
-            One is given without the other.
-        """
-        return prices_of(self.price_in, self.price_out)
 
     def limits(self) -> api.Limits:
         """What the run may take."""
