@@ -14,8 +14,7 @@ from casewise.api.waiting import finished
 from casewise.contexts.drafts import Draft, checked_intent, create_draft, find_draft
 from casewise.contexts.releasing.release import ReleaseOptions
 from casewise.contexts.releasing.release import release as write_release
-from casewise.contexts.reviewing.drafts_checked import check_draft
-from casewise.contexts.reviewing.set_report import SetReport
+from casewise.contexts.reviewing.set_report import SetReport, check_draft
 from casewise.contexts.reviewing.statistics import ReviewStatistics, review_statistics
 from casewise.contexts.select import SelectedQueries, read_queries, select_queries
 from casewise.contexts.writing.fake_writers import REHEARSALS

@@ -49,9 +49,9 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     ),
     "Share": (),
     "Keep": (
-        Entry("backup", f"{HERE}.backup:backup", "Write everything that people have done to one file."),
-        Entry("restore", f"{HERE}.backup:restore", "Put a backup into a new, empty database."),
-        Entry("doctor", f"{HERE}.doctor:doctor", "What is installed, configured and reachable."),
+        Entry("backup", f"{HERE}.keep:backup", "Write everything that people have done to one file."),
+        Entry("restore", f"{HERE}.keep:restore", "Put a backup into a new, empty database."),
+        Entry("doctor", f"{HERE}.keep:doctor", "What is installed, configured and reachable."),
     ),
 }
 """Every command by what it is for. A new one is a file in `cli/` and a line here."""

@@ -1,4 +1,7 @@
-"""Who works here: invitations, people and their roles. Every change is an event that is only added."""
+"""Who works here, and who is signed in: invitations, people, roles, sessions. Every change is an event that is only added.
+
+Of an invitation or a session only a hash of its random token is stored.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,11 @@ from casewise.database.tables import staff
 from casewise.errors import ConfigurationError
 
 __all__ = [
+    "SESSION_LASTS",
     "Invitation",
     "Person",
     "Role",
+    "end_session",
     "everyone",
     "find_by_email",
     "find_person",
@@ -31,8 +36,10 @@ __all__ = [
     "open_invitation",
     "password_hash_of",
     "roles_named",
+    "session_person",
     "set_active",
     "set_roles",
+    "start_session",
     "token_hash",
 ]
 
@@ -246,3 +253,39 @@ def note(
 ) -> None:
     """Add an event to the staff's log."""
     connection.execute(insert(staff.events).values(at=now, by=by, kind=kind, subject=subject, detail=detail))
+
+
+SESSION_LASTS = timedelta(hours=12)
+
+
+def start_session(connection: Connection, person: Person, *, now: datetime) -> str:
+    """A new session's token."""
+    token = secrets.token_urlsafe(32)
+    connection.execute(
+        insert(staff.sessions).values(
+            token_hash=token_hash(token), person_id=person.id, created_at=now, expires_at=now + SESSION_LASTS
+        )
+    )
+    return token
+
+
+def session_person(connection: Connection, token: str, *, now: datetime) -> Person | None:
+    """Who is signed in with `token`; None when nobody (any more), or the person was shut out."""
+    table = staff.sessions
+    person_id = connection.scalars(
+        select(table.c.person_id).where(
+            table.c.token_hash == token_hash(token), table.c.revoked_at.is_(None), table.c.expires_at > now
+        )
+    ).one_or_none()
+    person = None if person_id is None else find_person(connection, person_id)
+    return person if person is not None and person.active else None
+
+
+def end_session(connection: Connection, token: str, *, now: datetime) -> None:
+    """Revoke the session with this token, if it is open."""
+    table = staff.sessions
+    connection.execute(
+        update(table)
+        .where(table.c.token_hash == token_hash(token), table.c.revoked_at.is_(None))
+        .values(revoked_at=now)
+    )

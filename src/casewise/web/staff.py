@@ -10,10 +10,11 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import JSONResponse, Response
 
 from casewise.database.limits import Limit, forget_limit, take
-from casewise.database.sessions import SESSION_LASTS, end_session, start_session
 from casewise.database.staff import (
+    SESSION_LASTS,
     Person,
     Role,
+    end_session,
     everyone,
     find_by_email,
     find_person,
@@ -24,6 +25,7 @@ from casewise.database.staff import (
     password_hash_of,
     set_active,
     set_roles,
+    start_session,
 )
 from casewise.web.frame.identity import current_person, database_of, now, require, sent_form
 from casewise.web.frame.pages import NAVIGATION, redirect, render

@@ -7,8 +7,7 @@ from casewise.contexts.checking.alike import find_alike
 from casewise.contexts.checking.checks import check_wording
 from casewise.contexts.checking.wording import Remark
 from casewise.contexts.review import Act, Action
-from casewise.contexts.reviewing.drafts_checked import check_draft, keep_findings
-from casewise.contexts.reviewing.set_report import set_report
+from casewise.contexts.reviewing.set_report import check_draft, keep_findings, set_report
 from casewise.contexts.reviewing.store import act, all_places
 
 QUERY = "How is a letter forged?"

@@ -204,7 +204,7 @@ def preview(
     study: StudyArgument = DEFAULT, port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 0
 ) -> None:
     """Walk every page yourself. It all happens in a database that is deleted when you stop."""
-    from casewise.web.previewing import previewing  # an extra
+    from casewise.web.local import previewing  # an extra
 
     with previewing(study, port=port) as address:
         typer.echo(f"Look at {address} (stop with Ctrl+C; nothing is kept)")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from casewise.contexts.checking.wording import Remark
 from casewise.contexts.drafts import Draft
-from casewise.contexts.reviewing.drafts_checked import keep_findings
+from casewise.contexts.reviewing.set_report import keep_findings
 from casewise.contexts.reviewing.store import ReviewPlace, all_places, find_place
 from casewise.contexts.writing.opinion_log import (
     OpinionAnswer,

@@ -1,24 +1,76 @@
-"""A run of a judge: every ask of a plan answered once, into a run folder."""
+"""A run of a judge: where it goes, every ask of a plan answered once, into a run folder, and what came of it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
 
 from casewise.judging.judge import Answer, Ask, Judge, answer_shown
 from casewise.judging.running.kind import JudgingKind
 from casewise.judging.running.plan import Plan
-from casewise.judging.running.summary import RunSummary, Target
 from casewise.runs.durable import DurableRun
 from casewise.runs.executor import Executor, LiveExecutor
 from casewise.runs.limits import GIVE_PRICES, Limits, check_limits
-from casewise.runs.progress import Watch
+from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_log import FolderLog, session_now
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.judgement_run import RunIdentity, RunManifest
 from casewise.storage.runs.run_folder import RunFolder
 
 __all__ = ["Plan", "RunSummary", "Target", "Watch", "judge_into"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a run goes, and how its report finds the benchmark again."""
+
+    folder: Path
+    benchmark_source: str
+    seed: int = 0
+    command: str | None = None
+
+
+@dataclass(kw_only=True)
+class RunSummary(RunProgress):
+    """What a session of judging did, and what the run holds after it."""
+
+    unusable: ClassVar[str] = "unscored"
+
+    run: Path
+    n_items: int
+    notes: tuple[str, ...] = ()
+    """What a reader must know of the judge."""
+
+    @property
+    def n_judged(self) -> int:
+        """Asks of the plan with a verdict so far."""
+        return self.n_usable
+
+    @property
+    def n_unscored(self) -> int:
+        """Asks of the plan that were answered and have none."""
+        return self.n_unusable
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values; `seconds` is from the first call to the last line on disk."""
+        return {
+            "run": str(self.run),
+            "n_items": self.n_items,
+            "n_calls": self.n_calls,
+            "n_judged": self.n_judged,
+            "n_unscored": self.n_unscored,
+            "seconds": round(self.seconds, 3),
+            "calls_per_second": round(self.n_calls / self.seconds, 3) if self.seconds > 0 else None,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost_usd": self.cost_usd,
+            "resumed": self.resumed,
+            **({"pending": self.n_pending} if self.n_pending else {}),
+            **({"stopped": self.stopped} if self.stopped else {}),
+        }
 
 
 async def judge_into(

@@ -10,8 +10,7 @@ from urllib.parse import quote
 from fastapi import Depends, HTTPException, Request
 
 from casewise.database import Database
-from casewise.database.sessions import session_person
-from casewise.database.staff import Person, Role
+from casewise.database.staff import Person, Role, session_person
 from casewise.web.security.cookies import read_cookie
 from casewise.web.security.csrf import SESSION_COOKIE
 

@@ -1,15 +1,17 @@
-"""`casewise doctor`."""
+"""`casewise backup`, `restore` and `doctor`: the whole database, while it is in use; what is installed and reachable."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from casewise.cli.printing import JsonOption, print_json
+from casewise import api
+from casewise.cli.printing import DatabaseOption, JsonOption, note, print_json
 
-__all__ = ["doctor"]
+__all__ = ["backup", "doctor", "restore"]
 
 
 def doctor(
@@ -41,3 +43,20 @@ def doctor(
     typer.echo("")
     for text in found.data:
         typer.echo(text)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="A new file, .jsonl or .jsonl.gz.")], database: DatabaseOption = None
+) -> None:
+    """Write everything that people have done to one file. People may go on working meanwhile."""
+    count = api.databases.backup(file, database=database)
+    typer.echo(f"{count:,} rows are in {file}")
+    note("it holds personal data and password hashes: keep it safe, and keep the secret key apart from it")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file of `casewise backup`.")], database: DatabaseOption = None
+) -> None:
+    """Put a backup into a new, empty database, SQLite or PostgreSQL, whichever it came from."""
+    count, where = api.databases.restore(file, database=database)
+    typer.echo(f"{count:,} rows are restored to {where}")
