@@ -6,8 +6,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select, update
 
+from casewise.database.columns import insert_if_absent
 from casewise.database.tables import study as tables
-from casewise.database.upsert import insert_if_absent
 from casewise.studies.running.answers import lapse_and_void
 from casewise.studies.running.assessing import assess_current
 from casewise.studies.running.owner import purge
