@@ -12,8 +12,8 @@ from casewise.judging.judges.llm import LLMJudge
 from casewise.judging.running.plan import Plan, Selection
 from casewise.models import FakeModel, Message
 from casewise.records import FULL, NO_CONTEXT, PARAMETERS, Arm, Group, Parameter, ParameterSet
-from casewise.showing import TRANSFORMS, Placement, TransformKind, arm_named, check_arms, needs_twin, show
 from casewise.records.context import omit
+from casewise.showing import TRANSFORMS, Placement, TransformKind, arm_named, check_arms, needs_twin, show
 from casewise.showing.shown import ContextRole
 
 DEMO = casewise.load("demo")
