@@ -13,7 +13,7 @@ from casewise.reporting.faces.as_json import plain
 from casewise.reporting.faces.formats import FORMATS, format_named, frame_of, write_figures, write_tables
 from casewise.reporting.faces.html import html, html_fragment
 from casewise.reporting.faces.markdown import markdown
-from casewise.reporting.faces.terminal import print_document, print_table
+from casewise.reporting.faces.terminal import print_document
 from casewise.storage.files.atomic import write_text
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "plain",
     "png",
     "print_document",
-    "print_table",
     "write_figures",
     "write_tables",
     "write_text",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +24,6 @@ __all__ = [
     "json_text",
     "note",
     "print_json",
-    "print_tables",
     "show",
 ]
 
@@ -92,14 +90,3 @@ def show(document: api.Document) -> None:
     from rich.console import Console
 
     api.print_document(document, Console(soft_wrap=False))
-
-
-def print_tables(*tables: api.Table, remarks: Iterable[str] = (), style: str = "") -> None:
-    """Print tables, and what to remember with them."""
-    from rich.console import Console
-
-    console = Console(soft_wrap=False)
-    for table in tables:
-        api.print_table(table, console)
-    for remark in remarks:
-        console.print(remark, style=style, markup=False, highlight=False)
