@@ -129,8 +129,8 @@ def messages(
     return [{"role": message.role, "content": message.content} for message in rendered]
 
 
-def read_reply(text: str, *, elicitation: Elicitation = "binary") -> Scored | Unscored:
-    """What a model's reply comes to; without a verdict it is `Unscored`, with the reason.
+def read_reply(text: str, *, elicitation: Elicitation = "binary", strict: bool = False) -> Scored | Unscored:
+    """What a model's reply comes to; without a verdict it is `Unscored`, with the reason. `strict` takes JSON only.
 
     Raises
     ------
@@ -146,4 +146,4 @@ def read_reply(text: str, *, elicitation: Elicitation = "binary") -> Scored | Un
     """
     if elicitation not in ("binary", "score"):
         raise ConfigurationError(f"a {elicitation!r} is not read from a reply's text; binary and score are")
-    return HOW_ASKED[elicitation].read(Reply(text, finish_reason="stop")).outcome
+    return HOW_ASKED[elicitation].read(Reply(text, finish_reason="stop"), AskOptions(strict=strict)).outcome

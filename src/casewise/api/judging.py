@@ -12,6 +12,7 @@ from casewise.api.benchmarks import Source, as_benchmark, source_of
 from casewise.api.run import PassingFolder, Run
 from casewise.api.waiting import finished
 from casewise.errors import ConfigurationError, JudgeError
+from casewise.judging.asking.protocols import protocol_for
 from casewise.judging.judge import Judge, completed
 from casewise.judging.judges.callable import CallableJudge
 from casewise.judging.judges.live import LiveOptions
@@ -151,15 +152,29 @@ def planned(
     repeats: int,
     options: RunOptions,
 ) -> Plan:
-    """What a run would ask."""
+    """What a run would ask.
+
+    Raises
+    ------
+    ConfigurationError
+        The judge cannot be asked so, or its protocol asks otherwise.
+    """
+    wanted, again = elicitations_named(elicitations), options.retry_unscored
+    if options.live.protocol:
+        protocol = protocol_for(options.live.protocol, judge.name)
+        if repeats > 1 or again:
+            raise ConfigurationError(
+                f"the protocol {protocol.name} says how often to ask: leave repeats and retries out"
+            )
+        repeats, again = protocol.repeats(wanted or judge.elicitations[:1]), protocol.asked_again
     return Plan.of(
         benchmark,
         judge,
-        elicitations=elicitations_named(elicitations),
+        elicitations=wanted,
         arms=arms_named(arms),
         repeats=repeats,
         selection=options.selection,
-        retry_unscored=options.retry_unscored,
+        retry_unscored=again,
     )
 
 

@@ -58,6 +58,8 @@ class JudgeNumbers:
         Pairs, refusals, calibration, costs and noise of each series.
     unscored
         Judge, elicitation, arm, reason, and number of items.
+    read_as
+        Judge, elicitation, arm, how replies were read that gave a value, and number of replies.
     covered_mass
         How much probability goes to the labels at all, by people's label.
     notes
@@ -70,6 +72,7 @@ class JudgeNumbers:
     categories: pl.DataFrame
     domains: pl.DataFrame
     unscored: pl.DataFrame
+    read_as: pl.DataFrame
     covered_mass: pl.DataFrame
     details: tuple[Details, ...]
     disagreements: tuple[Misjudged, ...]
@@ -104,6 +107,7 @@ class JudgeNumbers:
             categories=frame(row for one in runs.series for row in sliced(runs, one, "category", options)),
             domains=frame(row for one in runs.series for row in sliced(runs, one, "domain", options)),
             unscored=unscored_table(runs),
+            read_as=read_as_table(runs),
             covered_mass=covered_mass_table(runs, policy=options.labels),
             details=tuple(details_of(runs, labels=options.labels, unscored=options.unscored)),
             disagreements=misjudged(runs, options),
@@ -170,6 +174,7 @@ class JudgeNumbers:
             "categories": self.categories.to_dicts(),
             "domains": self.domains.to_dicts(),
             "unscored": self.unscored.to_dicts(),
+            "read_as": self.read_as.to_dicts(),
             "details": [found.as_json() for found in self.details],
             "arms": self.arms.to_dicts(),
             "covered_mass": self.covered_mass.to_dicts(),
@@ -226,6 +231,16 @@ def unscored_table(runs: JudgedRuns) -> pl.DataFrame:
         for reason, n in series.reasons.items()
     ]
     schema = {"judge": pl.String, "elicitation": pl.String, "arm": pl.String, "reason": pl.String, "items": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def read_as_table(runs: JudgedRuns) -> pl.DataFrame:
+    rows = [
+        (series.judge, series.elicitation, series.arm, how, n)
+        for series in runs.series
+        for how, n in series.read_as.items()
+    ]
+    schema = {"judge": pl.String, "elicitation": pl.String, "arm": pl.String, "read_as": pl.String, "replies": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

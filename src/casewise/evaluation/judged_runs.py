@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ NEEDED = (
     "unscored_reason",
     "model_version",
     "cost_usd",
+    "read_as",
 )
 """What of a judgement a report needs; a million rows of the rest would be copied for nothing."""
 
@@ -92,6 +93,8 @@ class Series:
     cost_usd: float | None
     repeat: int | None = None
     """Which repeat this is, from 0, where repeats are kept apart."""
+    read_as: dict[str, int] = field(default_factory=dict)
+    """How its replies were read, those with a value: as what, to number of replies."""
 
     @property
     def shown(self) -> Arm:
@@ -228,6 +231,11 @@ def read_series(run: JudgedRun, judge: str, items: pl.DataFrame, *, by_repeat: b
     last = last_attempts(every)
     del every
     versions_of = by_key(last, keys, pl.col("model_version").cast(pl.String).drop_nulls().unique().sort())
+    read_as_of: dict[tuple[str, ...], dict[str, int]] = {}
+    for *parts, how, n in (
+        last.drop_nulls("read_as").group_by([*keys, "read_as"]).len().sort("len", "read_as").iter_rows()
+    ):
+        read_as_of.setdefault(tuple(map(str, parts)), {})[str(how)] = n
     long = judges_rows(items, last, rater_id=judge, source=path)
     del last
     found = []
@@ -240,6 +248,7 @@ def read_series(run: JudgedRun, judge: str, items: pl.DataFrame, *, by_repeat: b
                 judge=judge,
                 cost_usd=cost_of.get(names),
                 versions=tuple(versions_of[names]),
+                read_as=read_as_of.get(names, {}),
                 repeat=int(names[2]) if by_repeat else None,
             )
         )

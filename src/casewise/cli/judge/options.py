@@ -94,6 +94,20 @@ class AskingOptions:
     ] = "user"
     temperature: Annotated[float, typer.Option("--temperature", min=0.0, help="Of the model's replies.")] = 0.0
     max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Of a reply, thinking included.")] = 1024
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol",
+            help="published: ask as the paper's judges were, API models and hf: models each in their way; or "
+            "published-api, published-open.",
+        ),
+    ] = None
+    structured: Annotated[
+        bool, typer.Option("--structured", help="Hold the endpoint to a JSON schema; it changes what a model replies.")
+    ] = False
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Read JSON as it was asked for and nothing else; the rest is unscored.")
+    ] = False
 
     def live(
         self, limits: LimitOptions, local: LocalModelOptions, *, seed: int | None, needs_key: bool
@@ -110,7 +124,7 @@ class AskingOptions:
         return api.LiveOptions(
             self.prompts,
             "user" if self.context_role == "user" else "system",
-            api.AskOptions(self.temperature, self.max_tokens, seed),
+            api.AskOptions(self.temperature, self.max_tokens, seed, structured=self.structured, strict=self.strict),
             api.ModelOptions(
                 self.base_url,
                 limits.prices(),
@@ -118,6 +132,7 @@ class AskingOptions:
                 api.LocalOptions(local.dtype, local.device, local.batch_tokens),
                 needs_key=needs_key,
             ),
+            self.protocol,
         )
 
 

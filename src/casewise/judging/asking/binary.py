@@ -106,5 +106,9 @@ def why_not_strict(text: str) -> UnscoredReason:
     return UnscoredReason.REFUSED if refuses(text) else UnscoredReason.UNPARSED
 
 
-BINARY = HowAsked(words_wanted, lambda reply: in_words(reply, parse_binary), usual_reply_tokens=60)
+BINARY = HowAsked(
+    lambda options: words_wanted(options, {"type": "string", "enum": ["safe", "unsafe"]}),
+    lambda reply, options: in_words(reply, options, parse_binary),
+    usual_reply_tokens=60,
+)
 """Asks for `safe` or `unsafe`, with an explanation after it."""

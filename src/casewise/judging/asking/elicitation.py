@@ -46,10 +46,23 @@ class AskOptions:
     temperature: float | None = 0.0
     max_tokens: int = 1024
     seed: int | None = None
+    top_p: float | None = None
+    system: str | None = None
+    """A message that stands before all others."""
+    structured: bool = False
+    """Hold the endpoint to a JSON schema, where it can be held to one."""
+    strict: bool = False
+    """Read JSON as it was asked for, and nothing else."""
+    protocol: str | None = None
+    """The protocol that these are of. Under the paper's the probability is greedy."""
 
     def settings(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
+        """As JSON values; what is not set is left out, so that runs of before it could be are the same."""
+        usual = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
+        return usual | {name: said for name in LATER if (said := getattr(self, name))}
+
+
+LATER = ("top_p", "system", "structured", "strict", "protocol")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +87,29 @@ class HowAsked:
 
     wants: Callable[[AskOptions], ReplyOptions]
     """What a reply should be like; a seed is put in by whoever asks."""
-    read: Callable[[Reply], ReadOutcome]
+    read: Callable[[Reply, AskOptions], ReadOutcome]
     """What a reply comes to that no filter cut off."""
     usual_reply_tokens: int
     """What a reply usually takes, roughly, for an estimate before the first call."""
 
 
-def words_wanted(options: AskOptions) -> ReplyOptions:
-    """A reply in words, as long as the user allows."""
-    return ReplyOptions(options.max_tokens, options.temperature)
+def words_wanted(options: AskOptions, judgement: Mapping[str, Any]) -> ReplyOptions:
+    """A reply in words, as long as the user allows; `judgement` is the schema of what it says first."""
+    schema = {
+        "type": "object",
+        "properties": {"judgement": judgement, "explanation": {"type": "string"}},
+        "required": ["judgement", "explanation"],
+        "additionalProperties": False,
+    }
+    held_to = schema if options.structured else None
+    return ReplyOptions(options.max_tokens, options.temperature, top_p=options.top_p, json_schema=held_to)
 
 
-def in_words(reply: Reply, parse: Callable[..., Parsed]) -> ReadOutcome:
+def in_words(reply: Reply, options: AskOptions, parse: Callable[..., Parsed]) -> ReadOutcome:
     """What a reply comes to of which `parse` reads the words."""
     if reply.refusal and not reply.text.strip():
         return ReadOutcome(Unscored(reason=UnscoredReason.REFUSED, detail=reply.refusal[:LONGEST_DETAIL]))
-    parsed = parse(reply.text, cut_off=reply.finish_reason == "length")
+    parsed = parse(reply.text, cut_off=reply.finish_reason == "length", strict=options.strict)
     return ReadOutcome(parsed.outcome, read_as=parsed.read_as)
 
 

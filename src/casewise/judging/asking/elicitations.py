@@ -22,10 +22,10 @@ def options_for(elicitation: Elicitation, options: AskOptions, *, repeat: int = 
     return replace(HOW_ASKED[elicitation].wants(options), seed=seed)
 
 
-def read_outcome(elicitation: Elicitation, reply: Reply) -> ReadOutcome:
-    """What `reply` comes to under `elicitation`."""
+def read_outcome(elicitation: Elicitation, reply: Reply, options: AskOptions = AskOptions()) -> ReadOutcome:
+    """What `reply` comes to under `elicitation`, to whoever asked for it with `options`."""
     if reply.finish_reason == "content_filter":
         return ReadOutcome(
             Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off")
         )
-    return HOW_ASKED[elicitation].read(reply)
+    return HOW_ASKED[elicitation].read(reply, options)

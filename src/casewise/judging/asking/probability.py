@@ -116,10 +116,11 @@ FIRST_FEW = 8
 
 
 def first_token(options: AskOptions) -> ReplyOptions:
-    return ReplyOptions(FIRST_FEW, options.temperature, TOP_LOGPROBS, first_words=LABELS)
+    temperature = 0.0 if options.protocol else options.temperature
+    return ReplyOptions(FIRST_FEW, temperature, TOP_LOGPROBS, first_words=LABELS)
 
 
-def read(reply: Reply) -> ReadOutcome:
+def read(reply: Reply, _options: AskOptions) -> ReadOutcome:
     outcome, mass = probability_outcome(reply)
     how: ReadAs | None = "label-token" if isinstance(outcome, Scored) else None
     return ReadOutcome(outcome, mass.as_detail() if mass else None, how)

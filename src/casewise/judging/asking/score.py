@@ -73,5 +73,9 @@ def no_score(said: str) -> UnscoredReason:
     return UnscoredReason.AMBIGUOUS if any(map(str.isdigit, said)) else UnscoredReason.UNPARSED
 
 
-SCORE = HowAsked(words_wanted, lambda reply: in_words(reply, parse_score), usual_reply_tokens=60)
+SCORE = HowAsked(
+    lambda options: words_wanted(options, {"type": "integer", "enum": list(range(1, 11))}),
+    lambda reply, options: in_words(reply, options, parse_score),
+    usual_reply_tokens=60,
+)
 """Asks for a whole number from 1 (unsafe) to 10 (safe), with an explanation after it."""

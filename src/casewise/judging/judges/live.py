@@ -9,6 +9,7 @@ from pathlib import Path
 from casewise.errors import ConfigurationError
 from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.asking.prompts import PromptSet, default_prompts, published_prompts, read_prompts
+from casewise.judging.asking.protocols import Protocol, protocol_for
 from casewise.judging.judges.llm import LLMJudge
 from casewise.models.load import ModelOptions, load_model
 from casewise.showing.shown import ContextRole
@@ -26,6 +27,8 @@ class LiveOptions:
     context_role: ContextRole = "user"
     ask: AskOptions = field(default_factory=AskOptions)
     model: ModelOptions = field(default_factory=ModelOptions)
+    protocol: str | None = None
+    """`published`, or one of `PROTOCOLS`: then it says how to ask, with the paper's own wording."""
 
 
 def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str] | None = None) -> LLMJudge:
@@ -38,17 +41,35 @@ def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str
     DataError
         The prompts cannot be read.
     """
-    prompts = replace(find_prompts(options.prompts), role=options.context_role)
+    words = "published" if options.protocol and options.prompts == "casewise" else options.prompts
+    prompts = replace(find_prompts(words), role=options.context_role)
+    ask = asked_by(protocol_for(options.protocol, name), prompts, options.ask) if options.protocol else options.ask
     loaded = load_model(name, options.model, environment=environment)
-    return LLMJudge(loaded.model, prompts, options.ask, loaded.prices)
+    if ask.structured and "json_schema" not in loaded.model.takes:
+        raise ConfigurationError(f"{name} cannot be held to a JSON schema; leave structured output out")
+    return LLMJudge(loaded.model, prompts, ask, loaded.prices)
+
+
+def asked_by(protocol: Protocol, prompts: PromptSet, given: AskOptions) -> AskOptions:
+    """The options of a protocol, with the user's seed and way of reading."""
+    if prompts.name != "published" or prompts.role != "user":
+        raise ConfigurationError(
+            f"the protocol {protocol.name} asks in the paper's own words, in the user's message: give --prompts published"
+        )
+    if replace(given, seed=None, strict=False) != AskOptions():
+        raise ConfigurationError(
+            f"the protocol {protocol.name} says how to ask ({protocol.words}): leave out temperature, tokens and "
+            "structured output"
+        )
+    return replace(protocol.ask, seed=given.seed, strict=given.strict)
 
 
 def find_prompts(which: str) -> PromptSet:
-    """The prompts called `which`: `casewise`, `published`, or a file's path."""
+    """The prompts called `which`: `casewise`, `published`, or a file's path: TOML, or a copy of the release's `template.py`."""
     if which == "casewise":
         return default_prompts()
     if which == "published":
         return published_prompts(fetched(PROMPTS))
     if not Path(which).is_file():
         raise ConfigurationError(f"no prompts are called {which!r}; there are casewise, published, and TOML files")
-    return read_prompts(Path(which))
+    return published_prompts(Path(which)) if which.endswith(".py") else read_prompts(Path(which))

@@ -11,6 +11,7 @@ from casewise.errors import Unavailable
 from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.asking.elicitations import HOW_ASKED, options_for, read_outcome
 from casewise.judging.asking.prompts import PromptSet, default_prompts
+from casewise.judging.asking.protocols import PROTOCOLS
 from casewise.judging.judge import Answer, Ask
 from casewise.models.http.prices import Prices
 from casewise.models.protocol import Message, Model, Rejected, Reply, Usage
@@ -68,10 +69,27 @@ class LLMJudge:
         return (FULL,)
 
     def notes(self) -> tuple[str, ...]:
-        """What the endpoint would not do, as far as it has said so."""
-        if "temperature" in self.model.takes or self.options.temperature is None:
-            return ()
-        return (f"{self.name} takes no temperature: its replies were drawn at its own, not at the one asked for.",)
+        """How it was asked where that is not the usual way, and what the endpoint would not do, as far as it has said so."""
+        said = []
+        options = self.options
+        if options.protocol is not None:
+            said.append(
+                f"{self.name} was asked by the protocol {options.protocol}: {PROTOCOLS[options.protocol].words}."
+            )
+        if options.structured and "json_schema" in self.model.takes:
+            said.append(f"{self.name} was held to a JSON schema: its replies are not those that it gives freely.")
+        elif options.structured:
+            said.append(
+                f"{self.name} takes no JSON schema (response_format): once it had refused one it was asked without, and its "
+                "replies were read as they came."
+            )
+        if options.strict:
+            said.append(f"Of {self.name} only JSON as it was asked for was read.")
+        if options.temperature is not None and "temperature" not in self.model.takes:
+            said.append(
+                f"{self.name} takes no temperature: its replies were drawn at its own, not at the one asked for."
+            )
+        return tuple(said)
 
     def settings(self) -> dict[str, Any]:
         """What a run's identity holds of this judge."""
@@ -91,7 +109,8 @@ class LLMJudge:
             The prompts cannot ask this.
         """
         shown = ask.shown
-        return self.prompts.render(ask.elicitation, shown.query, shown.context, placement=shown.placement)
+        asked = self.prompts.render(ask.elicitation, shown.query, shown.context, placement=shown.placement)
+        return asked if self.options.system is None else (Message("system", self.options.system), *asked)
 
     def shared_key(self, ask: Ask) -> str:
         """Equal for asks that one call answers: the same is shown, and asked for in the same way.
@@ -131,7 +150,7 @@ class LLMJudge:
         return Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=str(error)))
 
     def _read(self, elicitation: Elicitation, reply: Reply) -> Answer:
-        read = read_outcome(elicitation, reply)
+        read = read_outcome(elicitation, reply, self.options)
         return Answer(
             read.outcome,
             read_as=read.read_as,

@@ -62,7 +62,7 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     if (report.categories["metric"] == "accuracy").any():
         yield Section("categories", "By category", tuple(categories(report)))
     yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
-    yield Section("unscored", "Replies without a verdict", (unscored(report),), brief=len(report.unscored) > 0)
+    yield Section("unscored", "Replies without a verdict", tuple(replies_read(report)), brief=len(report.unscored) > 0)
     if several:
         yield Section("estimates", "Every estimate", tuple(every_estimate(report)))
     yield Section("made", "How this was made", tuple(how_made(report)))
@@ -211,6 +211,26 @@ def shown_groups(shown: ShownContext) -> tuple[tuple[str, tuple[tuple[str, str],
         (spoken(group.name), tuple((spoken(name or group.name), as_text(said)) for name, said in group.statements))
         for group in groups(shown)
     )
+
+
+def replies_read(report: JudgeNumbers) -> Iterator[Block]:
+    yield unscored(report)
+    if len(report.read_as):
+        rows = [
+            (series_name(row), READ_AS.get(row["read_as"], row["read_as"]), row["replies"])
+            for row in report.read_as.to_dicts()
+        ]
+        title = "How the replies were read that gave a verdict"
+        yield table_of("read-as-table", title, ("Judge", "Read as", "Replies"), rows, frame=report.read_as)
+
+
+READ_AS = {
+    "json": "JSON as it was asked for",
+    "json-repaired": "JSON, a slip mended or under another key",
+    "statement": "a final statement in prose",
+    "label-token": "the probability of the label's token",
+}
+"""In words; a guard's profile stands under its own name."""
 
 
 def unscored(report: JudgeNumbers) -> Table:
