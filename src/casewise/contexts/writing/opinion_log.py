@@ -48,23 +48,28 @@ class OpinionManifest(AnyManifest):
     created: datetime
 
 
-class OpinionRecord(Record):
+class OpinionAnswer(Record):
+    """What a model replied, and what the reply came to."""
+
+    problem: str | None = None
+    """Why the reply is no opinion; None where it is one."""
+    findings: tuple[Remark, ...] = ()
+    unquoted: int = 0
+    raw_reply: str | None = None
+    model_version: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class OpinionRecord(OpinionAnswer):
     """One reply about the words of one context."""
 
     place_id: str
     wording: str
     """A digest of the words: other words are another question."""
     attempt: int = 0
-    problem: str | None = None
-    """Why the reply is no opinion; None where it is one."""
-    findings: tuple[Remark, ...] = ()
-    unquoted: int = 0
-    raw_reply: str | None = None
     at: datetime | None = None
-    model_version: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
 
 
 def asked(record: OpinionRecord) -> tuple[str, ...]:
@@ -92,20 +97,6 @@ class OpinionAsk:
         return digest(words.fields() if words else None)
 
 
-@dataclass(frozen=True)
-class OpinionAnswer:
-    """What a model replied, and what the reply came to."""
-
-    problem: str | None = None
-    findings: tuple[Remark, ...] = ()
-    unquoted: int = 0
-    raw_reply: str | None = None
-    model_version: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
-
-
 class OpinionKind(LoggedKind[OpinionAsk, OpinionAnswer, OpinionRecord]):
     """Opinions of one model on the contexts of a draft."""
 
@@ -124,20 +115,16 @@ class OpinionKind(LoggedKind[OpinionAsk, OpinionAnswer, OpinionRecord]):
         return answer.problem
 
     def took(self, answer: OpinionAnswer) -> Took:
-        return taken(answer)
+        return Took(answer.input_tokens or 0, answer.output_tokens or 0, answer.cost_usd)
 
     def record(self, ask: OpinionAsk, answer: OpinionAnswer) -> OpinionRecord:
-        return OpinionRecord(place_id=ask.place.id, wording=ask.wording, attempt=ask.attempt, at=now(), **vars(answer))
+        return OpinionRecord(place_id=ask.place.id, wording=ask.wording, attempt=ask.attempt, at=now(), **dict(answer))
 
     def answer(self, record: OpinionRecord) -> OpinionAnswer:
-        return OpinionAnswer(**{name: getattr(record, name) for name in OpinionAnswer.__dataclass_fields__})
+        return record
 
     def usable(self, record: OpinionRecord) -> bool:
         return record.problem is None
 
     def took_by(self, record: OpinionRecord) -> Took:
-        return taken(record)
-
-
-def taken(by: OpinionAnswer | OpinionRecord) -> Took:
-    return Took(by.input_tokens or 0, by.output_tokens or 0, by.cost_usd)
+        return self.took(record)

@@ -204,10 +204,10 @@ class Asking:
         try:
             reply = await self.model.reply(messages_about(ask.place), ReplyOptions(max_tokens=MAX_TOKENS))
         except Rejected as error:
-            return OpinionAnswer(f"{error.reason.replace('_', ' ')}: {error}")
+            return OpinionAnswer(problem=f"{error.reason.replace('_', ' ')}: {error}")
         except Unavailable as error:
             self.patience.failed(error)
-            return OpinionAnswer(f"unavailable: {error}")
+            return OpinionAnswer(problem=f"unavailable: {error}")
         self.patience.answered()
         opinion, prices = read_opinion(reply.text, ask.place, by=self.model.name), self.options.prices
         took: dict[str, Any] = {
@@ -218,5 +218,5 @@ class Asking:
             "cost_usd": prices.of(reply.usage) if prices else None,
         }
         if opinion.findings is None:
-            return OpinionAnswer("the reply is no opinion", **took)
-        return OpinionAnswer(None, opinion.findings, opinion.unquoted, **took)
+            return OpinionAnswer(problem="the reply is no opinion", **took)
+        return OpinionAnswer(findings=opinion.findings, unquoted=opinion.unquoted, **took)
