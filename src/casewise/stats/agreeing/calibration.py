@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.estimates import Estimate, estimate_of
+from casewise.stats.agreeing.estimates import Estimate, estimate_of, measure
+from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.core.arrays import FloatArray, safe_divide
-from casewise.stats.core.measured import Functional, Totals, TotalsByCluster, share
+from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.intervals import degrees_of_freedom, student_quantile
+from casewise.stats.core.measured import Functional, TotalsByCluster, share
 
 __all__ = ["Calibration", "CalibrationBin", "calibration", "equal_mass_bins"]
 
 N_BINS = 10
 
-UNIT = (0.0, 1.0)
+QUERIES_A_BIN = 8
 
 NOTHING_TO_CALIBRATE = "undefined: no item has both a value and a rate"
 
@@ -47,9 +48,9 @@ class Calibration:
     curve
         In ascending order of the judge's values.
     error
-        Mean distance of a bin's mean value from its mean rate, weighted by items. It is never 0: see `by_chance`.
+        Mean distance of a bin's mean value from its mean rate, weighted by items, less what chance adds.
     by_chance
-        What `error` would be on average for a judge that is perfectly calibrated, on this many items and queries.
+        What it would be without that correction, on average, for a calibrated judge on this many items and queries.
     brier, calibration_part, refinement_part
         The Brier score is the sum of its two parts. The first vanishes for a calibrated judge, and a monotone change of
         scale can remove it; the second is what the judge does not tell apart.
@@ -79,10 +80,12 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
               B = \underbrace{\sum_b \tfrac{n_b}{n} (\bar q_b - \bar r_b)^2}_{calibration}
                 + \underbrace{\sum_b \tfrac{n_b}{n} \mathrm{var}_b(q - r)}_{refinement}.
 
-    Tied values share a bin. The bins are held fixed in the resamples. By chance alone a calibrated judge has
-    :math:`E \approx \sum_b \tfrac{n_b}{n} \sigma_b \sqrt{2/\pi}`, with :math:`\sigma_b` the cluster-robust error of
-    :math:`\bar q_b - \bar r_b`; where *E* is less than twice that, a percentile interval would miss the truth, and
-    there is none.
+    Tied values share a bin, and there are no more bins than one for eight queries. Both are lifted by chance: with
+    :math:`\hat g_b` for :math:`\bar q_b - \bar r_b` and :math:`\sigma_b` its cluster-robust error,
+    :math:`\sum_b \tfrac{n_b}{n} \sigma_b^2` is taken off the calibration part (and left in the refinement), and
+    *E* is printed as the sum of :math:`\tfrac{n_b}{n} \sqrt{\max(0, \hat g_b^2 - \sigma_b^2)}`. The interval of the calibration part *C* is
+    every *C* with :math:`(C - \hat C)^2 \le t^2 (a C + 2 \sum_{bc} w_b w_c \Sigma_{bc}^2)`, its variance growing with *C* as
+    the influences say; that of *E* follows from :math:`C / \max|g| \le E \le \sqrt C`, and is wide for it.
 
     Parameters
     ----------
@@ -103,7 +106,7 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
         raise StatisticsError(f"a calibration curve needs a bin at least, not {n_bins}")
     counted = sample.in_rate_metrics
     rated = sample.where(counted)
-    bins = equal_mass_bins(rated.probability, n_bins)
+    bins = equal_mass_bins(rated.probability, max(1, min(n_bins, rated.n_clusters // QUERIES_A_BIN)))
     n_used = int(bins.max()) + 1 if len(bins) else 0
     totals = TotalsByCluster.of(
         bin_terms(rated, bins, n_used),
@@ -112,15 +115,114 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
         n_unscored=int(sample.unscored.sum()),
     )
     found = {f.name: estimate_of(totals.measure(f)) for f in functionals(n_used)}
-    chance = by_chance(totals, n_used)
+    gaps = Gaps.of(totals, n_used)
+    (brier,) = measure(rated, metrics=metrics_named("brier")) or (totals.measure(BRIER),)
+    brier = replace(brier, n_unscored=totals.n_unscored)
+    score = estimate_of(brier)
+    part = calibration_part(score, gaps)
+    removed = part.estimate or 0.0
+    refined = replace(
+        brier,
+        name="refinement_part",
+        value=brier.value - removed,
+        influence=(brier.influence - gaps.adds) * np.sqrt(rated.n_clusters / max(rated.n_clusters - n_used, 1)),
+        unseen=None if brier.unseen is None else brier.unseen - removed,
+    )
     return Calibration(
         curve=tuple(curve(rated, bins, found)),
-        error=above_chance(found["calibration_error"], chance),
-        by_chance=chance,
-        brier=found["brier"],
-        calibration_part=above_chance_part(found["calibration_part"], found["calibration_error"], chance),
-        refinement_part=found["refinement_part"],
+        error=calibration_error(part, gaps),
+        by_chance=float(gaps.weight @ gaps.spread * np.sqrt(2 / np.pi)) if rated.n_clusters > 1 else None,
+        brier=score,
+        calibration_part=part,
+        refinement_part=estimate_of(refined),
         noise_floor=found["vote_noise"],
+    )
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The bins' mean values less their mean rates: (bins,), with their shares of all items.
+
+    Attributes
+    ----------
+    influence : (queries, bins)
+        What each query adds to each, scaled to be unbiased for few queries in a bin.
+    composition : (queries, bins)
+        What each query adds to the weights.
+    """
+
+    gap: FloatArray
+    weight: FloatArray
+    influence: FloatArray
+    composition: FloatArray
+
+    @classmethod
+    def of(cls, totals: TotalsByCluster, n_bins: int) -> Gaps:
+        places = [[totals.names.index(f"{kind}{b}") for b in range(n_bins)] for kind in ("gap", "n")]
+        sums, counts = (totals.sums[:, columns] for columns in places)
+        n, queries = counts.sum(axis=0), (counts > 0).sum(axis=0)
+        gap = sums.sum(axis=0) / np.maximum(n, 1)
+        few = np.sqrt(np.where(queries > 1, queries / np.maximum(queries - 1, 1), 1.0))
+        total = max(float(n.sum()), 1.0)
+        return cls(
+            gap=gap,
+            weight=n / total,
+            influence=few * (sums - gap * counts) / np.maximum(n, 1),
+            composition=(counts - counts.sum(axis=1, keepdims=True) * n / total) / total,
+        )
+
+    @property
+    def adds(self) -> FloatArray:
+        """What each query adds to the sum of weighted squares: by the gaps, and by how its items fall into the bins."""
+        found: FloatArray = self.influence @ (2 * self.weight * self.gap) + self.composition @ self.gap**2
+        return found
+
+    @property
+    def covariance(self) -> FloatArray:
+        found: FloatArray = self.influence.T @ self.influence
+        return found
+
+    @property
+    def spread(self) -> FloatArray:
+        found: FloatArray = np.sqrt(np.diag(self.covariance))
+        return found
+
+
+def calibration_part(brier: Estimate, gaps: Gaps) -> Estimate:
+    """The part of the Brier score that a change of scale removes, less what chance adds; never below 0."""
+    if brier.estimate is None:
+        return replace(brier, name="calibration_part")
+    bare = Estimate("calibration_part", None, None, None, brier.n, brier.n_unscored, "no interval: one query only")
+    plain = float(gaps.weight @ gaps.gap**2)
+    if len(gaps.influence) < 2:
+        return replace(bare, estimate=plain)
+    found = plain - float(gaps.weight @ gaps.spread**2)
+    adds = gaps.adds
+    noise = 2 * float(gaps.weight @ gaps.covariance**2 @ gaps.weight)
+    steep = float(adds @ adds) / plain if plain > 0 else 0.0
+    t = student_quantile(0.975, max(1.0, min(degrees_of_freedom(adds), len(adds) - 1)))
+    middle = found + t**2 * steep / 2
+    half = t * np.sqrt(max(t**2 * steep**2 / 4 + steep * found + noise, 0.0))
+    low, high = max(0.0, middle - half), min(1.0, max(0.0, middle + half))
+    return replace(bare, estimate=max(0.0, found), ci_low=low, ci_high=float(high), method="by inversion, over queries")
+
+
+def calibration_error(part: Estimate, gaps: Gaps) -> Estimate:
+    """The mean distance of bins' values from their rates, less what chance adds."""
+    bare = replace(part, name="calibration_error", ci_low=None, ci_high=None)
+    if part.estimate is None:
+        return bare
+    error = float(gaps.weight @ np.sqrt(np.maximum(gaps.gap**2 - gaps.spread**2, 0.0)))
+    if part.ci_low is None or part.ci_high is None:
+        return replace(bare, estimate=error)
+    largest = float((np.abs(gaps.gap) + 2 * gaps.spread).max())
+    low, high = part.ci_low / largest if largest > 0 else 0.0, float(np.sqrt(part.ci_high))
+    return replace(
+        bare,
+        estimate=error,
+        ci_low=min(low, error),
+        ci_high=max(high, error),
+        method="bounds from the calibration part's",
     )
 
 
@@ -149,67 +251,15 @@ def bin_terms(rated: Sample, bins: NDArray[np.intp], n_bins: int) -> dict[str, F
 
 
 def functionals(n_bins: int) -> list[Functional]:
-    def over(t: Totals) -> FloatArray:
-        return t["n"]
-
-    def mean(numerator: FloatArray, t: Totals) -> FloatArray:
-        return safe_divide(numerator, t["n"], otherwise=np.nan)
-
-    def error(t: Totals) -> FloatArray:
-        return mean(add(np.abs(t[f"gap{b}"]) for b in range(n_bins)), t)
-
-    def calibration_part(t: Totals) -> FloatArray:
-        return mean(add(safe_divide(t[f"gap{b}"] ** 2, t[f"n{b}"]) for b in range(n_bins)), t)
-
-    def brier(t: Totals) -> FloatArray:
-        return mean(t["brier"], t)
-
-    def refinement_part(t: Totals) -> FloatArray:
-        return brier(t) - calibration_part(t)
-
-    def noise(t: Totals) -> FloatArray:
-        return safe_divide(t["noise"], t["several"], otherwise=np.nan)
-
-    return [
-        Functional("calibration_error", error, over, domain=UNIT, undefined=NOTHING_TO_CALIBRATE),
-        Functional("calibration_part", calibration_part, over, domain=UNIT, undefined=NOTHING_TO_CALIBRATE),
-        Functional("refinement_part", refinement_part, over, domain=UNIT, undefined=NOTHING_TO_CALIBRATE),
-        Functional("brier", brier, over, domain=UNIT, undefined=NOTHING_TO_CALIBRATE),
-        Functional(
-            "vote_noise", noise, lambda t: t["several"], domain=UNIT, undefined="undefined: no item has two votes"
-        ),
-        *(share(f"rate{b}", f"rate{b}", f"n{b}") for b in range(n_bins)),
-    ]
+    return [NOISE, *(share(f"rate{b}", f"rate{b}", f"n{b}") for b in range(n_bins))]
 
 
-def add(terms: Iterator[FloatArray]) -> FloatArray:
-    return reduce(np.add, terms, np.float64(0))  # type: ignore[arg-type]  # numpy's own scalar
+def mean(name: str, top: str, bottom: str, undefined: str) -> Functional:
+    return replace(share(name, top, bottom), kind="other", undefined=undefined)
 
 
-def by_chance(totals: TotalsByCluster, n_bins: int) -> float | None:
-    """The mean absolute gap that sampling alone leaves in the bins of a calibrated judge."""
-    if len(totals.sums) < 2:
-        return None
-    n = totals.sums[:, totals.names.index("n")].sum()
-    gaps = [totals.measure(share(f"gap{b}", f"gap{b}", f"n{b}")) for b in range(n_bins)]
-    return float(sum(gap.n / n * np.sqrt(gap.variance * 2 / np.pi) for gap in gaps))
-
-
-def above_chance(error: Estimate, chance: float | None) -> Estimate:
-    if error.estimate is None or chance is None or error.estimate >= 2 * chance:
-        return error
-    why = f"no interval: less than twice the {chance:.3f} that a calibrated judge has by chance"
-    return without_interval(error, why)
-
-
-def above_chance_part(part: Estimate, error: Estimate, chance: float | None) -> Estimate:
-    if error.estimate is None or chance is None or error.estimate >= 2 * chance:
-        return part
-    return without_interval(part, "no interval: the calibration error is near what a calibrated judge has by chance")
-
-
-def without_interval(found: Estimate, why: str) -> Estimate:
-    return Estimate(found.name, found.estimate, None, None, found.n, found.n_unscored, why)
+BRIER = mean("brier", "brier", "n", NOTHING_TO_CALIBRATE)
+NOISE = mean("vote_noise", "noise", "several", "undefined: no item has two votes")
 
 
 def curve(rated: Sample, bins: NDArray[np.intp], found: dict[str, Estimate]) -> Iterator[CalibrationBin]:
@@ -219,13 +269,6 @@ def curve(rated: Sample, bins: NDArray[np.intp], found: dict[str, Estimate]) -> 
             low=float(inside.min()),
             high=float(inside.max()),
             value=float(inside.mean()),
-            rate=within_unit(found[f"rate{b}"]),
+            rate=found[f"rate{b}"],
             n=len(inside),
         )
-
-
-def within_unit(rate: Estimate) -> Estimate:
-    """A rate's interval, cut at 0 and 1."""
-    if rate.ci_low is None or rate.ci_high is None:
-        return rate
-    return replace(rate, ci_low=max(0.0, rate.ci_low), ci_high=min(1.0, rate.ci_high))
