@@ -44,7 +44,7 @@ STUDY = dict.fromkeys(
             for page in ("consent", "tutorial", "quiz", "rate", "questions")
             for method in ("GET", "POST")
         ),
-        *(("GET", f"/study/{{study_id}}/{page}") for page in ("pause", "end", "leave")),
+        *(("GET", f"/study/{{study_id}}/{page}") for page in ("pause", "end", "leave", "language")),
         *(("POST", f"/study/{{study_id}}/{page}") for page in ("undo", "stop")),
     ],
     ANYBODY,

@@ -13,9 +13,10 @@ from sqlalchemy import Connection
 
 from casewise.api.databases import opened
 from casewise.database import Database
-from casewise.errors import StudyError
+from casewise.errors import ConfigurationError, StudyError
 from casewise.settings import Settings, from_environment
 from casewise.studies.design.design import Contact, Design, read_design
+from casewise.studies.design.languages import LANGUAGES
 from casewise.studies.design.presets import NOBODY, PRESETS
 from casewise.studies.recruiters import new_invitation
 from casewise.studies.running.annotators import annotator as find_annotator
@@ -25,7 +26,15 @@ from casewise.studies.running.export import export as write_export
 from casewise.studies.running.monitoring import Monitor, monitor
 from casewise.studies.running.owner import Overview
 from casewise.studies.running.owner import forget as forget_person
-from casewise.studies.running.plan import StudyPlan, freeze_plan, init_study, open_plan, pilot_of, read_plan
+from casewise.studies.running.plan import (
+    StudyPlan,
+    freeze_plan,
+    init_study,
+    open_plan,
+    pilot_of,
+    read_plan,
+    translations_wanted,
+)
 from casewise.studies.running.privacy import Vault, derived_key
 from casewise.studies.running.restoring import restore as take_in_again
 from casewise.studies.running.rounds import Phase, Round, RoundState, find_round, round_state, set_state
@@ -52,6 +61,7 @@ __all__ = [
     "restore",
     "status",
     "study_round",
+    "translate",
     "void",
 ]
 
@@ -75,6 +85,28 @@ def init(
 def check(study: str | Path) -> StudyPlan:
     """Validate a study: what it needs and costs stands in the plan's `estimate`."""
     return read_plan(Path(study))
+
+
+def translate(study: str | Path, language: str, *, to: Path) -> tuple[int, int]:
+    """Write what of a study is to be translated, with what there is already; how many texts, and how many lack one.
+
+    Raises
+    ------
+    StudyError
+        No page can be in that language.
+    ConfigurationError
+        There is something at `to` already.
+    """
+    known = next((code for code in LANGUAGES if code == language), None)
+    if known is None:
+        raise StudyError(f"pages can be in {', '.join(LANGUAGES)}, not in {language!r}")
+    wanted = translations_wanted(Path(study), known)
+    try:
+        with to.open("x", encoding="utf-8") as file:
+            file.writelines(one.model_dump_json() + "\n" for one in wanted)
+    except FileExistsError as error:
+        raise ConfigurationError(f"{to} is there already; name another file") from error
+    return len(wanted), sum(not one.is_reviewed for one in wanted)
 
 
 def freeze(study: str | Path) -> Path:

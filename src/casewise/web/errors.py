@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
@@ -11,6 +13,7 @@ from casewise.errors import CasewiseError
 from casewise.web.frame.identity import SignInFirst
 from casewise.web.frame.pages import Elsewhere, redirect, render
 from casewise.web.security.headers import add_headers
+from casewise.web.study.language import spoken_before
 
 __all__ = ["install"]
 
@@ -69,6 +72,8 @@ def problem(request: Request, status: int, message: str) -> Response:
     """A page, or a JSON object, that says what went wrong."""
     if wants_json(request):
         return JSONResponse({"problem": message}, status)
-    return render(
-        request, "problem.html", status=status, title=TITLES.get(status, "That did not work"), message=message
-    )
+    values: dict[str, Any] = {"title": TITLES.get(status, "That did not work"), "message": message}
+    if request.url.path.startswith("/study/"):
+        t = spoken_before(request)
+        values |= {"t": t, "lang": t.language, "direction": t.direction}
+    return render(request, "problem.html", status=status, **values)

@@ -62,6 +62,17 @@ def check(study: StudyArgument = DEFAULT, as_json: JsonOption = False) -> None:
 
 
 @app.command()
+def translate(
+    language: Annotated[str, typer.Argument(help="The language: es.")],
+    to: Annotated[Path, typer.Option("--to", help="The file to write.")],
+    study: StudyOption = DEFAULT,
+) -> None:
+    """Write what is to be translated: queries, contexts and your own words, a line each."""
+    texts, lacking = api.studies.translate(study, language, to=to)
+    typer.echo(f"{to}: {texts:,} texts, {lacking:,} of them without a translation that a second person has read")
+
+
+@app.command()
 def freeze(study: StudyArgument = DEFAULT) -> None:
     """Fix contrasts, exclusions, stopping and label policy; reports mark every later departure."""
     typer.echo(f"{api.studies.freeze(study)} keeps what is promised. Publish it with your preregistration.")

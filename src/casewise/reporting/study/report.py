@@ -152,6 +152,8 @@ def study_report(
     study = found.study
     if study is not None and wanted.get("flow") is None:
         wanted["flow"] = study.flow
+    if "language" in found.frame.columns and study is not None:
+        wanted["strata"] = tuple(dict.fromkeys((*wanted.get("strata", ()), "language")))
     options, departures = settle(wanted, study.planned if study else {}, frozen=bool(study and study.frozen))
     kept, left_out = found.split(options.exclude)
     code = partial(code_ratings, strata=options.strata, crossed=crossed, source=found.name)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from casewise.errors import ConfigurationError
+from casewise.studies.design.languages import LanguageCode
 from casewise.studies.design.own_questions import DEMOGRAPHICS, Demographic, OwnQuestion
 from casewise.studies.design.section import DesignSection, Share, Slug, Words
 
@@ -288,6 +289,10 @@ class Design(DesignSection):
     contrasts: tuple[tuple[Words, Words], ...] = ()
     """Planned comparisons of two conditions."""
     seed: int = Field(1, ge=0)
+    languages: tuple[LanguageCode, ...] = Field(("en",), min_length=1)
+    """Of the pages; the first is the one that the benchmark and the texts here are in."""
+    translations: str | None = None
+    """Translations of queries, contexts and the owner's own words (JSON lines), relative to `study.toml`."""
     contact: Contact
     ratings: Ratings = Ratings()
     attention: Attention = Attention()
@@ -312,6 +317,8 @@ class Design(DesignSection):
 
     @model_validator(mode="after")
     def _conditions_are_distinct(self) -> Self:
+        if len(set(self.languages)) < len(self.languages):
+            raise ValueError("languages names one language twice")
         if len(set(self.conditions)) < len(self.conditions):
             raise ValueError("conditions names one condition twice")
         for pair in self.contrasts:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from typing import Any
 from casewise.errors import StudyError
 from casewise.records.base import digest
 from casewise.studies.design.design import Design
+from casewise.studies.design.languages import LanguageCode
 from casewise.studies.design.material import StudyItem
+from casewise.studies.design.translating import Translated
 from casewise.studies.design.wording import StudyWording
 
 __all__ = [
@@ -62,6 +65,7 @@ class Promise:
     design: Design
     wording: StudyWording
     items: tuple[StudyItem, ...]
+    translated: Mapping[LanguageCode, Translated] = field(default_factory=dict)
 
     @property
     def policy(self) -> dict[str, Any]:
@@ -71,6 +75,8 @@ class Promise:
             flat |= {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
         texts = asdict(self.wording)
         flat |= {f"texts.{page}": digest({"text": text}) for page, text in texts.items()}
+        for language, there in self.translated.items():
+            flat[f"languages.{language}"] = digest({"texts": asdict(there.wording), "words": dict(there.words)})
         shown = sorted([item.item_id, item.condition, item.query_id, item.shown] for item in self.items)
         return flat | {"items": digest({"shown": shown})}
 

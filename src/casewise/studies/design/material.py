@@ -26,7 +26,8 @@ class StudyItem:
     query_id: str
     condition: str
     shown: dict[str, Any]
-    """`query`: its text; `context`: groups of parameters, empty in the no-context condition."""
+    """`query`: its text; `context`: groups of parameters, empty in the no-context condition; `in`: both by language."""
+    context_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def described(taxonomy: Taxonomy, met: set[str]) -> list[tuple[str, str]]:
 def study_item(item: Item, benchmark: Benchmark) -> StudyItem:
     context = benchmark.context_of(item)
     shown = {"query": benchmark.query[item.query_id].text, "context": as_panel(context.shown()) if context else {}}
-    return StudyItem(item.id, item.query_id, item.condition, shown)
+    return StudyItem(item.id, item.query_id, item.condition, shown, item.context_id or "")
 
 
 def as_panel(shown: ShownContext) -> dict[str, dict[str, str] | str]:

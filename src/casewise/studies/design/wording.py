@@ -9,6 +9,7 @@ from pathlib import Path
 
 from casewise.errors import ConfigurationError
 from casewise.studies.design.design import Design
+from casewise.studies.design.languages import ENGLISH, LanguageCode, Speech
 from casewise.studies.design.questions import Check, Question, read_checks, read_quiz
 
 __all__ = ["PAGES", "StudyWording", "fill", "read_wording"]
@@ -33,15 +34,19 @@ class StudyWording:
     checks: tuple[Check, ...]
 
 
-def read_wording(design: Design, folder: Path) -> StudyWording:
-    """The texts of `design`, whose file paths are relative to `folder`.
+def read_wording(design: Design, folder: Path, language: LanguageCode | None = None) -> StudyWording:
+    """The texts of `design` in one of its languages (the first), whose file paths are relative to `folder`.
+
+    An owner's own text `texts/consent.md` is in another language at `texts/LANGUAGE/consent.md`.
 
     Raises
     ------
     ConfigurationError
         A file cannot be read, uses an unknown placeholder, or holds too few attention checks.
     """
-    texts = {page: fill(source(design, page, folder), values(design)) for page in PAGES}
+    spoken = language or design.languages[0]
+    known = values(design, Speech(spoken))
+    texts = {page: fill(source(design, page, folder, spoken), known) for page in PAGES}
     checks = read_checks(texts.pop("checks"), source=place(design, "checks"))
     if len(checks) < design.attention.checks_per_batch:
         raise ConfigurationError(
@@ -69,58 +74,61 @@ def fill(text: str, known: dict[str, str]) -> str:
     return PLACEHOLDER.sub(value, text)
 
 
-def values(design: Design) -> dict[str, str]:
+def values(design: Design, t: Speech = ENGLISH) -> dict[str, str]:
     """What the texts may speak of."""
     pay, ratings, pages = design.pay, design.ratings, design.ratings.per_annotator + design.attention.checks_per_batch
     minutes = round(pay.minutes_before + pages * pay.seconds_per_page / 60)
     return {
-        "title": design.title,
+        "title": t(design.title),
         "researcher": design.contact.researcher,
         "institution": design.contact.institution,
         "email": design.contact.email,
-        "ethics": design.contact.ethics_approval or "This study has not been reviewed by an ethics board.",
+        "ethics": design.contact.ethics_approval or t("This study has not been reviewed by an ethics board."),
         "minimum_age": str(design.eligibility.minimum_age),
-        "languages": " or ".join(design.eligibility.languages) or "the language of this page",
+        "languages": t(" or ").join(map(t, design.eligibility.languages)) or t("the language of this page"),
         "items": str(ratings.per_annotator),
         "minutes": str(minutes),
         "pay": f"{pay.per_batch:.2f} {pay.currency}",
         "screen_out_pay": f"{pay.screen_out:.2f} {pay.currency}",
-        "attempts": "one attempt" if design.quiz.attempts == 1 else f"{design.quiz.attempts} attempts",
-        "withdraw_until": f"{design.privacy.withdraw_until:%-d %B %Y}",
-        "keep_ids_until": f"{design.privacy.keep_ids_until:%-d %B %Y}",
-        "exclude_until": f"{design.privacy.exclude_until:%-d %B %Y}",
+        "attempts": t("one attempt") if design.quiz.attempts == 1 else t("{n} attempts", n=design.quiz.attempts),
+        "withdraw_until": t.day(design.privacy.withdraw_until),
+        "keep_ids_until": t.day(design.privacy.keep_ids_until),
+        "exclude_until": t.day(design.privacy.exclude_until),
         "may_skip": str(design.attention.most_skips(pages)),
-        "own_questions": own_questions(design),
-        "demographics": ABOUT_YOU if design.demographics else "",
-        "lease": f"{ratings.lease_minutes:g} minutes",
+        "own_questions": own_questions(design, t),
+        "demographics": t(ABOUT_YOU) if design.demographics else "",
+        "lease": t("{n} minutes", n=f"{ratings.lease_minutes:g}"),
     }
 
 
+KEPT_AS_WRITTEN = " What you write in your own words is kept as you wrote it."
 ABOUT_YOU = (
     "- What you tell us about yourself at the end, if you choose to. It is never published for single persons.\n"
 )
 
 
-def own_questions(design: Design) -> str:
+def own_questions(design: Design, t: Speech) -> str:
     """What the consent page says of the owner's own questions; it begins with a space, or is empty."""
     if not design.questions:
         return ""
-    asked = " ".join(f"*{question.words}*" for question in design.questions)
-    kept = " What you write in your own words is kept as you wrote it." * any(
-        q.kind == "text" for q in design.questions
-    )
-    return f" Each page also asks: {asked}{kept}"
+    asked = " ".join(f"*{t(question.words)}*" for question in design.questions)
+    kept = t(KEPT_AS_WRITTEN) if any(question.kind == "text" for question in design.questions) else ""
+    return t(" Each page also asks: {questions}", questions=asked) + kept
 
 
 def place(design: Design, page: str) -> str:
     return getattr(design.texts, page) or f"the {page} that comes with casewise"
 
 
-def source(design: Design, page: str, folder: Path) -> str:
+def source(design: Design, page: str, folder: Path, language: LanguageCode) -> str:
     name: str | None = getattr(design.texts, page)
     if name is None:
-        return files("casewise.studies.design").joinpath("texts", f"{page}.md").read_text(encoding="utf-8")
+        ours = files("casewise.studies.design").joinpath("texts", *(() if language == "en" else (language,)))
+        return ours.joinpath(f"{page}.md").read_text(encoding="utf-8")
+    path = folder / name
+    if language != design.languages[0]:
+        path = path.parent / language / path.name
     try:
-        return (folder / name).read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"texts.{page}: cannot read {folder / name}: {error}") from error
+        raise ConfigurationError(f"texts.{page}: cannot read {path}: {error}") from error

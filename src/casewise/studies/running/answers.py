@@ -10,6 +10,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from casewise.database.tables import study as tables
+from casewise.studies.design.languages import LanguageCode
 from casewise.studies.design.own_questions import OwnAnswer
 from casewise.studies.running.events import note
 from casewise.studies.running.quality import FAILED_CHECKS, AnsweredPage, must_void
@@ -83,6 +84,8 @@ class Given:
     """What the page's script saw of the reading (`studies.running.sight`)."""
     own: dict[str, OwnAnswer] | None = None
     """Answers to the owner's own questions."""
+    language: LanguageCode | None = None
+    """That of the page; None where the study has one only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +107,31 @@ class Progress:
     skipped: int = 0
 
 
-def next_page(connection: Connection, study: Round, annotator_id: str) -> Shown | None:
-    """The first page without an answer; None when the batch is done."""
+def next_page(
+    connection: Connection, study: Round, annotator_id: str, language: LanguageCode | None = None
+) -> Shown | None:
+    """The first page without an answer, in `language` (the study's first); None when the batch is done."""
     row = connection.execute(NEXT_PAGE, {"who": annotator_id}).first()
     if row is None:
         return None
     if row.check_name is not None:
-        text = next(check.text for check in study.wording.checks if check.name == row.check_name)
-        return Shown(row.position, row.revision, text, situation_of_check(connection, annotator_id, row.position))
-    return Shown(row.position, row.revision, row.shown["query"], row.shown["context"])
+        checks = study.worded(language or study.design.languages[0]).checks
+        text = next(check.text for check in checks if check.name == row.check_name)
+        context = situation_of_check(connection, annotator_id, row.position, language)
+        return Shown(row.position, row.revision, text, context)
+    said = in_language(row.shown, language)
+    return Shown(row.position, row.revision, said["query"], said["context"])
 
 
-def situation_of_check(connection: Connection, annotator_id: str, position: int) -> dict[str, Any]:
+def in_language(shown: dict[str, Any], language: LanguageCode | None) -> dict[str, Any]:
+    """What is shown of an item in a language; in the study's first where that is it."""
+    said: dict[str, Any] = shown.get("in", {}).get(language, shown)
+    return said
+
+
+def situation_of_check(
+    connection: Connection, annotator_id: str, position: int, language: LanguageCode | None
+) -> dict[str, Any]:
     """A check has a situation like the pages around it: that of the farthest item of the same batch."""
     shown: dict[str, Any] | None = connection.scalars(
         select(ITEMS.c.shown)
@@ -124,7 +140,7 @@ def situation_of_check(connection: Connection, annotator_id: str, position: int)
         .order_by(func.abs(PAGES.c.position - position).desc(), PAGES.c.position)
         .limit(1)
     ).first()
-    return dict(shown["context"]) if shown else {}
+    return dict(in_language(shown, language)["context"]) if shown else {}
 
 
 def progress(connection: Connection, annotator_id: str) -> Progress:
@@ -203,6 +219,7 @@ def record(connection: Connection, page: Row[Any], given: Given, *, now: datetim
         scripted=given.scripted,
         sight=given.sight,
         own=given.own or None,
+        language=given.language,
         answered_at=now,
     )
     return taken

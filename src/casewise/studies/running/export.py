@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, func, select
 
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
@@ -138,11 +138,13 @@ def excluded(connection: Connection, study: Round, rated: list[Row[Any]]) -> lis
 
 
 def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]]:
+    spoken = languages_of(connection, study)
     return [
         {
             "annotator_id": person.id,
             "condition": person.condition,
             "outcome": person.outcome or person.stage,
+            "language": spoken.get(person.id),
             "rated": person.rated,
             "skipped": person.skipped,
             "voided": person.voided_at is not None,
@@ -151,6 +153,17 @@ def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]
         }
         for person in sorted(people_states(connection, study), key=lambda person: person.id)
     ]
+
+
+def languages_of(connection: Connection, study: Round) -> dict[str, str]:
+    """In which language each annotator rated, where the study has several: that of most of their pages."""
+    query = (
+        select(PAGES.c.annotator_id, PAGES.c.language)
+        .where(PAGES.c.study_id == study.id, PAGES.c.language.is_not(None), PAGES.c.verdict.is_not(None))
+        .group_by(PAGES.c.annotator_id, PAGES.c.language)
+        .order_by(PAGES.c.annotator_id, func.count(), PAGES.c.language)
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def about_study(connection: Connection, study: Round, design: Design, seen: Overview) -> dict[str, Any]:
@@ -192,13 +205,14 @@ def timing_lines(connection: Connection, study: Round) -> Iterator[dict[str, Any
             "check": row.check_name,
             "state": row.state,
             "seconds": row.seconds,
+            "language": row.language,
             "sight": row.sight,
         }
 
 
 def departed(connection: Connection, study: Round, design: Design, frozen: Frozen) -> list[str]:
     """Where the round as it ran, or the analysis as `design` has it now, is not what was frozen."""
-    ran = Promise(study.design, study.wording, shown_items(connection, study.id))
+    ran = Promise(study.design, study.wording, shown_items(connection, study.id), study.translated)
     analysis = {"analysis": design.analysis, "contrasts": design.contrasts}
     now = replace(ran, design=study.design.model_copy(update=analysis))
     return list(dict.fromkeys(str(departure) for departure in (*departures(ran, frozen), *departures(now, frozen))))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from sqlalchemy import Connection
 
 from casewise.errors import ConfigurationError, StudyError
 from casewise.records.item import CONDITIONS, NO_CONTEXT_CONDITION
+from casewise.records.translation import Translation
 from casewise.storage import Benchmark, load_benchmark
 from casewise.studies.design.cost import StudyEstimate, estimate
 from casewise.studies.design.design import Contact, Design, read_design
@@ -25,12 +27,30 @@ from casewise.studies.design.freeze import (
     read_frozen,
     write_frozen,
 )
+from casewise.studies.design.languages import LanguageCode
 from casewise.studies.design.material import Material, collect, pilot_sample
 from casewise.studies.design.presets import NOBODY, Preset, study_toml
+from casewise.studies.design.translating import (
+    Translated,
+    check_alike,
+    read_translations,
+    to_translate,
+    translated_material,
+    words_of,
+)
 from casewise.studies.design.wording import StudyWording, read_wording
 from casewise.studies.running.rounds import NewRound, Phase, open_round
 
-__all__ = ["StudyPlan", "freeze_plan", "init_study", "open_plan", "pilot_of", "read_plan", "rehearsal_of"]
+__all__ = [
+    "StudyPlan",
+    "freeze_plan",
+    "init_study",
+    "open_plan",
+    "pilot_of",
+    "read_plan",
+    "rehearsal_of",
+    "translations_wanted",
+]
 
 
 @dataclass(frozen=True)
@@ -43,6 +63,8 @@ class StudyPlan:
     benchmark: Benchmark
     material: Material
     frozen: Frozen | None
+    translated: Mapping[LanguageCode, Translated] = field(default_factory=dict)
+    """The texts in the design's languages but the first."""
 
     def __repr__(self) -> str:
         frozen = ", frozen" if self.frozen else ""
@@ -56,7 +78,7 @@ class StudyPlan:
     @property
     def promise(self) -> Promise:
         """What freezing fixes, or has fixed."""
-        return Promise(self.design, self.wording, self.material.items)
+        return Promise(self.design, self.wording, self.material.items, self.translated)
 
     @property
     def departures(self) -> tuple[Departure, ...]:
@@ -124,7 +146,26 @@ def read_plan(path: Path) -> StudyPlan:
     frozen = None
     if beside.exists():
         frozen = read_frozen(json.loads(beside.read_text(encoding="utf-8")), source=str(beside))
-    return StudyPlan(path, design, read_wording(design, path.parent), benchmark, collect(design, benchmark), frozen)
+    translations = read_translations(path.parent / design.translations) if design.translations else []
+    material = translated_material(design, collect(design, benchmark), translations)
+    translated = {
+        language: Translated(read_wording(design, path.parent, language), words_of(translations, language))
+        for language in design.languages[1:]
+    }
+    wording = read_wording(design, path.parent)
+    for language, there in translated.items():
+        check_alike(wording, there.wording, language)
+    return StudyPlan(path, design, wording, benchmark, material, frozen, translated)
+
+
+def translations_wanted(path: Path, language: LanguageCode) -> list[Translation]:
+    """Everything that is to be translated for the study at `path`, with what there is of it already."""
+    design = read_design(path)
+    inside = path.parent / design.benchmark
+    material = collect(design, load_benchmark(inside if inside.exists() else design.benchmark))
+    there = read_translations(path.parent / design.translations) if design.translations else []
+    known = {one.of: one for one in there if one.language == language}
+    return [known.get(one.of, one) for one in to_translate(design, material, language)]
 
 
 def frozen_path(path: Path) -> Path:
@@ -157,6 +198,7 @@ def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: dat
         phase=phase,
         wording=plan.wording,
         material=plan.material,
+        translated=plan.translated,
         frozen=plain(plan.frozen) if plan.frozen else None,
     )
     return open_round(connection, new, now=now)

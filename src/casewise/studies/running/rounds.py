@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -14,7 +14,9 @@ from sqlalchemy import Connection, Row, insert, select, update
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.studies.design.design import Design
+from casewise.studies.design.languages import LanguageCode, Speech
 from casewise.studies.design.material import Material, StudyItem
+from casewise.studies.design.translating import Translated
 from casewise.studies.design.wording import StudyWording
 from casewise.studies.running.events import note
 
@@ -56,6 +58,18 @@ class Round:
     """Name, version and digest of the benchmark."""
     frozen: dict[str, Any] | None
     created_at: datetime
+    translated: Mapping[LanguageCode, Translated] = field(default_factory=dict)
+    """The texts in the design's languages but the first, in which `wording` is."""
+
+    def worded(self, language: LanguageCode) -> StudyWording:
+        """The texts in one of the study's languages."""
+        there = self.translated.get(language)
+        return there.wording if there else self.wording
+
+    def speech(self, language: LanguageCode) -> Speech:
+        """Says things in one of the study's languages, the owner's own words among them."""
+        there = self.translated.get(language)
+        return Speech(language, there.words if there else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +93,7 @@ class NewRound:
     wording: StudyWording
     material: Material
     frozen: dict[str, Any] | None = None
+    translated: Mapping[LanguageCode, Translated] = field(default_factory=dict)
 
 
 def open_round(connection: Connection, new: NewRound, *, now: datetime) -> str:
@@ -115,6 +130,10 @@ def round_row(new: NewRound) -> dict[str, Any]:
         "categories": [list(pair) for pair in new.material.categories],
         "benchmark": new.material.benchmark,
         "frozen": new.frozen,
+        "translated": {
+            language: {"wording": WORDING.dump_python(there.wording, mode="json"), "words": dict(there.words)}
+            for language, there in new.translated.items()
+        },
     }
 
 
@@ -174,6 +193,10 @@ def as_round(row: Row[Any]) -> Round:
         benchmark=row.benchmark,
         frozen=row.frozen,
         created_at=row.created_at,
+        translated={
+            language: Translated(WORDING.validate_python(there["wording"]), there["words"])
+            for language, there in (row.translated or {}).items()
+        },
     )
 
 

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from casewise.database.staff import Person, Role
+from casewise.studies.design.languages import ENGLISH
 from casewise.web.security.cookies import read_cookie, set_cookie
 from casewise.web.security.csrf import BROWSER_COOKIE, browser_id, csrf_token
 
@@ -42,6 +43,7 @@ def templates(static: Path) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.globals["static"] = StaticLinks(static)
+    environment.globals |= {"t": ENGLISH, "lang": ENGLISH.language, "direction": ENGLISH.direction}
     return environment
 
 

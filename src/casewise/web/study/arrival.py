@@ -6,16 +6,18 @@ import secrets
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from casewise.errors import StudyError
+from casewise.studies.design.wording import StudyWording
 from casewise.studies.recruiters import Finish, RecruiterIds
 from casewise.studies.running.admission import NotLetIn, admit, why_not_let_in
 from casewise.studies.running.annotators import answer_quiz, find_returner, halt, missed_before, pass_tutorial
 from casewise.studies.running.rounds import Round
 from casewise.web.frame.identity import database_of, now, sent_form
 from casewise.web.frame.pages import redirect
+from casewise.web.study.language import choose_language, language_of
 from casewise.web.study.session import (
     ThisRound,
     check_limit,
@@ -29,12 +31,14 @@ from casewise.web.study.session import (
 from casewise.web.study.stage import here, show, standing_at, to_stage
 from casewise.web.study.texts import markdown
 
-__all__ = ["here", "router", "show", "to_stage"]
+__all__ = ["here", "router", "show", "to_stage", "worded"]
 
 router = APIRouter(prefix="/study/{study_id}")
 
 Now = Annotated[datetime, Depends(now)]
 SentForm = Annotated[dict[str, str], Depends(sent_form)]
+
+NO_LINK = "The link you followed lacks your id. Please start again from the page where you found the study."
 
 
 @router.get("")
@@ -42,8 +46,8 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     """The first page: what would be read here. Whoever was here before continues where they were."""
     try:
         person = arriving_person(request, study)
-    except StudyError as error:
-        return no_link(request, study, str(error))
+    except StudyError:
+        return no_link(request, study)
     fingerprint = vault_of(request).fingerprint(study.name, person.person)
     with database_of(request).read() as connection:
         known = find_returner(connection, study, fingerprint)
@@ -55,7 +59,9 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     request.app.state.tallies.count(study.id, "turned away" if why else "arrived")
     if why is not None:
         return not_let_in(request, study, why, person)
-    response = show(request, study, "warning", warning=markdown(study.wording.warning), categories=study.categories)
+    response = show(
+        request, study, "warning", warning=markdown(worded(request, study).warning), categories=study.categories
+    )
     remember_arrival(request, response, study, person)
     return response
 
@@ -73,20 +79,31 @@ def arriving_person(request: Request, study: Round) -> RecruiterIds:
     return recruiter_of(request, study).arrive(request.query_params)
 
 
-def no_link(request: Request, study: Round, problem: str) -> Response:
+def no_link(request: Request, study: Round) -> Response:
     """A link without ids: the same browser may have been here before."""
     with database_of(request).read() as connection:
         known = visitor(request, study, connection)
     if known is not None and not request.query_params:
         return to_stage(study, known)
-    return show(request, study, "closed", status=400, why="link", problem=problem, finish=Finish())
+    return show(request, study, "closed", status=400, why="link", problem=NO_LINK, finish=Finish())
+
+
+@router.get("/language")
+def language(request: Request, study: ThisRound, to: Annotated[str, Query(max_length=10)] = "") -> Response:
+    """Read on in another of the study's languages, from wherever one is."""
+    with database_of(request).read() as connection:
+        who = visitor(request, study, connection)
+    arrived = read_arrival(request, study) is not None
+    response = to_stage(study, who) if who else redirect(here(study, "consent" if arrived else ""))
+    choose_language(request, response, study, to)
+    return response
 
 
 @router.get("/consent")
 def consent_page(request: Request, study: ThisRound) -> Response:
     if read_arrival(request, study) is None:
         return redirect(here(study))
-    return show(request, study, "consent", text=markdown(study.wording.consent), problem=None)
+    return show(request, study, "consent", text=markdown(worded(request, study).consent), problem=False)
 
 
 @router.post("/consent")
@@ -98,9 +115,8 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
     if form.get("agree") != "yes":
         return declined(request, study, person)
     if form.get("adult") != "yes":
-        problem = f"Please tick that you are {study.design.eligibility.minimum_age} or older and want to take part."
-        text = markdown(study.wording.consent)
-        return show(request, study, "consent", status=400, text=text, problem=problem)
+        text = markdown(worded(request, study).consent)
+        return show(request, study, "consent", status=400, text=text, problem=True)
     vault = vault_of(request)
     fingerprint = vault.fingerprint(study.name, person.person)
     with database_of(request).write() as connection:
@@ -133,7 +149,7 @@ def leave(request: Request, study: ThisRound) -> Response:
 def tutorial_page(request: Request, study: ThisRound) -> Response:
     with database_of(request).read() as connection:
         who = standing_at(request, study, connection)
-    text = markdown(study.wording.tutorial)
+    text = markdown(worded(request, study).tutorial)
     return show(request, study, "tutorial", text=text, categories=study.categories, who=who)
 
 
@@ -156,7 +172,7 @@ def quiz_page(request: Request, study: ThisRound) -> Response:
         who = standing_at(request, study, connection, "quiz")
         missed = missed_before(connection, who.id)
     left = study.design.quiz.attempts - who.quiz_attempts
-    return show(request, study, "quiz", questions=study.wording.quiz, missed=missed, left=left)
+    return show(request, study, "quiz", questions=worded(request, study).quiz, missed=missed, left=left)
 
 
 @router.post("/quiz")
@@ -171,6 +187,11 @@ def quiz(request: Request, study: ThisRound, form: SentForm, at: Now) -> Respons
         answer_quiz(connection, study, who.id, chosen, now=at)
         who = standing_at(request, study, connection)
     return to_stage(study, who)
+
+
+def worded(request: Request, study: Round) -> StudyWording:
+    """The study's texts in the language of whoever asks."""
+    return study.worded(language_of(request, study))
 
 
 def as_number(text: str | None) -> int | None:

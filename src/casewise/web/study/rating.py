@@ -32,6 +32,7 @@ from casewise.studies.running.slots import resume
 from casewise.web.frame.identity import database_of, now, sent_form
 from casewise.web.frame.pages import redirect
 from casewise.web.security.headers import content_policy
+from casewise.web.study.language import language_of, page_language
 from casewise.web.study.session import (
     ThisRound,
     check_limit,
@@ -83,7 +84,7 @@ def rating_page(request: Request, study: ThisRound, at: Now) -> Response:
 
 
 def rating(request: Request, study: Round, who: Annotator, connection: Connection, *, now: datetime) -> Response:
-    page = next_page(connection, study, who.id)
+    page = next_page(connection, study, who.id, language_of(request, study))
     if page is None:
         return redirect(here(study, "questions"))
     return show_item(request, study, who.id, page, progress(connection, who.id), now=now)
@@ -142,7 +143,7 @@ def rate(request: Request, study: ThisRound, form: SentForm, at: Now) -> Respons
             return show_item(request, study, annotator_id, lacks.page, done, now=at, before=lacks)
         taken = "again" if given is None else take_answer(connection, study, annotator_id, given, now=at)
         if taken != "over" and SCRIPT_HEADER in request.headers:
-            page = next_page(connection, study, annotator_id)
+            page = next_page(connection, study, annotator_id, language_of(request, study))
             done = progress(connection, annotator_id)
     return (
         redirect(here(study, "rate")) if page is None else show_item(request, study, annotator_id, page, done, now=at)
@@ -155,7 +156,7 @@ def unfinished(
     """The page that `given` is about, where an answer is still missing on it."""
     if given.decision == "skip" or not study.design.questions:
         return None
-    page, own = next_page(connection, study, annotator_id), given.own or {}
+    page, own = next_page(connection, study, annotator_id, given.language), given.own or {}
     if page is None or (page.position, page.revision) != (given.position, given.revision):
         return None
     missing = missing_answers(study.design.questions, own, has_context=bool(page.context))
@@ -174,7 +175,16 @@ def given_answer(
     sight = read_sight(form.get("sight", ""))
     own = read_own_answers(study.design.questions, form)
     by_script = form.get("hand") == "no"
-    return Given(token.position, token.revision, decision, seconds, scripted=by_script, sight=sight, own=own)
+    return Given(
+        token.position,
+        token.revision,
+        decision,
+        seconds,
+        scripted=by_script,
+        sight=sight,
+        own=own,
+        language=page_language(request, study),
+    )
 
 
 @router.post("/undo")
@@ -236,7 +246,8 @@ def end_page(request: Request, study: ThisRound) -> Response:
         who = standing_at(request, study, connection, "done")
         person = person_of(connection, who.id, vault=vault_of(request))
     finish = recruiter_of(request, study).finish(CODES.get(who.outcome or "completed", "completed"), person)
-    wording = study.wording.screened_out if who.outcome == "screened_out" else study.wording.debriefing
+    there = study.worded(language_of(request, study))
+    wording = there.screened_out if who.outcome == "screened_out" else there.debriefing
     response = show(request, study, "end", outcome=who.outcome, text=markdown(wording), finish=finish, who=who)
     if finish.fields:
         response.headers["Content-Security-Policy"] = content_policy(form_targets=(origin(finish.url),))

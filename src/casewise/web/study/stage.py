@@ -6,9 +6,11 @@ from fastapi import Request
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from casewise.studies.design.languages import Speech
 from casewise.studies.running.annotators import Annotator, Stage
 from casewise.studies.running.rounds import Round
 from casewise.web.frame.pages import Elsewhere, redirect, render
+from casewise.web.study.language import speech_of
 from casewise.web.study.session import visitor
 from casewise.web.study.texts import markdown
 
@@ -24,12 +26,17 @@ def here(study: Round, page: str = "") -> str:
 
 def show(request: Request, study: Round, template: str, *, status: int = 200, **values: object) -> Response:
     """A page for annotators: with the study's title, its help lines and whom to write to."""
+    t = speech_of(request, study)
     return render(
         request,
         f"study/{template}.html",
         status=status,
         study=study,
-        help=markdown(study.wording.help),
+        help=markdown(study.worded(t.language).help),
+        t=t,
+        lang=t.language,
+        direction=t.direction,
+        others=[(code, Speech(code).name) for code in study.design.languages if code != t.language],
         here=here(study),
         **values,
     )
