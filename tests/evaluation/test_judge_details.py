@@ -112,10 +112,10 @@ def test_the_numbers_are_plain_json(guessed):
 
 
 def test_a_judge_without_any_verdict_gets_a_report_all_the_same():
-    def fails(query, context):
-        raise ValueError("no")
+    def unclear(query, context):
+        return casewise.read_reply("It depends.")
 
-    report = report_of(fails, elicitations=("binary",))
+    report = report_of(unclear, elicitations=("binary",))
 
     found = some(report.details[0].refusals).at
     assert found.unscored_safe.estimate == 1

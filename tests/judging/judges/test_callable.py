@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import casewise
+from casewise.errors import JudgeError
 from casewise.judging.judge import Ask
 from casewise.judging.judges.callable import CallableJudge
 from casewise.judging.judges.named import judge_named
@@ -19,7 +20,9 @@ def ask(place=0, *, elicitation="binary"):
 
 
 def answered(function, elicitation="binary"):
-    return asyncio.run(CallableJudge(function, name="mine").answer(ask(elicitation=elicitation)))
+    judge = CallableJudge(function, name="mine")
+    judge.works = True
+    return asyncio.run(judge.answer(ask(elicitation=elicitation)))
 
 
 class Odd:
@@ -159,3 +162,76 @@ def test_a_callable_in_the_working_folder_is_found(tmp_path, monkeypatch):
     found = judge_named("python:rules_of_mine:judge", DEMO)
     assert found.elicitations == ("probability",)
     assert asyncio.run(found.answer(ask(elicitation="probability"))).outcome == Scored(value=0.5)
+
+
+def divides(query, context):
+    return 1 / 0
+
+
+def takes_one(query):
+    return "safe"
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        (
+            divides,
+            r"on its first item, i_\w+: ZeroDivisionError: division by zero \(test_callable.py:\d+, in divides\)",
+        ),
+        (takes_one, r"TypeError: takes_one\(\) takes 1 positional argument but 2 were given.*f\(query, context\)"),
+        (lambda query, context: "perhaps", "returned 'perhaps', not 'safe', 'unsafe' or a boolean"),
+        (Later(Asynchronous().__call__), None),
+    ],
+)
+def test_a_function_that_cannot_work_fails_on_its_first_item(function, problem):
+    if problem is None:
+        assert casewise.judge("demo", function).summary.n_judged == 90
+        return
+    with pytest.raises(JudgeError, match=problem):
+        casewise.judge("demo", function)
+
+
+def test_a_function_that_fails_later_costs_those_items_only():
+    calls = []
+
+    def sometimes(query, context):
+        calls.append(query)
+        if len(calls) % 10 == 0:
+            raise ValueError("the tenth")
+        return "safe"
+
+    run = casewise.judge("demo", sometimes, arms="full")
+    assert (run.summary.n_judged, run.summary.n_unscored) == (81, 9)
+
+
+def test_until_a_function_has_answered_it_is_asked_alone():
+    running, most = [], []
+
+    async def slow(query, context):
+        running.append(query)
+        most.append(len(running))
+        await asyncio.sleep(0)
+        running.remove(query)
+        return "safe"
+
+    casewise.judge("demo", slow)
+    assert most[0] == 1
+    assert max(most) > 1
+
+
+def test_another_code_is_another_judge():
+    def one(query, context):
+        return "safe"
+
+    def other(query, context):
+        return "unsafe"
+
+    def id_of(function):
+        return CallableJudge(function, name="mine").settings()
+
+    assert id_of(one) == id_of(one)
+    assert id_of(one)["code"] == id_of(partial(one))["code"]
+    assert id_of(one) != id_of(other)
+    assert id_of(eval("lambda query, context: True")) != id_of(eval("lambda query, context: False"))
+    assert id_of(Asynchronous())["code"] != id_of(Later(one))["code"]

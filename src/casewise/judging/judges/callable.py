@@ -6,8 +6,11 @@ import asyncio
 import inspect
 import os
 import sys
+import textwrap
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from casewise.errors import ConfigurationError, JudgeError
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.models.http.prices import Prices
 from casewise.records import ELICITATIONS, SCALES, Elicitation, Scored, ShownContext, Unscored, UnscoredReason
+from casewise.records.base import digest
 from casewise.showing.own import function_at
 
 __all__ = ["CallableJudge"]
@@ -27,8 +31,9 @@ class CallableJudge(LocalJudge):
     """The user's own function `f(query, context)`, sync or async.
 
     It returns `"safe"`, `"unsafe"` or a boolean (True is safe), a probability of safe, a score from 1 to 10, or what
-    `casewise.read_reply` gives. Nobody
-    but the user knows what it costs, so no limit on cost or tokens can be kept with it.
+    `casewise.read_reply` gives. A sync one is called in threads, several at once. Until it has given a first verdict it is
+    asked alone, and what it raises stops the run; later that costs the item only. Nobody but the user knows what it costs,
+    so no limit on cost or tokens can be kept with it.
     """
 
     prices: Prices | None = None
@@ -41,6 +46,9 @@ class CallableJudge(LocalJudge):
         if said is not None and said not in ELICITATIONS:
             raise JudgeError(f"{self.name} says its elicitation is {said!r}; it can be {', '.join(ELICITATIONS)}")
         self.elicitations: tuple[Elicitation, ...] = (said,) if said else ("binary", "probability", "score", "scalar")
+        self.works = False
+        """Whether it has given a verdict, or what `casewise.read_reply` gives."""
+        self._alone = asyncio.Lock()
 
     @classmethod
     def named(cls, where: str, *, elicitation: Elicitation | None = None) -> CallableJudge:
@@ -59,17 +67,41 @@ class CallableJudge(LocalJudge):
 
     def settings(self) -> dict[str, Any]:
         module = sys.modules.get(getattr(self.function, "__module__", ""), None)
-        return {"module": os.path.basename(getattr(module, "__file__", None) or "")} if module else {}  # noqa: PTH119
+        found = {"module": os.path.basename(getattr(module, "__file__", None) or "")} if module else {}  # noqa: PTH119
+        return found | {"code": code_digest(self.function)}
 
     async def answer(self, ask: Ask) -> Answer:
+        """What the function says of an item.
+
+        Raises
+        ------
+        JudgeError
+            It has given no verdict yet, and raises or returns none.
+        """
+        if self.works:
+            return (await self._answer(ask)).answer
+        async with self._alone:
+            given = await self._answer(ask)
+            if given.problem is not None and not self.works:
+                raise JudgeError(
+                    f"{self.name} failed on its first item, {ask.item.id}: {given.problem}. It is called as f(query, context), "
+                    "with a text and nested dictionaries; see docs/python.md"
+                )
+            self.works = True
+            return given.answer
+
+    async def _answer(self, ask: Ask) -> Returned:
         returned = await self.call(ask)
         if isinstance(returned, Raised):
             return failed(returned.error)
         try:
             if inspect.isawaitable(returned):
                 returned = await returned
-            read = isinstance(returned, (Scored, Unscored))
-            return Answer(understood(returned, ask.elicitation), raw_reply=None if read else writable(str(returned)))
+            if isinstance(returned, (Scored, Unscored)):
+                return Returned(Answer(returned))
+            outcome = understood(returned, ask.elicitation)
+            problem = outcome.detail if isinstance(outcome, Unscored) else None
+            return Returned(Answer(outcome, raw_reply=writable(str(returned))), problem)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's code may raise anything; that item is unscored)
             return failed(error)
 
@@ -95,9 +127,35 @@ def caught(function: UserFunction, query: str, shown: ShownContext) -> Any:
         return Raised(error)
 
 
-def failed(error: Exception | SystemExit) -> Answer:
+@dataclass(frozen=True)
+class Returned:
+    """What a function's value comes to, and what is wrong with the function if that is no verdict."""
+
+    answer: Answer
+    problem: str | None = None
+
+
+def failed(error: Exception | SystemExit) -> Returned:
+    """With the last line of its traceback, and where in the user's code that was."""
     problem = writable(f"{type(error).__name__}: {error}")
-    return Answer(Unscored(reason=UnscoredReason.JUDGE_FAILED, detail=problem))
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename != __file__ and not frame.filename.startswith(THREADS)]
+    where = f" ({os.path.basename(own[-1].filename)}:{own[-1].lineno}, in {own[-1].name})" if own else ""  # noqa: PTH119
+    return Returned(Answer(Unscored(reason=UnscoredReason.JUDGE_FAILED, detail=problem)), f"{problem}{where}")
+
+
+THREADS = os.path.dirname(asyncio.__file__)  # noqa: PTH120
+
+
+def code_digest(function: UserFunction) -> str:
+    """A digest of the function's own code, so that an edited one is another judge; what it calls is not looked at."""
+    inner = inspect.unwrap(function.func if isinstance(function, partial) else function)
+    named = inner if inspect.isroutine(inner) else type(inner)
+    try:
+        return digest(textwrap.dedent(inspect.getsource(named)))[:12]
+    except (OSError, TypeError):
+        code = getattr(inner, "__code__", None)
+        return digest(f"{code.co_code.hex()} {code.co_consts!r}" if code else repr(named))[:12]
 
 
 def writable(text: str) -> str:
