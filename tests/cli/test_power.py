@@ -1,5 +1,7 @@
 import json
 
+import numpy as np
+import polars as pl
 from typer.testing import CliRunner
 
 from casewise.cli.app import app
@@ -57,3 +59,30 @@ def test_a_judge_on_every_item_saves_people():
     )
 
     assert (found["n_labels"], found["n_labels_alone"]) == (207, 369)
+
+
+def test_a_study_is_planned_from_its_pilot(tmp_path):
+    from casewise.stats import CrowdDesign, CrowdModel, simulate_ratings
+
+    drawn = simulate_ratings(
+        CrowdModel(), CrowdDesign(safe_rates=(0.4, 0.6), queries=30, ratings_per_item=4), rng=np.random.default_rng(1)
+    )
+    pl.DataFrame(
+        {
+            "item_id": [f"i{q}-{c}" for q, c in zip(drawn.query, drawn.condition, strict=True)],
+            "query_id": [f"q{q}" for q in drawn.query],
+            "condition": np.where(drawn.condition == 0, "without", "with").tolist(),
+            "annotator_id": [f"a{a}" for a in drawn.annotator],
+            "verdict": np.where(drawn.safe, "safe", "unsafe").tolist(),
+        }
+    ).write_csv(tmp_path / "pilot.csv")
+    pilot = ("study", "--from", str(tmp_path / "pilot.csv"), "--conditions", "without:with", "--json")
+    numbers = json.loads(run(*pilot, "--difference", "0.1").stdout)
+    assert numbers["actual_power"] >= 0.8
+    assert numbers["n_per_group"] == -(-numbers["n_queries"] * 21 // 25)
+    given = json.loads(run(*pilot, "--difference", "0.1", "--queries", str(numbers["n_queries"] - 1)).stdout)
+    assert given["actual_power"] < 0.8
+    twice = json.loads(run(*pilot, "--difference", "0.1", "--per-annotator", "50").stdout)
+    assert twice["n_queries"] > numbers["n_queries"]
+    wrong = run(*pilot[:3], "--conditions", "without:nowhere")
+    assert isinstance(wrong.exception, ConfigurationError)

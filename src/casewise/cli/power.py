@@ -159,6 +159,38 @@ def labels(
     show_answer(answer, plot=None, documents=documents)
 
 
+@app.command()
+@with_groups
+def study(
+    *,
+    pilot: Annotated[Path, typer.Option("--from", help="The pilot: an exported study, CSV or Parquet.")],
+    conditions: Annotated[str, typer.Option("--conditions", help="The two conditions, as no_context:safe_revised.")],
+    difference: Annotated[float, typer.Option("--difference", help="Of their safe rates, to be found.")] = 0.05,
+    queries: Annotated[
+        int | None, typer.Option("--queries", min=2, help="Queries, if given: then the power they have.")
+    ] = None,
+    per_item: Annotated[int, typer.Option("--per-item", min=1, help="Ratings of each item.")] = 21,
+    per_annotator: Annotated[
+        int, typer.Option("--per-annotator", min=1, help="Items of each annotator, all batches together.")
+    ] = 25,
+    alpha: AlphaOption = 0.05,
+    power: PowerOption = 0.8,
+    plot: PlotOption = None,
+    documents: DocumentOptions,
+) -> None:
+    """Two conditions of a study, planned from the variance of a pilot's queries and annotators."""
+    (pair,) = api.analysing.read_contrasts([conditions])
+    planned = api.power.PlannedStudy(
+        difference=difference,
+        queries=queries,
+        per_item=per_item,
+        per_annotator=per_annotator,
+        alpha=alpha,
+        power=power,
+    )
+    show_answer(api.power.study(pilot, pair, planned), plot=plot, documents=documents)
+
+
 def show_answer(answer: api.power.PowerAnswer, *, plot: Path | None, documents: DocumentOptions) -> None:
     if plot is not None:
         draw(answer, plot)
