@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 SIZES = (900, 20_000)
 
@@ -36,7 +37,7 @@ def write(path: Path, n_items: int) -> None:
     names = sorry_bench().names
     chance = 1 / np.arange(1, 6001)
     words = np.array([f"w{i}" for i in range(6000)])
-    rows = []
+    rows: list[dict[str, Any]] = []
     for index in range(n_items // 2):
         for intended in (True, False):
             lean = chance * np.where(np.arange(6000) % 3 == 0, 3 if intended else 1 / 3, 1)

@@ -115,8 +115,8 @@ def write_benchmark(folder: Path, n_items: int) -> list[str]:
     write(made, folder)
     prompts = default_prompts()
     return [
-        prompts.render("binary", made.query[item.query_id].text, made.context_of(item).shown())[0].content
-        for item in items
+        prompts.render("binary", made.query[item.query_id].text, context.shown())[0].content
+        for item, context in zip(items, contexts, strict=True)
     ]
 
 

@@ -103,7 +103,7 @@ def ours(model: Any, tokenizer: Any, prompts: list[list[int]], batch_tokens: int
     class Tokenized(TransformersModel):
         """Prompts are already tokens here: their numbers stand in the message."""
 
-        def tokens(self, messages: tuple[Message, ...]) -> list[int]:
+        def tokens(self, messages: tuple[Message, ...], options: ReplyOptions | None = None) -> list[int]:  # noqa: ARG002
             return prompts[int(messages[0].content)]
 
     made = Tokenized("hf:random", model, tokenizer, LocalOptions(batch_tokens=batch_tokens))

@@ -36,7 +36,7 @@ def context_of(query: Query, *, safe: bool, origin: str, number: int) -> Context
             if safe
             else "Nobody answers for what is said",
         ),
-        origin=origin,  # type: ignore[arg-type]
+        origin=origin,
     )
 
 
