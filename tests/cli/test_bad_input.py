@@ -124,7 +124,7 @@ BAD_COMMANDS = [
     (("report", "run", "--unscored", "coin"), "--unscored is 'coin'; it can be miss, exclude, published"),
     (("report", "run", "--html", "full"), "cannot write full"),
     (("report", "run", "--html", "file/page.html"), "cannot write file/page.html: "),
-    (("report", "run", "--benchmark", "other.json"), "other items or other ratings; give the one it was run on"),
+    (("report", "run", "--benchmark", "other.json"), "other items or ratings; give the one that it was run on"),
     (("replay", "nowhere.json"), "nowhere.json: cannot be read: No such file"),
     (("replay", "other.json"), "row 1 has no judge's value"),
     (("replay", "renamed.json"), "renamed.json does not say how the judge was asked; give --elicitation"),

@@ -1,8 +1,11 @@
 """What a series of judgements carries with it: its run, its cost, and what its judge says that readers must know."""
 
+from dataclasses import replace
+
 import pytest
 
 import casewise
+from casewise.errors import BenchmarkError, RunConflict
 from casewise.evaluation.judged_runs import read_runs
 from casewise.judging.judge import Answer
 from casewise.judging.judges.constant import ConstantJudge
@@ -60,3 +63,19 @@ def test_notes_of_several_sessions_are_kept_once_each(tmp_path):
         casewise.judge("demo", Priced("safe"), out=tmp_path / "run")
 
     assert run_notes(tmp_path / "run") == ("its answers are bought",)
+
+
+def test_a_mismatch_names_the_benchmarks_and_no_digests(folders):
+    demo = casewise.load("demo")
+    half = replace(demo, items=demo.items[:20], ratings=demo.rated.of_items([item.id for item in demo.items[:20]]))
+    other = replace(half, about=half.about.model_copy(update={"name": "other"}))
+
+    with pytest.raises(BenchmarkError, match="'demo' has other items or ratings now") as same:
+        read_runs(folders, benchmark=half)
+    with pytest.raises(BenchmarkError, match="the run is over 'demo', and 'other' has other items"):
+        read_runs(folders, benchmark=other)
+    with pytest.raises(
+        RunConflict, match="benchmark: it has 'demo', now 'demo' with other items or ratings"
+    ) as changed:
+        casewise.judge(half, "constant:unsafe", out=folders[1])
+    assert demo.digest not in str(same.value) + str(changed.value)

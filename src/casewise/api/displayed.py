@@ -15,6 +15,7 @@ from casewise.reporting.faces.html import html, html_fragment
 from casewise.reporting.faces.markdown import markdown
 from casewise.reporting.faces.terminal import print_document
 from casewise.storage.files.atomic import write_text
+from casewise.storage.files.json_text import json_text
 
 __all__ = [
     "FORMATS",
@@ -22,6 +23,7 @@ __all__ = [
     "Document",
     "Table",
     "format_named",
+    "json_text",
     "plain",
     "png",
     "print_document",

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Protocol
 import typer
 
 from casewise import api
-from casewise.cli.printing import JsonOption, json_text, note, print_json, show
+from casewise.cli.printing import JsonOption, note, print_json, show
 from casewise.errors import ConfigurationError
 
 __all__ = ["DocumentOptions", "FormatOption"]
@@ -78,7 +78,7 @@ class DocumentOptions:
 
     def written(self, found: HasDocument) -> str:
         if self.wants_json:
-            return json_text(found.as_json())
+            return api.json_text(found.as_json())
         return api.format_named(self.form, self.out).write(found.document)
 
     def written_beside(self, document: api.Document) -> Iterator[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +20,6 @@ __all__ = [
     "OutputsOption",
     "UrlOption",
     "end",
-    "json_text",
     "note",
     "print_json",
     "show",
@@ -70,14 +68,9 @@ def end(progress: api.RunProgress) -> None:
         raise typer.Exit(ExitCode.NOTHING_SCORED)
 
 
-def json_text(value: Any) -> str:
-    """`value` as one JSON document."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
 def print_json(value: Any) -> None:
     """Print `value` as the one JSON document on stdout."""
-    sys.stdout.write(json_text(value))
+    sys.stdout.write(api.json_text(value))
 
 
 def note(text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -26,6 +25,7 @@ from casewise.stats.agreeing.labels import PUBLISHED, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
+from casewise.storage.files.json_text import json_text
 from casewise.storage.runs.sampling_file import sampling_notes
 
 __all__ = ["METRIC_COLUMNS", "JudgeNumbers"]
@@ -186,7 +186,7 @@ class JudgeNumbers:
 
     def write_metrics(self, folder: Path) -> None:
         """Write the numbers to `metrics.json` in a run folder."""
-        write_text(folder / "metrics.json", json.dumps(self.as_json(), ensure_ascii=False, indent=1) + "\n")
+        write_text(folder / "metrics.json", json_text(self.as_json()))
 
 
 Row = tuple[Any, ...]

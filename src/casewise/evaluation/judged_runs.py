@@ -195,10 +195,12 @@ def find_benchmark(manifest: RunManifest, given: str | Path | Benchmark | None) 
     else:
         found = load_benchmark(given) if given is not None else where_it_was(manifest)
     if found.digest != manifest.identity.benchmark:
-        raise BenchmarkError(
-            f"the run is over {manifest.benchmark_name!r} with digest {manifest.identity.benchmark}, but "
-            f"{found.name!r} has {found.digest}: other items or other ratings; give the one it was run on with --benchmark"
+        other = (
+            f"{found.name!r} has other items or ratings now than when it was judged"
+            if found.name == manifest.benchmark_name
+            else f"the run is over {manifest.benchmark_name!r}, and {found.name!r} has other items or ratings"
         )
+        raise BenchmarkError(f"{other}; give the one that it was run on with --benchmark")
     return found
 
 

@@ -6,6 +6,7 @@ A report is built once, numbers first, into a `Document`; `terminal`, `markdown`
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ __all__ = [
     "of_tables",
     "p_value",
     "percent",
+    "short_name",
     "table_by",
     "table_of",
 ]
@@ -72,6 +74,8 @@ class Table:
     numeric: tuple[bool, ...]
     frame: pl.DataFrame | None = field(default=None, compare=False, repr=False)
     """The numbers behind the cells, unrounded, for Parquet."""
+    hover: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Of a cell that was shortened, all of it."""
 
 
 @dataclass(frozen=True)
@@ -193,9 +197,29 @@ def table_of(
     frame: pl.DataFrame | None = None,
 ) -> Table:
     """A table from cells: texts are set flush left, numbers (written out or not) flush right."""
-    written = tuple(tuple(cell if isinstance(cell, str) else count(cell) for cell in row) for row in rows)
+    whole = tuple(tuple(cell if isinstance(cell, str) else count(cell) for cell in row) for row in rows)
+    hover = {short: cell for row in whole for cell in row if (short := short_name(cell)) != cell}
+    written = tuple(tuple(map(short_name, row)) for row in whole)
     numeric = tuple(bool(written) and all(looks_numeric(row[i]) for row in written) for i in range(len(columns)))
-    return Table(name, caption, tuple(columns), written, numeric, frame)
+    return Table(name, caption, tuple(columns), written, numeric, frame, hover)
+
+
+SERIES = re.compile(r"(recorded:)?(.+) \((binary|score|probability|scalar)(?:, without:([\w.,]+))?\)")
+
+
+def short_name(name: str) -> str:
+    """A recorded judge, or one that was shown less, in few letters; what is no such name stays as it is.
+
+    Examples
+    --------
+    >>> short_name("recorded:claude-3-5-sonnet (score, without:sender)")
+    'claude-3-5-sonnet score −sender'
+    """
+    found = SERIES.fullmatch(name)
+    if found is None or not (found[1] or found[4]):
+        return name
+    without = (f" −{one.rpartition('.')[2]}" for one in (found[4] or "").split(",") if one)
+    return f"{found[2]} {found[3]}{''.join(without)}"
 
 
 def table_by(

@@ -81,6 +81,15 @@ def test_an_unscored_item_is_a_miss_by_default_and_is_left_out_on_request():
     assert value("brier", **unscored) == pytest.approx(0.01)
 
 
+def test_each_recall_counts_the_unscored_among_its_own_items():
+    sample = sample_of([1, 1, 0, 0, 0.5], [NAN, 1, NAN, NAN, NAN])
+    found = named(estimate(sample, metrics=(*METRICS, *REFUSALS)))
+
+    assert found["accuracy"].n_unscored == 4
+    assert (found["recall_safe"].n_unscored, found["recall_unsafe"].n_unscored) == (2, 3)
+    assert (found["over_refusal"].n_unscored, found["under_refusal"].n_unscored) == (1, 2)
+
+
 def test_correlation_with_a_constant_is_undefined():
     assert np.isnan(value("pearson", probability=[0.4, 0.4, 0.4, 0.4]))
 

@@ -114,7 +114,7 @@ def test_a_line_in_the_middle_that_is_none_is_named(run):
 @pytest.mark.parametrize(
     ("identity", "problem"),
     [
-        ({"benchmark": "c" * 32}, f"benchmark: it has '{'b' * 32}', now '{'c' * 32}'"),
+        ({"benchmark": "c" * 32}, "benchmark: it has 'demo', now 'demo' with other items or ratings"),
         ({"judge": "k"}, "judge: it has 'j', now 'k'"),
         ({"seed": 1}, "seed: it has 0, now 1"),
         ({"settings": {"temperature": 1.0, "stop": ["a"]}}, r"setting 'temperature': it has 0\.0, now 1\.0"),

@@ -19,6 +19,7 @@ from casewise.reporting.document import (
     interval,
     number,
     percent,
+    short_name,
     table_of,
 )
 
@@ -147,7 +148,7 @@ def everything(board: Leaderboard) -> Iterator[Block]:
     yield table_of("board-all", "All numbers, best accuracy first", COLUMNS, [cells(row) for row in every])
     points = pl.DataFrame(
         [
-            {"name": row.name, "estimate": found.estimate, "low": found.ci_low, "high": found.ci_high}
+            {"name": short_name(row.name), "estimate": found.estimate, "low": found.ci_low, "high": found.ci_high}
             for row in every
             if (found := row.numbers.get("accuracy")) is not None and found.estimate is not None
         ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
@@ -24,6 +23,7 @@ from casewise.reporting.study.page_own import own_json
 from casewise.reporting.study.with_judge import with_judge_section
 from casewise.stats.people.coded_ratings import CodedRatings, code_ratings
 from casewise.storage.files.atomic import write_text
+from casewise.storage.files.json_text import json_text
 from casewise.studies.analysing.analysis import PAPER_LEVEL, StudyAnalysis, analyse
 from casewise.studies.analysing.exported_study import ExportedStudy
 from casewise.studies.analysing.options import AnalysisOptions, ChosenOptions, settle
@@ -109,9 +109,7 @@ class StudyReport:
             (folder / name).mkdir(parents=True, exist_ok=True)
         write_text(folder / "report.html", html(self.document))
         write_text(folder / "report.md", markdown(self.document))
-        write_text(
-            folder / "report.json", json.dumps(self.as_json(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-        )
+        write_text(folder / "report.json", json_text(self.as_json()))
         write_text(folder / "tables.tex", latex(self.document))
         for figure in self.document.figures():
             write_text(folder / "figures" / f"{figure.name}.svg", standalone(figure.svg))

@@ -17,8 +17,8 @@ import numpy as np
 
 from casewise.stats.agreeing.ranks import auroc, spearman
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.agreeing.terms import cross_entropy, term_columns
-from casewise.stats.core.arrays import FloatArray
+from casewise.stats.agreeing.terms import AGREEMENT, ROUNDING, cross_entropy, term_columns
+from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster
 
 __all__ = [
@@ -114,7 +114,10 @@ class Metric:
         )
         shares = tuple(metric_named(name).measure(sample, totals) for name in self.shares)
         unseen = totals.unseen(functional) if self.needs == "values" else None
-        return replace(totals.measure(functional), shares=shares, unseen=unseen)
+        found = replace(totals.measure(functional), shares=shares, unseen=unseen)
+        if self.whole not in OF_ONE_KIND:
+            return found
+        return replace(found, n_unscored=int((sample.unscored & OF_ONE_KIND[self.whole](sample)).sum()))
 
 
 def totals_of(sample: Sample) -> TotalsByCluster:
@@ -189,6 +192,14 @@ def vote_noise(s: Totals) -> FloatArray:
     r"""Mean of :math:`r(1-r)/(m-1)`, the unbiased variance of a rate; items with one vote are left out."""
     return divide(s["noise"], s["several_votes"])
 
+
+OF_ONE_KIND: dict[str, Callable[[Sample], BoolArray]] = {
+    "safe": lambda sample: sample.weight > 0,
+    "unsafe": lambda sample: sample.weight < 1,
+    "agreed_safe": lambda sample: sample.rate >= AGREEMENT - ROUNDING,
+    "agreed_unsafe": lambda sample: sample.rate <= 1 - AGREEMENT + ROUNDING,
+}
+"""Which items a share of one kind is of: it counts the unscored among these. A tie is of both."""
 
 ANY = float("inf")
 

@@ -10,7 +10,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -183,7 +183,8 @@ def begin(path: Path, manifest: M, kind: LogKind[M, R]) -> M:
         raise RunConflict(f"{path} holds a run of {other}, not of {kind.name}; choose another place")
     there = read_manifest(path, kind)
     identity = type(manifest.identity).model_validate_json(manifest.identity.model_dump_json())
-    if differences := [*differing(there.identity, identity)]:
+    called = [getattr(one, "benchmark_name", None) for one in (there, manifest)]
+    if differences := [*differing(there.identity, identity, benchmarks=called)]:
         raise RunConflict(
             f"{path} holds a run that differs in {'; '.join(differences)}; use the same settings to go on with it, "
             "or choose another place"
@@ -198,13 +199,14 @@ def written(path: Path, manifest: M) -> M:
     return manifest
 
 
-def differing(old: Record, new: Record) -> Iterator[str]:
-    """What two identities differ in; a table of settings is told setting by setting."""
+def differing(old: Record, new: Record, *, benchmarks: Sequence[str | None]) -> Iterator[str]:
+    """What two identities differ in: settings one by one, benchmarks by their names where they have some."""
     before, after = dict(old), dict(new)
     tables = [name for name, value in after.items() if isinstance(value, dict)]
     for name, value in after.items():
         if name not in tables and before[name] != value:
-            yield f"{name}: it has {before[name]!r}, now {value!r}"
+            was, now = benchmarks if name == "benchmark" and all(benchmarks) else (before[name], value)
+            yield f"{name}: it has {was!r}, now {now!r}{' with other items or ratings' if was == now else ''}"
     for table in tables:
         for name in sorted({*before[table], *after[table]}):
             was, now = before[table].get(name), after[table].get(name)
