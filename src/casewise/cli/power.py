@@ -179,7 +179,7 @@ def study(
     documents: DocumentOptions,
 ) -> None:
     """Two conditions of a study, planned from the variance of a pilot's queries and annotators."""
-    (pair,) = api.analysing.read_contrasts([conditions])
+    (pair,) = api.read_contrasts([conditions])
     planned = api.power.PlannedStudy(
         difference=difference,
         queries=queries,

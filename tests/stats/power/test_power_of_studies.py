@@ -4,7 +4,7 @@ import pytest
 from casewise.errors import StatisticsError
 from casewise.stats import CrowdDesign, CrowdModel, clustered_contrast, simulate_ratings
 from casewise.stats.power.studies import (
-    Pilot,
+    PilotRatings,
     StudyVariance,
     pilot_intervals,
     study_power,
@@ -21,7 +21,7 @@ def crowd(*, queries, seed, rates=(0.5, 0.6), per_item=10):
 
 
 def pilot(drawn):
-    return Pilot(drawn.safe, drawn.condition == 1, drawn.query, drawn.annotator)
+    return PilotRatings(drawn.safe, drawn.condition == 1, drawn.query, drawn.annotator)
 
 
 def test_the_parts_of_the_variance_are_those_of_the_crowd():
@@ -66,9 +66,9 @@ def test_the_queries_that_are_needed_are_the_fewest_that_do():
 
 def test_a_pilot_that_cannot_say_is_refused():
     with pytest.raises(StatisticsError, match="both conditions"):
-        variance_of(Pilot([True, False], [False, False], ["a", "b"], ["x", "y"]))
+        variance_of(PilotRatings([True, False], [False, False], ["a", "b"], ["x", "y"]))
     with pytest.raises(StatisticsError, match="two queries"):
-        variance_of(Pilot([True, False], [False, True], ["a", "a"], ["x", "y"]))
+        variance_of(PilotRatings([True, False], [False, True], ["a", "a"], ["x", "y"]))
     with pytest.raises(StatisticsError, match="difference of 0"):
         study_queries(StudyVariance(0, 0.1, 0.1, 0.1), 0.0, per_item=5, per_annotator=5)
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from casewise.errors import ConfigurationError
 from casewise.reporting.study.power_answers import PowerAnswer
-from casewise.stats.power.studies import Pilot, pilot_intervals, study_power, study_queries, variance_of
+from casewise.stats.power.studies import PilotRatings, pilot_intervals, study_power, study_queries, variance_of
 from casewise.studies.analysing.ratings_source import read_ratings
 
 __all__ = ["PlannedStudy", "pilot_answer"]
@@ -73,8 +73,8 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
     )
     people = -(-queries * planned.per_item // planned.per_annotator)
     numbers = {
-        "difference": planned.difference,
-        "observed_difference": found.difference,
+        "safe_rate_difference": planned.difference,
+        "pilot_difference": found.difference,
         "variance_of_difference": found.of_difference,
         "variance_of_difference_interval": intervals.of_difference,
         "variance_of_annotators": found.of_annotators,
@@ -104,7 +104,7 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
     return PowerAnswer("A study planned from a pilot", numbers, remarks, queries, power_at, axis="Queries")
 
 
-def pilot_of(frame: pl.DataFrame, conditions: tuple[str, str]) -> Pilot:
+def pilot_of(frame: pl.DataFrame, conditions: tuple[str, str]) -> PilotRatings:
     there = sorted(frame["condition"].unique())
     for condition in conditions:
         if condition not in there:
@@ -112,7 +112,7 @@ def pilot_of(frame: pl.DataFrame, conditions: tuple[str, str]) -> Pilot:
     if "annotator_id" not in frame.columns or frame["annotator_id"].null_count():
         raise ConfigurationError("the pilot's votes are anonymous, so it cannot tell how annotators differ")
     chosen = frame.filter(pl.col("condition").is_in(conditions))
-    return Pilot(
+    return PilotRatings(
         safe=(chosen["verdict"] == "safe").to_numpy(),
         second=(chosen["condition"] == conditions[1]).to_numpy(),
         query=chosen["query_id"].to_numpy(),

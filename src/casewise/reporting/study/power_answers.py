@@ -72,6 +72,8 @@ WORDS = {
     "n_labels": "Items that people rate, beside the judge",
     "n_labels_alone": "The same without a judge",
     "simulated_studies": "Simulated studies",
+    "safe_rate_difference": "Difference of safe rates to be found",
+    "pilot_difference": "Difference in the pilot",
     "variance_of_difference": "Variance of the difference between queries",
     "variance_of_difference_interval": "95 % interval over the pilot's queries",
     "variance_of_annotators": "Variance of annotators",

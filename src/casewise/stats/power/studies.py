@@ -24,13 +24,21 @@ from casewise.stats.core.bootstrap import percentile_interval
 from casewise.stats.core.checks import coded_labels, of_one_length, truths
 from casewise.stats.power.questions import check_power
 
-__all__ = ["Pilot", "PilotIntervals", "StudyVariance", "pilot_intervals", "study_power", "study_queries", "variance_of"]
+__all__ = [
+    "PilotIntervals",
+    "PilotRatings",
+    "StudyVariance",
+    "pilot_intervals",
+    "study_power",
+    "study_queries",
+    "variance_of",
+]
 
 MOST_QUERIES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Pilot:
+class PilotRatings:
     """Ratings of two conditions, one entry a rating in every array."""
 
     safe: ArrayLike
@@ -59,7 +67,7 @@ class StudyVariance:
         return float(np.sqrt((self.of_difference + ratings) / queries))
 
 
-def variance_of(pilot: Pilot) -> StudyVariance:
+def variance_of(pilot: PilotRatings) -> StudyVariance:
     """The parts, each from products of pairs of ratings that share a query, an annotator, or neither.
 
     Every mean of products is unbiased for its moment, whatever the numbers of ratings; a part that comes out negative is
@@ -86,7 +94,7 @@ class CodedPilot(NamedTuple):
     """Of each condition: (annotators, queries) ratings; then safe ones, stacked."""
 
 
-def code(pilot: Pilot) -> CodedPilot:
+def code(pilot: PilotRatings) -> CodedPilot:
     safe, second = truths(pilot.safe, "safe"), truths(pilot.second, "second")
     query, annotator = coded_labels(pilot.query, "query"), coded_labels(pilot.annotator, "annotator")
     of_one_length(safe=safe, second=second, query=query, annotator=annotator)
@@ -159,7 +167,7 @@ class PilotIntervals:
     of_annotators: tuple[float, float]
 
 
-def pilot_intervals(pilot: Pilot, *, rng: np.random.Generator, draws: int = 500) -> PilotIntervals:
+def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int = 500) -> PilotIntervals:
     """Percentile intervals from resampled queries.
 
     Raises
