@@ -105,7 +105,7 @@ def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions(), outpu
         options=options,
         parts={
             **{name: look(subject) for name, look in PARTS.items()},
-            **({"outputs": audit_outputs(outputs)} if outputs else {}),
+            **({"outputs": audit_outputs(outputs, subject)} if outputs else {}),
         },
         published=benchmark.about.published,
     )

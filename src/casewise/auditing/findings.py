@@ -46,6 +46,7 @@ CODES: dict[str, str] = {
     "coverage.unpaired": "queries without both a safe and an unsafe context",
     "coverage.one-verdict": "people's verdicts are all alike",
     "coverage.uneven-votes": "items have very different numbers of votes",
+    "outputs.against-label": "items whose label the good judges among the outputs contradict",
     "outputs.filled-in": "values of a judge's output look filled in by chance",
 }
 """Stable codes, for `--fail-on`: what each says."""

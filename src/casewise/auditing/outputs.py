@@ -1,21 +1,36 @@
-"""Judges' published outputs over the benchmark: values that another hand put in."""
+"""Judges' published outputs over the benchmark: values that another hand put in, and labels that good judges contradict."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from casewise.auditing.findings import Finding, Part
-from casewise.errors import CasewiseError
+from casewise.auditing.subject import Subject
+from casewise.errors import CasewiseError, StatisticsError
+from casewise.records import Scored
 from casewise.stats.agreeing.filled_in import FilledIn, of_raw_values
-from casewise.storage.benchmarks.published_outputs import PublishedOutput, read_output
+from casewise.stats.agreeing.judged import verdicts
+from casewise.stats.core.arrays import FloatArray
+from casewise.stats.items.response_model import fit_responses
+from casewise.storage.benchmarks.published_outputs import PublishedOutput, item_ids, read_output
 
 __all__ = ["audit_outputs"]
 
+FEWEST_JUDGES = 5
+"""With fewer, judges of one make that err together cannot be told from a label that is wrong."""
+LIKELIER = 0.5
 
-def audit_outputs(paths: Sequence[Path]) -> Part:
-    """Look at each output file for values that look filled in by chance; one that cannot be read is named and left out."""
+
+def audit_outputs(paths: Sequence[Path], subject: Subject) -> Part:
+    """Look at each output file for values that look filled in by chance, and at all for labels that good judges contradict.
+
+    A file that cannot be read is named and left out.
+    """
     findings: list[Finding] = []
+    readable: list[PublishedOutput] = []
     left_out: list[str] = []
     looked_at: dict[str, str] = {}
     for path in paths:
@@ -24,12 +39,20 @@ def audit_outputs(paths: Sequence[Path]) -> Part:
         except CasewiseError as error:
             left_out.append(f"An output was not looked at: {error}.")
             continue
+        readable.append(output)
         odd = of_raw_values(
             [row.raw for row in output.rows], [row.votes.count(1) / len(row.votes) for row in output.rows]
         )
         looked_at[f"{output.judge}, {path.name}"] = said(odd)
         if odd is not None and odd.suspect:
             findings.append(filled(output, odd))
+    if len(names := {output.judge for output in readable}) < FEWEST_JUDGES:
+        left_out.append(
+            f"Labels that good judges contradict need outputs of {FEWEST_JUDGES} judges that are not of one make; here "
+            f"{'is' if len(names) == 1 else 'are'} {len(names)}."
+        )
+    else:
+        findings += contradicted(readable, subject)
     if any("words" in word for word in looked_at.values()):
         left_out.append(
             "Outputs whose values are words, or are all of one JSON type, cannot be tested for values that were filled in."
@@ -52,3 +75,36 @@ def filled(output: PublishedOutput, odd: FilledIn) -> Finding:
         evidence={"values": odd.n, "others": odd.n_rest, "r": odd.r, "r_of_others": odd.r_rest, "p": odd.p},
         advice="Score this output without them, and say so; as they stand they pull every number towards chance.",
     )
+
+
+def contradicted(outputs: Sequence[PublishedOutput], subject: Subject) -> list[Finding]:
+    """The items that are likelier to have the other label, given which judges agree with it, one output a judge."""
+    place = {item: index for index, item in enumerate(subject.items["item_id"].to_list())}
+    label = np.where(np.isin(subject.label, (0.0, 1.0)), subject.label, np.nan)
+    answers: dict[str, FloatArray] = {}
+    for output in outputs:
+        values = np.full(len(place), np.nan)
+        for row, item in zip(output.rows, item_ids(output, subject.benchmark), strict=True):
+            if item is not None and isinstance(row.outcome, Scored):
+                values[place[item]] = row.outcome.value
+        said = verdicts(values, elicitation=output.elicitation)
+        answers.setdefault(output.judge, np.where(np.isnan(said) | np.isnan(label), np.nan, said == label))
+    try:
+        doubt = fit_responses(np.stack(list(answers.values())), clusters=subject.query).reversed_label
+    except StatisticsError:
+        return []
+    suspect = doubt > LIKELIER
+    if not suspect.any():
+        return []
+    surest = np.argsort(-doubt, kind="stable")[: min(20, int(suspect.sum()))]
+    return [
+        Finding(
+            code="outputs.against-label",
+            title=f"Good judges contradict the label of {int(suspect.sum())} item{'s' * bool(suspect.sum() > 1)}.",
+            effect="note",
+            share=float(suspect.mean()),
+            evidence={"items": int(suspect.sum()), "judges": len(answers), "probability_of_surest": float(doubt.max())},
+            advice="Read these items and their votes; have more people rate those where the label seems to be an accident.",
+            items=tuple(str(subject.items["item_id"][int(index)]) for index in surest),
+        )
+    ]

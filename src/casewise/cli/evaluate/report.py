@@ -103,11 +103,18 @@ def leaderboard(
     numbers: NumbersOptions,
     fit_thresholds: FitThresholdsOption = False,
     outputs: OutputsOption = None,
+    scale: Annotated[
+        int | None,
+        typer.Option(
+            "--scale", min=1, help="Put judges and items on one scale; choose so many to place a new judge by."
+        ),
+    ] = None,
     documents: DocumentOptions,
 ) -> None:
     """Runs beside each other, published judges and baselines, with ranks that are intervals."""
     options = numbers.options(fit_thresholds=fit_thresholds)
-    documents.present(api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, options=options))
+    found = api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, options=options, scale=scale)
+    documents.present(found)
 
 
 @with_groups

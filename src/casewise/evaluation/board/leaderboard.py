@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from casewise.auditing.subsets import subset_rows
 from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluation.board.contenders import Contender, Kind, baselines, from_outputs, from_runs
+from casewise.evaluation.board.scale import JudgeScale, judge_scale
 from casewise.evaluation.judged_runs import JudgedRuns, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.published_numbers import PublishedNumbers, numbers_beside
@@ -86,6 +88,8 @@ class Leaderboard:
     n_items: int
     published: PublishedNumbers | None
     notes: tuple[str, ...]
+    scale: JudgeScale | None = None
+    """Judges and items on one scale, where that was asked for."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -106,6 +110,7 @@ class Leaderboard:
             "ceilings": asdict(people.ceilings) if people.ceilings else None,
             "published": self.published.model_dump(mode="json") if self.published else None,
             "notes": list(self.notes),
+            "scale": self.scale.as_json() if self.scale else None,
         }
 
 
@@ -125,6 +130,7 @@ def leaderboard(
     benchmark: str | Path | Benchmark | None = None,
     outputs: Sequence[Path] = (),
     options: ReportOptions = ReportOptions(),
+    scale: int | None = None,
 ) -> Leaderboard:
     """Put runs over one benchmark, and judges' published outputs over it, beside each other.
 
@@ -132,6 +138,8 @@ def leaderboard(
     ----------
     outputs
         Judges' output files of the release. One that lacks some of the items that the runs were asked is left out.
+    scale
+        How many items to choose that place a new judge, all judges and items being put on one scale; not if None.
 
     Raises
     ------
@@ -162,7 +170,13 @@ def leaderboard(
         n_items=int(common.sum()),
         published=None if theirs.found else numbers_beside(runs.benchmark.about.published),
         notes=(*notes(runs, common, judges, theirs.found), *theirs.notes, *subset_notes(options.items)),
+        scale=None if scale is None else scaled(board, judges, runs, n=scale),
     )
+
+
+def scaled(board: Scoring, judges: Sequence[Contender], runs: JudgedRuns, *, n: int) -> JudgeScale:
+    items = runs.items.filter(pl.Series(board.common))
+    return judge_scale([one.name for one in judges], [board.sample(one) for one in judges], items, n=n)
 
 
 def asked_of_all(contenders: Sequence[Contender], backdrop: Backdrop, options: ReportOptions) -> BoolArray:

@@ -22,6 +22,7 @@ from casewise.reporting.document import (
     short_name,
     table_of,
 )
+from casewise.reporting.pages.scale import scale_sections
 
 __all__ = ["leaderboard_page"]
 
@@ -54,6 +55,7 @@ def leaderboard_page(board: Leaderboard) -> Document:
         sections=(
             Section("brief", "Who agrees best with people", (brief(board), Prose(how_to_read(board))), brief=True),
             Section("beside", "What to read them beside", tuple(beside(board)), brief=True),
+            *scale_sections(board.scale),
             Section("all", "Every number", tuple(everything(board))),
             *published_sections(board),
         ),

@@ -1,0 +1,1 @@
+"""Items beside judges: how hard each is, what it tells, and which few place a new judge."""

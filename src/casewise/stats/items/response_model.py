@@ -1,0 +1,222 @@
+r"""Judges on one scale with items: who is right how often, which items are hard, and whose labels look wrong.
+
+A judge *j* is right on item *i* with probability (two-parameter logistic; Rasch where every :math:`a_i = 1`)
+
+.. math:: P_{ij} = \mathrm{logit}^{-1}\big(a_i (\theta_j - b_i)\big), \qquad
+          b_i \sim N(0, \sigma_b^2), \quad \log a_i \sim N(0, \sigma_a^2)
+
+but for a share :math:`\epsilon` of items whose label is the other one: there a judge is right where the model says wrong.
+There are few judges and many items, so abilities are parameters and items are integrated over, on a grid (marginal maximum
+likelihood with the roles exchanged, by EM).
+
+References
+----------
+.. [1] Rasch (1960), Probabilistic models for some intelligence and attainment tests. Birnbaum (1968), in Lord & Novick,
+   Statistical theories of mental test scores. Bock & Aitkin (1981), Psychometrika 46, 443-459 (EM over a grid).
+.. [2] Louis (1982), JRSS B 44, 226-233 (the information). Rodriguez et al. (2021), Evaluation examples are not equally
+   informative, ACL (items and models in NLP).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, logit
+
+from casewise.errors import StatisticsError
+from casewise.stats.core.arrays import FloatArray, IntArray
+from casewise.stats.core.checks import clusters_of
+
+__all__ = ["ResponseModel", "fit_responses"]
+
+ROUNDS = 400
+TOLERANCE = 1e-4
+REVERSED = 0.02
+"""The share of reversed labels that fitting starts from."""
+STEEP = 0.5
+"""Standard deviation of log discriminations: a prior, since a handful of judges does not tell it."""
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """What an item can be: difficulty, discrimination, and whether its label is reversed (−1)."""
+
+    b: FloatArray
+    a: FloatArray
+    sign: FloatArray
+
+    @classmethod
+    def grid(cls, *, rasch: bool) -> Nodes:
+        b = np.linspace(-3, 3, 25)
+        a = np.ones(1) if rasch else np.exp(STEEP * np.linspace(-2, 2, 7))
+        b, a, sign = (axis.ravel() for axis in np.meshgrid(b, a, np.array([1.0, -1.0]), indexing="ij"))
+        return cls(b, a, sign)
+
+    def weights(self, spread: float, reversed_share: float) -> FloatArray:
+        """Prior probability of each node; `b` is in units of the spread."""
+        weight = np.exp(-(self.b**2) / 2 - (np.log(self.a) / STEEP) ** 2 / 2)
+        weight = weight * np.where(self.sign > 0, 1 - reversed_share, reversed_share)
+        return weight / weight.sum() if spread > 0 else weight
+
+    def chance(self, ability: FloatArray, spread: float) -> FloatArray:
+        """(judges, nodes) probability of being right."""
+        p: FloatArray = expit(self.sign * self.a * (ability[:, None] - spread * self.b))
+        return np.clip(p, 1e-6, 1 - 1e-6)
+
+
+@dataclass(frozen=True)
+class ResponseModel:
+    """The fitted model.
+
+    Attributes
+    ----------
+    ability, ability_error : (judges,)
+        On the logit scale, 0 being an item of average difficulty; errors allow for items of one cluster going together.
+    difficulty, difficulty_error, discrimination, discrimination_error : (items,)
+        Posterior means and standard deviations; discriminations of logarithm 0 on average.
+    reversed_label : (items,)
+        The probability that the item's label is the other one.
+    expected : (judges, items)
+        The probability that each judge is right on each item.
+    spread, reversed_share
+        The standard deviation of difficulties, and the share of reversed labels.
+    """
+
+    ability: FloatArray
+    ability_error: FloatArray
+    difficulty: FloatArray
+    difficulty_error: FloatArray
+    discrimination: FloatArray
+    discrimination_error: FloatArray
+    reversed_label: FloatArray
+    expected: FloatArray
+    spread: float
+    reversed_share: float
+    posterior: FloatArray
+    nodes: Nodes
+
+    def chances(self, ability: FloatArray) -> FloatArray:
+        """(abilities, items) how probably a judge of each ability is right on each item."""
+        chances: FloatArray = self.nodes.chance(np.asarray(ability, dtype=float), self.spread) @ self.posterior.T
+        return chances
+
+
+def fit_responses(right: ArrayLike, *, clusters: ArrayLike | None = None, rasch: bool = False) -> ResponseModel:
+    """Fit the model.
+
+    Parameters
+    ----------
+    right : (judges, items) 1, 0 or nan
+        Whether each judge agrees with people's label; nan where it was not asked or there is no label.
+    clusters : (items,) labels, optional
+        Items of one query.
+    rasch
+        All items discriminate alike.
+
+    Raises
+    ------
+    StatisticsError
+        Fewer than two judges or items with two of them, a value that is none of these, or a judge without an answer.
+    """
+    x, asked = _checked(right)
+    ids = clusters_of(clusters, x.shape[1])
+    nodes = Nodes.grid(rasch=rasch)
+    share = np.clip((x.sum(1) + 0.5) / (asked.sum(1) + 1), 0.02, 0.98)
+    ability, spread, reversed_share = 1.2 * np.asarray(logit(share)), 1.0, REVERSED
+    for _ in range(ROUNDS):
+        posterior = _posterior(x, asked, nodes, ability, spread, reversed_share)
+        moved, grown = _steps(x @ posterior, asked @ posterior, nodes, ability, spread)
+        reversed_share = float(np.clip((posterior @ (nodes.sign < 0)).mean(), 1e-4, 0.2))
+        ability, spread = ability + moved, float(np.clip(spread * np.exp(grown), 0.05, 5))
+        if max(float(np.abs(moved).max()), abs(grown)) < TOLERANCE:
+            break
+    posterior = _posterior(x, asked, nodes, ability, spread, reversed_share)
+    means = {"b": spread * nodes.b, "a": np.asarray(nodes.a)}
+    found = {name: posterior @ values for name, values in means.items()}
+    errors = {name: np.sqrt(np.maximum(posterior @ values**2 - found[name] ** 2, 0)) for name, values in means.items()}
+    return ResponseModel(
+        ability=ability,
+        ability_error=_errors(x, asked, nodes, ability, spread, posterior, ids),
+        difficulty=found["b"],
+        difficulty_error=errors["b"],
+        discrimination=found["a"],
+        discrimination_error=errors["a"],
+        reversed_label=posterior @ (nodes.sign < 0),
+        expected=nodes.chance(ability, spread) @ posterior.T,
+        spread=spread,
+        reversed_share=reversed_share,
+        posterior=posterior,
+        nodes=nodes,
+    )
+
+
+def _checked(right: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    try:
+        table = np.asarray(right, dtype=float)
+    except (TypeError, ValueError):
+        raise StatisticsError("answers are right (1), wrong (0) or nan, in rows of one length a judge") from None
+    known = ~np.isnan(table)
+    if table.ndim != 2 or not np.isin(table[known], (0, 0.5, 1)).all():
+        raise StatisticsError("answers are right (1), wrong (0) or nan, in rows of one length a judge")
+    if len(table) < 2 or (known.sum(0) >= 2).sum() < 2:
+        raise StatisticsError("judges and items are put on one scale with two judges and two items that both answered")
+    if not known.any(1).all():
+        raise StatisticsError("a judge has answered no item")
+    return np.where(known, table, 0.0), known.astype(float)
+
+
+def _posterior(
+    x: FloatArray, asked: FloatArray, nodes: Nodes, ability: FloatArray, spread: float, reversed_share: float
+) -> FloatArray:
+    """(items, nodes) what each item probably is."""
+    p = nodes.chance(ability, spread)
+    log = x.T @ np.log(p) + (asked - x).T @ np.log1p(-p) + np.log(nodes.weights(spread, reversed_share))
+    weight = np.exp(log - log.max(1, keepdims=True))
+    posterior: FloatArray = weight / weight.sum(1, keepdims=True)
+    return posterior
+
+
+def _steps(
+    right: FloatArray, answered: FloatArray, nodes: Nodes, ability: FloatArray, spread: float
+) -> tuple[FloatArray, float]:
+    """Newton steps of abilities and of the logarithm of the spread, from expected answers (judges, nodes).
+
+    A weak prior keeps a faultless judge's ability finite.
+    """
+    p, slope = nodes.chance(ability, spread), nodes.sign * nodes.a
+    off, weight = (right - answered * p) * slope, answered * p * (1 - p) * slope**2
+    moved = np.clip((off.sum(1) - ability / 100) / (weight.sum(1) + 1 / 100), -1, 1)
+    lever = nodes.b * spread
+    grown = -float((off * lever).sum()) / max(float((weight * lever**2).sum()), 1e-9)
+    return moved, float(np.clip(grown, -0.5, 0.5))
+
+
+def _errors(
+    x: FloatArray,
+    asked: FloatArray,
+    nodes: Nodes,
+    ability: FloatArray,
+    spread: float,
+    posterior: FloatArray,
+    ids: IntArray,
+) -> FloatArray:
+    """Cluster-robust errors of abilities: Louis' information around the clusters' scores."""
+    p, slope = nodes.chance(ability, spread), nodes.sign * nodes.a
+    judges = len(ability)
+    information = np.diag(((asked @ posterior) * p * (1 - p) * slope**2).sum(1))
+    scores = np.zeros((x.shape[1], judges))
+    for start in range(0, x.shape[1], 200):
+        some = slice(start, start + 200)
+        each = (x[:, some].T[:, :, None] - asked[:, some].T[:, :, None] * p) * slope  # (items, judges, nodes)
+        weighted = each * posterior[some, None, :]
+        scores[some] = weighted.sum(2)
+        flat = each.transpose(1, 0, 2).reshape(judges, -1)
+        information -= flat @ weighted.transpose(1, 0, 2).reshape(judges, -1).T - scores[some].T @ scores[some]
+    sums = np.stack([np.bincount(ids, weights=column) for column in scores.T])
+    groups = sums.shape[1]
+    bread = np.linalg.pinv(information + np.eye(judges) / 100)
+    spread_of = bread @ (sums @ sums.T) @ bread * groups / max(groups - 1, 1)
+    errors: FloatArray = np.sqrt(np.maximum(np.diag(spread_of), 0))
+    return errors
