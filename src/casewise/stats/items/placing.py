@@ -12,13 +12,13 @@ from casewise.stats.core.arrays import FloatArray, IntArray
 from casewise.stats.core.checks import vector, whole
 from casewise.stats.items.response_model import ResponseModel, fit_responses
 
-__all__ = ["Placed", "Placing", "items_that_place", "left_out_errors", "place"]
+__all__ = ["PlacedJudge", "Placing", "items_that_place", "left_out_errors", "place"]
 
 ABILITIES = np.linspace(-4, 6, 101)
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedJudge:
     """A judge's accuracy on all items, from its answers to some of them; the error is the model's own."""
 
     accuracy: float
@@ -79,7 +79,7 @@ def items_that_place(model: ResponseModel, n: int) -> IntArray:
     return np.array(chosen, dtype=np.int64)
 
 
-def place(model: ResponseModel, items: ArrayLike, right: ArrayLike) -> Placed:
+def place(model: ResponseModel, items: ArrayLike, right: ArrayLike) -> PlacedJudge:
     """A new judge's accuracy on all items, given which of some items it was right on (1, 0, or ½ at a tie).
 
     The items not asked are predicted from the ability that the asked ones suggest.
@@ -98,7 +98,7 @@ def place(model: ResponseModel, items: ArrayLike, right: ArrayLike) -> Placed:
     accuracy = float(posterior @ by_ability)
     chance = float(posterior @ (rest * (1 - rest)).sum(1)) / chances.shape[1] ** 2
     error = float(np.sqrt(posterior @ (by_ability - accuracy) ** 2 + chance))
-    return Placed(accuracy, error, float(posterior @ ABILITIES))
+    return PlacedJudge(accuracy, error, float(posterior @ ABILITIES))
 
 
 def left_out_errors(right: ArrayLike, n: int, *, folds: int = 10) -> Placing:
