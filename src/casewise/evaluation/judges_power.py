@@ -17,14 +17,14 @@ from casewise.stats.people.majorities import majority_weight
 from casewise.stats.power.judges import QueryDifferences, query_differences
 from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["Pilot", "pilot_of"]
+__all__ = ["JudgesPilot", "pilot_of"]
 
 DRAWS = 40
 """Times that every item's votes are drawn anew."""
 
 
 @dataclass(frozen=True)
-class Pilot:
+class JudgesPilot:
     """Two judges on the items that both were asked and people rated.
 
     Attributes
@@ -65,7 +65,7 @@ class Pilot:
         return query_differences(first, second, clusters=query)
 
 
-def pilot_of(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> Pilot:
+def pilot_of(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> JudgesPilot:
     """The pilot that two runs are, or one run of two judges, arms or elicitations.
 
     Raises
@@ -88,4 +88,4 @@ def pilot_of(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None 
     safe, votes = (runs.items[name].to_numpy()[both].astype(np.int64) for name in ("n_safe", "n_votes"))
     query = np.unique(first.cluster[both], return_inverse=True)[1].astype(np.int64)
     names = (runs.series[0].name, runs.series[1].name)
-    return Pilot(names, (first.safe[both], second.safe[both]), safe, votes, query)
+    return JudgesPilot(names, (first.safe[both], second.safe[both]), safe, votes, query)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from casewise.errors import ConfigurationError
-from casewise.evaluation.judges_power import Pilot, pilot_of
+from casewise.evaluation.judges_power import JudgesPilot, pilot_of
 from casewise.reporting.study.power_answers import PowerAnswer
 from casewise.stats.core.prediction_powered import labels_needed
 from casewise.stats.power.judges import (
@@ -124,7 +124,9 @@ def labels_answer(half_width: float, *, items: int, rate: float = 0.5, correlati
     return PowerAnswer("A rate from fewer people and a judge", numbers, (remark,), beside, half_width_at, axis)
 
 
-def from_pilot(pilot: Pilot, difference: float | None, *, alpha: float, power: float, n: int | None) -> PowerAnswer:
+def from_pilot(
+    pilot: JudgesPilot, difference: float | None, *, alpha: float, power: float, n: int | None
+) -> PowerAnswer:
     seen = pilot.differences()
     wanted = seen.mean if difference is None else float(np.copysign(difference, seen.mean))
     population = seen.tilted(wanted)
@@ -165,7 +167,7 @@ def from_pilot(pilot: Pilot, difference: float | None, *, alpha: float, power: f
     )
 
 
-def with_more_people(pilot: Pilot, difference: float, queries: int) -> dict[str, int]:
+def with_more_people(pilot: JudgesPilot, difference: float, queries: int) -> dict[str, int]:
     """Queries needed if twice or ten times as many people had rated each item: by the spread that they would leave."""
     rng = np.random.default_rng(0)
     now, twice, ten = (pilot.differences_with(people, rng).tilted(difference).deviation for people in (1, 2, 10))
@@ -173,7 +175,7 @@ def with_more_people(pilot: Pilot, difference: float, queries: int) -> dict[str,
     return {name: max(2, round(queries * (deviation / now) ** 2)) for name, deviation in needed.items()}
 
 
-def remarks(pilot: Pilot, difference: float | None, there: int) -> tuple[str, ...]:
+def remarks(pilot: JudgesPilot, difference: float | None, there: int) -> tuple[str, ...]:
     """What to remember with an answer from runs."""
     first, second = pilot.names
     pilot_is = f"From {first} less {second} on {len(pilot.query):,} items with {there:,} ratings."
