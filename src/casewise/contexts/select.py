@@ -15,7 +15,7 @@ import polars as pl
 
 from casewise.errors import DataError
 from casewise.records import Query, Taxonomy
-from casewise.stats.words.earlier_texts import EarlierTexts, word_runs
+from casewise.stats.words.near_duplicates import EarlierTexts, word_runs
 from casewise.storage.benchmarks.load import load_benchmark
 
 __all__ = ["SelectedQueries", "Twin", "read_queries", "select_queries"]

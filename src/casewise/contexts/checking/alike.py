@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from casewise.contexts.checking.wording import Wording
-from casewise.stats.words.earlier_texts import EarlierTexts, word_runs
+from casewise.stats.words.near_duplicates import EarlierTexts, word_runs
 
 __all__ = ["ALIKE", "Alike", "find_alike"]
 
