@@ -14,12 +14,17 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.covered import crowds, judges_and_people
+from benchmarks.covered import crowds, decisions, judges, judges_and_people
 from benchmarks.covered.rows import Section, block, printed, replaced
 
 __all__ = ["PAGE", "SECTIONS", "main"]
 
-SECTIONS: tuple[Section, ...] = (*crowds.SECTIONS, *judges_and_people.SECTIONS)
+SECTIONS: tuple[Section, ...] = (
+    *judges.SECTIONS,
+    *decisions.SECTIONS,
+    *crowds.SECTIONS,
+    *judges_and_people.SECTIONS,
+)
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 

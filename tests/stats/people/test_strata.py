@@ -50,11 +50,46 @@ def test_an_interaction_is_found_where_there_is_one():
     assert rates(study(effect=0.6)).p < 0.001
 
 
-@pytest.mark.slow
-def test_the_interaction_test_keeps_its_size():
-    p = np.array([rates(study(seed)).p for seed in range(200)])
+def people_alone(rng, *, values, conditions, people, items=25, sd=1.0):
+    """So many people in each cell, who differ by `sd` logits and by nothing else."""
+    n = values * conditions * people
+    person = np.repeat(np.arange(n), items)
+    safe = rng.random(n * items) < 1 / (1 + np.exp(-rng.normal(0, sd, n)))[person]
+    value, condition = person % values, person // values % conditions
+    return pl.DataFrame(
+        {
+            "item_id": [f"i{i % items}-{c}" for i, c in enumerate(condition)],
+            "query_id": [f"q{i % items}" for i in range(n * items)],
+            "annotator_id": person.astype(str),
+            "condition": [f"c{c}" for c in condition],
+            "verdict": np.where(safe, "safe", "unsafe"),
+            "age": [f"v{v}" for v in value],
+        }
+    )
 
-    assert np.mean(p < 0.05) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+
+def test_the_interaction_test_keeps_its_size_with_twelve_people_a_cell():
+    rng = np.random.default_rng(3)
+    p = [rates(people_alone(rng, values=3, conditions=5, people=12)).p for _ in range(60)]
+
+    assert np.mean(np.array(p) < 0.05) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)
+
+
+def test_with_two_by_two_cells_the_test_is_welchs_for_a_difference_of_differences():
+    frame = people_alone(np.random.default_rng(5), values=2, conditions=2, people=15)
+    of_person = (
+        frame.with_columns(safe=pl.col("verdict") == "safe")
+        .group_by("annotator_id", "age", "condition")
+        .agg(pl.col("safe").mean())
+    )
+    cells = {key: rows["safe"].to_numpy() for key, rows in of_person.group_by("age", "condition")}
+    means = {key: cell.mean() for key, cell in cells.items()}
+    variances = np.array([cell.var(ddof=1) / 15 for cell in cells.values()])
+    gap = means["v0", "c0"] - means["v0", "c1"] - means["v1", "c0"] + means["v1", "c1"]
+
+    found = rates(frame)
+    assert found.f == pytest.approx(gap**2 / variances.sum())
+    assert found.people_df == pytest.approx(variances.sum() ** 2 / (variances**2 / 14).sum())
 
 
 def test_a_stratum_of_one_value_has_nothing_to_interact():

@@ -65,8 +65,8 @@ def test_what_is_wrong_in_a_plan_is_named(tmp_path, text, message):
 def test_equal_rates_give_false_positives_and_unequal_ones_power():
     found = simulate_studies(crowd_plan(rates={"a": 0.5, "b": 0.5, "c": 0.9}), repeats=40, seed=1)
 
-    kinds = found.contrasts.select("second", "is").unique().sort("second").rows()
-    assert kinds == [("b", "false positives"), ("c", "power")]
+    kinds = found.contrasts.select("second", "is").unique().sort("second", "is").rows()
+    assert kinds == [("b", "false positives"), ("b", "true differences of the queries drawn"), ("c", "power")]
     power = found.contrasts.filter((found.contrasts["second"] == "c") & (found.contrasts["analysis"] == "two_way"))
     assert power["rejected"][0] > 0.9
 

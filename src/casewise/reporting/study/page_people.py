@@ -202,8 +202,8 @@ def strata(found: StratumRates) -> Iterator[Block]:
     yield table_of(f"stratum-{found.name}", f"Safe rate by {found.name}", heads, cells, frame=found.table)
     if found.p is not None:
         yield Prose(
-            f"Do conditions differ alike in all values of {found.name}? Interaction: chi-square {found.chi_square:.2f} on "
-            f"{found.df} degrees of freedom, p = {found.p:.3g} (errors clustered by annotator)."
+            f"Do conditions differ alike in all values of {found.name}? Interaction: F = {found.f:.2f} on "
+            f"{found.df} and {found.people_df:.0f} degrees of freedom, p = {found.p:.3g} (errors clustered by annotator)."
         )
 
 

@@ -26,15 +26,16 @@ def simulation_tables(found: SimulatedStudies) -> list[Table]:
                 row["title"],
                 percent(row["rejected"]),
                 interval(row["rejected_low"], row["rejected_high"]),
+                row["is"],
                 percent(row["coverage"]),
             )
             for row in rows
         ]
         caption = (
-            f"{pair[0]} − {pair[1]}: true difference {number(round(rows[0]['true_difference'], 3) + 0.0)}; rejections are {rows[0]['is']}, "
+            f"{pair[0]} − {pair[1]}: true difference {number(round(rows[0]['true_difference'], 3) + 0.0)}, "
             f"over {found.repeats:,} studies (seed {found.seed})"
         ).replace("_", " ")
-        heads = ("Analysis", "Rejects", "95 % interval", "95 % interval covers")
+        heads = ("Analysis", "Rejects", "95 % interval", "Rejections are", "95 % interval covers")
         tables.append(table_of(f"{pair[0]}-{pair[1]}", caption, heads, cells))
     shares = [(row["test"], percent(row["share_significant"])) for row in found.tasks.to_dicts()]
     tables.append(table_of("tasks", f"Tasks significant at {found.plan.alpha:g}", ("Test", "Share of tasks"), shares))

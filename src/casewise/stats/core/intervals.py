@@ -1,7 +1,7 @@
 r"""From what each cluster adds to a number, its influence, to the interval of the number: the one way that all take.
 
 On the scale that the number's domain calls for (logits between two bounds, which for a correlation is Fisher's z;
-logarithms above one; as it is without) its error is Student's *t*, with Satterthwaite's degrees of freedom at the
+logarithms above one, and above the number no less than Hall's correction for skewness asks; as it is without) its error is Student's *t*, with Satterthwaite's degrees of freedom at the
 kurtosis of the influences: few clusters that carry the variance say little about it, however many others are silent.
 """
 
@@ -83,8 +83,22 @@ def spread_limits(
         return Ends(*(low + (high - low) * end for end in ends))
     if np.isfinite(low):
         factor = float(np.exp(np.minimum(t * error / (value - low), 700)))
-        return Ends(low + (value - low) / factor, low + (value - low) * factor)
+        reach = value + error * unskewed(t, influence)
+        return Ends(low + (value - low) / factor, max(low + (value - low) * factor, reach))
     return Ends(value - t * error, value + t * error)
+
+
+def unskewed(t: float, influence: FloatArray) -> float:
+    r"""How many errors above the number its upper limit lies, where the influences lean to large values.
+
+    .. math:: -\frac{3}{\gamma} \left[\left(1 - \gamma (t + \gamma/6)\right)^{1/3} - 1\right]
+
+    References
+    ----------
+    .. [1] Hall (1992), Journal of the Royal Statistical Society B 54, 221-228.
+    """
+    skew = float((influence**3).sum() / (influence**2).sum() ** 1.5)
+    return t if skew <= 1e-3 else -3 / skew * (float(np.cbrt(1 - skew * (t + skew / 6))) - 1)
 
 
 def exact_limits(share: float, clusters: int, *, level: float = 0.95) -> Ends:

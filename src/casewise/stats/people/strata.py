@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.special import gammaincc
+from scipy.special import fdtrc
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.core.cluster_variance import cluster_variance
-from casewise.stats.core.clustered import clustered_regression
 from casewise.stats.people.coded_ratings import CodedRatings
 
 __all__ = ["FEWEST_PEOPLE", "StratumRates", "safe_rate_by_stratum"]
@@ -28,21 +27,33 @@ class StratumRates:
     table: pl.DataFrame
     """Stratum value, condition, people, ratings, safe rate and its error; suppressed cells have only their name."""
     suppressed: int
-    chi_square: float | None
-    """Wald test that the conditions differ alike in all values of the stratum; None where it cannot be tested."""
+    f: float | None
+    """F test that the conditions differ alike in all values of the stratum; None where it cannot be tested."""
     df: int | None
+    people_df: float | None
+    """Degrees of freedom of the denominator."""
     p: float | None
 
 
 def safe_rate_by_stratum(ratings: CodedRatings, name: str) -> StratumRates:
-    """Safe rate in each value of the stratum `name` under each condition, and a test of their interaction.
+    r"""Safe rate in each value of the stratum `name` under each condition, and a test of their interaction.
 
-    The test is a Wald test on a linear model with errors clustered by annotator, over the cells that are shown.
+    The test is on the rates of the cells that are shown. With contrasts *C* that what values and conditions do apart does
+    not reach, and *V* the covariance of the rates clustered by annotator, each cell scaled by *m*/(*m* − 1) of its people,
+
+    .. math:: F = \frac{\nu - q + 1}{\nu q} (C'r)' (C'VC)^{-1} C'r \sim F(q, \nu - q + 1)
+
+    with :math:`\nu` what the cells' variances, each known from its people, are worth together [1]_. (A chi-square rejects
+    too often where cells are small.)
 
     Raises
     ------
     StatisticsError
         Ratings have no annotators, or there is no such stratum.
+
+    References
+    ----------
+    .. [1] Krishnamoorthy & Yu (2004), Statistics & Probability Letters 66, 161-169 (after Nel & van der Merwe 1986).
     """
     if ratings.annotator is None:
         raise StatisticsError("strata are of people: not available where votes are anonymous")
@@ -65,34 +76,63 @@ def safe_rate_by_stratum(ratings: CodedRatings, name: str) -> StratumRates:
             error = float(np.sqrt(cluster_variance(influence, ratings.annotator.codes[chosen])))
             known = {"people": count, "ratings": total, "safe_rate": float(rate), "error": error}
         rows.append({**row, **known})
-    chi_square, df, p = _interaction(ratings, name, shown[cell])
-    table = pl.DataFrame(rows, infer_schema_length=None)
-    return StratumRates(name, table, int(((people > 0) & ~shown).sum()), chi_square, df, p)
+    found = _interaction(ratings, name, shown[cell])
+    table, hidden = pl.DataFrame(rows, infer_schema_length=None), int(((people > 0) & ~shown).sum())
+    if found is None:
+        return StratumRates(name, table, hidden, None, None, None, None)
+    return StratumRates(name, table, hidden, found.f, found.df, found.people_df, found.p)
 
 
-def _interaction(
-    ratings: CodedRatings, name: str, used: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-) -> tuple[float | None, int | None, float | None]:
+@dataclass(frozen=True)
+class _Interaction:
+    """The test that conditions differ alike in all values of a stratum."""
+
+    f: float
+    df: int
+    people_df: float
+
+    @property
+    def p(self) -> float:
+        return float(fdtrc(self.df, self.people_df, self.f))
+
+
+def _interaction(ratings: CodedRatings, name: str, used: BoolArray) -> _Interaction | None:
     assert ratings.annotator is not None
     values, conditions = ratings.strata[name].codes[used], ratings.condition.codes[used]
-    a, b = (_dummies(codes) for codes in (values, conditions))
-    if not a.shape[1] or not b.shape[1]:
-        return None, None, None
-    both = (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
-    both = both[:, both.any(0)]
-    design = np.column_stack([np.ones(len(a)), a, b, both])
-    try:
-        fit = clustered_regression(design, ratings.safe[used], ratings.annotator.codes[used], adjustment="HC1")
-        tested = slice(design.shape[1] - both.shape[1], None)
-        effects = fit.coefficients[tested]
-        chi_square = float(effects @ np.linalg.solve(fit.covariance[tested, tested], effects))
-    except (StatisticsError, np.linalg.LinAlgError):
-        return None, None, None
-    df = both.shape[1]
-    return chi_square, df, float(gammaincc(df / 2, max(chi_square, 0.0) / 2))
+    cells, cell = np.unique(np.stack([values, conditions]), axis=1, return_inverse=True)
+    _, person = np.unique(ratings.annotator.codes[used], return_inverse=True)
+    additive = np.column_stack([np.ones(cells.shape[1]), *(_dummies(row) for row in cells)])
+    contrasts = _left_over(additive)
+    if not (q := contrasts.shape[1]):
+        return None
+    rated, safe = (_summed(person, cell, weight) for weight in (np.ones(len(cell)), ratings.safe[used].astype(float)))
+    mean, in_cell = safe.sum(axis=0) / rated.sum(axis=0), (rated > 0).sum(axis=0)
+    adds = (safe - mean * rated) / rated.sum(axis=0) * np.sqrt(in_cell / np.maximum(in_cell - 1, 1))
+    found = contrasts.T @ mean
+    covariance = contrasts.T @ (adds.T @ adds) @ contrasts
+    each = (adds**2).sum(axis=0) * (contrasts**2).sum(axis=1)
+    unsure = float((2 * each**2 / np.maximum(in_cell - 1, 1)).sum())
+    if unsure <= 0 or np.linalg.matrix_rank(covariance) < q:
+        return None
+    nu = float(np.trace(covariance) ** 2 + np.trace(covariance @ covariance)) / unsure
+    wald = float(found @ np.linalg.solve(covariance, found))
+    return _Interaction(wald * (nu - q + 1) / (nu * q), q, nu - q + 1) if nu > q else None
 
 
-def _dummies(codes: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> FloatArray:
+def _summed(rows: IntArray, columns: IntArray, weight: FloatArray) -> FloatArray:
+    shape = (int(rows.max()) + 1, int(columns.max()) + 1)
+    found = np.bincount(rows * shape[1] + columns.ravel(), weights=weight, minlength=shape[0] * shape[1])
+    return found.astype(float).reshape(shape)
+
+
+def _left_over(design: FloatArray) -> FloatArray:
+    """Orthonormal columns that the design's do not reach."""
+    vectors, sizes, _ = np.linalg.svd(design)
+    found: FloatArray = vectors[:, int((sizes > 1e-9).sum()) :]
+    return found
+
+
+def _dummies(codes: IntArray) -> FloatArray:
     present = np.unique(codes)
     columns: FloatArray = (codes[:, None] == present[1:]).astype(float)
     return columns
