@@ -142,7 +142,7 @@ def measure(name: str, url: str, *, workers: int, full: bool, folder: Path) -> M
     assert study is not None
     key = secrets.token_urlsafe(48)
     environment = {"CASEWISE_DATABASE": url, "CASEWISE_SECRET_KEY": key}
-    with served("casewise.web.serving:app", workers=workers, environment=environment, folder=folder) as address:
+    with served("casewise.web.app:app", workers=workers, environment=environment, folder=folder) as address:
         people = len(shown.items) * per_item // 25 + len(PAPER)  # each condition may end with a short batch
         rehearsal = RehearsalPlan(
             url=f"{address}/study/{study_id}",

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from tests.support.sums import Adder, SumAnswer, SumAsk
 
-from casewise.runs.engine import Call, Tally
-from casewise.runs.executor import Workload
+from casewise.runs.engine import Call, Tally, Workload
 from casewise.runs.limits import Budget, Limits, Spend
 
 Group = tuple[SumAsk, ...]

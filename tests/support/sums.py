@@ -9,7 +9,7 @@ from pathlib import Path
 
 from casewise.records.base import Record
 from casewise.runs.durable import DurableRun
-from casewise.runs.executor import Executor, LiveExecutor
+from casewise.runs.engine import Executor, LiveExecutor
 from casewise.runs.limits import Limits, Spend
 from casewise.runs.progress import RunProgress, Took, Watch
 from casewise.runs.run_kind import Asks, LoggedKind

@@ -37,7 +37,7 @@ def serve(
         "CASEWISE_SECRET_KEY": settings.secret_key,
     }
     uvicorn.run(
-        "casewise.web.serving:app",
+        "casewise.web.app:app",
         factory=True,
         host=host,
         port=port,

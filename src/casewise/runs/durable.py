@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from casewise.runs.engine import Call, Control
-from casewise.runs.executor import Executor, Workload
+from casewise.runs.engine import Call, Control, Executor, Workload
 from casewise.runs.limits import Budget, Limits, Spend
 from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_kind import Asks, RunKind

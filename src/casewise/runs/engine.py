@@ -1,20 +1,22 @@
-"""Many calls at once, within limits; results come as they are ready and depend on no order.
+"""Many calls at once, within limits; results come as they are ready and depend on no order. Who makes the calls is a port.
 
-The engine knows calls and results, and nothing of what they mean.
+The engine knows calls and results, and nothing of what they mean. `LiveExecutor` asks and waits. Another executor may hand
+calls over, say so (`Tally.pending`) and end; the same run later gives it the same calls again, under the same names, and it
+hands in the answers that have come meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from casewise.runs.limits import Budget, Limits, Spend
 from casewise.runs.stopping import Stop
 
-__all__ = ["Call", "Control", "Limits", "Tally", "perform"]
+__all__ = ["Call", "Control", "Executor", "Limits", "LiveExecutor", "Tally", "Workload", "perform"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -119,3 +121,48 @@ async def within_budget(call: Call[T], work: Callable[[Call[T]], Awaitable[R]], 
         return Done(result)
     finally:
         budget.settle(call.at_most, actual)
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True)
+class Workload(Generic[A, B]):
+    """Calls to be made, and what becomes of their answers."""
+
+    calls: Iterator[Call[tuple[A, ...]]]
+    """The calls that the log does not answer, made when they are asked for. The first ask of each makes the call."""
+    on_answer: Callable[[Call[tuple[A, ...]], B], Iterable[Call[tuple[A, ...]]]]
+    """Keeps an answer; gives the calls that follow from it. Once a call, in any order."""
+    name: Callable[[A], str]
+    """A call's name by its first ask: the same in every session and on every machine, another for each attempt."""
+    control: Control[B]
+    """Who may stop it and what it may spend. What a call can take is set aside before it is made."""
+
+
+class Executor(Protocol[A, B]):
+    """Makes calls, or has them made."""
+
+    async def execute(self, work: Workload[A, B]) -> Tally:
+        """Do all that can be done now: no more calls are begun once `work.control.stop` is asked for.
+
+        An error that no further call can survive is raised; what was kept before stays.
+        """
+
+
+@dataclass(frozen=True)
+class LiveExecutor(Generic[A, B]):
+    """Makes calls from this process, many at once, and waits for their answers."""
+
+    answer: Callable[[A], Awaitable[B]]
+    concurrency: int
+
+    async def execute(self, work: Workload[A, B]) -> Tally:
+        return await perform(
+            work.calls,
+            lambda call: self.answer(call.payload[0]),
+            on_result=work.on_answer,
+            limits=Limits(self.concurrency),
+            control=work.control,
+        )

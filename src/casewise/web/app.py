@@ -10,7 +10,7 @@ from fastapi import Depends, FastAPI
 from starlette.staticfiles import StaticFiles
 
 from casewise import database
-from casewise.settings import Settings
+from casewise.settings import Settings, from_environment
 from casewise.web import errors, staff
 from casewise.web.frame import pages
 from casewise.web.review import context as review_context
@@ -22,7 +22,7 @@ from casewise.web.security.plain_requests import BodyLimit, HeadAsGet, refuse_nu
 from casewise.web.study.routes import install as install_study
 from casewise.web.upkeep import Tallies, each_minute
 
-__all__ = ["create_app"]
+__all__ = ["app", "create_app"]
 
 AREAS = (staff.router, review.router, review_context.router)
 """One router per area."""
@@ -68,3 +68,8 @@ async def closing(app: FastAPI) -> AsyncIterator[None]:
     with each_minute(app.state.database, app.state.settings, app.state.tallies):
         yield
     app.state.database.close()
+
+
+def app() -> FastAPI:
+    """Make the app; uvicorn calls this in each worker."""
+    return create_app(from_environment())

@@ -24,8 +24,8 @@ from casewise.errors import ConfigurationError, Unavailable
 from casewise.models import Message, Model, Rejected, ReplyOptions
 from casewise.models.http.prices import Prices
 from casewise.runs.durable import DurableRun
+from casewise.runs.engine import LiveExecutor
 from casewise.runs.estimate import CallEstimate, at_most, estimate_calls, usually
-from casewise.runs.executor import LiveExecutor
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Took, Watch
 from casewise.runs.run_kind import Asks, RunKind

@@ -12,7 +12,7 @@ from casewise.judging.judge import Answer, Ask, Judge, answer_shown
 from casewise.judging.running.kind import JudgingKind
 from casewise.judging.running.plan import Plan
 from casewise.runs.durable import DurableRun
-from casewise.runs.executor import Executor, LiveExecutor
+from casewise.runs.engine import Executor, LiveExecutor
 from casewise.runs.limits import GIVE_PRICES, Limits, check_limits
 from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_log import FolderLog, session_now
