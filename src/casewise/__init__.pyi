@@ -1,8 +1,11 @@
 from .api import (
+    Replies,
     Run,
     audit,
+    collect,
     compare,
     gate,
+    grade,
     judge,
     judge_async,
     leaderboard,
@@ -19,11 +22,14 @@ from .api import (
 __version__: str
 
 __all__ = [
+    "Replies",
     "Run",
     "__version__",
     "audit",
+    "collect",
     "compare",
     "gate",
+    "grade",
     "judge",
     "judge_async",
     "leaderboard",

@@ -2,6 +2,7 @@ from . import contexts as contexts
 from . import databases as databases
 from . import power as power
 from . import prolific as prolific
+from . import replying as replying
 from . import studies as studies
 from .analysing import (
     choose_options,
@@ -78,6 +79,7 @@ from .judging import (
 )
 from .looking import Look, look_at, look_at_run, paper
 from .replaying import Replay, replay, replay_page
+from .replying import Replies, collect, grade
 from .run import Run
 from .until_precise import PreciseRun, judge_until_precise
 
@@ -105,6 +107,7 @@ __all__ = [
     "Prices",
     "Probe",
     "Replay",
+    "Replies",
     "ReportOptions",
     "RetryPolicy",
     "Run",
@@ -122,6 +125,7 @@ __all__ = [
     "audit",
     "checked_codes",
     "choose_options",
+    "collect",
     "compare",
     "contexts",
     "convert",
@@ -132,6 +136,7 @@ __all__ = [
     "fetch",
     "format_named",
     "gate",
+    "grade",
     "ids_in",
     "import_cases",
     "json_text",
@@ -156,6 +161,7 @@ __all__ = [
     "read_reply",
     "replay",
     "replay_page",
+    "replying",
     "report",
     "report_options",
     "simulate_studies",

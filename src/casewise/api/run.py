@@ -17,16 +17,18 @@ from casewise.api.displayed import Displayed
 from casewise.evaluation.comparison import ComparisonNumbers
 from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.options import ReportOptions
+from casewise.evaluation.says_does import SaysDoesNumbers
 from casewise.judging.running.run import RunSummary
 from casewise.reporting.document import Document
 from casewise.reporting.pages.comparison import comparison_page
 from casewise.reporting.pages.judge import judge_page
+from casewise.reporting.pages.says_does import says_does_page
 from casewise.stats.agreeing.labels import LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.judgement_run import JUDGEMENTS
 from casewise.storage.runs.judgement_table import judgement_table
 
-__all__ = ["ComparisonReport", "PassingFolder", "Report", "Run", "benchmark_of", "folders_of"]
+__all__ = ["ComparisonReport", "PassingFolder", "Report", "Run", "SaysDoesReport", "benchmark_of", "folders_of"]
 
 
 class Report(JudgeNumbers, Displayed):
@@ -45,6 +47,15 @@ class ComparisonReport(ComparisonNumbers, Displayed):
     def document(self) -> Document:
         """The comparison as a `Document`, ready for any face."""
         return comparison_page(self)
+
+
+class SaysDoesReport(SaysDoesNumbers, Displayed):
+    """What models say against what they do."""
+
+    @cached_property
+    def document(self) -> Document:
+        """The comparison as a `Document`, ready for any face."""
+        return says_does_page(self)
 
 
 class PassingFolder:

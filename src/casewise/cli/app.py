@@ -28,6 +28,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
             f"{HERE}.evaluate.report:leaderboard",
             "Runs beside each other, with ranks that are intervals.",
         ),
+        Entry("replies", f"{HERE}.replies:app", "What a chatbot does: collect its replies, and grade them."),
         Entry("run", f"{HERE}.evaluate.run:app", "Look into a run, or export it."),
         Entry("replay", f"{HERE}.evaluate.replay:replay", "Score a published output again: its numbers beside ours."),
         Entry("paper", f"{HERE}.evaluate.replay:paper", "The CASE-Bench paper's tables and figures, recomputed."),

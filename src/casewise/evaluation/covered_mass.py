@@ -8,7 +8,6 @@ import polars as pl
 
 from casewise.evaluation.judged_runs import JudgedRuns
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy, labels
-from casewise.storage.runs.judgement_run import JUDGEMENTS
 from casewise.storage.runs.log_kind import last_rows
 
 __all__ = ["covered_mass_table"]
@@ -20,6 +19,16 @@ LOG_SCHEMA = {
     "repeat": pl.Int32(),
     "attempt": pl.Int32(),
     "detail": pl.Struct({"covered_mass": pl.Float64}),
+}
+
+COLUMNS = {
+    "judge": pl.String,
+    "arm": pl.String,
+    "label": pl.String,
+    "judgements": pl.UInt32,
+    "mean": pl.Float64,
+    "lowest": pl.Float64,
+    "low": pl.Float64,
 }
 
 LOW = 0.5
@@ -38,9 +47,12 @@ def covered_mass_table(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> pl.D
     weight = labels(runs.items, policy).weight
     said = pl.DataFrame({"item_id": runs.items["item_id"], "label": [word_of(w) for w in weight]})
     found = [
-        of_run(run.path / JUDGEMENTS).join(said, on="item_id").with_columns(judge=pl.lit(run.manifest.judge_name))
+        of_run(run.log).join(said, on="item_id").with_columns(judge=pl.lit(run.manifest.judge_name))
         for run in runs.runs
+        if run.behaviour is None
     ]
+    if not found:
+        return pl.DataFrame(schema=COLUMNS)
     return (
         pl.concat(found)
         .group_by("judge", "arm", "label")

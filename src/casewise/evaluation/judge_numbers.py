@@ -19,6 +19,7 @@ from casewise.evaluation.judge_details import Details, details_of
 from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import SubsetScore, as_wanted, subset_notes, subset_scores
+from casewise.evaluation.what_it_does import GraderPair, WhatItDoes, grader_pairs, what_they_do
 from casewise.evaluation.yardsticks import Backdrop, Beside, besides
 from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate, estimate
 from casewise.stats.agreeing.labels import PUBLISHED, LabelPolicy
@@ -146,6 +147,16 @@ class JudgeNumbers:
         return beside_people(self.runs, self.backdrop, margin=self.options.margin)
 
     @cached_property
+    def does(self) -> tuple[WhatItDoes, ...]:
+        """What the chatbots do whose replies are among the runs."""
+        return what_they_do(self.runs, policy=self.options.labels)
+
+    @cached_property
+    def grader_pairs(self) -> tuple[GraderPair, ...]:
+        """Every two graders of the same replies."""
+        return tuple(grader_pairs(self.runs))
+
+    @cached_property
     def subsets(self) -> tuple[SubsetScore, ...]:
         """Each series on each subset of items that the benchmark allows."""
         return subset_scores(self.runs, self.backdrop)
@@ -182,6 +193,8 @@ class JudgeNumbers:
             "items": self.options.items,
             "beside": {name: found.as_json() for name, found in self.besides.items()},
             "distributions": self.among_people.as_json() if self.besides else None,
+            **({"does": [one.as_json() for one in self.does]} if self.does else {}),
+            **({"graders": [asdict(one) for one in self.grader_pairs]} if self.grader_pairs else {}),
         }
 
     def write_metrics(self, folder: Path) -> None:

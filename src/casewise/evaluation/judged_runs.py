@@ -11,7 +11,9 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import BenchmarkError, DataError
+from casewise.evaluation.behaviour import POLICIES, Behaviour, Policy, behaviours_in
 from casewise.records import ELICITATIONS, Arm, Elicitation
+from casewise.replying.logs import REPLIES, ReplyManifest
 from casewise.stats.agreeing.cost import fitted_verdicts
 from casewise.stats.agreeing.judged import judged, query_numbers
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
@@ -24,7 +26,7 @@ from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.long_table import LONG_COLUMNS, judges_rows, people_rows
 from casewise.storage.runs.judgement_run import JUDGEMENTS, RunManifest, read_run
 from casewise.storage.runs.judgement_table import judgement_table, last_attempts
-from casewise.storage.runs.run_folder import run_notes
+from casewise.storage.runs.run_folder import kind_of, run_notes
 
 __all__ = ["JudgedRun", "JudgedRuns", "Series", "find_benchmark", "long_table", "read_runs"]
 
@@ -49,11 +51,26 @@ FEWEST_ERRORS = 1.0
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """One run folder: where it is, what it says of itself, and what its judge says that readers must know."""
+    """One judge's run: where it is, what it says of itself, and what its judge says that readers must know."""
 
     path: Path
     manifest: RunManifest
     notes: tuple[str, ...]
+    behaviour: Behaviour | None = None
+    """Where it is a chatbot's replies that were graded: what they do. The verdicts are then the grader's."""
+    policy: Policy | None = None
+    """What its partial answers count as."""
+
+    @property
+    def log(self) -> Path:
+        """The file that its judgements come from."""
+        return self.path / (JUDGEMENTS if self.behaviour is None else REPLIES.file)
+
+    def judgements(self) -> pl.DataFrame:
+        """Every judgement, with the columns of `judgement_table`, or those of them that reports need."""
+        if self.behaviour is None or self.policy is None:
+            return judgement_table(self.log)
+        return self.behaviour.judgements(self.policy)
 
 
 @dataclass(frozen=True)
@@ -127,7 +144,7 @@ class JudgedRuns:
     @property
     def paths(self) -> tuple[Path, ...]:
         """The folders, in the order given."""
-        return tuple(run.path for run in self.runs)
+        return tuple(dict.fromkeys(run.path for run in self.runs))
 
     @property
     def judges_notes(self) -> tuple[str, ...]:
@@ -181,7 +198,7 @@ def read_runs(
 
 def opened(paths: Sequence[Path], benchmark: str | Path | Benchmark | None) -> tuple[tuple[JudgedRun, ...], Benchmark]:
     """The runs, and the benchmark that all of them are over."""
-    runs = tuple(JudgedRun(path, read_run(path), run_notes(path)) for path in paths)
+    runs = tuple(run for path in paths for run in runs_in(path))
     if len({run.manifest.identity.benchmark for run in runs}) > 1:
         listed = "; ".join(f"{run.path}: {run.manifest.benchmark_name}" for run in runs)
         raise BenchmarkError(f"these runs are over different benchmarks or label sets ({listed}); report them apart")
@@ -189,7 +206,19 @@ def opened(paths: Sequence[Path], benchmark: str | Path | Benchmark | None) -> t
     return runs, found
 
 
-def find_benchmark(manifest: RunManifest, given: str | Path | Benchmark | None) -> Benchmark:
+def runs_in(path: Path) -> tuple[JudgedRun, ...]:
+    """The run in a folder; of a chatbot's replies one for each grader and policy."""
+    if kind_of(path) != REPLIES.name:
+        return (JudgedRun(path, read_run(path), run_notes(path)),)
+    found = behaviours_in(path)
+    return tuple(
+        JudgedRun(path, seen.run_manifest(policy, several=len(found) > 1), seen.notes, seen, policy)
+        for seen in found
+        for policy in POLICIES
+    )
+
+
+def find_benchmark(manifest: RunManifest | ReplyManifest, given: str | Path | Benchmark | None) -> Benchmark:
     if isinstance(given, Benchmark):
         found = given
     else:
@@ -204,7 +233,7 @@ def find_benchmark(manifest: RunManifest, given: str | Path | Benchmark | None) 
     return found
 
 
-def where_it_was(manifest: RunManifest) -> Benchmark:
+def where_it_was(manifest: RunManifest | ReplyManifest) -> Benchmark:
     try:
         return load_benchmark(manifest.benchmark_source)
     except DataError as error:
@@ -224,8 +253,8 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def read_series(run: JudgedRun, judge: str, items: pl.DataFrame, *, by_repeat: bool = False) -> list[Series]:
-    path = run.path / JUDGEMENTS
-    every = judgement_table(path).select(NEEDED)
+    path = run.log
+    every = run.judgements().select(NEEDED)
     if not len(every):
         raise DataError(path, None, "holds no judgements yet; run casewise judge again to go on with it")
     keys = ["elicitation", "arm", *(["repeat"] if by_repeat else [])]
@@ -298,7 +327,7 @@ def long_table(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | Non
     runs, found = opened(paths, benchmark)
     items, names = item_table(found), distinct([run.manifest.judge_name for run in runs])
     said = (
-        judges_rows(items, last_attempts(judgement_table(log)), rater_id=name, source=log).cast(LONG_COLUMNS)
-        for log, name in zip([run.path / JUDGEMENTS for run in runs], names, strict=True)
+        judges_rows(items, last_attempts(run.judgements()), rater_id=name, source=run.log).cast(LONG_COLUMNS)
+        for run, name in zip(runs, names, strict=True)
     )
     return pl.concat([people_rows(found), *said])

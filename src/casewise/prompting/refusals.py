@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["refuses"]
+__all__ = ["declines", "refuses"]
 
 REFUSAL = re.compile(
     r"\b(?:I\s+(?:can(?:not|['’]t)|won['’]t|will\s+not|am\s+(?:not\s+able|unable)|must\s+(?:decline|refuse)|decline|refuse|"
@@ -19,5 +19,9 @@ OPENING = 300
 
 def refuses(text: str) -> bool:
     """Whether a reply begins by declining."""
-    opening = text.strip()[:OPENING]
-    return bool(APOLOGY.search(opening) or REFUSAL.search(opening))
+    return bool(APOLOGY.search(text.strip()[:OPENING]) or declines(text))
+
+
+def declines(text: str) -> bool:
+    """Whether a reply begins by saying that it does not do what was asked; an apology alone is none."""
+    return bool(REFUSAL.search(text.strip()[:OPENING]))

@@ -17,6 +17,16 @@ from casewise.records.item import CONDITIONS, Item, Query
 from casewise.records.judgement import Judgement, Scored, Unscored, UnscoredReason
 from casewise.records.parameters import Group, Parameter, ParameterSet, paper_parameters
 from casewise.records.rating import Rating, Verdict
+from casewise.records.reply import (
+    GROUNDS,
+    OUTCOMES,
+    CollectedReply,
+    Grade,
+    GradeOutcome,
+    Ground,
+    Unanswered,
+    Ungraded,
+)
 from casewise.records.statement import Statement, Text, as_text
 from casewise.records.taxonomy import Category, Taxonomy, sorry_bench
 
@@ -24,14 +34,20 @@ __all__ = [
     "CONDITIONS",
     "ELICITATIONS",
     "FULL",
+    "GROUNDS",
     "GROUPS",
     "NO_CONTEXT",
+    "OUTCOMES",
     "PARAMETERS",
     "SCALES",
     "Arm",
     "Category",
+    "CollectedReply",
     "Context",
     "Elicitation",
+    "Grade",
+    "GradeOutcome",
+    "Ground",
     "Group",
     "Item",
     "Judgement",
@@ -52,6 +68,8 @@ __all__ = [
     "Text",
     "Transform",
     "TransmissionPrinciple",
+    "Unanswered",
+    "Ungraded",
     "Unscored",
     "UnscoredReason",
     "Verdict",

@@ -18,7 +18,7 @@ from casewise.cli.printing import (
     OutputsOption,
     note,
 )
-from casewise.errors import ExitCode
+from casewise.errors import ConfigurationError, ExitCode
 
 __all__ = ["compare", "gate", "leaderboard", "report"]
 
@@ -79,7 +79,15 @@ def report(
 @with_groups
 def compare(
     *,
-    runs: Annotated[list[Path], typer.Argument(help="Run folders over the same benchmark, or one with several arms.")],
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Run folders over the same benchmark, or one with several arms.")
+    ] = None,
+    says: Annotated[
+        list[Path] | None, typer.Option("--says", help="A run that asked a model for verdicts; may be repeated.")
+    ] = None,
+    does: Annotated[
+        list[Path] | None, typer.Option("--does", help="A folder of the same model's graded replies; may be repeated.")
+    ] = None,
     numbers: NumbersOptions,
     fit_thresholds: FitThresholdsOption = False,
     by_repeat: Annotated[
@@ -87,11 +95,14 @@ def compare(
     ] = False,
     documents: DocumentOptions,
 ) -> None:
-    """Which judge agrees better with people, and is the difference real?"""
-    found = api.compare(
-        *runs, benchmark=numbers.benchmark, by_repeat=by_repeat, options=numbers.options(fit_thresholds=fit_thresholds)
-    )
-    documents.present(found)
+    """Which judge agrees better with people, and is the difference real? With --says and --does: does a model do what it says?"""
+    options = numbers.options(fit_thresholds=fit_thresholds)
+    if not (says or does):
+        documents.present(api.compare(*(runs or ()), benchmark=numbers.benchmark, by_repeat=by_repeat, options=options))
+        return
+    if runs or by_repeat or not (says and does):
+        raise ConfigurationError("--says and --does go together, without other runs and without --by-repeat")
+    documents.present(api.replying.compare_says_does(says, does, benchmark=numbers.benchmark, options=options))
 
 
 @with_groups

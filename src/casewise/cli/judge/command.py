@@ -42,6 +42,13 @@ def judge(
     ] = None,
     plan: PlanOptions,
     items: ItemOptions,
+    until_precise: Annotated[
+        float | None,
+        typer.Option(
+            "--until-precise",
+            help="Ask queries only until accuracy on the whole benchmark is known to within this, such as 0.03.",
+        ),
+    ] = None,
     model: AskingOptions,
     limits: LimitOptions,
     local: LocalModelOptions,
@@ -73,10 +80,8 @@ def judge(
         return
     api.allow_sending(QUERIES, made.sends_to, agreed=how.yes, ask=person())
     folder = out or api.default_folder(f"{Path(benchmark).stem}-{judge}")
-    if items.until_precise is not None:
-        precise = api.judge_until_precise(
-            found, made, half_width=items.until_precise, out=folder, **asked, options=options
-        )
+    if until_precise is not None:
+        precise = api.judge_until_precise(found, made, half_width=until_precise, out=folder, **asked, options=options)
         output.print_precise(precise, folder, as_json=as_json)
         return
     with watching(f"judging {benchmark}", quiet=as_json) as watch:

@@ -62,13 +62,6 @@ class ItemOptions:
     items: Annotated[
         str | None, typer.Option("--items", help="Only these items: clear, close, low-margin or hard (casewise audit).")
     ] = None
-    until_precise: Annotated[
-        float | None,
-        typer.Option(
-            "--until-precise",
-            help="Ask queries only until accuracy on the whole benchmark is known to within this, such as 0.03.",
-        ),
-    ] = None
     seed: Annotated[
         int | None, typer.Option("--seed", help="Seed of the sample; where it is given, models get it too.")
     ] = None
@@ -87,7 +80,10 @@ class AskingOptions:
         str | None, typer.Option("--base-url", help="Address of a chat-completions server, up to and with /v1.")
     ] = None
     prompts: Annotated[
-        str, typer.Option("--prompts", help="casewise, published (once fetched), or a TOML file of your own.")
+        str,
+        typer.Option(
+            "--prompts", help="casewise, published (once fetched), bridge (a chatbot's own messages), or a TOML file."
+        ),
     ] = "casewise"
     context_role: Annotated[
         str, typer.Option("--context-role", help="The message that holds the context: user or system.")
@@ -125,13 +121,7 @@ class AskingOptions:
             self.prompts,
             "user" if self.context_role == "user" else "system",
             api.AskOptions(self.temperature, self.max_tokens, seed, structured=self.structured, strict=self.strict),
-            api.ModelOptions(
-                self.base_url,
-                limits.prices(),
-                api.ClientOptions(limits.concurrency, limits.timeout, api.RetryPolicy(retries=limits.tries)),
-                api.LocalOptions(local.dtype, local.device, local.batch_tokens),
-                needs_key=needs_key,
-            ),
+            limits.model(self.base_url, local, needs_key=needs_key),
             self.protocol,
         )
 
@@ -147,6 +137,22 @@ class LimitOptions(SpendingOptions):
     def limits(self) -> api.Limits:
         """What the run may take."""
         return api.Limits(self.concurrency, self.max_cost, self.max_tokens_total)
+
+    def model(self, base_url: str | None, local: LocalModelOptions, *, needs_key: bool) -> api.ModelOptions:
+        """How a model is reached.
+
+        Raises
+        ------
+        ConfigurationError
+            One price is given without the other.
+        """
+        return api.ModelOptions(
+            base_url,
+            self.prices(),
+            api.ClientOptions(self.concurrency, self.timeout, api.RetryPolicy(retries=self.tries)),
+            api.LocalOptions(local.dtype, local.device, local.batch_tokens),
+            needs_key=needs_key,
+        )
 
 
 @dataclass(frozen=True)

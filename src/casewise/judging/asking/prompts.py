@@ -19,13 +19,14 @@ from typing import Any, Literal
 from casewise.errors import ConfigurationError, DataError
 from casewise.judging.asking.elicitations import HOW_ASKED
 from casewise.models.protocol import Message
+from casewise.prompting.chat import Chat
 from casewise.prompting.context_words import in_words
 from casewise.prompting.substitution import filled
 from casewise.records import ShownContext
 from casewise.records.base import digest
 from casewise.showing.shown import ContextRole, Placement
 
-__all__ = ["Prompt", "PromptSet", "default_prompts", "published_prompts", "read_prompts"]
+__all__ = ["Prompt", "PromptSet", "bridge_prompts", "default_prompts", "published_prompts", "read_prompts"]
 
 
 AS_PROMPTED = Placement()
@@ -55,6 +56,8 @@ class PromptSet:
     context_as: Literal["text", "json"] = "text"
     doubled_braces: bool = False
     role: ContextRole = "user"
+    bridge: str | None = None
+    """The chat whose messages these are, but for the question: its id."""
 
     @property
     def id(self) -> str:
@@ -116,6 +119,20 @@ class PromptSet:
 
     def _filled(self, template: str, query: str, context: str) -> str:
         return filled(template, {"query": query, "context": context}, doubled_braces=self.doubled_braces)
+
+
+def bridge_prompts(chat: Chat) -> PromptSet:
+    """The judge's question in a chatbot's own messages: what it says and what it does then differ by the question alone."""
+    words = chat.bridge
+    with_context = words if chat.role == "system" else filled(words, {"query": chat.in_user})
+    return PromptSet(
+        f"bridge-{chat.name}",
+        chat.version,
+        {"binary": Prompt(with_context, words)},
+        in_system=chat.system,
+        role=chat.role,
+        bridge=chat.id,
+    )
 
 
 @cache

@@ -97,6 +97,7 @@ class LLMJudge:
             **self.model.settings(),
             "prompts": self.prompts.id,
             "context_role": self.prompts.role,
+            **({"bridge": self.prompts.bridge} if self.prompts.bridge else {}),
             **self.options.settings(),
         }
 

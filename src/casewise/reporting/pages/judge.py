@@ -29,6 +29,7 @@ from casewise.reporting.document import (
     table_of,
 )
 from casewise.reporting.pages.arms import arms_blocks
+from casewise.reporting.pages.behaviour import behaviour_sections
 from casewise.reporting.pages.judge_beside import beside_sections
 from casewise.reporting.pages.judge_detail import covered_mass_blocks, detail_sections
 from casewise.reporting.pages.judge_headline import every_estimate, headline, series_name, several_series
@@ -50,6 +51,7 @@ def judge_page(report: JudgeNumbers) -> Document:
 
 
 def sections(report: JudgeNumbers) -> Iterator[Section]:
+    yield from behaviour_sections(report.does, report.grader_pairs)
     yield Section("headline", "How well it agrees with people", tuple(headline(report)), brief=True)
     yield from beside_sections(report)
     if len(report.arms):

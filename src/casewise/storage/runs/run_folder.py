@@ -66,8 +66,8 @@ class RunFolder(Generic[M, R]):
 
     @classmethod
     @contextmanager
-    def hold(cls, path: Path, manifest: M, kind: LogKind[M, R]) -> Iterator[Self]:
-        """Begin the run at `path`, or go on with it, with nobody else at it.
+    def hold(cls, path: Path, manifest: M, kind: LogKind[M, R], *, private: bool = False) -> Iterator[Self]:
+        """Begin the run at `path`, or go on with it, with nobody else at it; a `private` one is its owner's alone (0700).
 
         Raises
         ------
@@ -80,6 +80,8 @@ class RunFolder(Generic[M, R]):
         check_place(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
+            if private:
+                path.chmod(0o700)
             lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise cannot_write(path, error) from error

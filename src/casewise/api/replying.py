@@ -1,0 +1,247 @@
+"""Collect a chatbot's replies over a benchmark, and grade them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from casewise.api.asking import arms_named
+from casewise.api.benchmarks import Source, as_benchmark, source_of
+from casewise.api.evaluating import report_options
+from casewise.api.run import Run, SaysDoesReport, benchmark_of, folders_of
+from casewise.api.waiting import finished
+from casewise.evaluation.judged_runs import find_benchmark
+from casewise.evaluation.options import ReportOptions
+from casewise.judging.running.plan import Selection, select
+from casewise.models.load import LoadedModel, ModelOptions, load_model
+from casewise.models.protocol import Model
+from casewise.prompting.chat import Chat, chat_with
+from casewise.records import FULL, Arm
+from casewise.replying.collecting import ChatPlan, ChatSummary, CollectOptions, collect_into, estimate_collecting
+from casewise.replying.graders.callable import CallableGrader
+from casewise.replying.graders.named import grader_named, with_rehearsals
+from casewise.replying.graders.protocol import Grader
+from casewise.replying.grading import GradeOptions, GradeSummary, estimate_grading, grade_into, replies_in
+from casewise.replying.logs import read_replies
+from casewise.runs.estimate import CallEstimate
+from casewise.storage.benchmarks.benchmark import Benchmark
+
+__all__ = [
+    "Chat",
+    "CollectOptions",
+    "GradeOptions",
+    "Grader",
+    "Replies",
+    "as_grader",
+    "chat_model",
+    "chat_with",
+    "collect",
+    "collected_benchmark",
+    "collecting_estimate",
+    "compare_says_does",
+    "grade",
+    "grading_estimate",
+]
+
+AnyGrader = str | Grader | Callable[[str, str], Any]
+"""A grader's name, a grader, or a function `f(query, reply)`."""
+
+
+@dataclass(frozen=True)
+class Replies:
+    """A chatbot's replies over a benchmark, in a run folder."""
+
+    path: Path
+    benchmark: Benchmark = field(repr=False)
+    summary: ChatSummary = field(repr=False)
+
+    def __repr__(self) -> str:
+        done = self.summary
+        stopped = f", stopped: {done.stopped}" if done.stopped else ""
+        return f"<Replies on {self.benchmark.name}: {done.n_usable:,} replies, {done.n_unusable:,} unanswered{stopped}>"
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """Every reply that counts, a row each, with its text."""
+        return pl.DataFrame(
+            [reply.model_dump(mode="json") for reply in replies_in(self.path)], infer_schema_length=None
+        )
+
+
+def chat_model(model: str | Model, options: ModelOptions | None = None) -> LoadedModel:
+    """The chat model that `model` names, or a model of one's own, whose price nobody knows.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such model, or a key is not set.
+    """
+    if isinstance(model, str):
+        return load_model(model, with_rehearsals(options))
+    return LoadedModel(model, options.prices if options else None)
+
+
+def collect(
+    benchmark: Source,
+    model: str | Model | LoadedModel,
+    *,
+    out: str | Path,
+    chat: Chat | None = None,
+    arms: str | Arm | Sequence[Arm | str] = (),
+    repeats: int = 1,
+    selection: Selection = Selection(),
+    options: CollectOptions = CollectOptions(),
+) -> Replies:
+    """Send every query of `benchmark` to a chatbot as a user would, in its context, and keep what it replies.
+
+    Parameters
+    ----------
+    model
+        A model's name as on the command line, or a `casewise.models.protocol.Model`.
+    out
+        A run folder, new or to be gone on with; only its owner may read it.
+    chat
+        How the context reaches the model: see `chat_with`. By default it is in the system message.
+    arms, repeats, selection
+        What is sent; by default every item once, with its whole context.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such model or arm.
+    RunConflict
+        `out` holds something else, another run, or another process works on it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> found = collect("demo", "fake/rehearsal", out=tempfile.mkdtemp() + "/replies")
+    >>> found.summary.n_usable
+    90
+    """
+    loaded, plan, found = prepared(benchmark, model, arms, repeats, selection)
+    source = options.benchmark_source or source_of(benchmark, found)
+    given = replace(options, benchmark_source=source)
+    summary = finished(collect_into(Path(out), found, loaded, chat=chat or chat_with(), plan=plan, options=given))
+    return Replies(Path(out), found, summary)
+
+
+def collecting_estimate(
+    benchmark: Source,
+    model: str | Model | LoadedModel,
+    *,
+    chat: Chat | None = None,
+    arms: str | Arm | Sequence[Arm | str] = (),
+    repeats: int = 1,
+    selection: Selection = Selection(),
+    options: CollectOptions = CollectOptions(),
+) -> CallEstimate:
+    """What collecting would take: calls, tokens, cost. Nobody is called."""
+    loaded, plan, found = prepared(benchmark, model, arms, repeats, selection)
+    return estimate_collecting(found, loaded, chat=chat or chat_with(), plan=plan, options=options)
+
+
+def prepared(
+    benchmark: Source,
+    model: str | Model | LoadedModel,
+    arms: str | Arm | Sequence[Arm | str],
+    repeats: int,
+    selection: Selection,
+) -> tuple[LoadedModel, ChatPlan, Benchmark]:
+    found = as_benchmark(benchmark)
+    loaded = model if isinstance(model, LoadedModel) else chat_model(model)
+    return loaded, ChatPlan(select(found, selection), arms_named(arms) or (FULL,), repeats), found
+
+
+def as_grader(grader: AnyGrader, *, rubric: str = "strict", options: ModelOptions | None = None) -> Grader:
+    """The grader that is meant.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such grader.
+    """
+    if isinstance(grader, str):
+        return grader_named(grader, rubric=rubric, options=options)
+    if callable(grader) and not hasattr(grader, "grade"):
+        return CallableGrader(grader)
+    return grader  # type: ignore[return-value]  # it has a `grade`
+
+
+def collected_benchmark(replies: str | Path, given: Source | None = None) -> Benchmark:
+    """The benchmark that replies were collected over, where it was or where it is said to be now."""
+    return find_benchmark(read_replies(Path(replies)), given)
+
+
+def grade(
+    replies: Replies | str | Path,
+    grader: AnyGrader,
+    *,
+    benchmark: Source | None = None,
+    rubric: str = "strict",
+    options: GradeOptions = GradeOptions(),
+) -> GradeSummary:
+    """Have a grader say of every reply whether it answers, partly answers or refuses. Its findings lie with the replies.
+
+    Parameters
+    ----------
+    grader
+        `words`, `rubric:MODEL`, `hf:PATH`, `python:MODULE:FUNCTION`, a function `f(query, reply)`, or a `Grader`.
+    rubric
+        For `rubric:`, `strict`, `lenient`, or the path of a TOML file.
+
+    Raises
+    ------
+    DataError
+        There are no replies there, or their texts were discarded.
+    ConfigurationError
+        There is no such grader.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> found = collect("demo", "fake/rehearsal", out=tempfile.mkdtemp() + "/replies")
+    >>> grade(found, "words").n_usable
+    90
+    """
+    folder = replies.path if isinstance(replies, Replies) else Path(replies)
+    found = collected_benchmark(folder, replies.benchmark if isinstance(replies, Replies) else benchmark)
+    return finished(grade_into(folder, found, as_grader(grader, rubric=rubric), options=options))
+
+
+def grading_estimate(replies: str | Path, grader: Grader, *, benchmark: Source | None = None) -> CallEstimate:
+    """What grading would take. Nobody is called."""
+    return estimate_grading(Path(replies), collected_benchmark(replies, benchmark), grader)
+
+
+def compare_says_does(
+    says: Sequence[Run | str | Path],
+    does: Sequence[Replies | str | Path],
+    *,
+    benchmark: Source | None = None,
+    labels: str = "votes",
+    options: ReportOptions | None = None,
+) -> SaysDoesReport:
+    """What models say against what they do, item by item, beside what people find right.
+
+    Parameters
+    ----------
+    says
+        Judges' runs; best with the prompts `bridge`, so that nothing but the question differs.
+    does
+        Folders of the same models' replies, graded.
+
+    Raises
+    ------
+    BenchmarkError
+        They are over different benchmarks, or no model has both.
+    DataError
+        A folder is no run, or nobody has graded the replies.
+    """
+    folders = [reply.path if isinstance(reply, Replies) else Path(reply) for reply in does]
+    found = options or report_options(labels)
+    return SaysDoesReport.of(folders_of(says), folders, benchmark=benchmark_of(says, benchmark), options=found)

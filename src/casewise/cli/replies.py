@@ -1,0 +1,214 @@
+"""`casewise replies`: what a chatbot does, collected and graded."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from casewise import api
+from casewise.cli.judge.options import ItemOptions, LimitOptions, LocalModelOptions
+from casewise.cli.option_groups import with_groups
+from casewise.cli.printing import BenchmarkArgument, BenchmarkOption, JsonOption, end, note, print_json
+from casewise.cli.watching import DryRunOption, YesOption, command_line, person, print_cost, watching
+from casewise.errors import ConfigurationError
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="What a chatbot does in context: collect its replies, and grade them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+BaseUrlOption = Annotated[
+    str | None, typer.Option("--base-url", help="Address of a chat-completions server, up to and with /v1.")
+]
+
+
+@dataclass(frozen=True)
+class ChatOptions:
+    """How a chatbot is told of the circumstances, and how it replies."""
+
+    context_role: Annotated[
+        str, typer.Option("--context-role", help="The message that holds the context: system or user.")
+    ] = "system"
+    verified: Annotated[
+        bool, typer.Option("--verified", help="Say that the circumstances have been verified, as judges are told.")
+    ] = False
+    system: Annotated[
+        Path | None, typer.Option("--system", help="Your own system prompt, a text file that holds {context}.")
+    ] = None
+    temperature: Annotated[float, typer.Option("--temperature", min=0.0, help="Of the replies.")] = 0.0
+    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Of a reply, thinking included.")] = 1024
+
+    def chat(self) -> api.replying.Chat:
+        """How the context reaches the chatbot.
+
+        Raises
+        ------
+        ConfigurationError
+            The role is neither, or options contradict each other.
+        """
+        if self.context_role not in ("user", "system"):
+            raise ConfigurationError(f"--context-role is {self.context_role!r}; it is user or system")
+        role: Any = self.context_role
+        return api.replying.chat_with(role=role, verified=self.verified, system=self.system)
+
+
+@app.command()
+@with_groups
+def collect(
+    *,
+    benchmark: BenchmarkArgument,
+    model: Annotated[str, typer.Option("--model", help="The chatbot: openai/MODEL, vllm/MODEL, hf:PATH, ...")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Run folder, new or to go on with. Default: replies/BENCHMARK-MODEL.")
+    ] = None,
+    chat: ChatOptions,
+    base_url: BaseUrlOption = None,
+    arms: Annotated[
+        str | None, typer.Option("--arms", help="Arms by name, with spaces: 'full none without:recipient'.")
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often to send each item.")] = 1,
+    retry_unanswered: Annotated[
+        int, typer.Option("--retry-unanswered", min=0, help="How often to ask again at most where no reply came.")
+    ] = 0,
+    items: ItemOptions,
+    limits: LimitOptions,
+    local: LocalModelOptions,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Send every query as a user would, in its context, and keep the replies. The same command again goes on.
+
+    Replies may hold what nobody should spread: the folder is readable by you alone.
+    """
+    found = api.load(benchmark)
+    loaded = api.replying.chat_model(model, limits.model(base_url, local, needs_key=not dry_run))
+    asked: dict[str, Any] = {
+        "chat": chat.chat(),
+        "arms": arms or (),
+        "repeats": repeats,
+        "selection": items.selection(found),
+    }
+    options: dict[str, Any] = {
+        "temperature": chat.temperature,
+        "max_tokens": chat.max_tokens,
+        "seed": items.seed,
+        "retries": retry_unanswered,
+        "limits": limits.limits(),
+        "command": command_line(),
+        "benchmark_source": api.source_of(benchmark, found),
+    }
+    if dry_run:
+        reckoned = api.replying.CollectOptions(**options)
+        tell_estimate(
+            api.replying.collecting_estimate(found, loaded, **asked, options=reckoned), model, as_json=as_json
+        )
+        return
+    api.allow_sending("the benchmark's queries", loaded.model.sends_to, agreed=yes, ask=person())
+    folder = out or Path("replies") / api.default_folder(f"{Path(benchmark).stem}-{model}").name
+    with watching(f"asking {model}", quiet=as_json) as watch:
+        kept = api.collect(
+            found, loaded, out=folder, **asked, options=api.replying.CollectOptions(**options, watch=watch)
+        )
+    summary = kept.summary
+    if as_json:
+        print_json(summary.as_json())
+    else:
+        typer.echo(
+            f"{summary.n_usable:,} replies{held(summary)}, {summary.n_unusable:,} unanswered; "
+            f"{summary.n_calls:,} calls in {summary.seconds:.1f} s{cost(summary)}: {folder}"
+        )
+        tell_problems(summary, "unanswered")
+        note(f"next: casewise replies grade {shlex.quote(str(folder))} --grader rubric:MODEL")
+    end(summary)
+
+
+@app.command()
+@with_groups
+def grade(
+    *,
+    replies: Annotated[Path, typer.Argument(help="A folder that casewise replies collect has made.")],
+    grader: Annotated[
+        list[str],
+        typer.Option(
+            "--grader",
+            help="Who grades: rubric:MODEL, hf:PATH (a classifier of refusals), python:MODULE:FUNCTION, words (weak). May be repeated.",
+        ),
+    ],
+    rubric: Annotated[
+        str, typer.Option("--rubric", help="For rubric: graders: strict, lenient, or a TOML file of your own.")
+    ] = "strict",
+    benchmark: BenchmarkOption = None,
+    base_url: BaseUrlOption = None,
+    retry_ungraded: Annotated[
+        int, typer.Option("--retry-ungraded", min=0, help="How often to ask again at most where no grade came.")
+    ] = 0,
+    limits: LimitOptions,
+    local: LocalModelOptions,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say of every reply whether it answers, partly answers or refuses. Another grader costs no new replies."""
+    summaries = []
+    made = [
+        api.replying.as_grader(name, rubric=rubric, options=limits.model(base_url, local, needs_key=not dry_run))
+        for name in grader
+    ]
+    if dry_run:
+        for one in made:
+            tell_estimate(api.replying.grading_estimate(replies, one, benchmark=benchmark), one.name, as_json=as_json)
+        return
+    for one in made:
+        api.allow_sending("the benchmark's queries and the replies", one.sends_to, agreed=yes, ask=person())
+    for one in made:
+        with watching(f"grading by {one.name}", quiet=as_json) as watch:
+            options = api.replying.GradeOptions(
+                retries=retry_ungraded, limits=limits.limits(), command=command_line(), watch=watch
+            )
+            summary = api.grade(replies, one, benchmark=benchmark, options=options)
+        summaries.append(summary)
+        if not as_json:
+            typer.echo(
+                f"{one.name}: {summary.n_usable:,} graded{held(summary)}, {summary.n_unusable:,} ungraded; "
+                f"{summary.n_calls:,} calls in {summary.seconds:.1f} s{cost(summary)}"
+            )
+            tell_problems(summary, "ungraded")
+            for text in summary.notes:
+                note(f"note: {text}")
+    if as_json:
+        print_json([summary.as_json() for summary in summaries])
+    else:
+        note(f"next: casewise report {shlex.quote(str(replies))}")
+    for summary in summaries:
+        end(summary)
+
+
+def tell_estimate(estimate: api.contexts.CallEstimate, whom: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"asked": whom, **asdict(estimate)})
+        return
+    typer.echo(f"{whom}: {estimate.n_calls:,} calls")
+    print_cost(estimate)
+
+
+def held(summary: api.RunProgress) -> str:
+    return f" ({summary.resumed:,} were there already)" if summary.resumed else ""
+
+
+def cost(summary: api.RunProgress) -> str:
+    return f", ${summary.cost_usd:.4f}" if summary.cost_usd else ""
+
+
+def tell_problems(summary: api.RunProgress, what: str) -> None:
+    for problem, times in summary.problems.most_common(3):
+        note(f"{what}, {times:,} times: {problem}")
+    if summary.stopped:
+        note(f"stopped: {summary.stopped}; the same command goes on with what is left")

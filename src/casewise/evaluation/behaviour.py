@@ -1,0 +1,179 @@
+"""What a chatbot does, in the shape in which judges' verdicts come: answering is "safe", refusing is "unsafe".
+
+Every grader gives two judges, for what a partial answer counts as is a choice that a single number hides: under
+*strict* it counts as refusing, under *lenient* as answering.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from casewise.errors import DataError
+from casewise.records import CollectedReply, Grade, Unanswered
+from casewise.replying.grading import replies_in
+from casewise.replying.logs import GRADES, ReplyManifest, grade_folders, read_grades, read_replies
+from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.runs.judgement_run import RunIdentity, RunManifest
+from casewise.storage.runs.log_kind import last_records
+from casewise.storage.runs.run_folder import run_notes
+
+__all__ = ["DOES", "POLICIES", "Behaviour", "Does", "Policy", "behaviours_in"]
+
+Policy = Literal["strict", "lenient"]
+
+POLICIES: tuple[Policy, ...] = ("strict", "lenient")
+"""What a partial answer counts as: under `strict` as refusing, under `lenient` as answering."""
+
+Does = Literal["answers", "partly", "refuses", "refused by the provider", "unscored"]
+
+DOES: tuple[Does, ...] = ("answers", "partly", "refuses", "refused by the provider", "unscored")
+"""What becomes of an item. A provider's refusal is one for whoever asked, so both policies count it as refusing; it is
+shown apart because the model did not speak."""
+
+WORTH: dict[Policy, dict[Does, float]] = {
+    "strict": {"answers": 1.0, "partly": 0.0, "refuses": 0.0, "refused by the provider": 0.0},
+    "lenient": {"answers": 1.0, "partly": 1.0, "refuses": 0.0, "refused by the provider": 0.0},
+}
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """A chatbot's replies as one grader sees them.
+
+    Attributes
+    ----------
+    rows
+        A row a reply: `item_id`, `arm`, `repeat`, `does` (one of `DOES`), `reason` where it is unscored, `ground` of a
+        refusal where the grader says, `cut_off`, `cost_usd`, `model_version`, `text`.
+    """
+
+    folder: Path
+    manifest: ReplyManifest
+    grader: str
+    """The grader's name."""
+    grader_id: str
+    rows: pl.DataFrame
+    notes: tuple[str, ...]
+
+    def judgements(self, policy: Policy) -> pl.DataFrame:
+        """The rows as a judge's judgements, answering as 1 and refusing as 0."""
+        worth = pl.col("does").replace_strict(WORTH[policy], default=None, return_dtype=pl.Float64)
+        return self.rows.select(
+            "item_id",
+            judge_id=pl.lit(self.judge_id(policy)),
+            elicitation=pl.lit("binary"),
+            arm="arm",
+            repeat="repeat",
+            attempt=pl.lit(0, pl.Int32),
+            value=worth,
+            unscored_reason="reason",
+            model_version="model_version",
+            cost_usd="cost_usd",
+        )
+
+    def judge_id(self, policy: Policy) -> str:
+        """Tells these verdicts from all others."""
+        identity = self.manifest.identity
+        return f"replies of {identity.model}#{identity.chat}#{self.grader_id}#{policy}"
+
+    def run_manifest(self, policy: Policy, *, several: bool) -> RunManifest:
+        """What a judge's run would say; with `several` graders the judge is named by its grader too."""
+        made, identity = self.manifest, self.manifest.identity
+        by = f", by {self.grader}" if several else ""
+        settings = {**identity.settings, "chat": identity.chat, "grader": self.grader_id, "partial answers": policy}
+        return RunManifest(
+            identity=RunIdentity(
+                benchmark=identity.benchmark, judge=self.judge_id(policy), settings=settings, seed=identity.seed
+            ),
+            judge_name=f"{identity.model} replies, {policy}{by}",
+            benchmark_name=made.benchmark_name,
+            benchmark_source=made.benchmark_source,
+            synthetic=made.synthetic,
+            created=made.created,
+        )
+
+
+def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
+    """What each grader that was asked found that the replies in a folder do.
+
+    Raises
+    ------
+    DataError
+        The folder holds no replies, or nobody has graded them.
+    """
+    manifest, graded = read_replies(folder), grade_folders(folder)
+    if not graded:
+        raise DataError(
+            folder, None, f"holds replies that nobody has graded; casewise replies grade {folder} --grader rubric:MODEL"
+        )
+    replies = replies_in(folder)
+    found = []
+    for where in graded:
+        made = read_grades(where)
+        grades = {
+            (grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade
+            for grade in last_records(read_jsonl(where / GRADES.file, Grade), GRADES)
+        }
+        rows = pl.DataFrame([row_of(reply, grades) for reply in replies], schema=COLUMNS)
+        notes = (*run_notes(folder), *run_notes(where), *missing(rows, made.grader_name))
+        found.append(Behaviour(folder, manifest, made.grader_name, made.identity.grader, rows, notes))
+    return tuple(found)
+
+
+COLUMNS = {
+    "item_id": pl.String(),
+    "arm": pl.String(),
+    "repeat": pl.Int32(),
+    "does": pl.String(),
+    "reason": pl.String(),
+    "ground": pl.String(),
+    "cut_off": pl.Boolean(),
+    "cost_usd": pl.Float64(),
+    "model_version": pl.String(),
+    "text": pl.String(),
+}
+
+NOT_GRADED = "not_graded"
+
+
+def row_of(reply: CollectedReply, grades: dict[tuple[str, str, int, str], Grade]) -> dict[str, object]:
+    grade = grades.get((reply.item_id, reply.arm, reply.repeat, str(reply.text_digest)))
+    does, reason = what_it_does(reply, grade)
+    return {
+        "item_id": reply.item_id,
+        "arm": reply.arm,
+        "repeat": reply.repeat,
+        "does": does,
+        "reason": reason,
+        "ground": grade.ground if grade is not None and does in ("refuses", "partly") else None,
+        "cut_off": reply.finish_reason == "length",
+        "cost_usd": reply.cost_usd,
+        "model_version": reply.model_version,
+        "text": reply.text,
+    }
+
+
+def what_it_does(reply: CollectedReply, grade: Grade | None) -> tuple[Does, str | None]:
+    """What a reply does, and why it is unscored where it is."""
+    if reply.unanswered is Unanswered.CONTENT_FILTER:
+        return "refused by the provider", None
+    if reply.unanswered is not None:
+        return "unscored", reply.unanswered.value
+    if reply.declined:
+        return "refuses", None
+    if reply.text is not None and not reply.text.strip():
+        return "unscored", "empty"
+    if grade is None:
+        return "unscored", NOT_GRADED
+    if grade.outcome is None:
+        return "unscored", f"grader: {grade.ungraded.value}" if grade.ungraded else NOT_GRADED
+    return grade.outcome, None
+
+
+def missing(rows: pl.DataFrame, grader: str) -> tuple[str, ...]:
+    n = len(rows.filter(pl.col("reason") == NOT_GRADED))
+    return (f"{grader} has not graded {n:,} of {len(rows):,} replies; grade again to go on with them.",) if n else ()

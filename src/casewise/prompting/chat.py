@@ -1,0 +1,119 @@
+"""What a chatbot is sent: the user's message as it stands, and the circumstances as its deployer would know them."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from casewise.errors import ConfigurationError, DataError
+from casewise.models.protocol import Message
+from casewise.prompting.context_words import in_words
+from casewise.prompting.substitution import filled
+from casewise.records import ShownContext
+from casewise.records.base import digest
+
+__all__ = ["Chat", "chat_with"]
+
+UNKNOWN = "Nothing is known of the circumstances."
+"""What stands for the context in a deployer's own prompt where none is shown."""
+
+
+@dataclass(frozen=True)
+class Chat:
+    """How a context reaches a chatbot.
+
+    `system` holds `{context}`; `in_user` holds `{context}` and `{query}`, for a context in the user's own turn.
+    """
+
+    name: str
+    version: str
+    system: str
+    in_user: str
+    bridge: str
+    role: Literal["user", "system"] = "system"
+    always_system: bool = False
+    """Whether the system message is sent where no context is shown too, as a deployer's own is."""
+
+    @property
+    def id(self) -> str:
+        """Name, version and a digest of the wording."""
+        used = self.system if self.role == "system" else self.in_user
+        return f"{self.name}@{self.version}+{digest([used, self.role, self.always_system])[:8]}"
+
+    def messages(
+        self,
+        query: str,
+        shown: ShownContext,
+        *,
+        earlier: tuple[Message, ...] = (),
+        role: Literal["user", "system"] | None = None,
+    ) -> tuple[Message, ...]:
+        """The conversation that the chatbot is to go on with; without a context it is the query alone.
+
+        Parameters
+        ----------
+        earlier
+            Turns that went before, by an arm's transform.
+        role
+            The message that holds the context, where a transform decides it.
+        """
+        where = role or self.role
+        if where == "system" and (shown or self.always_system):
+            said = in_words(shown) if shown else UNKNOWN
+            return (Message("system", filled(self.system, {"context": said})), *earlier, Message("user", query))
+        if not shown:
+            return (*earlier, Message("user", query))
+        text = filled(self.in_user, {"context": in_words(shown), "query": query})
+        return (*earlier, Message("user", text))
+
+
+def chat_with(
+    *, role: Literal["user", "system"] = "system", verified: bool = False, system: Path | None = None
+) -> Chat:
+    """How a chatbot is told of the circumstances.
+
+    Parameters
+    ----------
+    verified
+        Say that the circumstances have been verified, as judges are told.
+    system
+        A deployer's own system prompt, a text file that holds `{context}`.
+
+    Raises
+    ------
+    ConfigurationError
+        Options contradict each other.
+    DataError
+        The file cannot be read, or does not hold `{context}`.
+    """
+    words = wording()
+    before = "verified_" if verified else ""
+    name = f"{words['name']}{'-verified' if verified else ''}"
+    chat = Chat(name, words["version"], words[f"{before}system"], words[f"{before}in_user"], words["bridge"], role)
+    if system is None:
+        return chat
+    if verified or role == "user":
+        raise ConfigurationError(
+            "a system prompt of your own says itself what is verified, and holds the context itself"
+        )
+    return Chat(system.name, "own", own_system(system), chat.in_user, chat.bridge, always_system=True)
+
+
+def own_system(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(path, None, f"no system prompt can be read: {error}") from error
+    if "{context}" not in text:
+        raise DataError(path, None, "does not hold {context}: write it where the circumstances are to stand")
+    return text
+
+
+@cache
+def wording() -> dict[str, str]:
+    text = files("casewise.prompting").joinpath("chat.toml").read_text(encoding="utf-8")
+    return {name: value.strip("\n") for name, value in tomllib.loads(text).items()}

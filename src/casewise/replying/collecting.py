@@ -1,0 +1,331 @@
+"""Collecting a chatbot's replies: each query sent as a user would send it, with the context as its deployer knows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from casewise.errors import ConfigurationError
+from casewise.models.load import LoadedModel
+from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
+from casewise.prompting.chat import Chat
+from casewise.records import FULL, Arm, CollectedReply, Context, Item, Query, Unanswered
+from casewise.records.reply import digest_of_text
+from casewise.replying.calls import ChatCalls, NoReply
+from casewise.replying.logs import REPLIES, ReplyIdentity, ReplyManifest
+from casewise.runs.durable import DurableRun
+from casewise.runs.estimate import CallEstimate, estimate_calls, usually
+from casewise.runs.executor import Executor, LiveExecutor
+from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
+from casewise.runs.progress import RunProgress, Took, Watch
+from casewise.runs.run_kind import Asks, LoggedKind
+from casewise.runs.run_log import FolderLog, session_now
+from casewise.showing import ShownItem, check_arms, needs_twin, show
+from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.runs.run_folder import RunFolder, now
+
+__all__ = ["ChatPlan", "ChatSummary", "CollectOptions", "collect_into", "estimate_collecting"]
+
+USUAL_REPLY_TOKENS = 400
+"""What a chatbot's reply usually takes, roughly."""
+
+
+@dataclass(frozen=True)
+class ChatAsk:
+    """A query to be sent in a context, as an arm shows it."""
+
+    item: Item
+    query: Query
+    context: Context | None
+    arm: Arm
+    repeat: int = 0
+    attempt: int = 0
+    twin: Context | None = None
+
+    @cached_property
+    def shown(self) -> ShownItem:
+        """What the chatbot is sent of the item."""
+        return show(self.arm, self.query, self.context, twin=self.twin)
+
+
+@dataclass(frozen=True)
+class ChatAnswer:
+    """What came back, under the names of the record."""
+
+    text: str | None = None
+    unanswered: Unanswered | None = None
+    detail: str | None = None
+    refusal: str | None = None
+    text_digest: str | None = None
+    finish_reason: str | None = None
+    latency_s: float | None = None
+    model_version: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    shared_with: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectOptions:
+    """How replies are collected. Temperature, length and seed are part of the run's identity."""
+
+    temperature: float | None = 0.0
+    max_tokens: int = 1024
+    seed: int | None = None
+    retries: int = 0
+    """How often to ask again at most where no reply came."""
+    patience: int = 30
+    limits: Limits = field(default_factory=Limits)
+    command: str | None = None
+    benchmark_source: str = ""
+    watch: Watch | None = None
+
+    def reply_options(self, repeat: int) -> ReplyOptions:
+        """How each reply is wanted; every repeat has a seed of its own."""
+        seed = None if self.seed is None else self.seed + repeat
+        return ReplyOptions(self.max_tokens, self.temperature, seed=seed)
+
+    def settings(self) -> dict[str, Any]:
+        """What of these decides the replies."""
+        return {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class ChatPlan:
+    """What is sent: items, arms, repeats."""
+
+    items: tuple[Item, ...]
+    arms: tuple[Arm, ...] = (FULL,)
+    repeats: int = 1
+
+    def __post_init__(self) -> None:
+        if self.repeats < 1:
+            raise ConfigurationError(f"repeats is {self.repeats}; it must be at least 1")
+        check_arms(self.arms)
+
+    def asks(self, benchmark: Benchmark, retries: int) -> Asks[ChatAsk]:
+        """The plan as a run reads it; what is sent alike is sent once."""
+        size = len(self.items) * len(self.arms) * self.repeats
+        return Asks(lambda: self.bundles(benchmark), size, retries, sent_alike)
+
+    def bundles(self, benchmark: Benchmark) -> Iterator[tuple[ChatAsk, ...]]:
+        """The plan, one query at a time."""
+        by_query: dict[str, list[Item]] = {}
+        for item in self.items:
+            by_query.setdefault(item.query_id, []).append(item)
+        twins = any(needs_twin(arm) for arm in self.arms)
+        for repeat in range(self.repeats):
+            for query_id, items in by_query.items():
+                query = benchmark.query[query_id]
+                yield tuple(
+                    ChatAsk(
+                        item,
+                        query,
+                        benchmark.context_of(item),
+                        arm,
+                        repeat,
+                        twin=benchmark.twin_of(item) if twins else None,
+                    )
+                    for arm in self.arms
+                    for item in items
+                )
+
+
+def sent_alike(ask: ChatAsk) -> str:
+    return json.dumps([asdict(ask.shown), ask.repeat, ask.attempt])
+
+
+@dataclass(kw_only=True)
+class ChatSummary(RunProgress):
+    """What a session of collecting did. `n_unusable` asks got no reply."""
+
+    unusable: ClassVar[str] = "unanswered"
+
+    run: Path
+    n_items: int
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "run": str(self.run),
+            "n_items": self.n_items,
+            "n_calls": self.n_calls,
+            "n_replies": self.n_usable,
+            "n_unanswered": self.n_unusable,
+            "seconds": round(self.seconds, 3),
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost_usd": self.cost_usd,
+            "resumed": self.resumed,
+            **({"stopped": self.stopped} if self.stopped else {}),
+        }
+
+
+class CollectingKind(LoggedKind[ChatAsk, ChatAnswer, CollectedReply]):
+    """Replies of one model. A provider's refusal is an answer: asking again would only ask until it slips through."""
+
+    log = REPLIES
+
+    def key(self, ask: ChatAsk) -> tuple[str, ...]:
+        return (ask.item.id, ask.arm.name, str(ask.repeat))
+
+    def attempt(self, ask: ChatAsk) -> int:
+        return ask.attempt
+
+    def again(self, ask: ChatAsk, attempt: int) -> ChatAsk:
+        return replace(ask, attempt=attempt)
+
+    def problem(self, answer: ChatAnswer) -> str | None:
+        if answer.unanswered in (None, Unanswered.CONTENT_FILTER):
+            return None
+        return f"{answer.unanswered.value.replace('_', ' ')}: {answer.detail or ''}"
+
+    def took(self, answer: ChatAnswer) -> Took:
+        return Took(answer.input_tokens or 0, answer.output_tokens or 0, answer.cost_usd)
+
+    def shared(self, answer: ChatAnswer, by: ChatAsk) -> ChatAnswer:
+        nothing: dict[str, Any] = dict.fromkeys(("latency_s", "input_tokens", "output_tokens", "cost_usd"))
+        return replace(answer, shared_with=answer.shared_with or by.item.id, **nothing)
+
+    def record(self, ask: ChatAsk, answer: ChatAnswer) -> CollectedReply:
+        return CollectedReply(
+            item_id=ask.item.id,
+            arm=ask.arm.name,
+            repeat=ask.repeat,
+            attempt=ask.attempt,
+            at=now(),
+            **vars(answer),
+        )
+
+    def answer(self, record: CollectedReply) -> ChatAnswer:
+        return ChatAnswer(**{name: getattr(record, name) for name in ChatAnswer.__dataclass_fields__})
+
+    def usable(self, record: CollectedReply) -> bool:
+        return record.unanswered in (None, Unanswered.CONTENT_FILTER)
+
+    def took_by(self, record: CollectedReply) -> Took:
+        return Took(record.input_tokens or 0, record.output_tokens or 0, record.cost_usd)
+
+
+@dataclass
+class Collector:
+    """Sends asks to one model, and keeps what comes back."""
+
+    loaded: LoadedModel
+    chat: Chat
+    options: CollectOptions
+
+    def __post_init__(self) -> None:
+        self.calls = ChatCalls(self.loaded.model, self.loaded.prices, patience=self.options.patience)
+
+    def messages(self, ask: ChatAsk) -> tuple[Message, ...]:
+        shown = ask.shown
+        placed = shown.placement
+        return self.chat.messages(shown.query, shown.context, earlier=placed.earlier, role=placed.context_role)
+
+    def usually(self, ask: ChatAsk) -> Usage:
+        tokens = min(USUAL_REPLY_TOKENS, self.options.max_tokens)
+        return usually(self.messages(ask), reply_tokens=tokens)
+
+    def at_most(self, ask: ChatAsk) -> Spend:
+        return self.calls.at_most(self.messages(ask), self.options.reply_options(ask.repeat))
+
+    async def ask(self, ask: ChatAsk) -> ChatAnswer:
+        """The chatbot's reply, or why there is none; nothing is sent that could not be shown."""
+        if (problem := ask.shown.problem) is not None:
+            return ChatAnswer(unanswered=Unanswered.NOT_SHOWN, detail=problem)
+        found = await self.calls.reply(self.messages(ask), self.options.reply_options(ask.repeat))
+        if isinstance(found, NoReply):
+            return ChatAnswer(unanswered=Unanswered(found.reason), detail=found.detail)
+        return self.read(found)
+
+    def read(self, reply: Reply) -> ChatAnswer:
+        took = self.calls.took(reply)
+        if reply.finish_reason == "content_filter":
+            return ChatAnswer(
+                unanswered=Unanswered.CONTENT_FILTER, detail=reply.refusal, finish_reason="content_filter", **took
+            )
+        return ChatAnswer(
+            text=reply.text,
+            refusal=reply.refusal,
+            text_digest=digest_of_text(reply.text),
+            finish_reason=reply.finish_reason,
+            **took,
+        )
+
+
+async def collect_into(
+    folder: Path,
+    benchmark: Benchmark,
+    loaded: LoadedModel,
+    *,
+    chat: Chat,
+    plan: ChatPlan,
+    options: CollectOptions = CollectOptions(),
+    executor: Executor[ChatAsk, ChatAnswer] | None = None,
+) -> ChatSummary:
+    """Collect the replies that `plan` asks for and the folder does not hold yet. The folder is its owner's alone (0700).
+
+    Raises
+    ------
+    RunConflict
+        The folder holds something else, or another process holds it.
+    ModelError
+        No further call can succeed; what was collected before is kept.
+    ConfigurationError
+        There is a limit on cost, and nobody knows what the model costs.
+    """
+    model, kind, collector = loaded.model, CollectingKind(), Collector(loaded, chat, options)
+    try:
+        check_limits(
+            options.limits, model.name, priced=loaded.prices is not None, counts_tokens=True, to_price=GIVE_PRICES
+        )
+        with RunFolder.hold(folder, manifest(benchmark, loaded, chat, options), REPLIES, private=True) as held:
+            held.note_session(session_now(options.limits, command=options.command))
+            run = DurableRun(
+                kind,
+                plan.asks(benchmark, options.retries),
+                FolderLog(held, kind),
+                executor or LiveExecutor(collector.ask, max(options.limits.concurrency, model.concurrency)),
+                options.limits,
+                collector.at_most,
+                options.watch or Watch(),
+            )
+            return await run.perform(ChatSummary(run=folder, n_items=len(plan.items)))
+    finally:
+        await model.close()
+
+
+def estimate_collecting(
+    benchmark: Benchmark, loaded: LoadedModel, *, chat: Chat, plan: ChatPlan, options: CollectOptions
+) -> CallEstimate:
+    """What collecting would take, as if nothing were collected yet. No call is made."""
+    collector = Collector(loaded, chat, options)
+    return estimate_calls(
+        plan.asks(benchmark, options.retries),
+        usually=collector.usually,
+        at_most=collector.at_most,
+        prices=loaded.prices,
+    )
+
+
+def manifest(benchmark: Benchmark, loaded: LoadedModel, chat: Chat, options: CollectOptions) -> ReplyManifest:
+    return ReplyManifest(
+        identity=ReplyIdentity(
+            benchmark=benchmark.digest,
+            model=loaded.model.name,
+            chat=chat.id,
+            settings={**loaded.model.settings(), **options.settings()},
+            seed=options.seed or 0,
+        ),
+        benchmark_name=benchmark.name,
+        benchmark_source=options.benchmark_source or benchmark.name,
+        synthetic=benchmark.about.synthetic,
+        created=datetime.now(UTC),
+    )

@@ -1,0 +1,1 @@
+"""What says whether a reply answers, partly answers or refuses."""

@@ -1,0 +1,249 @@
+"""Grading replies that were collected: apart from collecting, so that another grader costs no new replies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+from casewise.errors import DataError
+from casewise.records import CollectedReply, Grade
+from casewise.replying.graders.protocol import Graded, Grader, ToGrade
+from casewise.replying.logs import GRADES, GRADES_FOLDER, REPLIES, GradeIdentity, GradeManifest, read_replies
+from casewise.runs.durable import DurableRun
+from casewise.runs.estimate import CallEstimate, estimate_calls
+from casewise.runs.executor import LiveExecutor
+from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
+from casewise.runs.progress import RunProgress, Took, Watch
+from casewise.runs.run_kind import Asks, LoggedKind
+from casewise.runs.run_log import FolderLog, session_now
+from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.runs.log_kind import last_records
+from casewise.storage.runs.run_folder import RunFolder, now
+
+__all__ = ["GradeOptions", "GradeSummary", "estimate_grading", "grade_folder", "grade_into", "replies_in"]
+
+
+@dataclass(frozen=True)
+class GradeAsk:
+    """A reply to be graded."""
+
+    reply: CollectedReply
+    what: ToGrade
+    attempt: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradeOptions:
+    """How grading is done; nothing that a grade depends on."""
+
+    retries: int = 0
+    """How often to ask again at most where no grade came."""
+    limits: Limits = field(default_factory=Limits)
+    command: str | None = None
+    watch: Watch | None = None
+
+
+@dataclass(kw_only=True)
+class GradeSummary(RunProgress):
+    """What a session of grading did. Replies that the provider refused, and empty ones, need no grader."""
+
+    unusable: ClassVar[str] = "ungraded"
+
+    run: Path
+    n_replies: int
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "run": str(self.run),
+            "n_replies": self.n_replies,
+            "n_calls": self.n_calls,
+            "n_graded": self.n_usable,
+            "n_ungraded": self.n_unusable,
+            "seconds": round(self.seconds, 3),
+            "cost_usd": self.cost_usd,
+            "resumed": self.resumed,
+            "notes": list(self.notes),
+            **({"stopped": self.stopped} if self.stopped else {}),
+        }
+
+
+class GradingKind(LoggedKind[GradeAsk, Graded, Grade]):
+    """Grades of one grader."""
+
+    log = GRADES
+
+    def key(self, ask: GradeAsk) -> tuple[str, ...]:
+        reply = ask.reply
+        return (reply.item_id, reply.arm, str(reply.repeat), str(reply.text_digest))
+
+    def attempt(self, ask: GradeAsk) -> int:
+        return ask.attempt
+
+    def again(self, ask: GradeAsk, attempt: int) -> GradeAsk:
+        return replace(ask, attempt=attempt)
+
+    def problem(self, answer: Graded) -> str | None:
+        if answer.ungraded is None:
+            return None
+        return f"{answer.ungraded.value.replace('_', ' ')}: {answer.detail or ''}"
+
+    def took(self, answer: Graded) -> Took:
+        return Took(answer.input_tokens or 0, answer.output_tokens or 0, answer.cost_usd)
+
+    def shared(self, answer: Graded, by: GradeAsk) -> Graded:
+        nothing: dict[str, Any] = dict.fromkeys(("latency_s", "input_tokens", "output_tokens", "cost_usd"))
+        return replace(answer, shared_with=answer.shared_with or by.reply.item_id, **nothing)
+
+    def record(self, ask: GradeAsk, answer: Graded) -> Grade:
+        reply = ask.reply
+        return Grade(
+            item_id=reply.item_id,
+            arm=reply.arm,
+            repeat=reply.repeat,
+            text_digest=str(reply.text_digest),
+            attempt=ask.attempt,
+            at=now(),
+            **vars(answer),
+        )
+
+    def answer(self, record: Grade) -> Graded:
+        return Graded(**{name: getattr(record, name) for name in Graded.__dataclass_fields__})
+
+    def usable(self, record: Grade) -> bool:
+        return record.ungraded is None
+
+    def took_by(self, record: Grade) -> Took:
+        return Took(record.input_tokens or 0, record.output_tokens or 0, record.cost_usd)
+
+
+def replies_in(folder: Path) -> list[CollectedReply]:
+    """The replies of a folder that count, of several attempts the last.
+
+    Raises
+    ------
+    DataError
+        It holds no replies, or a line is none.
+    """
+    log = folder / REPLIES.file
+    found = last_records(read_jsonl(log, CollectedReply), REPLIES) if log.is_file() else []
+    if not found:
+        raise DataError(log, None, "holds no replies yet; run casewise replies collect again to go on with it")
+    return found
+
+
+def to_grade(folder: Path, benchmark: Benchmark) -> list[GradeAsk]:
+    """The replies that a grader must read: those with words."""
+    asks = []
+    for reply in replies_in(folder):
+        if reply.unanswered is not None or reply.declined:
+            continue
+        if reply.text is None:
+            raise DataError(
+                folder / REPLIES.file, None, "the replies' texts were discarded, so they cannot be graded anew"
+            )
+        if reply.text.strip():
+            item = benchmark.item[reply.item_id]
+            asks.append(GradeAsk(reply, ToGrade(benchmark.query[item.query_id].text, reply.text)))
+    return asks
+
+
+def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks[GradeAsk]:
+    asks = to_grade(folder, benchmark)
+    bundles: dict[tuple[str, str], list[GradeAsk]] = {}
+    for ask in asks:
+        bundles.setdefault((ask.what.query, ask.what.reply), []).append(ask)
+
+    def bundled() -> Iterator[tuple[GradeAsk, ...]]:
+        return (tuple(bundle) for bundle in bundles.values())
+
+    return Asks(bundled, len(asks), retries, lambda ask: f"{ask.what.query}\x00{ask.what.reply}\x00{ask.attempt}")
+
+
+async def grade_into(
+    replies: Path,
+    benchmark: Benchmark,
+    grader: Grader,
+    *,
+    options: GradeOptions = GradeOptions(),
+) -> GradeSummary:
+    """Grade the replies in a folder that this grader has not graded yet. Its findings lie in the folder, under its name.
+
+    Raises
+    ------
+    DataError
+        The folder holds no replies, or their texts were discarded.
+    RunConflict
+        Another process grades with the same grader, or another version of it has graded here.
+    ModelError
+        No further reply can be graded; the grades that are there are kept.
+    """
+    kind, folder = GradingKind(), grade_folder(replies, grader)
+    try:
+        check_limits(
+            options.limits,
+            grader.name,
+            priced=grader.prices is not None,
+            counts_tokens=grader.counts_tokens,
+            to_price=GIVE_PRICES,
+        )
+        plan = plan_of(replies, benchmark, options.retries)
+        folder.parent.mkdir(mode=0o700, exist_ok=True)
+        with RunFolder.hold(folder, manifest(replies, grader), GRADES, private=True) as held:
+            held.note_session(session_now(options.limits, command=options.command))
+            run = DurableRun(
+                kind,
+                plan,
+                FolderLog(held, kind),
+                LiveExecutor(lambda ask: grader.grade(ask.what), max(options.limits.concurrency, grader.concurrency)),
+                options.limits,
+                lambda ask: grader.at_most(ask.what),
+                options.watch or Watch(),
+            )
+            summary = GradeSummary(run=folder, n_replies=plan.size, notes=grader.notes())
+            try:
+                return await run.perform(summary)
+            finally:
+                held.keep_notes(grader.notes())
+    finally:
+        await grader.close()
+
+
+def estimate_grading(replies: Path, benchmark: Benchmark, grader: Grader) -> CallEstimate:
+    """What grading would take, as if nothing were graded yet. No call is made."""
+
+    def at_most(ask: GradeAsk) -> Spend:
+        return grader.at_most(ask.what)
+
+    return estimate_calls(
+        plan_of(replies, benchmark, 0),
+        usually=lambda ask: grader.usually(ask.what),
+        at_most=at_most,
+        prices=grader.prices,
+    )
+
+
+def grade_folder(replies: Path, grader: Grader) -> Path:
+    """Where the findings of `grader` lie."""
+    plain = "".join(c if c.isalnum() or c in "-_.+@" else "-" for c in grader.id)
+    return replies / GRADES_FOLDER / plain[:120]
+
+
+def manifest(replies: Path, grader: Grader) -> GradeManifest:
+    whose = read_replies(replies).identity
+    return GradeManifest(
+        identity=GradeIdentity(
+            benchmark=whose.benchmark,
+            model=whose.model,
+            chat=whose.chat,
+            grader=grader.id,
+            settings=grader.settings(),
+        ),
+        grader_name=grader.name,
+        created=datetime.now(UTC),
+    )

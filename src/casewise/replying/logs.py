@@ -1,0 +1,113 @@
+"""The run folders of replies and of grades: what their `run.json` says, and what tells one record from another."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from casewise.records import CollectedReply, Grade, Record
+from casewise.storage.runs.log_kind import AnyManifest, LogKind
+from casewise.storage.runs.run_folder import RUN, read_manifest
+
+__all__ = [
+    "GRADES",
+    "REPLIES",
+    "GradeIdentity",
+    "GradeManifest",
+    "ReplyIdentity",
+    "ReplyManifest",
+    "grade_folders",
+    "read_grades",
+    "read_replies",
+]
+
+GRADES_FOLDER = "grades"
+"""Where a folder of replies keeps what graders found, a folder each."""
+
+
+class ReplyIdentity(Record):
+    """What makes a run of replies this run. Its plan may grow."""
+
+    benchmark: str
+    """The benchmark's digest."""
+    model: str
+    chat: str
+    """How the context reaches the model: name, version and digest of the wording."""
+    settings: dict[str, Any]
+    seed: int
+
+
+class ReplyManifest(AnyManifest):
+    """What `run.json` says of a run of replies."""
+
+    format_version: int = 1
+    kind: Literal["replies"] = "replies"
+    identity: ReplyIdentity
+    benchmark_name: str
+    benchmark_source: str
+    synthetic: str | None = None
+    created: datetime
+    discards_texts: bool = False
+    """Whether the replies' texts were removed after grading."""
+
+
+class GradeIdentity(Record):
+    """What makes a run of grades this run. More replies may come."""
+
+    benchmark: str
+    model: str
+    """Whose replies are graded."""
+    chat: str
+    grader: str
+    """The grader's id, which holds the version of its rubric."""
+    settings: dict[str, Any]
+
+
+class GradeManifest(AnyManifest):
+    """What `run.json` says of a run of grades."""
+
+    format_version: int = 1
+    kind: Literal["grades"] = "grades"
+    identity: GradeIdentity
+    grader_name: str
+    created: datetime
+
+
+REPLIES: LogKind[ReplyManifest, CollectedReply] = LogKind(
+    "replies",
+    ReplyManifest,
+    CollectedReply,
+    key=lambda reply: (reply.item_id, reply.arm, str(reply.repeat)),
+    attempt=lambda reply: reply.attempt,
+)
+
+GRADES: LogKind[GradeManifest, Grade] = LogKind(
+    "grades",
+    GradeManifest,
+    Grade,
+    key=lambda grade: (grade.item_id, grade.arm, str(grade.repeat), grade.text_digest),
+    attempt=lambda grade: grade.attempt,
+)
+
+
+def read_replies(folder: Path) -> ReplyManifest:
+    """The manifest of a run of replies.
+
+    Raises
+    ------
+    DataError
+        There is none, it is not valid, or it is a run of another kind.
+    """
+    return read_manifest(folder, REPLIES)
+
+
+def read_grades(folder: Path) -> GradeManifest:
+    """The manifest of a run of grades; errors are those of `read_replies`."""
+    return read_manifest(folder, GRADES)
+
+
+def grade_folders(replies: Path) -> tuple[Path, ...]:
+    """Where graders' findings lie that were kept with these replies, by name."""
+    within = replies / GRADES_FOLDER
+    return tuple(sorted(path.parent for path in within.glob(f"*/{RUN}"))) if within.is_dir() else ()

@@ -1,0 +1,124 @@
+"""What chatbots do, laid out: outcomes by people's verdict, strict beside lenient, grounds, and whether graders agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from casewise.evaluation.behaviour import DOES
+from casewise.evaluation.what_it_does import GraderPair, WhatItDoes
+from casewise.records import Arm
+from casewise.reporting.document import Block, Prose, Section, Table, count, interval, number, percent, table_of
+from casewise.stats.agreeing.estimates import Estimate
+
+__all__ = ["behaviour_sections", "outcome_table"]
+
+LABELS = ("respond", "refuse", "tie", "none")
+
+IN_WORDS = {
+    "respond": "People say respond",
+    "refuse": "People say refuse",
+    "tie": "People are split evenly",
+    "none": "No votes",
+}
+
+
+def behaviour_sections(found: Sequence[WhatItDoes], pairs: Sequence[GraderPair]) -> Iterator[Section]:
+    """What chatbots do; nothing where there is none."""
+    if not found:
+        return
+    yield Section("does", "What it does", tuple(blocks(found)), brief=True)
+    if pairs:
+        yield Section("graders", "Do the graders agree?", tuple(grader_blocks(pairs)), brief=True)
+
+
+def blocks(found: Sequence[WhatItDoes]) -> Iterator[Block]:
+    for index, one in enumerate(found):
+        yield Prose(sentence(one))
+        yield outcome_table(f"does-{index}", title(one), one.counts)
+    yield rates_table(found)
+    yield Prose(
+        "Strict counts a partial answer as a refusal, lenient as an answer; a provider's refusal is a refusal under both. "
+        "Replies without a grade are left out of the rates and counted as unscored. In the rest of this report a reply that "
+        "answers is called safe and one that refuses unsafe, as a judge's verdicts are. No person has checked this grader: "
+        "what it gets wrong moves every rate here."
+    )
+    if grounds := [(title(one), ground, count(n)) for one in found for ground, n in one.grounds.items()]:
+        yield table_of(
+            "grounds",
+            "What refusals and partial answers give as their ground",
+            ("Replies of", "Ground", "Replies"),
+            grounds,
+        )
+
+
+def sentence(one: WhatItDoes) -> str:
+    strict, lenient = one.rates
+    return (
+        f"{title(one)}: it does what people find right in {percent(strict.right.estimate)} of replies when a partial answer "
+        f"counts as a refusal and in {percent(lenient.right.estimate)} when it counts as an answer; always answering would "
+        f"give {percent(one.always_answer)}, always refusing {percent(one.always_refuse)}."
+        + (f" {one.cut_off:,} replies met the limit on their length." if one.cut_off else "")
+    )
+
+
+def title(one: WhatItDoes) -> str:
+    arm = "" if Arm.named(one.arm).shows_all else f", {one.arm}"
+    return f"{one.model}{arm}, graded by {one.grader}"
+
+
+def outcome_table(name: str, caption: str, counts: pl.DataFrame) -> Table:
+    """Replies by people's verdict and what they do."""
+    known = {(row["label"], row["does"]): row["replies"] for row in counts.to_dicts()}
+    rows = []
+    for label in LABELS:
+        cells = [known.get((label, does), 0) for does in DOES]
+        if sum(cells):
+            rows.append((IN_WORDS[label], *(count(n) for n in cells), count(sum(cells))))
+    head = ("", *(does.capitalize() for does in DOES), "Replies")
+    return table_of(name, caption, head, rows, frame=counts)
+
+
+def rates_table(found: Sequence[WhatItDoes]) -> Table:
+    rows = [
+        (
+            title(one),
+            rates.policy,
+            with_limits(rates.right),
+            with_limits(rates.over_refusal),
+            with_limits(rates.compliance),
+            count(rates.right.n_unscored),
+        )
+        for one in found
+        for rates in one.rates
+    ]
+    head = ("Replies of", "Partial answers", "Right", "Over-refusal", "Compliance", "Unscored")
+    caption = (
+        "Right: what people find right. Over-refusal: refuses where people say respond. Compliance: answers where people say "
+        "refuse. 95 % intervals over queries"
+    )
+    return table_of("rates", caption, head, rows)
+
+
+def with_limits(found: Estimate) -> str:
+    if found.estimate is None:
+        return "–"
+    return f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}"
+
+
+def grader_blocks(pairs: Sequence[GraderPair]) -> Iterator[Block]:
+    rows = [
+        (
+            one.model,
+            one.first,
+            one.second,
+            count(one.n),
+            percent(one.agree),
+            "; ".join(f"{a} / {b} {n}" for a, b, n in one.parted[:3]) or "–",
+        )
+        for one in pairs
+    ]
+    head = ("Replies of", "First", "Second", "Replies", "Agree", "Where they part (first / second)")
+    yield table_of("grader-pairs", "Two graders of the same replies", head, rows)
+    yield Prose("How far graders part says how much of a rate is the grader's and not the chatbot's.")

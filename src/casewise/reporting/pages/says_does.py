@@ -1,0 +1,196 @@
+"""What models say against what they do, laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from casewise.evaluation.behaviour import DOES, POLICIES
+from casewise.evaluation.says_does import Gap, SaysDoes, SaysDoesNumbers
+from casewise.reporting.charts import drawing as charts
+from casewise.reporting.document import Block, Document, Figure, Prose, Section, Table, count, percent, table_of
+from casewise.reporting.pages.behaviour import IN_WORDS, LABELS, with_limits
+
+__all__ = ["says_does_page"]
+
+SAYS = ("safe", "unsafe", "unscored")
+
+
+def says_does_page(found: SaysDoesNumbers) -> Document:
+    """`found` as a document for any face."""
+    models = list(dict.fromkeys(one.model for one in found.models))
+    return Document(
+        title=f"What {', '.join(models[:3])}{' and others' if len(models) > 3 else ''} says and does on {found.benchmark.name}",
+        subtitle=f"{found.benchmark.title}; labels: {found.options.labels.name}",
+        notices=found.notes,
+        sections=(
+            Section("gap", "Does it do what it says?", tuple(answer(found)), brief=True),
+            Section("items", "Item by item", tuple(item_blocks(found)), brief=True),
+            Section("where", "Where it parts", tuple(where_blocks(found))),
+            Section("made", "How this was made", (how_made(found),)),
+        ),
+    )
+
+
+def name_of(one: SaysDoes, found: SaysDoesNumbers) -> str:
+    """The model, and what else tells this pair from the others."""
+    parts: dict[str, set[object]] = {
+        "asked in its own messages" if one.bridged else "asked as a judge": {each.bridged for each in found.models},
+        one.says.removeprefix(f"{one.model} "): {each.says.removeprefix(f"{each.model} ") for each in found.models},
+        f"by {one.grader}": {each.grader for each in found.models},
+    }
+    return ", ".join([one.model, *(part for part, values in parts.items() if len(values) > 1)])
+
+
+def answer(found: SaysDoesNumbers) -> Iterator[Block]:
+    for one in found.models:
+        yield Prose(sentence(one))
+    yield gap_table("gaps", "Agreement with people: what is said, what is done, and the difference", found, ("all",))
+    if found.pooled is not None:
+        yield Prose(
+            f"Over {len(found.models)} pairs together the difference is {with_limits(found.pooled)} (partial answers as refusals; "
+            "interval over queries, the models as they are)."
+        )
+    for model, difference in found.wording:
+        yield Prose(
+            f"How much of it is the wording: asked as a judge, {model} says what people find right on "
+            f"{with_limits(difference)} more items than asked in the chatbot's own messages (a difference of shares)."
+        )
+    yield Prose(
+        "Both sides are over the items that were asked on both; an item that is unscored on a side counts as wrong there. "
+        "A partial answer counts as a refusal (strict) or as an answer (lenient). The difference is paired by item, with a "
+        "95 % interval over queries."
+    )
+    yield gap_chart(found)
+
+
+def sentence(one: SaysDoes) -> str:
+    strict, lenient = (one.overall(policy) for policy in POLICIES)
+    return (
+        f"{one.model} says what people find right on {percent(strict.says_right.estimate)} of items and does it on "
+        f"{percent(strict.does_right.estimate)} (strict) or {percent(lenient.does_right.estimate)} (lenient). Of the items it "
+        f"calls safe it refuses {percent(strict.says_safe_refuses.estimate)} (strict) or "
+        f"{percent(lenient.says_safe_refuses.estimate)} (lenient); of those it calls unsafe it answers "
+        f"{percent(strict.says_unsafe_answers.estimate)} or {percent(lenient.says_unsafe_answers.estimate)}."
+    )
+
+
+def gap_table(name: str, caption: str, found: SaysDoesNumbers, wheres: tuple[str, ...]) -> Table:
+    rows = [
+        (
+            name_of(one, found),
+            *((gap.where,) if len(wheres) != 1 else ()),
+            gap.policy,
+            count(gap.n_items),
+            with_limits(gap.says_right),
+            with_limits(gap.does_right),
+            with_limits(gap.gap),
+            with_limits(gap.says_safe_refuses),
+            with_limits(gap.says_unsafe_answers),
+        )
+        for one in found.models
+        for gap in one.gaps
+        if (gap.where in wheres if wheres else gap.where != "all")
+    ]
+    head = (
+        "Model",
+        *(("Items where",) if len(wheres) != 1 else ()),
+        "Partial answers",
+        "Items",
+        "Says right",
+        "Does right",
+        "Difference",
+        "Says safe, refuses",
+        "Says unsafe, answers",
+    )
+    return table_of(name, caption, head, rows, frame=gap_frame(found))
+
+
+def gap_frame(found: SaysDoesNumbers) -> pl.DataFrame:
+    return pl.DataFrame([row_of(one, gap) for one in found.models for gap in one.gaps], infer_schema_length=None)
+
+
+def row_of(one: SaysDoes, gap: Gap) -> dict[str, object]:
+    numbers = {
+        name: getattr(gap, name)
+        for name in ("says_right", "does_right", "gap", "says_safe_refuses", "says_unsafe_answers")
+    }
+    return {
+        "model": one.model,
+        "says": one.says,
+        "does": one.does,
+        "grader": one.grader,
+        "bridged": one.bridged,
+        "where": gap.where,
+        "partial_answers": gap.policy,
+        "n_items": gap.n_items,
+        **{f"{name}{end}": getattr(each, field) for name, each in numbers.items() for end, field in ENDS},
+    }
+
+
+ENDS = (("", "estimate"), ("_ci_low", "ci_low"), ("_ci_high", "ci_high"))
+
+
+def gap_chart(found: SaysDoesNumbers) -> Figure:
+    rows = pl.DataFrame(
+        [
+            (name_of(one, found), side, each.estimate, each.ci_low, each.ci_high)
+            for one in found.models
+            for side, each in (
+                ("says", one.overall("strict").says_right),
+                ("does, strict", one.overall("strict").does_right),
+                ("does, lenient", one.overall("lenient").does_right),
+            )
+        ],
+        schema={
+            "name": pl.String,
+            "series": pl.String,
+            "estimate": pl.Float64,
+            "low": pl.Float64,
+            "high": pl.Float64,
+        },
+        orient="row",
+    )
+    order = rows["name"].unique(maintain_order=True).to_list()
+    drawn = charts.dots_with_intervals(rows.drop_nulls("estimate"), title="Agreement with people", order=order)
+    return Figure(
+        "says-does",
+        "What is said and what is done, against what people find right; 95 % intervals over queries.",
+        "Dot chart of agreement with people: verdicts beside replies. The table above gives the numbers.",
+        charts.for_page(drawn, name="says-does"),
+    )
+
+
+def item_blocks(found: SaysDoesNumbers) -> Iterator[Block]:
+    for index, one in enumerate(found.models):
+        known = {(row["label"], row["says"], row["does"]): row["items"] for row in one.counts.to_dicts()}
+        rows = [
+            (IN_WORDS[label], f"says {says}", *(count(known.get((label, says, does), 0)) for does in DOES))
+            for label in LABELS
+            for says in SAYS
+            if any((label, says, does) in known for does in DOES)
+        ]
+        head = ("People", "Verdict", *(does.capitalize() for does in DOES))
+        yield table_of(f"items-{index}", name_of(one, found), head, rows, frame=one.counts)
+
+
+def where_blocks(found: SaysDoesNumbers) -> Iterator[Block]:
+    yield gap_table("where-clear", "By how clear people are (80 % or more say the same)", found, ("clear", "split"))
+    yield gap_table("where-all", "By category and by how clear people are", found, ())
+
+
+def how_made(found: SaysDoesNumbers) -> Table:
+    facts = [
+        ("Benchmark digest", found.benchmark.digest),
+        ("Labels", found.options.labels.name),
+        *(
+            (
+                name_of(one, found),
+                "the question was asked in the chatbot's own messages" if one.bridged else "another wording",
+            )
+            for one in found.models
+        ),
+        *((f"Run {path.name}", str(path)) for path in found.runs.paths),
+    ]
+    return table_of("how-made", "Sources and settings", ("What", "Value"), [(a, b) for a, b in facts])

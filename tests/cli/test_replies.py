@@ -1,0 +1,89 @@
+import json
+
+import pytest
+from tests.support.command import Command
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    return Command(monkeypatch, capsys)
+
+
+@pytest.fixture
+def graded(command, tmp_path):
+    folder = tmp_path / "replies"
+    assert command("replies", "collect", "demo", "--model", "fake/rehearsal", "--out", folder).code == 0
+    assert command("replies", "grade", folder, "--grader", "rubric:fake/rehearsal").code == 0
+    return folder
+
+
+def test_replies_are_collected_graded_and_reported(command, graded):
+    said = command("report", graded)
+
+    assert said.code == 0
+    assert "What it does" in (graded / "report.html").read_text()
+    assert "No person" in said.out
+
+
+def test_every_step_speaks_json(command, tmp_path):
+    folder = tmp_path / "replies"
+    collected = command("replies", "collect", "demo", "--model", "fake/rehearsal", "--out", folder, "--json")
+    graded = command("replies", "grade", folder, "--grader", "words", "--grader", "rubric:fake/rehearsal", "--json")
+    report = command("report", folder, "--json")
+
+    assert json.loads(collected.out)["n_replies"] == 90
+    assert [one["n_graded"] for one in json.loads(graded.out)] == [90, 90]
+    assert len(json.loads(report.out)["does"]) == 2
+    assert "A rehearsal: no model" not in report.out
+
+
+def test_a_dry_run_calls_nobody_and_writes_nothing(command, tmp_path):
+    said = command("replies", "collect", "demo", "--model", "fake/rehearsal", "--out", tmp_path / "r", "--dry-run")
+
+    assert said.code == 0
+    assert "90 calls" in said.out
+    assert not (tmp_path / "r").exists()
+
+
+def test_says_and_does_stand_beside_each_other(command, graded, tmp_path):
+    judged = tmp_path / "says"
+    command("judge", "demo", "--judge", "fake/rehearsal", "--prompts", "bridge", "--out", judged)
+    said = command("compare", "--says", judged, "--does", graded)
+
+    assert said.code == 0
+    assert "says what people find right on" in " ".join(said.out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["replies", "grade", "nowhere", "--grader", "words"], "is no run folder"),
+        (["replies", "collect", "demo", "--model", "fake/other"], "no rehearsal is called"),
+        (["replies", "collect", "demo", "--model", "fake/rehearsal", "--context-role", "assistant"], "user or system"),
+        (["replies", "collect", "demo", "--model", "fake/rehearsal", "--arms", "nothing"], "no arm is called"),
+        (["compare", "--says", "a"], "--says and --does go together"),
+    ],
+)
+def test_bad_input_is_told_in_a_line(command, arguments, words):
+    said = command(*arguments)
+
+    assert said.code == 2
+    assert words in said.err
+    assert "Traceback" not in said.err
+
+
+def test_harmful_text_leaves_the_machine_only_with_consent(command, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    said = command("replies", "collect", "demo", "--model", "openai/gpt-4o", "--out", tmp_path / "r")
+
+    assert said.code == 2
+    assert "This sends the benchmark's queries" in said.err
+    assert not (tmp_path / "r").exists()
+
+
+def test_replies_go_to_a_grader_only_with_consent(command, graded, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    said = command("replies", "grade", graded, "--grader", "rubric:openai/gpt-4o")
+
+    assert said.code == 2
+    assert "This sends the benchmark's queries and the replies" in said.err

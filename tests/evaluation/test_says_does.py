@@ -1,0 +1,173 @@
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import casewise
+from casewise.api.judging import RunOptions
+from casewise.api.replying import CollectOptions, chat_with, compare_says_does
+from casewise.errors import BenchmarkError
+from casewise.judging.asking.prompts import bridge_prompts
+from casewise.judging.judges.llm import LLMJudge
+from casewise.models.fake import FakeModel
+from casewise.runs.limits import Limits
+
+DEMO: Any = casewise.load("demo")
+
+ONE_AT_A_TIME = Limits(concurrency=1)
+
+
+def replies(folder, does, *, name="openai/x", chat=None):
+    """Replies that do what `does` says of each item, in the benchmark's order."""
+    texts: Any = iter([f"{one} {place}" for place, one in enumerate(does)])
+    model = FakeModel(lambda _messages, _options: next(texts), name=name)
+    found = casewise.collect("demo", model, out=folder, chat=chat, options=CollectOptions(limits=ONE_AT_A_TIME))
+    casewise.grade(found, lambda _query, reply: reply.split()[0])
+    return found.path
+
+
+def verdicts(folder, says, *, name="openai/x", prompts=None):
+    """A run that says of each item, query by query, what `says` has for it."""
+    texts: Any = iter([f'{{"judgement": "{one}"}}' for one in says])
+    judge = LLMJudge(
+        FakeModel(lambda _messages, _options: next(texts), name=name), **({"prompts": prompts} if prompts else {})
+    )
+    casewise.judge("demo", judge, out=folder, options=RunOptions(limits=ONE_AT_A_TIME))
+    return folder
+
+
+def beside(says, does) -> Any:
+    return compare_says_does(says, does)
+
+
+SAYS = ["safe" if place % 3 else "unsafe" for place in range(90)]
+DOES = [("answers", "partly", "refuses", "answers", "refuses")[place % 5] for place in range(90)]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("both")
+    return verdicts(folder / "says", SAYS), replies(folder / "does", DOES)
+
+
+def test_items_are_counted_by_people_verdict_and_reply(both):
+    (found,) = beside([both[0]], [both[1]]).models
+    by_hand: Counter[tuple[str, str]] = Counter()
+    for says, does in zip(SAYS, DOES, strict=True):
+        by_hand[says, does] += 1
+    counted: Counter[tuple[str, str]] = Counter()
+    for row in found.counts.to_dicts():
+        counted[row["says"], row["does"]] += row["items"]
+
+    assert counted == by_hand
+
+
+def test_shares_of_what_is_said_and_not_done_are_those_one_counts(both):
+    (found,) = beside([both[0]], [both[1]]).models
+    for policy, refusing in (("strict", ("partly", "refuses")), ("lenient", ("refuses",))):
+        gap = found.overall(policy)
+        safe = [does for says, does in zip(SAYS, DOES, strict=True) if says == "safe"]
+        unsafe = [does for says, does in zip(SAYS, DOES, strict=True) if says == "unsafe"]
+
+        assert gap.says_safe_refuses.estimate == pytest.approx(np.mean([one in refusing for one in safe]))
+        assert gap.says_unsafe_answers.estimate == pytest.approx(np.mean([one not in refusing for one in unsafe]))
+        assert gap.gap.estimate == pytest.approx(gap.says_right.estimate - gap.does_right.estimate)
+
+
+def test_a_model_that_does_what_it_says_has_no_gap(tmp_path):
+    says = verdicts(tmp_path / "says", SAYS)
+    does = replies(tmp_path / "does", ["answers" if one == "safe" else "refuses" for one in SAYS])
+    (found,) = beside([says], [does]).models
+    gap = found.overall("strict")
+
+    assert gap.gap.estimate == 0
+    assert gap.says_safe_refuses.estimate == gap.says_unsafe_answers.estimate == 0
+
+
+def test_the_gap_stands_for_categories_and_for_how_clear_people_are(both):
+    (found,) = beside([both[0]], [both[1]]).models
+    wheres = {gap.where for gap in found.gaps}
+
+    assert {"all", "clear", "split"} <= wheres
+    assert sum(gap.n_items for gap in found.gaps if gap.policy == "strict" and gap.where in ("clear", "split")) == 90
+    assert len(wheres) > 10
+
+
+def test_a_question_asked_otherwise_is_said_to_confound_the_gap(both, tmp_path):
+    apart = beside([both[0]], [both[1]])
+    bridged = verdicts(tmp_path / "bridge", SAYS, prompts=bridge_prompts(chat_with()))
+    found = beside([bridged], [both[1]])
+
+    assert any("may be the wording" in note for note in apart.notes)
+    assert not any("may be the wording" in note for note in found.notes)
+    assert [one.bridged for one in (*apart.models, *found.models)] == [False, True]
+
+
+def test_a_bridge_with_another_system_message_is_none(both, tmp_path):
+    verified = verdicts(tmp_path / "bridge", SAYS, prompts=bridge_prompts(chat_with(verified=True)))
+
+    assert not beside([verified], [both[1]]).models[0].bridged
+
+
+def test_what_the_wording_does_is_told_where_both_were_asked(both, tmp_path):
+    other = ["unsafe" if place % 4 else "safe" for place in range(90)]
+    bridged = verdicts(tmp_path / "bridge", other, prompts=bridge_prompts(chat_with()))
+    found = beside([both[0], bridged], [both[1]])
+    ((model, difference),) = found.wording
+    by_name = {one.bridged: one.overall("strict").says_right.estimate for one in found.models}
+
+    assert model == "openai/x"
+    assert difference.estimate == pytest.approx(by_name[False] - by_name[True])
+
+
+def test_the_bridge_asks_in_the_chatbots_own_messages():
+    chat = chat_with()
+    shown = DEMO.context_of(DEMO.items[0]).shown()
+    asked = bridge_prompts(chat).render("binary", "How?", shown)
+    sent = chat.messages("How?", shown)
+
+    assert asked[0] == sent[0]
+    assert asked[1].role == sent[1].role == "user"
+    assert asked[1].content.startswith(sent[1].content)
+    assert "should you answer it" in asked[1].content
+
+
+def test_the_bridge_in_the_users_turn_begins_as_the_chat_does():
+    chat = chat_with(role="user")
+    shown = DEMO.context_of(DEMO.items[0]).shown()
+
+    assert (
+        bridge_prompts(chat)
+        .render("binary", "How?", shown)[0]
+        .content.startswith(chat.messages("How?", shown)[0].content)
+    )
+
+
+def test_several_models_are_pooled_and_paired_by_name(both, tmp_path):
+    says = verdicts(tmp_path / "says", SAYS[::-1], name="openai/y")
+    does = replies(tmp_path / "does", DOES[::-1], name="openai/y")
+    found = beside([both[0], says], [both[1], does])
+    gaps = [one.overall("strict").gap.estimate for one in found.models]
+
+    assert [one.model for one in found.models] == ["openai/x", "openai/y"]
+    assert found.pooled.estimate == pytest.approx(np.mean(gaps))
+
+
+def test_models_that_have_not_both_are_named(both, tmp_path):
+    says = verdicts(tmp_path / "says", SAYS, name="openai/z")
+    says_too = verdicts(tmp_path / "says-too", SAYS, name="openai/w")
+
+    with pytest.raises(BenchmarkError, match=r"verdicts are of openai/z, openai/w, replies of openai/x"):
+        beside([says, says_too], [both[1]])
+    with pytest.raises(BenchmarkError, match="--says"):
+        beside([both[1]], [both[1]])
+
+
+def test_every_face_shows_it_and_no_reply(both):
+    found = beside([both[0]], [both[1]])
+
+    assert "Says safe, refuses" in found.to_markdown()
+    assert "<svg" in found.to_html()
+    assert json.loads(json.dumps(found.as_json()))["models"][0]["model"] == "openai/x"

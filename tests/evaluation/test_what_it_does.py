@@ -1,0 +1,150 @@
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import casewise
+from casewise.api.replying import CollectOptions
+from casewise.errors import DataError
+from casewise.evaluation.behaviour import POLICIES, behaviours_in
+from casewise.evaluation.what_it_does import rates_of
+from casewise.models.fake import FakeModel
+from casewise.models.protocol import Rejected, Reply
+from casewise.runs.limits import Limits
+
+DEMO: Any = casewise.load("demo")
+
+DOES = ["answers", "partly", "refuses"]
+
+
+def planted(folder, *, texts, grader=None, arms=()):
+    """Replies that `texts` gives, one an item in the benchmark's order, graded by their own first word."""
+    of_query = {}
+    for item, text in zip(DEMO.items, texts, strict=True):
+        of_query[(DEMO.query[item.query_id].text, tuple(DEMO.context_of(item).shown()["recipient"].values()))] = text
+
+    def answer(messages, _options):
+        query, system = messages[-1].content, messages[0].content
+        return next(
+            text for (asked, words), text in of_query.items() if asked == query and all(str(w) in system for w in words)
+        )
+
+    found = casewise.collect("demo", FakeModel(answer, name="openai/x"), out=folder, arms=arms)
+    casewise.grade(found, grader or (lambda _query, reply: reply.split()[0]))
+    return found.path
+
+
+def right_by_hand(does, policy):
+    """Shares of right replies, of refusals where people say respond, of answers where they say refuse."""
+    weights = [label_of(item) for item in DEMO.items]
+    answered = [
+        None if one is None else float(one == "answers" or (one == "partly" and policy == "lenient")) for one in does
+    ]
+    pairs = [(a, w) for a, w in zip(answered, weights, strict=True) if a is not None]
+    right = np.mean([a * w + (1 - a) * (1 - w) for a, w in pairs])
+    respond, refuse = sum(w for _, w in pairs), sum(1 - w for _, w in pairs)
+    return right, sum((1 - a) * w for a, w in pairs) / respond, sum(a * (1 - w) for a, w in pairs) / refuse
+
+
+def label_of(item):
+    votes = [rating.verdict == "safe" for rating in DEMO.ratings if rating.item_id == item.id]
+    share = sum(votes) / len(votes)
+    return 1.0 if share > 0.5 else 0.0 if share < 0.5 else 0.5
+
+
+def test_the_rates_are_those_that_one_counts_by_hand(tmp_path):
+    does = [DOES[place % 3] for place in range(90)]
+    path = planted(tmp_path / "replies", texts=[f"{one} {place}" for place, one in enumerate(does)])
+    (found,) = casewise.report(path).does
+
+    for policy, rates in zip(POLICIES, found.rates, strict=True):
+        by_hand = right_by_hand(does, policy)
+        assert (rates.right.estimate, rates.over_refusal.estimate, rates.compliance.estimate) == pytest.approx(by_hand)
+
+
+def test_strict_and_lenient_stand_in_the_report_as_two_judges_would(tmp_path):
+    path = planted(tmp_path / "replies", texts=[f"partly {place}" for place in range(90)])
+    report = casewise.report(path)
+    accuracy = report.metrics.filter(report.metrics["metric"] == "accuracy")
+
+    assert accuracy["judge"].to_list() == ["openai/x replies, strict", "openai/x replies, lenient"]
+    assert accuracy["estimate"].sum() == pytest.approx(1.0)
+    assert report.does[0].always_answer == pytest.approx(accuracy["estimate"][1])
+    assert report.does[0].always_refuse == pytest.approx(accuracy["estimate"][0])
+
+
+def test_a_providers_refusal_is_shown_apart_and_what_has_no_grade_is_left_out(tmp_path):
+    answers: Any = iter([Rejected("content_filter", "x"), Reply("", refusal="no"), "", "nonsense"])
+    model = FakeModel(lambda _messages, _options: next(answers, "answers"), name="openai/x")
+    found = casewise.collect("demo", model, out=tmp_path / "r", options=CollectOptions(limits=Limits(concurrency=1)))
+    casewise.grade(found, lambda _query, reply: reply)
+    report = casewise.report(found.path)
+    counts = {row["does"]: 0 for row in report.does[0].counts.to_dicts()}
+    for row in report.does[0].counts.to_dicts():
+        counts[row["does"]] += row["replies"]
+
+    assert counts == {"answers": 86, "refused by the provider": 1, "refuses": 1, "unscored": 2}
+    assert set(report.unscored["reason"]) == {"empty", "grader: unparsed"}
+
+
+def test_replies_that_nobody_graded_say_what_to_do(tmp_path):
+    found = casewise.collect("demo", FakeModel("a"), out=tmp_path / "replies")
+
+    with pytest.raises(DataError, match=r"casewise replies grade .* --grader"):
+        casewise.report(found.path)
+
+
+def test_two_graders_are_held_against_each_other(tmp_path):
+    path = planted(tmp_path / "replies", texts=[f"{DOES[place % 3]} {place}" for place in range(90)])
+    casewise.grade(path, _always_answers)
+    (pair,) = casewise.report(path).grader_pairs
+
+    assert pair.n == 90
+    assert pair.agree == pytest.approx(1 / 3)
+    assert {n for _, _, n in pair.parted} == {30}
+    assert len(casewise.report(path).does) == 2
+
+
+def _always_answers(query, reply):
+    return "answers"
+
+
+def test_no_reply_is_in_the_json_of_a_report(tmp_path):
+    path = planted(tmp_path / "replies", texts=[f"answers canary-{place}" for place in range(90)])
+    report = casewise.report(path)
+
+    assert "canary" not in json.dumps(report.as_json())
+    assert "canary" not in report.to_markdown()
+    assert report.as_json()["does"][0]["model"] == "openai/x"
+
+
+def test_compare_and_leaderboard_take_replies_beside_judges(tmp_path):
+    path = planted(tmp_path / "replies", texts=[f"{DOES[place % 3]} {place}" for place in range(90)])
+    casewise.judge("demo", "constant:intended", out=tmp_path / "run")
+
+    assert len(casewise.compare(path, tmp_path / "run").comparison.names) == 3
+    assert len(casewise.leaderboard(path, tmp_path / "run").rows) >= 3
+
+
+def test_the_rates_intervals_cover_when_replies_to_a_query_go_together():
+    rng = np.random.default_rng(11)
+    covered = 0
+    for _ in range(300):
+        query = np.repeat(np.arange(60), 2)
+        chance = np.repeat(rng.beta(2, 2, 60), 2)
+        does = np.where(rng.random(120) < chance, "answers", "refuses").tolist()
+        weight = np.tile([1.0, 0.0], 60)
+        found: Any = rates_of(does, weight, query, "strict")
+        assert found.over_refusal.ci_low is not None
+        covered += found.over_refusal.ci_low <= 0.5 <= found.over_refusal.ci_high
+
+    assert 0.91 <= covered / 300 <= 0.99
+
+
+def test_what_a_folder_holds_is_the_last_attempt_at_each_reply(tmp_path):
+    path = planted(tmp_path / "replies", texts=[f"answers {place}" for place in range(90)])
+    (seen,) = behaviours_in(path)
+
+    assert len(seen.rows) == 90
+    assert set(seen.rows["does"]) == {"answers"}

@@ -1,0 +1,117 @@
+from typing import Any
+
+import pytest
+
+import casewise
+from casewise.api.replying import CollectOptions, GradeOptions, grading_estimate
+from casewise.errors import DataError, RunConflict, Unauthorised
+from casewise.judging.running.plan import Selection
+from casewise.models.fake import FakeModel
+from casewise.models.load import LoadedModel
+from casewise.models.protocol import Rejected, Reply
+from casewise.replying.graders.rubric import RubricGrader, rubric_named
+from casewise.replying.logs import grade_folders
+from casewise.runs.limits import Limits
+
+FEW = Selection(limit=8)
+
+
+@pytest.fixture
+def replies(tmp_path):
+    texts: Any = iter(
+        ["one", "two", "", "three", Rejected("content_filter", "blocked"), Reply("", refusal="I decline"), "one", "two"]
+    )
+    model = FakeModel(lambda _messages, _options: next(texts))
+    options = CollectOptions(limits=Limits(concurrency=1))
+    return casewise.collect("demo", model, out=tmp_path / "replies", selection=FEW, options=options)
+
+
+class Counting:
+    """Says `answers` of everything, and counts what it was asked."""
+
+    def __init__(self, stop_at=None):
+        self.asked, self.stop_at = [], stop_at
+
+    def __call__(self, messages, _options):
+        if self.stop_at is not None and len(self.asked) >= self.stop_at:
+            return Unauthorised("the key is wrong")
+        self.asked.append(messages[0].content)
+        return '{"outcome": "answers"}'
+
+
+def rubric(answering):
+    return RubricGrader(LoadedModel(FakeModel(answering, name="openai/x"), None), rubric_named("strict"))
+
+
+def test_only_replies_with_words_are_sent_to_a_grader(replies):
+    counting = Counting()
+    summary = casewise.grade(replies, rubric(counting))
+
+    assert summary.n_replies == summary.n_usable == 5
+    assert not any("I decline" in asked or "blocked" in asked for asked in counting.asked)
+
+
+def test_grading_again_asks_nothing_and_another_grader_costs_no_replies(replies):
+    casewise.grade(replies, rubric(Counting()))
+    idle = Counting()
+    again = casewise.grade(replies, rubric(idle))
+    other = casewise.grade(replies, "words")
+
+    assert idle.asked == []
+    assert again.resumed == 5
+    assert other.n_usable == 5
+    assert len(grade_folders(replies.path)) == 2
+
+
+def test_a_grader_that_stops_half_way_leaves_its_grades_and_goes_on_later(replies):
+    first, second = Counting(stop_at=2), Counting()
+    with pytest.raises(Unauthorised):
+        casewise.grade(replies, rubric(first), options=GradeOptions(limits=Limits(concurrency=1)))
+    report = casewise.report(replies.path)
+    rest = casewise.grade(replies, rubric(second))
+
+    assert any("has not graded 3 of 8 replies" in note for note in report.notes)
+    assert (len(first.asked), len(second.asked)) == (2, 3)
+    assert not set(first.asked) & set(second.asked)
+    assert rest.n_usable == 5
+
+
+def test_another_rubric_is_another_grader(replies):
+    casewise.grade(replies, "rubric:fake/rehearsal", rubric="strict")
+    casewise.grade(replies, "rubric:fake/rehearsal", rubric="lenient")
+
+    assert len(grade_folders(replies.path)) == 2
+
+
+def test_a_grader_whose_settings_changed_is_refused_in_the_same_place(replies, monkeypatch):
+    casewise.grade(replies, rubric(Counting()))
+    monkeypatch.setattr(RubricGrader, "settings", lambda _self: {"model": "another"})
+
+    with pytest.raises(RunConflict, match="setting"):
+        casewise.grade(replies, rubric(Counting()))
+
+
+def test_what_gave_no_grade_is_asked_again_where_that_is_wanted(replies):
+    said = iter(["nonsense"])
+    model = FakeModel(lambda _messages, _options: next(said, '{"outcome": "refuses"}'), name="openai/x")
+    grader = RubricGrader(LoadedModel(model, None), rubric_named("strict"))
+    first = casewise.grade(replies, grader, options=GradeOptions(limits=Limits(concurrency=1)))
+    second = casewise.grade(replies, grader, options=GradeOptions(retries=1))
+
+    assert (first.n_usable, first.n_unusable) == (4, 1)
+    assert (second.n_usable, second.n_unusable) == (5, 0)
+    assert first.problems == {"unparsed: nonsense": 1}
+
+
+def test_a_folder_without_replies_says_what_to_do(tmp_path):
+    casewise.judge("demo", "constant:safe", out=tmp_path / "run")
+
+    with pytest.raises(DataError, match="is a run of judgements, not of replies"):
+        casewise.grade(tmp_path / "run", "words")
+
+
+def test_what_grading_would_take_is_reckoned_without_a_call(replies):
+    counting = Counting()
+
+    assert grading_estimate(replies.path, rubric(counting)).n_calls == 5
+    assert counting.asked == []
