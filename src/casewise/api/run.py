@@ -15,9 +15,9 @@ import polars as pl
 from casewise.api.benchmarks import Source
 from casewise.api.displayed import Displayed
 from casewise.evaluation.comparison import ComparisonNumbers
+from casewise.evaluation.doing.says_does import SaysDoesNumbers
 from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.options import ReportOptions
-from casewise.evaluation.says_does import SaysDoesNumbers
 from casewise.judging.running.run import RunSummary
 from casewise.reporting.document import Document
 from casewise.reporting.pages.comparison import comparison_page

@@ -15,11 +15,11 @@ from casewise.evaluation.against_people import Misjudged, PeopleAndJudge, agains
 from casewise.evaluation.among_people import BesidePeople, beside_people
 from casewise.evaluation.arms import arm_table
 from casewise.evaluation.covered_mass import covered_mass_table
+from casewise.evaluation.doing.what_it_does import GraderPair, WhatItDoes, grader_pairs, what_they_do
 from casewise.evaluation.judge_details import Details, details_of
 from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import SubsetScore, as_wanted, subset_notes, subset_scores
-from casewise.evaluation.what_it_does import GraderPair, WhatItDoes, grader_pairs, what_they_do
 from casewise.evaluation.yardsticks import Backdrop, Beside, besides
 from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate, estimate
 from casewise.stats.agreeing.labels import PUBLISHED, LabelPolicy

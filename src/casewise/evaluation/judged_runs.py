@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import BenchmarkError, DataError
-from casewise.evaluation.behaviour import POLICIES, Behaviour, Policy, behaviours_in
 from casewise.records import ELICITATIONS, Arm, Elicitation
+from casewise.replying.behaviour import POLICIES, Behaviour, Policy, behaviours_in
 from casewise.replying.logs import REPLIES, ReplyManifest
 from casewise.stats.agreeing.cost import fitted_verdicts
 from casewise.stats.agreeing.judged import judged, query_numbers

@@ -12,6 +12,7 @@ from casewise.storage.runs.run_folder import RUN, read_manifest
 
 __all__ = [
     "GRADES",
+    "GRADES_FOLDER",
     "REPLIES",
     "GradeIdentity",
     "GradeManifest",

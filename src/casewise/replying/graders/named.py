@@ -14,7 +14,7 @@ from casewise.replying.graders.words import WordsGrader
 from casewise.replying.rehearsed import REHEARSED
 from casewise.showing.own import function_at
 
-__all__ = ["grader_named"]
+__all__ = ["grader_named", "with_rehearsals"]
 
 FORMS = "words, rubric:MODEL (any model; with --rubric strict, lenient or a file), hf:PATH (a classifier of refusals), python:MODULE:FUNCTION"
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from casewise.evaluation.behaviour import DOES
-from casewise.evaluation.what_it_does import GraderPair, WhatItDoes
+from casewise.evaluation.doing.what_it_does import GraderPair, WhatItDoes
 from casewise.records import Arm
+from casewise.replying.behaviour import DOES
 from casewise.reporting.document import Block, Prose, Section, Table, count, interval, number, percent, table_of
 from casewise.stats.agreeing.estimates import Estimate
 
-__all__ = ["behaviour_sections", "outcome_table"]
+__all__ = ["IN_WORDS", "LABELS", "behaviour_sections", "outcome_table", "with_limits"]
 
 LABELS = ("respond", "refuse", "tie", "none")
 

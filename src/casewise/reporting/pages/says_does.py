@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from casewise.evaluation.behaviour import DOES, POLICIES
-from casewise.evaluation.says_does import Gap, SaysDoes, SaysDoesNumbers
+from casewise.evaluation.doing.says_does import Gap, SaysDoes, SaysDoesNumbers
+from casewise.replying.behaviour import DOES, POLICIES
 from casewise.reporting.charts import drawing as charts
 from casewise.reporting.document import Block, Document, Figure, Prose, Section, Table, count, percent, table_of
 from casewise.reporting.pages.behaviour import IN_WORDS, LABELS, with_limits

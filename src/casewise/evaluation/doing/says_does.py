@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import BenchmarkError
-from casewise.evaluation.behaviour import POLICIES, WORTH, Behaviour, Policy
+from casewise.evaluation.doing.what_it_does import label_words
 from casewise.evaluation.judged_runs import JudgedRun, JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
-from casewise.evaluation.what_it_does import label_words
+from casewise.replying.behaviour import POLICIES, WORTH, Behaviour, Policy
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of
 from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.agreeing.labels import labels

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from casewise.evaluation.behaviour import POLICIES, WORTH, Behaviour, Policy
 from casewise.evaluation.judged_runs import JudgedRuns
 from casewise.records import Arm
+from casewise.replying.behaviour import POLICIES, WORTH, Behaviour, Policy
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.agreeing.labels import LabelPolicy, labels

@@ -7,10 +7,10 @@ import pytest
 import casewise
 from casewise.api.replying import CollectOptions
 from casewise.errors import DataError
-from casewise.evaluation.behaviour import POLICIES, behaviours_in
-from casewise.evaluation.what_it_does import rates_of
+from casewise.evaluation.doing.what_it_does import rates_of
 from casewise.models.fake import FakeModel
 from casewise.models.protocol import Rejected, Reply
+from casewise.replying.behaviour import POLICIES, behaviours_in
 from casewise.runs.limits import Limits
 
 DEMO: Any = casewise.load("demo")
