@@ -73,6 +73,7 @@ class Behaviour:
             unscored_reason="reason",
             model_version="model_version",
             cost_usd="cost_usd",
+            read_as=pl.lit(None, pl.String),
         )
 
     def judge_id(self, policy: Policy) -> str:
