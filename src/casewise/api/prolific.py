@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
+
+from sqlalchemy import select
 
 from casewise.api.studies import study_round
 from casewise.api.waiting import finished
-from casewise.errors import ConfigurationError
+from casewise.database.tables import study as tables
+from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.recruiters.prolific_client import API, Approval, ProlificClient, study_request, to_set_by_hand
 from casewise.studies.recruiters.protocol import RecruiterIds
+from casewise.studies.running.annotators import annotator as find_annotator
+from casewise.studies.running.annotators import person_of
+from casewise.studies.running.events import note
 from casewise.studies.running.owner import Payable, everybody, to_be_paid
 from casewise.studies.running.plan import read_plan
 
-__all__ = ["add_places", "approve", "create", "keep_out", "payable", "publish"]
+__all__ = ["add_places", "approve", "ask_return", "bonus", "create", "keep_out", "message", "payable", "publish"]
 
 T = TypeVar("T")
 
@@ -111,6 +119,93 @@ def payable(study: str | Path, *, phase: str = "main", database: str | None = No
 def approve(people: Sequence[RecruiterIds]) -> list[Approval]:
     """Pay these people, each by their own submission: repeatable, and one that is refused stops none of the others."""
     return talked(lambda prolific: prolific.approve_each([person.session for person in people]))
+
+
+def message(annotator: str, text: str, *, study: str | Path, phase: str = "main", database: str | None = None) -> None:
+    """Write to an annotator at Prolific. That it was done stands in the log; the words do not."""
+    with of_annotator(study, phase, annotator, database=database) as (who, keep):
+        talked(lambda prolific: prolific.message(who.person, who.study, text))
+        keep("messaged", {})
+
+
+def ask_return(
+    annotator: str, why: str, *, study: str | Path, phase: str = "main", database: str | None = None
+) -> None:
+    """Ask an annotator to return their submission; they may decline."""
+    with of_annotator(study, phase, annotator, database=database) as (who, keep):
+        talked(lambda prolific: prolific.request_return(who.session, why))
+        keep("asked to return", {"why": why})
+
+
+def bonus(
+    annotator: str,
+    amount: float,
+    *,
+    study: str | Path,
+    phase: str = "main",
+    again: bool = False,
+    database: str | None = None,
+) -> None:
+    """Pay an annotator a bonus in the study's currency.
+
+    Prolific pays as often as it is told to, so one that was begun here, whether or not its answer came, is not paid a
+    second time but with `again`.
+
+    Raises
+    ------
+    StudyError
+        A bonus was begun for this annotator before.
+    """
+    with of_annotator(study, phase, annotator, database=database) as (who, keep):
+        if not again and bonus_begun(study, phase, annotator, database=database):
+            raise StudyError(
+                f"a bonus was begun for {annotator} before; see at Prolific whether it was paid, and say --again for another"
+            )
+        made = talked(lambda prolific: prolific.set_up_bonus(who.study, who.session, amount))
+        keep("bonus begun", {"amount": amount, "payment": made})
+        talked(lambda prolific: prolific.pay_bonus(made))
+        keep("bonus paid", {"amount": amount, "payment": made})
+
+
+def bonus_begun(study: str | Path, phase: str, annotator: str, *, database: str | None) -> bool:
+    events = tables.events
+    with study_round(study, phase, database=database) as there, there.store.read() as connection:
+        query = select(events.c.id).where(events.c.annotator_id == annotator, events.c.kind == "bonus begun")
+        return connection.execute(query).first() is not None
+
+
+@contextmanager
+def of_annotator(
+    study: str | Path, phase: str, annotator: str, *, database: str | None
+) -> Iterator[tuple[RecruiterIds, Callable[[str, dict[str, Any]], None]]]:
+    """An annotator's ids at Prolific, and what puts on record what is done with them.
+
+    Raises
+    ------
+    StudyError
+        Nobody in the round has that number, or the ids are deleted by now.
+    """
+    with study_round(study, phase, database=database) as there:
+        with there.store.read() as connection:
+            known = find_annotator(connection, annotator)
+            mine = known is not None and known.study_id == there.round.id
+            person = person_of(connection, annotator, vault=there.vault) if mine else None
+        if person is None:
+            raise StudyError(f"nobody in this round has the number {annotator!r}, or the ids are deleted by now")
+
+        def keep(kind: str, detail: dict[str, Any]) -> None:
+            with there.store.write() as connection:
+                note(
+                    connection,
+                    there.round.id,
+                    kind,
+                    at=datetime.now(UTC),
+                    by="owner",
+                    annotator_id=annotator,
+                    detail=detail,
+                )
+
+        yield person, keep
 
 
 def keep_out(project: str, study: str | Path, *, phase: str = "pilot", database: str | None = None) -> tuple[int, str]:

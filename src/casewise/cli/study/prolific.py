@@ -9,7 +9,7 @@ import typer
 
 from casewise import api
 from casewise.cli.printing import DatabaseOption, UrlOption
-from casewise.cli.study.options import DEFAULT, PhaseOption, StudyArgument
+from casewise.cli.study.options import DEFAULT, PhaseOption, StudyArgument, StudyOption
 from casewise.cli.study.printing import print_table
 from casewise.errors import ExitCode
 
@@ -80,6 +80,49 @@ def approve(
         typer.echo(f"{len(found.doubtful)} left to decide: look at them under People and flags")
     if counts["refused"]:
         raise typer.Exit(ExitCode.NO)
+
+
+AnnotatorArgument = Annotated[str, typer.Argument(help="The annotator's number in the study.")]
+
+
+@app.command()
+def message(
+    annotator: AnnotatorArgument,
+    text: Annotated[str, typer.Option("--text", help="What to say.")],
+    study: StudyOption = DEFAULT,
+    phase: PhaseOption = "main",
+    database: DatabaseOption = None,
+) -> None:
+    """Write to an annotator there."""
+    api.prolific.message(annotator, text, study=study, phase=phase, database=database)
+    typer.echo(f"{annotator} was written to")
+
+
+@app.command()
+def bonus(
+    annotator: AnnotatorArgument,
+    amount: Annotated[float, typer.Option("--amount", min=0.01, help="In the study's currency.")],
+    study: StudyOption = DEFAULT,
+    phase: PhaseOption = "main",
+    again: Annotated[bool, typer.Option("--again", help="Even if a bonus was begun before.")] = False,
+    database: DatabaseOption = None,
+) -> None:
+    """Pay an annotator a bonus; never twice by accident."""
+    api.prolific.bonus(annotator, amount, study=study, phase=phase, again=again, database=database)
+    typer.echo(f"{annotator} is paid {amount:.2f} more")
+
+
+@app.command("ask-return")
+def ask_return(
+    annotator: AnnotatorArgument,
+    why: Annotated[str, typer.Option("--why", help="What the person reads.")],
+    study: StudyOption = DEFAULT,
+    phase: PhaseOption = "main",
+    database: DatabaseOption = None,
+) -> None:
+    """Ask an annotator to return their submission; they may decline, and nobody is rejected."""
+    api.prolific.ask_return(annotator, why, study=study, phase=phase, database=database)
+    typer.echo(f"{annotator} was asked to return their submission")
 
 
 @app.command("keep-out")

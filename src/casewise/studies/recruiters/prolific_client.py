@@ -162,6 +162,23 @@ class ProlificClient:
             return Approval(submission, "refused", str(error))
         return Approval(submission, "approved")
 
+    async def request_return(self, submission: str, reason: str) -> None:
+        """Ask a person to return a submission; they may decline."""
+        await self._call("POST", f"/submissions/{submission}/request-return/", {"request_return_reasons": [reason]})
+
+    async def message(self, person: str, study: str, text: str) -> None:
+        """Write to a person about a study they took part in."""
+        await self._call("POST", "/messages/", {"recipient_id": person, "study_id": study, "body": text})
+
+    async def set_up_bonus(self, study: str, submission: str, amount: float) -> str:
+        """Prepare a bonus, in the study's currency; its id, with which `pay_bonus` pays it."""
+        body = {"study_id": study, "csv_bonuses": f"{submission},{amount:.2f}"}
+        return str((await self._call("POST", "/submissions/bonus-payments/", body))["id"])
+
+    async def pay_bonus(self, bonus: str) -> None:
+        """Pay what was prepared. Prolific pays again each time it is told so: never repeat this on a doubtful answer."""
+        await self._call("POST", f"/bulk-bonus-payments/{bonus}/pay/", {})
+
     async def create_group(self, project: str, name: str) -> str:
         """A participant group in a project; returns its id."""
         return str((await self._call("POST", "/participant-groups/", {"project_id": project, "name": name}))["id"])
