@@ -19,8 +19,8 @@ from casewise.records.reply import digest_of_text
 from casewise.replying.calls import ChatCalls, NoReply
 from casewise.replying.logs import REPLIES, ReplyIdentity, ReplyManifest
 from casewise.runs.durable import DurableRun
+from casewise.runs.engine import Executor, LiveExecutor
 from casewise.runs.estimate import CallEstimate, estimate_calls, usually
-from casewise.runs.executor import Executor, LiveExecutor
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Took, Watch
 from casewise.runs.run_kind import Asks, LoggedKind

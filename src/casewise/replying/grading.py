@@ -13,8 +13,8 @@ from casewise.records import CollectedReply, Grade
 from casewise.replying.graders.protocol import Graded, Grader, ToGrade
 from casewise.replying.logs import GRADES, GRADES_FOLDER, REPLIES, GradeIdentity, GradeManifest, read_replies
 from casewise.runs.durable import DurableRun
+from casewise.runs.engine import LiveExecutor
 from casewise.runs.estimate import CallEstimate, estimate_calls
-from casewise.runs.executor import LiveExecutor
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Took, Watch
 from casewise.runs.run_kind import Asks, LoggedKind
