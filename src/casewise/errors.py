@@ -41,6 +41,8 @@ __all__ = [
     "StudyError",
     "Unauthorised",
     "Unavailable",
+    "Unreachable",
+    "WentAway",
     "did_you_mean",
 ]
 
@@ -104,6 +106,16 @@ class Unauthorised(ModelError):
 
 class Unavailable(ModelError):
     """The endpoint still fails after all retries."""
+
+
+class Unreachable(ModelError):
+    """Nothing answers at the endpoint's address: no call can succeed, so the run does not begin."""
+
+
+class WentAway(ModelError):
+    """An endpoint that answered, and then could not be connected to any more; the same command goes on."""
+
+    exit_code = ExitCode.STOPPED
 
 
 class JudgeError(CasewiseError):

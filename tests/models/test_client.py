@@ -5,7 +5,7 @@ import pytest
 from aiohttp import web
 from tests.support.fault_server import FaultServer
 
-from casewise.errors import Unauthorised, Unavailable
+from casewise.errors import ExitCode, Unauthorised, Unavailable, Unreachable, WentAway
 from casewise.models import ENDPOINTS, Rejected, ReplyOptions, as_messages
 from casewise.models.http.endpoints import Key, find_endpoint
 from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
@@ -82,18 +82,67 @@ def test_what_does_not_pass_is_unavailable():
         ask(FaultServer(script=["503"] * 10))
 
 
-def test_a_server_that_is_not_there_is_unavailable():
-    server = FaultServer()
+def test_a_server_that_is_not_there_is_said_before_five_seconds_are_over(monkeypatch):
+    server, waited = FaultServer(), []
+
+    async def no_time(seconds):
+        waited.append(seconds)
 
     async def go():
         await server.start()
         await server.stop()
-        model = client(server)
-        with pytest.raises(Unavailable, match="Cannot connect"):
+        model = client(server, retry=RetryPolicy(), timeout_s=120.0)
+        monkeypatch.setattr("casewise.models.http.client.asyncio.sleep", no_time)
+        monkeypatch.setattr("casewise.models.http.outage.time.monotonic", lambda: 100.0 + sum(waited))
+        with pytest.raises(
+            Unreachable, match=r"nothing answers: openai at .*Cannot connect.*Check that the server runs"
+        ):
             await model.reply(ASK, WORDS)
         await model.close()
 
     asyncio.run(go())
+    assert 0 < sum(waited) < 5
+
+
+def test_a_server_that_does_not_come_back_stops_the_run_as_one_that_can_be_gone_on_with():
+    async def go():
+        server = FaultServer()
+        await server.start()
+        model = client(server, longest_outage_s=0.0)
+        await model.reply(ASK, WORDS)
+        await server.stop()
+        with pytest.raises(WentAway, match=r"did not come back within 0 s.*the same command goes on") as gone:
+            await model.reply(ASK, WORDS)
+        await model.close()
+        return gone.value.exit_code
+
+    assert asyncio.run(go()) == ExitCode.STOPPED
+
+
+def test_calls_wait_together_for_a_server_that_went_away_and_that_is_said_once():
+    said: list[str] = []
+
+    async def go():
+        server = FaultServer()
+        await server.start()
+        model = client(server, retry=RetryPolicy(retries=0, first_wait_s=0.01, longest_wait_s=0.02))
+        model.tell_with(said.append)
+        await model.reply(ASK, WORDS)
+        port = server.port
+        await server.stop()
+        asking = [asyncio.create_task(model.reply(ASK, WORDS)) for _ in range(5)]
+        while not said:
+            await asyncio.sleep(0)
+        await server.start(port)
+        replies = await asyncio.gather(*asking)
+        await model.close()
+        await server.stop()
+        return replies
+
+    assert len(asyncio.run(go())) == 5
+    assert len(said) == 2
+    assert said[0].startswith("no answer any more from openai at http://127.0.0.1")
+    assert said[1].endswith("answers again")
 
 
 def test_a_server_that_dies_and_comes_back_loses_nothing():

@@ -7,7 +7,7 @@ retries), `Unauthorised` stops the run.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -28,6 +28,7 @@ __all__ = [
     "TextClassifier",
     "TokenLogprob",
     "Usage",
+    "WaitsForServer",
     "as_messages",
     "check_taken",
 ]
@@ -188,6 +189,14 @@ class Model(Protocol):
     async def close(self) -> None:
         """Give back connections and memory."""
         ...
+
+
+@runtime_checkable
+class WaitsForServer(Protocol):
+    """A model that may wait for its server, and says so."""
+
+    def tell_with(self, tell: Callable[[str], None]) -> None:
+        """Where a line goes that a person should read while a run waits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,8 +77,8 @@ class DurableRun(Generic[A, B]):
                 progress.count_held(usable=last.usable, settled=self.settled(last))
 
     def settled(self, last: LastAttempt | None) -> bool:
-        """Whether nothing is left to ask: there is an answer, or there were enough attempts."""
-        return last is not None and (last.usable or last.attempt >= self.plan.retries)
+        """Whether nothing is left to ask: there is an answer, or there were enough attempts and no failure that passes."""
+        return last is not None and (last.usable or (not last.passing and last.attempt >= self.plan.retries))
 
     def calls(self, progress: RunProgress) -> Iterator[Call[tuple[A, ...]]]:
         """The calls that are left; what another ask's call in the log answers is copied from there."""

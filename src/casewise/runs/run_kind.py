@@ -101,6 +101,10 @@ class LoggedKind(RunKind[A, B], Generic[A, B, R]):
     def usable(self, record: R) -> bool:
         """Whether a record settles its ask, as `problem` says of an answer."""
 
+    def passing(self, _record: R) -> bool:
+        """Whether a record tells of a failure that may have passed since."""
+        return False
+
     @abstractmethod
     def took_by(self, record: R) -> Took:
         """What a record took."""

@@ -24,11 +24,15 @@ R = TypeVar("R", bound=Record)
 
 
 class LastAttempt(NamedTuple):
-    """The last attempt at an ask: where it stands in the log, its number, and whether it settled the ask."""
+    """The last attempt at an ask: where it stands in the log, its number, and whether it settled the ask.
+
+    One that failed for a reason that passes, such as a server that was down, is asked again by every later session.
+    """
 
     place: int
     attempt: int
     usable: bool
+    passing: bool = False
 
 
 class RunLog(Protocol[Ask_contra, B]):
@@ -63,7 +67,7 @@ class FolderLog(Generic[A, B, R]):
         self._last: LastAttempts[bytes, LastAttempt] = LastAttempts(lambda last: last.attempt)
         cost, tokens = 0.0, 0
         for place, record in folder.places():
-            last = LastAttempt(place, kind.log.attempt(record), kind.usable(record))
+            last = LastAttempt(place, kind.log.attempt(record), kind.usable(record), kind.passing(record))
             self._last.note(hashed(kind.log.key(record)), last)
             took = kind.took_by(record)
             cost, tokens = cost + (took.cost_usd or 0.0), tokens + took.input_tokens + took.output_tokens

@@ -240,6 +240,17 @@ def test_an_endpoint_that_stays_away_stops_the_run(go):
     assert len(model.calls) == 5
 
 
+def test_what_failed_because_an_endpoint_was_down_is_asked_again_by_the_next_session_without_a_flag(go):
+    down: Iterator[str | Exception] = iter([Unavailable("down"), SAFE, "It depends."])
+    first = go(LLMJudge(FakeModel(lambda messages, options: next(down, SAFE))), selection=FIRST, limits=Limits(1))
+    model = FakeModel(SAFE)
+    second = go(LLMJudge(model), selection=FIRST)
+
+    assert (first.n_judged, first.n_unscored) == (6, 2)
+    assert (second.n_judged, second.n_unscored) == (7, 1)
+    assert len(model.calls) == 1
+
+
 def test_progress_is_told_after_every_answer(go):
     told = []
     go(

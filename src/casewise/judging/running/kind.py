@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from casewise.judging.judge import Answer, Ask
-from casewise.records import Judgement, Unscored
+from casewise.records import Judgement, Unscored, UnscoredReason
 from casewise.runs.progress import Took
 from casewise.runs.run_kind import LoggedKind
 from casewise.storage.runs.judgement_run import JUDGEMENT_LOG
@@ -72,6 +72,9 @@ class JudgingKind(LoggedKind[Ask, Answer, Judgement]):
 
     def usable(self, record: Judgement) -> bool:
         return not isinstance(record.outcome, Unscored)
+
+    def passing(self, record: Judgement) -> bool:
+        return isinstance(record.outcome, Unscored) and record.outcome.reason is UnscoredReason.UNAVAILABLE
 
     def took_by(self, record: Judgement) -> Took:
         return taken(record)

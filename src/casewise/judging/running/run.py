@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from casewise.judging.judge import Answer, Ask, Judge, answer_shown
 from casewise.judging.running.kind import JudgingKind
 from casewise.judging.running.plan import Plan
+from casewise.models.protocol import WaitsForServer
 from casewise.runs.durable import DurableRun
 from casewise.runs.engine import Executor, LiveExecutor
 from casewise.runs.limits import GIVE_PRICES, Limits, check_limits
@@ -101,6 +102,9 @@ async def judge_into(
     kind = JudgingKind(judge.id)
     try:
         check(limits, judge)
+        model: object = judge.model
+        if isinstance(model, WaitsForServer) and watch is not None:
+            model.tell_with(watch.say)
         with RunFolder.hold(target.folder, manifest(target, benchmark, judge), kind.log) as folder:
             folder.note_session(session_now(limits, command=target.command))
             run = DurableRun(

@@ -21,6 +21,7 @@ from casewise.errors import ModelError, Unavailable
 from casewise.models.http.capabilities import Capabilities
 from casewise.models.http.concurrency import AdaptiveGate
 from casewise.models.http.endpoints import Endpoint, Key
+from casewise.models.http.outage import CONNECT_WITHIN_S, LONGEST_OUTAGE_S, Outage
 from casewise.models.http.retry import Fault, RetryPolicy, meaning
 from casewise.models.http.wire import WrongShape, read_error
 from casewise.models.protocol import Rejected
@@ -28,6 +29,8 @@ from casewise.models.protocol import Rejected
 __all__ = ["Called", "ClientOptions", "EndpointClient", "Request"]
 
 T = TypeVar("T")
+
+CANNOT_CONNECT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientProxyConnectionError)
 
 LEARNABLE = frozenset({400, 403, 404, 415, 422})
 """Statuses with which servers refuse a parameter."""
@@ -40,6 +43,8 @@ class ClientOptions:
     concurrency: int = 32
     timeout_s: float = 120.0
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    longest_outage_s: float = LONGEST_OUTAGE_S
+    """How long a server is waited for that answered before and cannot be connected to."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,13 @@ class EndpointClient:
         self._rng = random.Random()  # noqa: S311 - spreads retries; no result depends on it
         self._session: aiohttp.ClientSession | None = None
         self._proxy = proxy_for(endpoint.base_url)
+        self.outage = Outage(
+            self._proxy or endpoint.base_url,
+            f"{endpoint.name} at {endpoint.base_url}",
+            options.retry.first_wait_s,
+            options.retry.longest_wait_s,
+            options.longest_outage_s,
+        )
 
     async def call(self, request: Request[T]) -> Called[T]:
         """Post until there is an answer.
@@ -106,20 +118,29 @@ class EndpointClient:
         Rejected, Unavailable, Unauthorised
             As `Model.reply` says.
         """
-        attempt, lessons = 1, 0
+        attempt, lessons, waited = 1, 0, 0
+        self.outage.ask()
         while True:
             outcome = await self._attempt(request)
             if isinstance(outcome, Called):
-                return Called(outcome.value, outcome.latency_s, attempt)
+                return Called(outcome.value, outcome.latency_s, attempt + waited)
             if isinstance(outcome, Lesson):
                 lessons += 1
                 if lessons > LONGEST_SCHOOLING:
                     raise Rejected("bad_request", outcome.message)
                 continue
-            if attempt > self.options.retry.retries:
+            if attempt > self.options.retry.retries and not outcome.unreachable:
                 raise Unavailable(f"{outcome.message} (tried {attempt} times)")
-            await asyncio.sleep(self.options.retry.wait_s(attempt, requested_s=outcome.wait_s, rng=self._rng))
-            attempt += 1
+            counts = await self._again(outcome, attempt)
+            attempt, waited = attempt + counts, waited + (not counts)
+
+    async def _again(self, fault: Fault, attempt: int) -> bool:
+        """Wait before another try; whether this one counts."""
+        wait = self.options.retry.wait_s(attempt, requested_s=fault.wait_s, rng=self._rng)
+        if fault.unreachable and await self.outage.refused(fault.message, next_wait_s=wait):
+            return False
+        await asyncio.sleep(wait)
+        return True
 
     async def close(self) -> None:
         """Close all connections."""
@@ -133,7 +154,11 @@ class EndpointClient:
             try:
                 exchange = await self._post(request.path, body)
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                return Fault(f"{self.endpoint.name} at {self.endpoint.base_url}: {self._spoken(error)}")
+                return Fault(
+                    f"{self.endpoint.name} at {self.endpoint.base_url}: {self._spoken(error)}",
+                    unreachable=isinstance(error, CANNOT_CONNECT),
+                )
+        self.outage.answered = True
         outcome = self._read(exchange, body, request)
         if isinstance(outcome, Called):
             self.gate.succeeded()
@@ -173,7 +198,7 @@ class EndpointClient:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-                timeout=aiohttp.ClientTimeout(total=self.options.timeout_s),
+                timeout=aiohttp.ClientTimeout(total=self.options.timeout_s, sock_connect=CONNECT_WITHIN_S),
                 headers=self._headers(),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )

@@ -5,7 +5,7 @@ Parameters that it does not take are left out once it has said so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -88,6 +88,10 @@ class OpenAICompatibleModel(ModelDefaults):
         called = await self.client.call(Request("chat/completions", self.model, body, read_reply))
         text = f"{options.prefill or ''}{called.value.text}"
         return replace(called.value, text=text, latency_s=called.latency_s, attempts=called.attempts)
+
+    def tell_with(self, tell: Callable[[str], None]) -> None:
+        """Where a line goes when the server is waited for."""
+        self.client.outage.tell = tell
 
     async def close(self) -> None:
         """Close all connections."""

@@ -102,6 +102,8 @@ class Fault:
     message: str
     wait_s: float | None = None
     overloaded: bool = False
+    unreachable: bool = False
+    """Nobody could be connected to."""
 
 
 FILTERED = re.compile(r"content[ _-]?(filter|policy|management)|moderat|flagged|responsible.?ai", re.IGNORECASE)
