@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -12,9 +13,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from casewise.reporting.document import Document, Exhibit, Notice, Prose, Section, Table
-from casewise.reporting.faces.plain_text import plain
 
-__all__ = ["print_document", "print_table", "text"]
+__all__ = ["plain", "print_document", "print_table", "text"]
 
 WIDTH = 100
 """Of a report that is written to a file, in characters."""
@@ -133,3 +133,11 @@ def widened(least: list[int], whole: list[int], spare: int) -> list[int]:
 def said(text: str, *, style: str = "") -> Text:
     """`text` as it is: nothing in it is markup, and nothing in it moves the cursor."""
     return Text(plain(text), style=style)
+
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
+
+
+def plain(text: str) -> str:
+    """`text` with every control character as �, for a terminal would obey it."""
+    return CONTROL.sub("\ufffd", text)
