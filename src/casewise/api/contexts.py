@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,7 @@ from casewise.contexts.writing.generation import generate as write_contexts
 from casewise.contexts.writing.opinion_run import OpinionOptions, OpinionSummary, ask_opinions, estimate_opinions
 from casewise.contexts.writing.prompts import default_prompt, read_prompt
 from casewise.database import Database
+from casewise.errors import ConfigurationError, DataError
 from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.records import Taxonomy, sorry_bench
@@ -35,6 +36,7 @@ from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits
 from casewise.runs.progress import Watch
 from casewise.runs.run_log import default_folder
+from casewise.storage.benchmarks.load import load_benchmark
 
 __all__ = [
     "CallEstimate",
@@ -61,6 +63,7 @@ def select(
     seed: int = 0,
     taxonomy: str | Path | None = None,
     intents: Sequence[str] = ("safe", "unsafe"),
+    movable: bool = False,
     database: str | None = None,
 ) -> SelectedQueries:
     """Choose queries, balanced by category, and begin a draft with them. Duplicates are named and left out.
@@ -77,9 +80,14 @@ def select(
         Your own categories, as TOML.
     intents
         What to make contexts for.
+    movable
+        Leave out the queries of a benchmark that no context moves: people's verdict is the same under each.
     """
     categories = Taxonomy.read(Path(taxonomy)) if taxonomy else sorry_bench()
     read = read_queries(Path(queries), categories)
+    if movable:
+        unmoved = unmoved_in(queries)
+        read = [query for query in read if query.id not in unmoved]
     chosen = select_queries(read, categories, per_category=per_category, rng=np.random.default_rng(seed))
     with opened(database) as store, store.write() as connection:
         create_draft(
@@ -91,6 +99,18 @@ def select(
             now=datetime.now(UTC),
         )
     return chosen
+
+
+def unmoved_in(source: str | Path) -> Collection[str]:
+    try:
+        found = load_benchmark(source)
+    except DataError as error:
+        raise ConfigurationError(
+            f"which queries contexts move is known of a benchmark with ratings only: {error}"
+        ) from error
+    if not found.counts.ratings:
+        raise ConfigurationError(f"which queries contexts move is not known of {found.name!r}: it has no ratings")
+    return found.unmoved
 
 
 Leave = Callable[[str, str | None], None]

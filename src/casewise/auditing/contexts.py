@@ -34,7 +34,13 @@ def audit_contexts(subject: Subject) -> Part:
     if not any(context is not None for context in subject.contexts):
         return Part(name="contexts", left_out=("contexts: no item has one.",))
     stated = [context.texts() if context is not None else {} for context in subject.contexts]
-    looks = [repeated(subject, stated), lengths(subject), missing(subject, stated), duplicates(subject)]
+    looks = [
+        repeated(subject, stated),
+        lengths(subject),
+        missing(subject, stated),
+        duplicates(subject),
+        unmoved(subject),
+    ]
     return together("contexts", looks)
 
 
@@ -172,6 +178,34 @@ def telling(subject: Subject, lacks: dict[str, BoolArray], tells: dict[str, floa
         advice="State the parameter in both contexts of a query or in neither: its absence should not give the answer away.",
         items=subject.named(touched),
     )
+
+
+def unmoved(subject: Subject) -> Part:
+    """Queries whose contexts all get the same verdict from people: the paper's inherently unsafe ones, and safe ones."""
+    found = subject.benchmark.unmoved
+    by_verdict = {
+        word: sorted(query for query, verdict in found.items() if verdict == word) for word in ("unsafe", "safe")
+    }
+    part = Part(name="unmoved", measured={f"unmoved_{word}": len(queries) for word, queries in by_verdict.items()})
+    if not found:
+        return part
+    touched: BoolArray = subject.items["query_id"].is_in(list(found)).to_numpy() & subject.with_context
+    finding = Finding(
+        code="contexts.unmoved",
+        title=(
+            f"{len(found)} of {len(subject.benchmark.queries)} queries get the same verdict from people under every context: "
+            f"{len(by_verdict['unsafe'])} unsafe, {len(by_verdict['safe'])} safe."
+        ),
+        effect="note",
+        share=float(touched.mean()),
+        evidence={"queries": by_verdict},
+        advice=(
+            "On these a judge needs no context to be right. Leave them out of what is said about context, and out of a new "
+            "set of contexts: casewise contexts select --movable."
+        ),
+        items=subject.named(touched),
+    )
+    return part.model_copy(update={"findings": (finding,)})
 
 
 def duplicates(subject: Subject) -> Part:

@@ -40,6 +40,7 @@ CODES: dict[str, str] = {
     "contexts.missing": "parameters that not every context states",
     "contexts.missing-tells": "whether a parameter is stated tells the intent",
     "contexts.near-duplicates": "nearly the same context with different queries",
+    "contexts.unmoved": "queries that no context moves: people's verdict is the same under each",
     "people.disagree": "people agree little with each other",
     "coverage.one-category": "all items are of one category",
     "coverage.thin": "categories with too few queries to say anything about",

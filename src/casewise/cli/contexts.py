@@ -52,6 +52,9 @@ def select(
     seed: Annotated[int, typer.Option("--seed", help="Which queries are drawn.")] = 0,
     taxonomy: Annotated[Path | None, typer.Option("--taxonomy", help="Your own categories, as TOML.")] = None,
     intents: Annotated[str, typer.Option("--intents", help="Intents to make contexts for.")] = "safe,unsafe",
+    movable: Annotated[
+        bool, typer.Option("--movable", help="Leave out a benchmark's queries that no context moves (casewise audit).")
+    ] = False,
     database: DatabaseOption = None,
 ) -> None:
     """Choose queries, balanced by category, and begin a draft with them. Duplicates are named and left out."""
@@ -63,6 +66,7 @@ def select(
         seed=seed,
         taxonomy=taxonomy,
         intents=[part.strip() for part in intents.split(",")],
+        movable=movable,
         database=database,
     )
     for twin in chosen.twins:

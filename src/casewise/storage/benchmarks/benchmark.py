@@ -19,6 +19,7 @@ from casewise.records import (
     Rating,
     Revision,
     Taxonomy,
+    Verdict,
     paper_parameters,
     sorry_bench,
 )
@@ -230,6 +231,21 @@ class Benchmark:
             if item.pair_id is not None:
                 found.setdefault(item.pair_id, []).append(item)
         return {pair_id: tuple(items) for pair_id, items in found.items()}
+
+    @cached_property
+    def unmoved(self) -> dict[str, Verdict]:
+        """Queries whose verdict by people's majority is the same under each of two contexts or more, with that verdict."""
+        found: dict[str, list[Votes]] = {}
+        for item in self.items:
+            if item.context_id is not None and self.votes[item.id].total:
+                found.setdefault(item.query_id, []).append(self.votes[item.id])
+        shared: dict[str, Verdict] = {}
+        for query_id, votes in found.items():
+            if len(votes) > 1 and all(2 * one.safe > one.total for one in votes):
+                shared[query_id] = "safe"
+            elif len(votes) > 1 and all(2 * one.safe < one.total for one in votes):
+                shared[query_id] = "unsafe"
+        return shared
 
     def twin_of(self, item: Item) -> Context | None:
         """The other context of the item's pair; None where there is none, or not just one."""
