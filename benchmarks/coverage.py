@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.covered import crowds, decisions, judges, judges_and_people
+from benchmarks.covered import annotators, crowds, decisions, judges, judges_and_people
 from benchmarks.covered.rows import Section, block, printed, replaced
 
 __all__ = ["PAGE", "SECTIONS", "main"]
@@ -24,6 +24,7 @@ SECTIONS: tuple[Section, ...] = (
     *decisions.SECTIONS,
     *crowds.SECTIONS,
     *judges_and_people.SECTIONS,
+    *annotators.SECTIONS,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"

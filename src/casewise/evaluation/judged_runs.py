@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ from casewise.records import ELICITATIONS, Arm, Elicitation
 from casewise.replying.behaviour import POLICIES, Behaviour, Policy, behaviours_in
 from casewise.replying.logs import REPLIES, ReplyManifest
 from casewise.stats.agreeing.cost import fitted_verdicts
-from casewise.stats.agreeing.judged import judged, query_numbers
+from casewise.stats.agreeing.judged import judged, one_vote_fewer, query_numbers
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.repeats import JudgeNoise, item_values, judge_noise
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy
 from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.raters import Raters
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
 from casewise.storage.benchmarks.load import load_benchmark
@@ -162,9 +164,24 @@ class JudgedRuns:
         whole = self.whole_sample(series, policy=policy, unscored=unscored)
         return whole if series.asked.all() else whole.where(series.asked)
 
+    @cached_property
+    def raters(self) -> Raters | None:
+        """Who gave which vote; None where votes are anonymous."""
+        votes = self.benchmark.rated.arrays({item: place for place, item in enumerate(self.items["item_id"])})
+        if not len(votes.annotator) or (votes.annotator < 0).any():
+            return None
+        return Raters(votes.item, votes.annotator.astype(np.intp), votes.safe)
+
     def whole_sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
         """A series beside people's labels, over all items; those that it was not asked have no verdict."""
-        whole = judged(self.items, series.values, elicitation=series.elicitation, policy=policy, unscored=unscored)
+
+        def beside(items: pl.DataFrame) -> Sample:
+            return judged(items, series.values, elicitation=series.elicitation, policy=policy, unscored=unscored)
+
+        whole = beside(self.items)
+        if self.raters is not None and policy.name == VOTES.name:
+            safe, unsafe = (beside(one_vote_fewer(self.items, safe=one)) for one in (True, False))
+            whole = replace(whole, raters=self.raters, without=(safe, unsafe))
         if not self.fit_thresholds or series.elicitation != "scalar":
             return whole
         fitted = fitted_verdicts(whole, FEWEST_ERRORS, seed=0)

@@ -13,6 +13,7 @@ from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.intervals import Ends, exact_limits, spread_limits
 from casewise.stats.core.measured import Measured
+from casewise.stats.core.raters import widened_for_annotators
 
 __all__ = [
     "ESTIMATE_COLUMNS",
@@ -110,6 +111,7 @@ def estimate_of(found: Measured) -> Estimate:
     bare = Estimate(found.name, found.value, None, None, found.n, found.n_unscored, ONE_QUERY)
     if found.at_risk < 2:
         return bare
+    found = with_annotators(found)
     if found.shares:
         return with_limits(bare, limits_of_mean(found.shares), BY_PARTS)
     limits = spread_limits(found.value, found.influence, domain=found.domain, at_risk=found.at_risk)
@@ -118,6 +120,14 @@ def estimate_of(found: Measured) -> Estimate:
     if limits is None and found.unseen is None:
         return replace(bare, method=NO_SPREAD)
     return with_limits(bare, widened(limits or Ends(found.value, found.value), found), STUDENT)
+
+
+def with_annotators(found: Measured) -> Measured:
+    """With influences that hold what annotators add to the variance, where it is known who voted."""
+    if not found.more and not found.shares:
+        return found
+    influence = widened_for_annotators(found.influence, found.more)
+    return replace(found, influence=influence, more=0.0, shares=tuple(map(with_annotators, found.shares)))
 
 
 def widened(limits: Ends, found: Measured) -> Ends:

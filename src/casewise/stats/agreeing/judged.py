@@ -12,7 +12,7 @@ from casewise.stats.agreeing.labels import VOTES, LabelPolicy, column, labels
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, as_probability
 from casewise.stats.core.arrays import FloatArray
 
-__all__ = ["PUBLISHED_UNSCORED", "judged", "query_numbers", "verdicts"]
+__all__ = ["PUBLISHED_UNSCORED", "judged", "one_vote_fewer", "query_numbers", "verdicts"]
 
 PUBLISHED_UNSCORED: dict[str, float] = {"score": 1.0, "probability": 1.0}
 """What the release's scripts take an unparsed reply for."""
@@ -57,6 +57,14 @@ def judged(
         cluster=query_numbers(items),
         n_votes=column(items, "n_votes"),
         unscored_policy=unscored,
+    )
+
+
+def one_vote_fewer(items: pl.DataFrame, *, safe: bool) -> pl.DataFrame:
+    """The items with one safe, or one unsafe, vote fewer each; those without such a vote stay as they are."""
+    has = (pl.col("n_safe") if safe else pl.col("n_votes") - pl.col("n_safe")) > 0
+    return items.with_columns(
+        n_safe=pl.col("n_safe") - (has.cast(pl.Int64) if safe else 0), n_votes=pl.col("n_votes") - has.cast(pl.Int64)
     )
 
 

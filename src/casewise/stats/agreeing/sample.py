@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from casewise.records import SCALES, Elicitation
 from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.core.raters import Raters
 
 __all__ = ["Sample", "UnscoredPolicy", "as_probability", "constant_accuracy", "right"]
 
@@ -44,6 +45,10 @@ class Sample:
         How many people rated each item.
     unscored_policy
         What unscored items are worth.
+    raters
+        Who gave which vote; None where votes are anonymous. Errors then know that people differ, too.
+    without
+        The same with one safe vote fewer on every item, and with one unsafe vote fewer.
     """
 
     weight: FloatArray
@@ -54,6 +59,8 @@ class Sample:
     cluster: NDArray[np.intp]
     n_votes: FloatArray
     unscored_policy: UnscoredPolicy = "miss"
+    raters: Raters | None = None
+    without: tuple[Sample, Sample] | None = None
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -109,6 +116,8 @@ class Sample:
             cluster=cluster.astype(np.intp),
             n_votes=self.n_votes[mask],
             unscored_policy=self.unscored_policy,
+            raters=None if self.raters is None else self.raters.where(mask),
+            without=None if self.without is None else (self.without[0].where(mask), self.without[1].where(mask)),
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,9 @@ from casewise.stats.core.arrays import FloatArray, safe_divide
 from casewise.stats.core.bootstrap import cluster_sums
 from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.intervals import ANYWHERE, Domain, unseen_share
+from casewise.stats.core.raters import Raters, annotators_variance
 
-__all__ = ["NO_ITEMS", "Functional", "Kind", "Measured", "Totals", "TotalsByCluster", "share"]
+__all__ = ["NO_ITEMS", "Functional", "Kind", "Measured", "Totals", "TotalsByCluster", "VotesTerms", "share"]
 
 Totals = Mapping[str, FloatArray]
 """Sums of named terms, each of shape (...): over all items, or moved a little for each term."""
@@ -48,6 +49,8 @@ class Measured:
         By how much it would change if the cluster were judged wrongly; None where that is not known.
     unseen
         What it would be if as many clusters as can go unseen were judged wrongly; None where that is not asked.
+    more
+        What annotators add to its variance, which the clusters' influences do not know.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Measured:
     shares: tuple[Measured, ...] = ()
     loss: FloatArray | None = None
     unseen: float | None = None
+    more: float = 0.0
 
     @property
     def variance(self) -> float:
@@ -96,6 +100,18 @@ def share(name: str, top: str, bottom: str) -> Functional:
     return Functional(name, formula, over=lambda totals: totals[bottom], kind="share", domain=(0.0, 1.0))
 
 
+class VotesTerms(NamedTuple):
+    """What one safe and one unsafe vote on each item add to its terms, (items, terms), and who gave which."""
+
+    raters: Raters
+    of_safe: FloatArray
+    of_unsafe: FloatArray
+
+    def variance(self, gradient: FloatArray) -> float:
+        """What annotators add to the variance of a number with this gradient."""
+        return annotators_variance(self.of_safe @ gradient, self.of_unsafe @ gradient, self.raters)
+
+
 @dataclass(frozen=True)
 class TotalsByCluster:
     """Named terms summed within clusters: `sums` of shape (clusters, terms) serves every functional.
@@ -104,12 +120,15 @@ class TotalsByCluster:
     ----------
     lost : (clusters, terms)
         The same if everything were judged wrongly; None where that is not asked.
+    votes
+        What each vote adds to the terms, and whose it is; None where nobody knows.
     """
 
     names: tuple[str, ...]
     sums: FloatArray
     n_unscored: int
     lost: FloatArray | None = None
+    votes: VotesTerms | None = None
 
     @classmethod
     def of(
@@ -146,6 +165,7 @@ class TotalsByCluster:
             n=float(functional.over(totals)),
             n_unscored=self.n_unscored,
             influence=(self.sums - self.sums.mean(axis=0)) @ gradient if len(self.sums) else np.zeros(0),
+            more=0.0 if self.votes is None else self.votes.variance(gradient),
             at_risk=int((functional.over(self.named(self.sums)) > 0).sum()),
             kind=functional.kind,
             domain=functional.domain,

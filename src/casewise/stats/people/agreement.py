@@ -11,6 +11,7 @@ from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
 from casewise.stats.core.bootstrap import cluster_sums, percentile_interval, resampled_sums
 from casewise.stats.core.checks import checked_draws, checked_votes_of_items, clusters_of, coded_labels, whole
+from casewise.stats.core.raters import Raters, annotators_variance
 
 __all__ = [
     "Agreement",
@@ -175,6 +176,7 @@ def agreement_of_votes(
     clusters: ArrayLike | None = None,
     draws: int = 2000,
     level: float = 0.95,
+    raters: Raters | None = None,
 ) -> Agreement:
     """Raw agreement, alpha, kappa and AC1 of many items at once, from their counts.
 
@@ -188,6 +190,8 @@ def agreement_of_votes(
         Items that are resampled together: those of one query. Each its own if absent.
     draws : int
         Bootstrap samples; the interval is the percentile one.
+    raters : Raters, optional
+        Who gave which vote: intervals then are as much wider as annotators who differ throughout make them.
 
     Raises
     ------
@@ -208,6 +212,8 @@ def agreement_of_votes(
     drawn = _statistics(resampled_sums(sums, rng=rng, n_resamples=draws))
     raw, alpha, kappa, ac1 = (float(value) for value in _statistics(sums.sum(0)))
     limits = [percentile_interval(column, level=level) for column in drawn]
+    if raters is not None:
+        limits = _widened(limits, sums, (s, m), raters, of_query=drawn)
     constant = bool(np.isnan(alpha))
     return Agreement(
         raw=raw,
@@ -221,6 +227,38 @@ def agreement_of_votes(
         items=int(keep.sum()),
         clusters=groups,
     )
+
+
+def _widened(
+    limits: list[tuple[float, float]],
+    sums: FloatArray,
+    counts: tuple[IntArray, IntArray],
+    raters: Raters,
+    *,
+    of_query: tuple[FloatArray, ...],
+) -> list[tuple[float, float]]:
+    """Limits moved from their numbers by as much as annotators add to the error that resampled queries show."""
+    s, m = counts
+    with np.errstate(invalid="ignore", divide="ignore"):
+        whole, fewer_safe, fewer_unsafe = (
+            np.nan_to_num(np.column_stack(_sums(safe, votes))) * (votes >= 2)[:, None]
+            for safe, votes in ((s, m), (np.maximum(s - 1, 0), m - 1), (np.minimum(s, m - 1), m - 1))
+        )
+    totals, found = sums.sum(0), []
+    step = 1e-6 * np.maximum(1.0, totals)
+    up, down = _statistics(totals + np.diag(step)), _statistics(totals - np.diag(step))
+    for pair, value, above, below, column in zip(limits, _statistics(totals), up, down, of_query, strict=True):
+        if not np.isfinite(value):
+            found.append(pair)
+            continue
+        gradient = np.nan_to_num((above - below) / (2 * step))
+        more = annotators_variance((whole - fewer_safe) @ gradient, (whole - fewer_unsafe) @ gradient, raters)
+        known = column[np.isfinite(column)]
+        variance = float(known.var()) if len(known) else 0.0
+        factor = np.sqrt(1 + more / variance) if variance > 0 else 1.0
+        low, high = (float(np.clip(value + (end - value) * factor, -1, 1)) for end in pair)
+        found.append((low, high))
+    return found
 
 
 def _sums(s: IntArray, m: IntArray) -> tuple[FloatArray, ...]:

@@ -13,6 +13,7 @@ import polars as pl
 from casewise.errors import StatisticsError
 from casewise.records import CONDITIONS
 from casewise.stats.core.arrays import BoolArray, Counts, FloatArray, IntArray
+from casewise.stats.core.raters import Raters
 
 __all__ = ["COLUMNS", "CodedRatings", "code_ratings"]
 
@@ -89,6 +90,11 @@ class CodedRatings:
             strata={name: column.where(some) for name, column in self.strata.items()},
             finished=None,
         )
+
+    @cached_property
+    def raters(self) -> Raters | None:
+        """Who gave which vote on which item; None where votes are anonymous."""
+        return None if self.annotator is None else Raters(self.item.codes, self.annotator.codes, self.safe)
 
     def within(self, condition: int) -> BoolArray:
         """Which ratings are of this condition."""

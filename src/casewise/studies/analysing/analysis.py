@@ -195,7 +195,11 @@ def _agreement(ratings: CodedRatings, *, rng: np.random.Generator) -> dict[str, 
     for name, chosen in parts.items():
         try:
             found[name] = agreement_of_votes(
-                counts.successes[chosen], counts.sizes[chosen], rng=rng, clusters=ratings.item_query[chosen]
+                counts.successes[chosen],
+                counts.sizes[chosen],
+                rng=rng,
+                clusters=ratings.item_query[chosen],
+                raters=None if ratings.raters is None else ratings.raters.where(chosen),
             )
         except StatisticsError:
             continue

@@ -13,6 +13,7 @@ from casewise.stats import adjust, clustered_contrast, equivalence, korn_graubar
 from casewise.stats.conditions.contrast import ClusteredContrast, Difference
 from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.multiplicity import Correction
+from casewise.stats.core.raters import Raters, annotators_variance
 from casewise.stats.people.coded_ratings import CodedRatings
 from casewise.studies.analysing.options import AnalysisOptions
 
@@ -27,7 +28,7 @@ def default_contrasts(conditions: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def condition_table(ratings: CodedRatings, *, level: float) -> pl.DataFrame:
-    """Safe rate of each condition, with its Korn-Graubard interval over queries."""
+    """Safe rate of each condition, with its Korn-Graubard interval over queries, and annotators where they are known."""
     rows: list[dict[str, Any]] = []
     for index, name in enumerate(ratings.condition.names):
         chosen = ratings.within(index)
@@ -46,8 +47,13 @@ def condition_table(ratings: CodedRatings, *, level: float) -> pl.DataFrame:
             "ci_high": None,
         }
         if len(queries) > 1:
-            variance = cluster_variance((safe - rate) / n, query)
-            limits = korn_graubard(rate, variance, n=n, clusters=len(queries), level=level)
+            variance, clusters = cluster_variance((safe - rate) / n, query), len(queries)
+            if ratings.annotator is not None:
+                who = Raters(query, ratings.annotator.codes[chosen], safe)
+                none, one = np.full(len(ratings.query), -rate / n), np.full(len(ratings.query), (1 - rate) / n)
+                variance += annotators_variance(one, none, who)
+                clusters = min(clusters, row["annotators"])
+            limits = korn_graubard(rate, variance, n=n, clusters=max(2, clusters), level=level)
             row |= {"ci_low": float(limits.low), "ci_high": float(limits.high)}
         rows.append(row)
     return pl.DataFrame(rows, infer_schema_length=None)

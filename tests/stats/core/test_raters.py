@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from tests.support.annotated import annotated_study
+
+from casewise.stats.agreeing.estimates import estimate, named
+from casewise.stats.core.cluster_variance import cluster_variance
+from casewise.stats.core.clustered import clustered_mean
+from casewise.stats.core.raters import Raters, annotators_variance
+from casewise.stats.people.agreement import agreement_of_votes
+
+
+def test_queries_and_annotators_together_are_the_two_way_variance():
+    rng = np.random.default_rng(0)
+    query, who = np.arange(300) // 5, rng.permuted(np.tile(np.arange(30), (10, 1)), axis=1).ravel()
+    safe = rng.random(300) < 0.3 + 0.4 * (who % 2)
+    n, rate = len(safe), safe.mean()
+    unsafe, one = np.full(60, -rate / n), np.full(60, (1 - rate) / n)
+    people = annotators_variance(one, unsafe, Raters(query, who, safe))
+
+    two_way = clustered_mean(safe.astype(float), query, who).covariance[0, 0]
+    by_query = cluster_variance((safe - rate) / n, query) * 59 / 60
+    by_annotator = cluster_variance((safe - rate) / n, who) * 29 / 30
+    assert people - by_annotator / 29 == pytest.approx(two_way - by_query)
+
+
+def test_annotators_who_do_not_differ_add_next_to_nothing():
+    rng = np.random.default_rng(1)
+    found = annotated_study(rng, queries=200, votes=10, items_each=20, annotator_sd=0.0)
+    with_them = named(estimate(found.sample()))["brier"]
+    without = named(estimate(found.sample(known=False)))["brier"]
+
+    assert with_them.estimate == without.estimate
+    assert width(with_them) == pytest.approx(width(without), rel=0.1)
+
+
+def width(found):
+    return found.ci_high - found.ci_low
+
+
+def test_intervals_of_a_judges_numbers_know_that_annotators_differ():
+    rng = np.random.default_rng(2)
+    names = ("accuracy", "bce", "brier")
+    two_way: list[list[tuple[float | None, ...]]] = []
+    one_way: list[list[tuple[float | None, ...]]] = []
+    for _ in range(150):
+        found = annotated_study(rng, queries=225, votes=10, items_each=40)
+        for rows, known in ((two_way, True), (one_way, False)):
+            numbers = named(estimate(found.sample(known=known)))
+            rows.append([(numbers[name].estimate, numbers[name].ci_low, numbers[name].ci_high) for name in names])
+    truth = np.array(two_way, dtype=float)[:, :, 0].mean(0)
+
+    held = [
+        ((np.array(rows, dtype=float)[:, :, 1] <= truth) & (truth <= np.array(rows, dtype=float)[:, :, 2])).mean(0)
+        for rows in (two_way, one_way)
+    ]
+    assert (held[0] >= 0.9).all(), held
+    assert (held[0] >= held[1]).all(), held
+    assert held[1].min() < 0.92, held
+
+
+def test_agreement_is_known_less_well_where_it_is_known_who_voted():
+    found = annotated_study(np.random.default_rng(3), queries=60, votes=10, items_each=40, annotator_sd=1.5)
+    alone = agreement_of_votes(*found.counts, rng=np.random.default_rng(0), clusters=found.query, draws=300)
+    people = agreement_of_votes(
+        *found.counts, rng=np.random.default_rng(0), clusters=found.query, draws=300, raters=found.raters
+    )
+
+    assert (people.alpha, people.ac1) == (alone.alpha, alone.ac1)
+    assert people.alpha_interval is not None
+    assert alone.alpha_interval is not None
+    assert people.alpha_interval[0] < alone.alpha_interval[0]
+    assert people.alpha_interval[1] > alone.alpha_interval[1]
