@@ -82,7 +82,7 @@ def printed(row: Row) -> str:
 
 
 def block(section: Section, rows: Iterable[Row]) -> str:
-    """A section for the docs: what was tried, and for each number the range over all settings."""
+    """A section for the docs: what was tried, and for each number all settings together, the least and the most."""
     lines = [section.tried, "", "| number | how often | came out so | wanted | studies a setting | width |"]
     lines.append("|---|---|---|---|---|---:|")
     ordered = sorted(rows, key=lambda row: (row.measure, row.wanted))
@@ -97,11 +97,14 @@ def line(what: str, measure: str, wanted: str, rows: list[Row]) -> str:
     known = [row for row in rows if row.studies]
     low, high = min(known, key=lambda row: row.share), max(known, key=lambda row: row.share)
     worst = max(row.error for row in known)
-    came = f"{low.share:.1%}" if len(known) == 1 else f"{low.share:.1%} ({low.setting}) to {high.share:.1%}"
+    together = sum(row.right for row in known) / sum(row.studies for row in known)
+    came = f"{together:.1%}"
+    if len(known) > 1:
+        came += f"; from {low.share:.1%} ({low.setting}) to {high.share:.1%}"
     fewest, most = min(row.studies for row in known), max(row.studies for row in known)
     studies = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
     settings = "1 setting" if len(known) == 1 else f"{len(known)} settings"
-    return f"| `{what}` | {measure}; {settings} | {came}, ± {worst:.1%} | {wanted} | {studies} | {widths(known)} |"
+    return f"| `{what}` | {measure}; {settings} | {came}, each ± {worst:.1%} | {wanted} | {studies} | {widths(known)} |"
 
 
 def widths(rows: list[Row]) -> str:
