@@ -27,7 +27,9 @@ def test_a_block_shows_the_least_and_the_most_over_all_settings_of_a_number() ->
     lines = block(section, rows).splitlines()
 
     assert lines[0] == "Two sizes."
-    assert lines[-2].startswith("| `accuracy` | holds the truth; 2 settings | 95.0%; from 93.0% (15 queries) to 97.0%, each ± 2.7%")
+    assert lines[-2].startswith(
+        "| `accuracy` | holds the truth; 2 settings | 95.0%; from 93.0% (15 queries) to 97.0%, each ± 2.7%"
+    )
     assert lines[-1].endswith("| 0.2 (2.00 to 2.00 of the yardstick's) |")
 
 

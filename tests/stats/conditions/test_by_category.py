@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from casewise.stats import kruskal_wallis
-from casewise.stats.conditions.by_category import _shuffle, category_tests
+from casewise.stats.conditions.by_category import People, _shuffle, category_tests
 from casewise.stats.core.arrays import Counts
 
 
@@ -49,3 +49,39 @@ def test_shuffles_keep_each_tasks_votes():
 
     assert (dealt.sum(1) == found.successes.sum(1)).all()
     assert (dealt <= found.sizes).all()
+
+
+def test_people_who_rate_one_category_make_no_false_discovery(monkeypatch):
+    """Thirty people a condition, who differ by 1.5 logits and rate all ten tasks of one category: 100 such studies."""
+    monkeypatch.setattr("casewise.stats.conditions.by_category.DRAWS", 100)
+    rng = np.random.default_rng(8)
+    condition, one = np.repeat([0, 1], 30), np.zeros(10, dtype=int)
+    person, task = np.repeat(np.arange(60), 10), np.tile(np.arange(10), 60)
+    found = []
+    for _ in range(100):
+        safe = rng.random(600) < 1 / (1 + np.exp(-rng.normal(0, 1.5, 60)))[person]
+        people = People(task, person, safe, condition)
+        cell = task * 2 + condition[person]
+        table = Counts(np.bincount(cell[safe], minlength=20).reshape(10, 2), np.bincount(cell).reshape(10, 2))
+        tested = [
+            category_tests(
+                table, one, result=kruskal_wallis(*table), rng=rng, alpha=0.05, paper_level=0.0125, people=who
+            )
+            for who in (people, None)
+        ]
+        found.append([test.p[0] for test in tested])
+
+    rejected = (np.array(found) <= 0.05).mean(0)
+    assert rejected[0] < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 100)
+    assert rejected[0] < rejected[1]
+
+
+def test_shuffled_people_keep_all_their_ratings():
+    people = People(
+        np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([True, False, True, False]), np.array([0, 1])
+    )
+
+    dealt = people.shuffled((2, 2), np.random.default_rng(1))
+
+    assert dealt.sizes.tolist() == [[1, 1], [1, 1]]
+    assert (dealt.successes[0] == dealt.successes[1]).all()

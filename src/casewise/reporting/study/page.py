@@ -293,7 +293,7 @@ def categories(analysis: StudyAnalysis) -> Iterator[Block]:
     drawn = study_charts.category_bars(rows)
     alt = f"Bars of {len(rows)} categories by falling mean H; the table gives them."
     yield Figure("category-h", caption, alt, for_page(drawn, name="category-h"), behind)
-    yield Prose(f"Permutation p values of the mean H rest on {found.category_draws:,} shuffles within tasks.")
+    yield Prose(f"Permutation p values of the mean H rest on {found.category_draws}.")
 
 
 def cases(analysis: StudyAnalysis, chosen: tuple[str, ...]) -> Iterator[Block]:

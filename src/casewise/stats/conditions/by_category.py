@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casewise.stats.conditions.kruskal import KruskalWallis, h_statistic
-from casewise.stats.core.arrays import Counts, FloatArray, IntArray
+from casewise.stats.core.arrays import BoolArray, Counts, FloatArray, IntArray
 from casewise.stats.core.multiplicity import benjamini_hochberg
 
 __all__ = ["CategoryTests", "category_tests"]
@@ -26,11 +26,34 @@ class CategoryTests:
     mean_h: FloatArray
     """Over the testable tasks; 0 where there are none."""
     p: FloatArray
-    """Permutation p of the mean H: ratings are shuffled over the conditions within each task."""
+    """Permutation p of the mean H: people are shuffled over the conditions, or ratings within each task."""
     share_after_correction: FloatArray
     """Share of tasks with p below alpha after Benjamini-Hochberg over all tasks."""
     share_at_paper_level: FloatArray
     draws: int
+
+
+@dataclass(frozen=True)
+class People:
+    """Who gave which rating of which task, where each person has one condition.
+
+    Attributes
+    ----------
+    task, person : (ratings,) integers
+    safe : (ratings,) booleans
+    condition : (people,) integers
+    """
+
+    task: IntArray
+    person: IntArray
+    safe: BoolArray
+    condition: IntArray
+
+    def shuffled(self, shape: tuple[int, int], rng: np.random.Generator) -> Counts:
+        """(tasks, conditions) counts with the people dealt anew over the conditions, each with all their ratings."""
+        cell = self.task * shape[1] + rng.permutation(self.condition)[self.person]
+        votes, safe = (np.bincount(cells, minlength=shape[0] * shape[1]) for cells in (cell, cell[self.safe]))
+        return Counts(safe.reshape(shape), votes.reshape(shape))
 
 
 def category_tests(
@@ -41,6 +64,7 @@ def category_tests(
     rng: np.random.Generator,
     alpha: float,
     paper_level: float,
+    people: People | None = None,
 ) -> CategoryTests:
     """Mean H of each category's tasks with its permutation p, and the share of significant tasks.
 
@@ -54,20 +78,27 @@ def category_tests(
     alpha, paper_level : float
         After Benjamini-Hochberg over all tasks; without correction, as the paper.
 
+    people : People, optional
+        Where each person rated under one condition: they are then shuffled with all their ratings, as they were assigned.
+
     Notes
     -----
-    Within a task all ratings come from different people, so shuffling keeps their independence. Tasks of a category
-    share people, which the shuffles do not know: p is of context in these tasks, not of the category as a kind.
+    Without `people` ratings are shuffled within tasks, which does not know that tasks of a category share people: where
+    a person rates many of them, p is too small.
     """
     p = result.p if result.exact is None else result.exact.p
     corrected = benjamini_hochberg(p, where=result.testable)
     groups = int(category.max()) + 1
     queries, testable = (np.bincount(category, weights=w, minlength=groups) for w in (None, result.testable))
-    draws = int(np.clip(MOST_CELLS // max(1, counts.sizes.size), 100, DRAWS))
+    size = counts.sizes.size if people is None else len(people.safe)
+    draws = int(np.clip(MOST_CELLS // max(1, size), 100, DRAWS))
     observed = np.bincount(category, weights=result.h, minlength=groups)
     as_large = np.zeros(groups)
     for _ in range(draws):
-        shuffled = h_statistic(_shuffle(counts, rng), counts.sizes)
+        dealt = (
+            Counts(_shuffle(counts, rng), counts.sizes) if people is None else people.shuffled(counts.sizes.shape, rng)
+        )
+        shuffled = h_statistic(*dealt)
         as_large += np.bincount(category, weights=shuffled, minlength=groups) >= observed - 1e-9
     return CategoryTests(
         queries=queries.astype(np.int64),

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from casewise.stats import benjamini_hochberg, dunn, kruskal_wallis, pairwise_proportions, wilson
-from casewise.stats.conditions.by_category import category_tests
+from casewise.stats.conditions.by_category import People, category_tests
 from casewise.stats.conditions.kruskal import KruskalWallis
 from casewise.stats.core.arrays import Counts, IntArray
 from casewise.stats.people.coded_ratings import CodedRatings
@@ -31,7 +31,8 @@ class TaskTests:
     shares: pl.DataFrame
     """One row a query and condition: share of "respond" with its Wilson interval."""
     exact_method: str
-    category_draws: int | None
+    category_draws: str | None
+    """What the permutation p of a category rests on."""
     left_out: int
     """Queries with ratings under fewer than two conditions."""
 
@@ -140,10 +141,11 @@ def _categories(
     *,
     levels: tuple[float, float],
     rng: np.random.Generator,
-) -> tuple[int, pl.DataFrame]:
+) -> tuple[str, pl.DataFrame]:
     assert ratings.category is not None
     present, codes = np.unique(ratings.category.codes[kept], return_inverse=True)
-    found = category_tests(counts, codes, result=result, rng=rng, alpha=levels[0], paper_level=levels[1])
+    people = _people(ratings, kept)
+    found = category_tests(counts, codes, result=result, rng=rng, alpha=levels[0], paper_level=levels[1], people=people)
     table = pl.DataFrame(
         {
             "category": [ratings.category.names[i] for i in present],
@@ -156,7 +158,24 @@ def _categories(
             "significant_at_paper_level": found.share_at_paper_level,
         }
     )
-    return found.draws, table.sort("mean_h", "category", descending=[True, False])
+    shuffled = "shuffles within tasks" if people is None else "shuffles of people over the conditions"
+    return f"{found.draws:,} {shuffled}", table.sort("mean_h", "category", descending=[True, False])
+
+
+def _people(ratings: CodedRatings, kept: IntArray) -> People | None:
+    """Who rated the kept tasks; None where votes are anonymous or somebody rated under several conditions."""
+    if ratings.annotator is None:
+        return None
+    place = np.full(len(ratings.query), -1)
+    place[kept] = np.arange(len(kept))
+    here = place[ratings.query.codes] >= 0
+    who, condition = ratings.annotator.codes[here], ratings.condition.codes[here]
+    people, person = np.unique(who, return_inverse=True)
+    assigned = np.zeros(len(people), dtype=np.int64)
+    assigned[person] = condition
+    if not np.array_equal(assigned[person], condition):
+        return None
+    return People(place[ratings.query.codes[here]], person, ratings.safe[here], assigned)
 
 
 def _shares(ratings: CodedRatings) -> pl.DataFrame:
