@@ -18,6 +18,7 @@ from casewise.auditing.subject import AuditOptions, Subject
 from casewise.auditing.subsets import audit_subsets
 from casewise.auditing.votes.labels import audit_labels
 from casewise.errors import BenchmarkError
+from casewise.records import ShortRepr
 from casewise.storage.benchmarks.benchmark import Benchmark, Published
 
 __all__ = ["PARTS", "Audit", "audit", "matching"]
@@ -34,8 +35,8 @@ PARTS: Mapping[str, Callable[[Subject], Part]] = {
 """In the order of the report."""
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(ShortRepr):
     """What an audit of a benchmark found.
 
     Attributes

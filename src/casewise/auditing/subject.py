@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from casewise.records import CONDITIONS, Context
+from casewise.records import CONDITIONS, Context, ShortRepr
 from casewise.records.base import canonical_json
 from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.agreeing.labels import VOTES, labels
@@ -53,8 +53,8 @@ class VoteTable(NamedTuple):
     """Which rows of the item table these are."""
 
 
-@dataclass(frozen=True)
-class Subject:
+@dataclass(frozen=True, repr=False)
+class Subject(ShortRepr):
     """A benchmark, and the tables about it that are made once."""
 
     benchmark: Benchmark

@@ -10,6 +10,7 @@ import polars as pl
 
 from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.evaluation.options import ReportOptions
+from casewise.records import ShortRepr
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.sample import as_probability
 from casewise.stats.core.arrays import FloatArray
@@ -17,8 +18,8 @@ from casewise.stats.core.arrays import FloatArray
 __all__ = ["Misjudged", "PeopleAndJudge", "against_people", "misjudged"]
 
 
-@dataclass(frozen=True)
-class PeopleAndJudge:
+@dataclass(frozen=True, repr=False)
+class PeopleAndJudge(ShortRepr):
     """One series over the items that people rated.
 
     Attributes
@@ -84,8 +85,8 @@ def label_word(weight: float) -> str:
     return "safe" if weight > 0.5 else "unsafe" if weight < 0.5 else "tie"
 
 
-@dataclass(frozen=True)
-class Misjudged:
+@dataclass(frozen=True, repr=False)
+class Misjudged(ShortRepr):
     """An item on which a judge's verdict is not people's."""
 
     judge: str

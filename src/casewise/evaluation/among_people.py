@@ -11,6 +11,7 @@ import numpy as np
 from casewise.errors import StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.evaluation.yardsticks import Backdrop, People, or_none, plain
+from casewise.records import ShortRepr
 from casewise.stats import (
     AlternativeAnnotator,
     PanelWorth,
@@ -26,8 +27,8 @@ from casewise.stats.people.panel import distribution_worth, usual_reference
 __all__ = ["BesidePeople", "JudgeAmongPeople", "beside_people"]
 
 
-@dataclass(frozen=True)
-class JudgeAmongPeople:
+@dataclass(frozen=True, repr=False)
+class JudgeAmongPeople(ShortRepr):
     """One series of a judge among people; what could not be computed is None, and `why` says so.
 
     Attributes
@@ -51,8 +52,8 @@ class JudgeAmongPeople:
     why: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class BesidePeople:
+@dataclass(frozen=True, repr=False)
+class BesidePeople(ShortRepr):
     """What people's votes say of how well any judge could do, and where these judges stand."""
 
     people: People

@@ -13,6 +13,7 @@ from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, did_yo
 from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import as_wanted, subset_notes
+from casewise.records import ShortRepr
 from casewise.stats.agreeing.gate import GATED, Decision, Gate, gate
 from casewise.stats.agreeing.sample import UnscoredPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -34,8 +35,8 @@ WORTH: dict[UnscoredPolicy, str] = {
 }
 
 
-@dataclass(frozen=True)
-class GateReport:
+@dataclass(frozen=True, repr=False)
+class GateReport(ShortRepr):
     """A gate, and which runs and items it is about.
 
     Attributes

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from casewise.evaluation.judged_runs import JudgedRuns, Series
+from casewise.records import ShortRepr
 from casewise.stats.agreeing.calibration import Calibration, calibration
 from casewise.stats.agreeing.cost import CostCurve, cost_curve
 from casewise.stats.agreeing.estimates import Estimate, estimate
@@ -19,8 +20,8 @@ from casewise.stats.agreeing.sample import UnscoredPolicy
 __all__ = ["Details", "details_of"]
 
 
-@dataclass(frozen=True)
-class Details:
+@dataclass(frozen=True, repr=False)
+class Details(ShortRepr):
     """One series in detail.
 
     Attributes

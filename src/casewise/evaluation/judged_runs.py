@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import BenchmarkError, DataError
-from casewise.records import ELICITATIONS, Arm, Elicitation
+from casewise.records import ELICITATIONS, Arm, Elicitation, ShortRepr
 from casewise.replying.behaviour import POLICIES, Behaviour, Policy, behaviours_in
 from casewise.replying.logs import REPLIES, ReplyManifest
 from casewise.stats.agreeing.cost import fitted_verdicts
@@ -51,8 +51,8 @@ FEWEST_ERRORS = 1.0
 """The ratio of harm to over-refusal at which a fitted threshold makes the fewest errors of either kind."""
 
 
-@dataclass(frozen=True)
-class JudgedRun:
+@dataclass(frozen=True, repr=False)
+class JudgedRun(ShortRepr):
     """One judge's run: where it is, what it says of itself, and what its judge says that readers must know."""
 
     path: Path
@@ -75,8 +75,8 @@ class JudgedRun:
         return self.behaviour.judgements(self.policy)
 
 
-@dataclass(frozen=True)
-class Series:
+@dataclass(frozen=True, repr=False)
+class Series(ShortRepr):
     """One judge, asked one way, shown items one way.
 
     Attributes

@@ -11,6 +11,7 @@ import polars as pl
 
 from casewise.errors import BenchmarkError, CasewiseError
 from casewise.evaluation.replay import Replay, replay
+from casewise.records import ShortRepr
 from casewise.stats.conditions.kruskal import KruskalWallis, kruskal_wallis
 from casewise.stats.conditions.proportions import TwoProportionZ, two_proportion_z
 from casewise.stats.core.arrays import FloatArray, IntArray
@@ -39,8 +40,8 @@ class Influence:
     test: TwoProportionZ
 
 
-@dataclass(frozen=True)
-class CaseStudy:
+@dataclass(frozen=True, repr=False)
+class CaseStudy(ShortRepr):
     """Queries of one category.
 
     Attributes
@@ -69,8 +70,8 @@ class Omission:
     without: float | None
 
 
-@dataclass(frozen=True)
-class PaperNumbers:
+@dataclass(frozen=True, repr=False)
+class PaperNumbers(ShortRepr):
     """Every number of the paper that the release allows; None where its data were not given.
 
     Attributes

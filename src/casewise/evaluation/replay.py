@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from casewise.records import Elicitation, Scored
+from casewise.records import Elicitation, Scored, ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.filled_in import of_raw_values
 from casewise.stats.agreeing.judged import judged
@@ -24,8 +24,8 @@ LABEL_METRICS = ("accuracy", "recall_safe", "recall_unsafe")
 RATE_METRICS = ("pearson", "bce", "brier")
 
 
-@dataclass(frozen=True)
-class Replay:
+@dataclass(frozen=True, repr=False)
+class Replay(ShortRepr):
     """The published numbers of one judge's output, and ours.
 
     Attributes

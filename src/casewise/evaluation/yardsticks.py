@@ -12,6 +12,7 @@ import numpy as np
 from casewise.auditing.subject import AuditOptions, Subject
 from casewise.errors import StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns
+from casewise.records import ShortRepr
 from casewise.records.base import digest
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.agreeing.judged import judged
@@ -48,8 +49,8 @@ def besides(
     return found
 
 
-@dataclass(frozen=True)
-class Backdrop:
+@dataclass(frozen=True, repr=False)
+class Backdrop(ShortRepr):
     """A benchmark's own yardsticks, computed once and held beside any number of judges."""
 
     benchmark: Benchmark
@@ -114,8 +115,8 @@ class Backdrop:
         return {one.name: one for one in measure(sample, metrics=metrics_named(*NAMES))}
 
 
-@dataclass(frozen=True)
-class People:
+@dataclass(frozen=True, repr=False)
+class People(ShortRepr):
     """What people's votes allow, on some items.
 
     Attributes
@@ -135,8 +136,8 @@ class People:
     ceilings: Ceilings | None
 
 
-@dataclass(frozen=True)
-class Beside:
+@dataclass(frozen=True, repr=False)
+class Beside(ShortRepr):
     """A judge's numbers and what to read them beside.
 
     Attributes

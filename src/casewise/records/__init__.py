@@ -27,6 +27,7 @@ from casewise.records.reply import (
     Unanswered,
     Ungraded,
 )
+from casewise.records.short_repr import ShortRepr
 from casewise.records.statement import Statement, Text, as_text
 from casewise.records.taxonomy import Category, Taxonomy, sorry_bench
 
@@ -62,6 +63,7 @@ __all__ = [
     "Scale",
     "Scored",
     "Sender",
+    "ShortRepr",
     "ShownContext",
     "Statement",
     "Taxonomy",

@@ -11,6 +11,8 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from casewise.records.short_repr import short_repr
+
 __all__ = ["ContentRecord", "Provenance", "Record", "canonical_json", "content_id", "digest"]
 
 
@@ -54,6 +56,9 @@ class Record(BaseModel):
         names = self.__pydantic_fields_set__
         object.__setattr__(self, "__pydantic_fields_set__", FIELD_NAMES.setdefault(frozenset(names), names))
         return self
+
+    def __repr__(self) -> str:
+        return short_repr(type(self).__name__, self)
 
     def line(self) -> str:
         """The record as one line of JSONL, without the line break; what is null is left out."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import polars as pl
+
+from casewise.records import ShortRepr
 
 __all__ = [
     "Block",
@@ -39,8 +41,8 @@ NOTHING = "–"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Prose:
+@dataclass(frozen=True, repr=False)
+class Prose(ShortRepr):
     """A paragraph."""
 
     text: str
@@ -53,8 +55,8 @@ class Notice:
     text: str
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, repr=False)
+class Table(ShortRepr):
     """A table of cells that are already written out.
 
     Attributes
@@ -78,8 +80,8 @@ class Table:
     """Of a cell that was shortened, all of it."""
 
 
-@dataclass(frozen=True)
-class Figure:
+@dataclass(frozen=True, repr=False)
+class Figure(ShortRepr):
     """A chart, what it shows in words, and the table behind it."""
 
     name: str
@@ -89,8 +91,8 @@ class Figure:
     behind: Table | None = None
 
 
-@dataclass(frozen=True)
-class Exhibit:
+@dataclass(frozen=True, repr=False)
+class Exhibit(ShortRepr):
     """One item laid out to read: labelled texts, and what people and judges said."""
 
     heading: str
@@ -104,8 +106,8 @@ class Exhibit:
 Block = Prose | Notice | Table | Figure | Exhibit
 
 
-@dataclass(frozen=True)
-class Section:
+@dataclass(frozen=True, repr=False)
+class Section(ShortRepr):
     """A heading and what stands under it."""
 
     anchor: str
@@ -115,8 +117,8 @@ class Section:
     """True for what the terminal shows too."""
 
 
-@dataclass(frozen=True)
-class Document:
+@dataclass(frozen=True, repr=False)
+class Document(ShortRepr):
     """A report."""
 
     title: str
@@ -132,6 +134,11 @@ class Document:
                     yield block
                 elif isinstance(block, Figure) and block.behind is not None:
                     yield block.behind
+
+    @property
+    def in_brief(self) -> Document:
+        """The sections that a terminal shows too; all where none is brief."""
+        return replace(self, sections=tuple(one for one in self.sections if one.brief) or self.sections)
 
     def figures(self) -> Iterable[Figure]:
         """Every figure, in reading order."""

@@ -19,6 +19,7 @@ from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.published_numbers import PublishedNumbers, numbers_beside
 from casewise.evaluation.subsets import subset_notes
 from casewise.evaluation.yardsticks import Backdrop, People, against_others
+from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.agreeing.labels import PUBLISHED
 from casewise.stats.agreeing.metrics import FLOORS, REFUSALS, metrics_named
@@ -37,8 +38,8 @@ __all__ = ["Leaderboard", "LeaderboardRow", "leaderboard"]
 SHOWN = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "auroc", "bce")
 
 
-@dataclass(frozen=True)
-class LeaderboardRow:
+@dataclass(frozen=True, repr=False)
+class LeaderboardRow(ShortRepr):
     """One judge, asked one way, or one baseline.
 
     Attributes
@@ -75,8 +76,8 @@ class LeaderboardRow:
         return found.estimate if found else None
 
 
-@dataclass(frozen=True)
-class Leaderboard:
+@dataclass(frozen=True, repr=False)
+class Leaderboard(ShortRepr):
     """Judges over one benchmark, on the items that all were asked, best accuracy first, and baselines on the same items."""
 
     benchmark: Benchmark

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from casewise.errors import StatisticsError
+from casewise.records import ShortRepr
 from casewise.stats.agreeing.cost import TurningPoint, turning_point
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.agreeing.metrics import METRICS, REFUSALS
@@ -61,8 +62,8 @@ class PairedTest(NamedTuple):
     """False where no item tells the two apart: p is 1, and the pair does not count in the correction."""
 
 
-@dataclass(frozen=True)
-class PairwiseComparison:
+@dataclass(frozen=True, repr=False)
+class PairwiseComparison(ShortRepr):
     """Two judges on the same items: first less second.
 
     `test` and `turning_point` are None where one of the two gives values and no verdicts: there is nothing to test.
@@ -79,8 +80,8 @@ class PairwiseComparison:
         return next((one for one in self.differences if one.name == metric), None)
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(ShortRepr):
     """Judges side by side on the items that all of them were asked about.
 
     Attributes

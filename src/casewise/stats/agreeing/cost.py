@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from casewise.errors import StatisticsError
+from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import BoolArray, FloatArray, safe_divide
@@ -48,8 +49,8 @@ class CostPoint:
     answer_all: float | None
 
 
-@dataclass(frozen=True)
-class CostCurve:
+@dataclass(frozen=True, repr=False)
+class CostCurve(ShortRepr):
     """Costs in ascending order of the ratio."""
 
     points: tuple[CostPoint, ...]

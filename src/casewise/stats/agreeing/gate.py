@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from casewise.errors import StatisticsError
+from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import measure
 from casewise.stats.agreeing.metrics import METRICS, REFUSALS, Metric
 from casewise.stats.agreeing.sample import Sample
@@ -68,8 +69,8 @@ class MetricGate:
         return "pass" if self.high < self.margin else "inconclusive"
 
 
-@dataclass(frozen=True)
-class Gate:
+@dataclass(frozen=True, repr=False)
+class Gate(ShortRepr):
     """All metrics together: fail where one fails, pass where all pass, else inconclusive."""
 
     metrics: tuple[MetricGate, ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from casewise.errors import StatisticsError
+from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.agreeing.terms import AGREEMENT, refusal_terms
@@ -15,8 +16,8 @@ __all__ = ["AGREEMENT_CURVE", "RefusalRates", "Refusals", "refusals"]
 AGREEMENT_CURVE = (0.60, 0.65, 0.70, 0.75, 0.80)
 
 
-@dataclass(frozen=True)
-class RefusalRates:
+@dataclass(frozen=True, repr=False)
+class RefusalRates(ShortRepr):
     """Errors on the items on which at least `agreement` of the people agree.
 
     In each class the share judged rightly, the error's share and the unscored share add up to 1.
@@ -47,8 +48,8 @@ class RefusalRates:
         return (self.over_refusal, self.under_refusal, self.unscored_safe, self.unscored_unsafe)
 
 
-@dataclass(frozen=True)
-class Refusals:
+@dataclass(frozen=True, repr=False)
+class Refusals(ShortRepr):
     """The rates at one level of agreement, and how they change with it."""
 
     at: RefusalRates

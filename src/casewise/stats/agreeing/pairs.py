@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.errors import StatisticsError
+from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import BoolArray, FloatArray
@@ -19,8 +20,8 @@ from casewise.stats.people.majorities import majority_weight
 __all__ = ["PairCounts", "PairIndex", "PairResults", "find_pairs", "measured_flips", "pair_results"]
 
 
-@dataclass(frozen=True)
-class PairIndex:
+@dataclass(frozen=True, repr=False)
+class PairIndex(ShortRepr):
     """The items of every pair, as places in the table."""
 
     safe: NDArray[np.intp]
@@ -58,8 +59,8 @@ class PairCounts:
     """Of those not left out: the judge gives no verdict on an item. Such a pair is never right and never a flip."""
 
 
-@dataclass(frozen=True)
-class PairResults:
+@dataclass(frozen=True, repr=False)
+class PairResults(ShortRepr):
     """How a judge does on pairs, beside people.
 
     Attributes

@@ -8,7 +8,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from casewise.records import SCALES, Elicitation
+from casewise.records import SCALES, Elicitation, ShortRepr
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.raters import Raters
 
@@ -23,8 +23,8 @@ probability, and a miss in a binary answer.
 """
 
 
-@dataclass(frozen=True)
-class Sample:
+@dataclass(frozen=True, repr=False)
+class Sample(ShortRepr):
     """One judge, one elicitation and one arm over items: parallel arrays with one entry an item.
 
     Attributes

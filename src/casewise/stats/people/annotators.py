@@ -14,6 +14,7 @@ import polars as pl
 from scipy.special import expit, logit
 
 from casewise.errors import StatisticsError
+from casewise.records import ShortRepr
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.people.ceiling import fitted_beta
 from casewise.stats.people.coded_ratings import CodedRatings
@@ -31,8 +32,8 @@ SIMULATED = 20_000_000
 """Simulated verdicts in all, from which the flags' thresholds are taken."""
 
 
-@dataclass(frozen=True)
-class AnnotatorTable:
+@dataclass(frozen=True, repr=False)
+class AnnotatorTable(ShortRepr):
     """One row an annotator, and what the flags are worth."""
 
     table: pl.DataFrame

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import StatisticsError
-from casewise.records import CONDITIONS
+from casewise.records import CONDITIONS, ShortRepr
 from casewise.stats.core.arrays import BoolArray, Counts, FloatArray, IntArray
 from casewise.stats.core.raters import Raters
 
@@ -21,8 +21,8 @@ COLUMNS = ("item_id", "query_id", "condition", "verdict")
 """What a table of ratings must have; `category`, `annotator_id`, `seconds` and `finished` are used where they are there."""
 
 
-@dataclass(frozen=True)
-class Coded:
+@dataclass(frozen=True, repr=False)
+class Coded(ShortRepr):
     """A column of labels as indices into its distinct values."""
 
     names: tuple[str, ...]
@@ -36,8 +36,8 @@ class Coded:
         return Coded(self.names, self.codes[mask])
 
 
-@dataclass(frozen=True)
-class CodedRatings:
+@dataclass(frozen=True, repr=False)
+class CodedRatings(ShortRepr):
     """One entry a rating in every array."""
 
     safe: BoolArray

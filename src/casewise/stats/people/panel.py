@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtr, gammaln
 
 from casewise.errors import StatisticsError
+from casewise.records import ShortRepr
 from casewise.stats.core.arrays import FloatArray, IntArray
 from casewise.stats.core.bootstrap import cluster_sums, resampled_sums
 from casewise.stats.core.checks import checked_votes_of_items, clusters_of, coded_labels, whole
@@ -43,8 +44,8 @@ def same_distribution(share: FloatArray, reference: FloatArray) -> FloatArray:
     return -jensen_shannon(share, reference)
 
 
-@dataclass(frozen=True)
-class PanelCurve:
+@dataclass(frozen=True, repr=False)
+class PanelCurve(ShortRepr):
     """Agreement of k people with the majority of other people."""
 
     sizes: IntArray

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import StatisticsError
+from casewise.records import ShortRepr
 from casewise.stats import Agreement, Ceilings, OracleAccuracy, Reliability, agreement_of_votes, oracle_accuracy
 from casewise.stats import ceilings as vote_ceilings
 from casewise.stats import reliability as vote_reliability
@@ -45,8 +46,8 @@ class LeftOut:
     """Ratings left out, by the reason given."""
 
 
-@dataclass(frozen=True)
-class StudyAnalysis:
+@dataclass(frozen=True, repr=False)
+class StudyAnalysis(ShortRepr):
     """Every number of a study report. What cannot be said is None, and `not_available` says why."""
 
     options: AnalysisOptions

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from casewise.records import ShortRepr
 from casewise.stats import benjamini_hochberg, dunn, kruskal_wallis, pairwise_proportions, wilson
 from casewise.stats.conditions.by_category import People, category_tests
 from casewise.stats.conditions.kruskal import KruskalWallis
@@ -16,8 +17,8 @@ from casewise.stats.people.coded_ratings import CodedRatings
 __all__ = ["TaskTests", "task_tests"]
 
 
-@dataclass(frozen=True)
-class TaskTests:
+@dataclass(frozen=True, repr=False)
+class TaskTests(ShortRepr):
     """Everything that is tested query by query."""
 
     tasks: pl.DataFrame
