@@ -13,11 +13,11 @@ from casewise.database.tables import study as tables
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.running.admission import admit
 from casewise.studies.running.answers import void
-from casewise.studies.running.assessing import assess_current
 from casewise.studies.running.owner import forget, people_states
-from casewise.studies.running.people import PeopleQuery, find_people
 from casewise.studies.running.privacy import Vault
 from casewise.studies.running.restoring import restore
+from casewise.studies.watching.assessing import assess_current
+from casewise.studies.watching.people import PeopleQuery, find_people
 
 VAULT = Vault(SECRET)
 

@@ -14,8 +14,8 @@ from tests.support.study import LATER, START, Walker, design, opened
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError
 from casewise.settings import MailSettings, Settings, from_environment
-from casewise.studies.running.alerts import alerts
-from casewise.studies.running.monitoring import monitor
+from casewise.studies.watching.alerts import alerts
+from casewise.studies.watching.monitoring import monitor
 from casewise.web.upkeep import Tallies, each_minute, keep_all_up
 
 KEY = "a key for tests only, long enough to be one"
@@ -135,7 +135,7 @@ def test_arrivals_are_counted_and_nothing_else_of_them_is_kept(app):
         Walker(app, study, name).arrive()
     Walker(app, study, "cat").to_rating()
     Walker(app, study, "dan").arrive()
-    with each_minute(store, app.state.settings, app.state.tallies):
+    with each_minute(store, app.state.settings, app.state.tallies, app.state.rounds):
         pass
     with store.read() as connection:
         found = monitor(connection, study, now=START + LATER).funnel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,11 +19,11 @@ from casewise.studies.design.design import Contact, Design, read_design
 from casewise.studies.design.languages import LANGUAGES
 from casewise.studies.design.presets import NOBODY, PRESETS
 from casewise.studies.recruiters import new_invitation
+from casewise.studies.running.amending import Amendment, amend, amendment_of
 from casewise.studies.running.annotators import annotator as find_annotator
 from casewise.studies.running.answers import void as leave_out
 from casewise.studies.running.export import Exported
 from casewise.studies.running.export import export as write_export
-from casewise.studies.running.monitoring import Monitor, monitor
 from casewise.studies.running.owner import Overview
 from casewise.studies.running.owner import forget as forget_person
 from casewise.studies.running.plan import (
@@ -38,10 +38,12 @@ from casewise.studies.running.plan import (
 from casewise.studies.running.privacy import Vault, derived_key
 from casewise.studies.running.restoring import restore as take_in_again
 from casewise.studies.running.rounds import Phase, Round, RoundState, find_round, round_state, set_state
-from casewise.studies.running.upkeep import keep_up
+from casewise.studies.watching.monitoring import Monitor, monitor
+from casewise.studies.watching.upkeep import keep_up
 
 __all__ = [
     "NOBODY",
+    "Amendment",
     "Contact",
     "Monitor",
     "OpenRound",
@@ -49,6 +51,7 @@ __all__ = [
     "RoundStatus",
     "StudyPlan",
     "StudyRound",
+    "amending",
     "change_state",
     "check",
     "export",
@@ -230,6 +233,29 @@ def status(study: str | Path, *, phase: str = "main", database: str | None = Non
         with there.store.read() as connection:
             state, seen = round_state(connection, there.round.id), monitor(connection, there.round, now=now)
     return RoundStatus(there.round, state, seen)
+
+
+@contextmanager
+def amending(
+    study: str | Path, *, why: str, phase: str = "main", database: str | None = None
+) -> Iterator[tuple[Amendment, Callable[[], None]]]:
+    """What the changed `study.toml` means for the round that runs, and what has it go on so.
+
+    Raises
+    ------
+    StudyError
+        Nothing is changed, something that cannot be, or the round is not paused.
+    """
+    plan = read_plan(Path(study))
+    with study_round(study, phase, database=database) as there:
+        with there.store.read() as connection:
+            found = amendment_of(connection, there.round, plan)
+
+        def go_on() -> None:
+            with there.store.write() as connection:
+                amend(connection, there.round, plan, found, why=why, by="owner", now=datetime.now(UTC))
+
+        yield found, go_on
 
 
 def change_state(study: str | Path, state: RoundState, *, phase: str = "main", database: str | None = None) -> Round:

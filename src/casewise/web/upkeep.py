@@ -14,10 +14,10 @@ from casewise.database.limits import Limit, take
 from casewise.database.only_one import only_one
 from casewise.errors import RunConflict
 from casewise.settings import Settings
-from casewise.studies.running.alerts import Alert, alerts, keep_alerts, raised_before
-from casewise.studies.running.monitoring import Monitor, monitor
 from casewise.studies.running.rounds import Round, all_rounds, load_round
-from casewise.studies.running.upkeep import add_tally, keep_up
+from casewise.studies.watching.alerts import Alert, alerts, keep_alerts, raised_before
+from casewise.studies.watching.monitoring import Monitor, monitor
+from casewise.studies.watching.upkeep import add_tally, keep_up
 from casewise.web.mail import send_mail
 
 __all__ = ["Tallies", "each_minute", "keep_all_up", "write_alerts"]
@@ -52,13 +52,14 @@ class Tallies:
 
 
 @contextmanager
-def each_minute(database: Database, settings: Settings, tallies: Tallies) -> Iterator[None]:
-    """Keep all rounds up in a thread while the block runs."""
+def each_minute(database: Database, settings: Settings, tallies: Tallies, rounds: dict[str, Round]) -> Iterator[None]:
+    """Keep all rounds up in a thread while the block runs; `rounds`, which are kept in memory, are read anew."""
     stop = threading.Event()
 
     def work() -> None:
         while not stop.wait(EVERY_S):
             try:
+                rounds.clear()  # one may have been amended
                 tallies.write(database)
                 keep_all_up(database, settings, now=datetime.now(UTC))
             except Exception:  # the next minute tries again; the pages must go on

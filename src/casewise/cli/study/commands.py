@@ -138,6 +138,29 @@ def status(
 
 
 @app.command()
+def amend(
+    why: Annotated[str, typer.Option("--why", help="The reason; it stands in every report.")],
+    study: StudyArgument = DEFAULT,
+    phase: PhaseOption = "main",
+    yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
+    database: DatabaseOption = None,
+) -> None:
+    """Have a paused round go on as study.toml is now: more ratings an item, more items, other people."""
+    with api.studies.amending(study, why=why, phase=phase, database=database) as (found, go_on):
+        for said in found.said:
+            typer.echo(said)
+        typer.echo(f"ratings: {found.before.ratings:,}, then {found.after.ratings:,}")
+        typer.echo(f"cost in all: {found.before.total:,.2f}, then {found.after.total:,.2f}")
+        for power in found.power:
+            first, second = power.contrast
+            typer.echo(f"power to tell {first} from {second} by 0.05: {power.before:.0%}, then {power.after:.0%}")
+        typer.echo("Every report will say that this was changed while people rated; what was frozen is departed from.")
+        if yes or typer.confirm("Go on so?", err=True):
+            go_on()
+            typer.echo("The round is amended. Let people in again after a minute: casewise study resume")
+
+
+@app.command()
 def pause(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
     """Let nobody new begin; whoever has a batch may finish."""
     found = api.studies.change_state(study, "paused", phase=phase, database=database)

@@ -98,7 +98,7 @@ annotators = Table(
     Index("ix_study_annotators_study_id_stage", "study_id", "stage"),
     CheckConstraint("stage IN ('tutorial', 'quiz', 'rating', 'done')", name="stage"),
 )
-"""Somebody who consented, under a random id. `rated` to `assessed_at`: as `studies.running.assessing` left it."""
+"""Somebody who consented, under a random id. `rated` to `assessed_at`: as `studies.watching.assessing` left it."""
 
 keys = Table(
     "study_keys",

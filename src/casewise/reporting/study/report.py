@@ -179,6 +179,8 @@ def _own(ratings: CodedRatings, *, study: ExportedStudy | None, options: Analysi
 def _said(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[str]:
     """What readers must know of how the study went, before its numbers."""
     yield from (f"Departs from what was frozen: {departure}" for departure in departures)
+    if study is not None:
+        yield from (f"Amended while it ran: {amendment}" for amendment in study.amendments)
     if study is not None and not study.exact:
         yield f"The study had not come to its end ({study.stopping}) when it was exported."
 

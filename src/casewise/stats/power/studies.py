@@ -98,6 +98,8 @@ def code(pilot: PilotRatings) -> CodedPilot:
     safe, second = truths(pilot.safe, "safe"), truths(pilot.second, "second")
     query, annotator = coded_labels(pilot.query, "query"), coded_labels(pilot.annotator, "annotator")
     of_one_length(safe=safe, second=second, query=query, annotator=annotator)
+    if not len(query):
+        raise StatisticsError("a pilot needs ratings of both conditions")
     queries = int(query.max()) + 1
     n, s = np.zeros((2, queries)), np.zeros((2, queries))
     tables = []

@@ -40,6 +40,8 @@ class ExportedStudy:
     excluded: tuple[dict[str, Any], ...]
     """Ratings that do not count: `item_id`, `annotator_id`, `verdict`, `seconds`, `kind` and `reason`."""
     departures: tuple[str, ...]
+    amendments: tuple[str, ...] = ()
+    """What was changed while it ran, and why."""
     languages: dict[str, str] = field(default_factory=dict)
     """In which each annotator rated, where there were several."""
     questions: tuple[OwnQuestion, ...] = ()
@@ -79,6 +81,7 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         failed_checks=frozenset(person["annotator_id"] for person in people if _failed(person)),
         excluded=tuple(_lines(excluded)) if excluded.is_file() else (),
         departures=tuple(about.get("departures") or ()),
+        amendments=tuple(f"{'; '.join(one['changes'])} ({one['why']})" for one in about.get("amendments", ())),
         languages={person["annotator_id"]: person["language"] for person in people if person.get("language")},
         questions=tuple(OwnQuestion.model_validate(question) for question in design.get("questions", ())),
         own_answers=tuple(

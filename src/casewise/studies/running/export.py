@@ -176,6 +176,11 @@ def about_study(connection: Connection, study: Round, design: Design, seen: Over
         "design": without_codes(study.design),
         "frozen": study.frozen,
         "departures": departed(connection, study, design, frozen) if frozen else None,
+        "amendments": [
+            {"why": event["detail"]["why"], "changes": event["detail"]["changes"]}
+            for event in read_events(connection, study.id)
+            if event["kind"] == "amended"
+        ],
         "exact": seen.exact,
         "conditions": [asdict(condition) for condition in seen.conditions],
         "stages": seen.stages,

@@ -21,11 +21,13 @@ from casewise.studies.design.wording import StudyWording
 from casewise.studies.running.events import note
 
 __all__ = [
+    "ROWS_AT_ONCE",
     "ListedRound",
     "NewRound",
     "Phase",
     "Round",
     "RoundState",
+    "add_items",
     "all_rounds",
     "find_round",
     "load_round",
@@ -44,7 +46,7 @@ ROWS_AT_ONCE = 5000
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A round as it was opened. Nothing of this ever changes; whether it is paused is asked of the database."""
+    """A round as it was opened. It changes by an amendment only; whether it is paused is asked of the database."""
 
     id: str
     name: str

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import JSONResponse, Response
 
 from casewise.database.staff import Person, Role
-from casewise.studies.running.alerts import alerts
-from casewise.studies.running.monitoring import monitor
 from casewise.studies.running.owner import overview
 from casewise.studies.running.rounds import RoundState, all_rounds, round_state, set_state
+from casewise.studies.watching.alerts import alerts
+from casewise.studies.watching.monitoring import monitor
 from casewise.web.frame.identity import database_of, now, require, sent_form
 from casewise.web.frame.pages import redirect, render
 from casewise.web.study.session import ThisRound

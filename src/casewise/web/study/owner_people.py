@@ -13,10 +13,10 @@ from starlette.responses import Response
 from casewise.database.staff import Person, Role
 from casewise.studies.running.annotators import annotator, count_stages
 from casewise.studies.running.answers import void
-from casewise.studies.running.people import SORTS, PeopleQuery, Sort, find_people, look_up, with_submission
 from casewise.studies.running.quality import FlagKind
 from casewise.studies.running.restoring import restore
 from casewise.studies.running.rounds import Round
+from casewise.studies.watching.people import SORTS, PeopleQuery, Sort, find_people, look_up, with_submission
 from casewise.web.frame.identity import database_of, now, require, sent_form
 from casewise.web.frame.pages import redirect, render
 from casewise.web.study.session import ThisRound, vault_of

@@ -48,7 +48,7 @@ ATTEMPTS = Limit(burst=40, per_s=600)
 
 
 async def round_of(request: Request, study_id: str) -> Round:
-    """The round with this id; a dependency. Rounds never change, so each is read once."""
+    """The round with this id; a dependency. A round is read once, and anew each minute."""
     rounds: dict[str, Round] = request.app.state.rounds
     if study_id not in rounds:
         rounds[study_id] = await run_in_threadpool(read_round, request, study_id)

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, select
 
 from casewise.database.tables import study as tables
 from casewise.studies.running.events import note
-from casewise.studies.running.monitoring import Monitor
 from casewise.studies.running.rounds import Round
+from casewise.studies.watching.monitoring import Monitor
 
 __all__ = ["Alert", "AlertKind", "alerts", "keep_alerts", "raised_before"]
 

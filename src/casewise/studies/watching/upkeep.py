@@ -9,9 +9,9 @@ from sqlalchemy import Connection, select, update
 from casewise.database.columns import insert_if_absent
 from casewise.database.tables import study as tables
 from casewise.studies.running.answers import lapse_and_void
-from casewise.studies.running.assessing import assess_current
 from casewise.studies.running.owner import purge
 from casewise.studies.running.rounds import Round
+from casewise.studies.watching.assessing import assess_current
 
 __all__ = ["add_tally", "keep_up"]
 

@@ -1,0 +1,197 @@
+"""Changing a round while it runs, on record: more ratings an item, more items, other people. What was rated stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from casewise.database.tables import study as tables
+from casewise.errors import StatisticsError, StudyError
+from casewise.stats.power.studies import PilotRatings, study_power, variance_of
+from casewise.studies.design.cost import StudyEstimate, estimate
+from casewise.studies.design.design import Design
+from casewise.studies.design.ledger import LedgerItem
+from casewise.studies.design.material import StudyItem
+from casewise.studies.running.events import note
+from casewise.studies.running.plan import StudyPlan
+from casewise.studies.running.rounds import ROWS_AT_ONCE, Round, add_items, round_state, shown_items
+
+__all__ = ["FOUND", "Amendment", "PowerChange", "amend", "amendment_of"]
+
+MAY_CHANGE = {"ratings", "eligibility", "pay", "alerts", "quality"}
+"""Tables of `study.toml` that an amendment may change; of the ratings only that there are more of each item."""
+
+FOUND = 0.05
+"""The difference of safe rates whose power is told."""
+
+
+@dataclass(frozen=True)
+class PowerChange:
+    """The power of a planned contrast to find `FOUND`, by the variance of the ratings that there are."""
+
+    contrast: tuple[str, str]
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """What a changed study means for a round that runs."""
+
+    changes: dict[str, tuple[Any, Any]]
+    """Setting to what it was and will be."""
+    new_items: tuple[StudyItem, ...]
+    per_item: int
+    before: StudyEstimate
+    after: StudyEstimate
+    power: tuple[PowerChange, ...]
+    """None of a contrast whose ratings are too few to say."""
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What an analysis must know, a sentence each."""
+        found = [f"{name} was {old!r} and is {new!r}" for name, (old, new) in self.changes.items()]
+        if self.new_items:
+            found.append(f"{len(self.new_items):,} items were added; they have ratings of the later part only")
+        return tuple(found)
+
+
+def amendment_of(connection: Connection, study: Round, plan: StudyPlan) -> Amendment:
+    """What it would mean for `study` to go on as `plan` has it now.
+
+    Raises
+    ------
+    StudyError
+        Nothing is changed, or something that cannot be while keeping what was rated.
+    """
+    changes = changed(study.design, plan.design)
+    there = shown_items(connection, study.id)
+    old, new = {item.item_id: item for item in there}, {item.item_id: item for item in plan.material.items}
+    refuse_what_cannot(changes, study, plan, missing=[item for item in old if item not in new])
+    if altered := [item for item in old if old[item].shown != new[item].shown]:
+        raise StudyError(f"item {altered[0]!r} would be shown otherwise than it was rated; that is another study")
+    added = tuple(item for name, item in new.items() if name not in old)
+    if not changes and not added:
+        raise StudyError("nothing is changed: raise ratings.per_item, add items, or change eligibility in study.toml")
+    return Amendment(
+        changes=changes,
+        new_items=added,
+        per_item=plan.design.ratings.per_item,
+        before=estimate(study.design, ledger(there)),
+        after=estimate(plan.design, ledger(plan.material.items)),
+        power=tuple(power_changes(connection, study, plan, queries=(queries_of(there), queries_of(new.values())))),
+    )
+
+
+def changed(before: Design, after: Design) -> dict[str, tuple[Any, Any]]:
+    old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
+    found: dict[str, tuple[Any, Any]] = {}
+    for name in new:
+        if isinstance(new[name], dict) and isinstance(old.get(name), dict):
+            found |= {
+                f"{name}.{key}": (old[name].get(key), value)
+                for key, value in new[name].items()
+                if old[name].get(key) != value
+            }
+        elif old.get(name) != new[name]:
+            found[name] = (old.get(name), new[name])
+    return found
+
+
+def refuse_what_cannot(
+    changes: dict[str, tuple[Any, Any]], study: Round, plan: StudyPlan, *, missing: Sequence[str]
+) -> None:
+    for name in changes:
+        table = name.partition(".")[0]
+        if table not in MAY_CHANGE or (table == "ratings" and name != "ratings.per_item"):
+            raise StudyError(f"{name} cannot change while people rate; give `version` a new value for another study")
+    if plan.design.ratings.per_item < study.design.ratings.per_item:
+        raise StudyError("ratings.per_item can only be raised: what was promised to people is kept")
+    if missing:
+        raise StudyError(f"item {missing[0]!r} is no longer there; what people rate now cannot be taken away")
+    if plan.wording != study.wording:
+        raise StudyError("the texts differ from those that people agreed to; give `version` a new value")
+
+
+def ledger(items: Sequence[StudyItem]) -> list[LedgerItem]:
+    return [LedgerItem(item.item_id, item.query_id, item.condition) for item in items]
+
+
+def queries_of(items: Iterable[StudyItem]) -> int:
+    return len({item.query_id for item in items})
+
+
+def power_changes(
+    connection: Connection, study: Round, plan: StudyPlan, *, queries: tuple[int, int]
+) -> Iterator[PowerChange]:
+    pages = tables.pages
+    query = select(pages.c.condition, pages.c.verdict, pages.c.query_id, pages.c.annotator_id).where(
+        pages.c.study_id == study.id, pages.c.state == "rated", pages.c.kind == "item"
+    )
+    rows = connection.execute(query).all()
+    for first, second in plan.design.contrasts:
+        chosen = [row for row in rows if row.condition in {first, second}]
+        try:
+            found = variance_of(
+                PilotRatings(
+                    [row.verdict == "safe" for row in chosen],
+                    [row.condition == second for row in chosen],
+                    [row.query_id for row in chosen],
+                    [row.annotator_id for row in chosen],
+                )
+            )
+        except StatisticsError:
+            continue
+        each = [
+            study_power(
+                found,
+                FOUND,
+                queries=many,
+                per_item=design.ratings.per_item,
+                per_annotator=design.ratings.per_annotator,
+                alpha=design.analysis.alpha,
+            )
+            for design, many in zip((study.design, plan.design), queries, strict=True)
+        ]
+        yield PowerChange((first, second), each[0], each[1])
+
+
+def amend(
+    connection: Connection, study: Round, plan: StudyPlan, wanted: Amendment, *, why: str, by: str, now: datetime
+) -> None:
+    """Have the round go on as amended: the same link, the same people, and all that was rated.
+
+    Raises
+    ------
+    StudyError
+        The round is not paused: servers read a round once a minute, and people must not rate by two designs at once.
+    """
+    if round_state(connection, study.id) != "paused":
+        raise StudyError(
+            "pause the round first (casewise study pause), amend it, and let people in again after a minute"
+        )
+    more = wanted.per_item - study.design.ratings.per_item
+    if more:
+        add_slots(connection, study, shown_items(connection, study.id), more=more)
+    if wanted.new_items:
+        add_items(connection, study.id, wanted.new_items, per_item=wanted.per_item)
+    table = tables.studies
+    values = {"design": plan.design.model_dump(mode="json"), "benchmark": plan.material.benchmark}
+    connection.execute(update(table).where(table.c.id == study.id).values(**values))
+    note(connection, study.id, "amended", at=now, by=by, detail={"why": why, "changes": list(wanted.said)})
+
+
+def add_slots(connection: Connection, study: Round, items: Sequence[StudyItem], *, more: int) -> None:
+    slots = tables.slots
+    last = int(connection.scalars(select(func.max(slots.c.number)).where(slots.c.study_id == study.id)).one())
+    rows = [
+        {"study_id": study.id, "item_id": item.item_id, "condition": item.condition, "number": number}
+        for item in items
+        for number in range(last + 1, last + 1 + more)
+    ]
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        connection.execute(insert(slots), rows[start : start + ROWS_AT_ONCE])

@@ -1,0 +1,100 @@
+"""A round is changed while it runs: what was rated stays, and everything says what was changed."""
+
+import re
+
+import pytest
+from tests.studies.test_store import finished, seen
+from tests.support.study import START, design
+
+from casewise.errors import StudyError
+from casewise.reporting.study.report import study_report
+from casewise.studies.running.amending import amend, amendment_of
+from casewise.studies.running.export import export
+from casewise.studies.running.plan import freeze_plan, init_study, open_plan, read_plan
+from casewise.studies.running.rounds import load_round, set_state
+
+
+@pytest.fixture
+def path(tmp_path):
+    found = tmp_path / "study.toml"
+    init_study("demo", preset="lab", name="tea", path=found, today=START.date(), contact=design().contact)
+    changed(found, r"checks_per_batch = 2", "checks_per_batch = 0")
+    changed(found, r"per_item = 21", "per_item = 2")
+    changed(found, r"conditions = \[.*", 'conditions = ["safe_revised", "unsafe_revised"]')
+    changed(found, r"contrasts = .*", 'contrasts = [["safe_revised", "unsafe_revised"]]')
+    freeze_plan(read_plan(found), at=START)
+    return found
+
+
+def changed(path, before, after):
+    text = path.read_text()
+    assert re.search(before, text)
+    path.write_text(re.sub(before, after, text))
+
+
+@pytest.fixture
+def study(store, path):
+    with store.write() as connection:
+        return load_round(connection, open_plan(connection, read_plan(path), phase="main", now=START))
+
+
+def amended(store, study, path):
+    with store.write() as connection:
+        plan = read_plan(path)
+        found = amendment_of(connection, study, plan)
+        amend(connection, study, plan, found, why="too wide intervals", by="owner", now=START)
+        return found, load_round(connection, study.id)
+
+
+def test_more_ratings_of_each_item_keep_what_was_rated(store, study, path, tmp_path):
+    for name, decision in zip("abcd", ("respond", "refuse", "respond", "refuse"), strict=True):
+        finished(store, study, name, decision)
+    before = seen(store, study)
+    changed(path, r"per_item = 2 ", "per_item = 3 ")
+    with store.write() as connection:
+        set_state(connection, study.id, "paused", by="owner", now=START)
+    found, after = amended(store, study, path)
+
+    assert found.changes == {"ratings.per_item": (2, 3)}
+    assert found.after.ratings == 264
+    assert found.after.total > found.before.total
+    assert [change.contrast for change in found.power] == [("safe_revised", "unsafe_revised")]
+    now = seen(store, after)
+    assert (before.valid, before.promised, now.valid, now.promised) == (100, 176, 100, 264)
+    for name in "efghijkl":
+        finished(store, after, name, "respond" if name < "h" else "refuse")
+    assert seen(store, after).exact
+
+    plan = read_plan(path)
+    with store.read() as connection:
+        export(connection, after, benchmark=plan.benchmark, design=plan.design, folder=tmp_path / "out")
+    notes = study_report(tmp_path / "out").notes
+    assert "Amended while it ran: ratings.per_item was 2 and is 3 (too wide intervals)" in notes
+    assert any("ratings.per_item: frozen as 2, now 3" in note for note in notes)
+
+
+def test_a_round_is_amended_while_it_is_paused_and_only_in_what_keeps_what_was_rated(store, study, path):
+    changed(path, r"per_item = 2 ", "per_item = 3 ")
+    with pytest.raises(StudyError, match="pause the round first"):
+        amended(store, study, path)
+    changed(path, r"per_item = 3 ", "per_item = 1 ")
+    with pytest.raises(StudyError, match="only be raised"):
+        amended(store, study, path)
+    changed(path, r"per_item = 1 ", "per_item = 2 ")
+    with pytest.raises(StudyError, match="nothing is changed"):
+        amended(store, study, path)
+    changed(path, r"per_annotator = 25", "per_annotator = 5")
+    with pytest.raises(StudyError, match=r"ratings\.per_annotator cannot change"):
+        amended(store, study, path)
+
+
+def test_another_country_is_an_amendment_and_another_condition_is_another_study(store, study, path):
+    with store.write() as connection:
+        set_state(connection, study.id, "paused", by="owner", now=START)
+    changed(path, r"countries = \[\]", 'countries = ["Kenya"]')
+    found, after = amended(store, study, path)
+    assert found.changes == {"eligibility.countries": ([], ["Kenya"])}
+    assert after.design.eligibility.countries == ("Kenya",)
+    changed(path, r"conditions = \[.*", 'conditions = ["safe_revised", "unsafe_revised", "no_context"]')
+    with pytest.raises(StudyError, match="conditions cannot change"):
+        amended(store, after, path)
