@@ -115,7 +115,7 @@ class PowerAnswer:
     def table(self) -> Table:
         """The numbers, written out."""
         rows = [(WORDS[key], written(value)) for key, value in self.numbers.items() if value is not None]
-        return table_of("power", self.title, ("", "Value"), rows)
+        return table_of("power", "Numbers", ("", "Value"), rows)
 
     @property
     def document(self) -> Document:
