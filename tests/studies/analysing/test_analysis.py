@@ -4,6 +4,7 @@ import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise.errors import StudyError
+from casewise.reporting.study.report import study_report
 from casewise.stats import CrowdModel, kruskal_wallis, two_proportion_z
 from casewise.stats.people.attrition import Flow
 from casewise.stats.people.coded_ratings import code_ratings
@@ -149,3 +150,10 @@ def test_one_query_still_has_the_pooled_test(frame):
     assert found.contrasts["query_p"].is_null().all()
     assert found.contrasts["equivalent"].is_null().all()
     assert "errors over queries" in found.not_available
+
+
+def test_ratings_that_are_all_alike_have_a_report(tmp_path):
+    rows = "".join(f"i{q}{c},q{q},{c},a{a},safe\n" for q in range(3) for c in "xy" for a in range(3))
+    (tmp_path / "alike.csv").write_text("item_id,query_id,condition,annotator_id,verdict\n" + rows)
+    report = study_report(tmp_path / "alike.csv", crossed=True)
+    assert report.analysis.conditions["safe_rate"].to_list() == [1.0, 1.0]

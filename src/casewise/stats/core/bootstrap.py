@@ -22,7 +22,8 @@ FloatArray = NDArray[np.float64]
 
 def cluster_sums(terms: FloatArray, clusters: NDArray[np.intp], *, n_clusters: int) -> FloatArray:
     """Sum `terms` (items, k) within clusters: shape (n_clusters, k)."""
-    return np.column_stack([np.bincount(clusters, weights=column, minlength=n_clusters) for column in terms.T])
+    sums = [np.bincount(clusters, weights=column, minlength=n_clusters) for column in terms.T]
+    return np.column_stack(sums) if sums else np.zeros((n_clusters, 0))
 
 
 def resampling_weights(
