@@ -31,11 +31,14 @@ def server():
 
 
 @pytest.mark.inspect
+@pytest.mark.parametrize("package", ["openai", "litellm"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the example leaves closing its client to its program's end
-def test_the_official_client_asks_and_is_read_as_every_judge_is(server, monkeypatch):
-    pytest.importorskip("openai")
-    (example,) = re.findall(r"```python\n([^`]*from openai import[^`]*)```", PAGE.read_text(encoding="utf-8"))
+def test_clients_of_others_ask_and_are_read_as_every_judge_is(server, monkeypatch, package):
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it would fetch prices when it is imported
+    pytest.importorskip(package, reason=f"{package} is not installed; its example is checked where it is")
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    (example,) = [block for block in blocks if re.search(rf"^(?:from|import) {package}\b", block, flags=re.MULTILINE)]
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.port}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-nothing")
     names: dict[str, object] = {}

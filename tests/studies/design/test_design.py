@@ -11,6 +11,7 @@ from casewise.studies.design.cost import estimate
 from casewise.studies.design.design import read_design
 from casewise.studies.design.freeze import Promise, departures, freeze, plain, read_frozen, write_frozen
 from casewise.studies.design.ledger import LedgerItem
+from casewise.studies.design.material import as_panel
 from casewise.studies.design.presets import PRESETS, contrasts
 from casewise.studies.design.questions import read_checks, read_quiz
 from casewise.studies.design.wording import PAGES, fill, read_wording
@@ -229,3 +230,12 @@ def test_a_frozen_policy_cannot_be_frozen_again_or_edited(tmp_path):
     edited = plain(frozen) | {"policy": frozen.policy | {"analysis.alpha": 0.2}}
     with pytest.raises(StudyError, match="was changed"):
         read_frozen(edited, source="study.frozen.json")
+
+
+def test_parameters_of_a_benchmarks_own_are_shown_by_their_titles_or_in_words():
+    shown = {"caller": {"home_town": "Leeds", "role": "a nurse"}, "recipient": {"type": "x"}, "subject": "a neighbour"}
+    assert as_panel(shown, {"caller": "Who calls", "caller.role": "Their role"}) == {
+        "Who calls": {"Home town": "Leeds", "Their role": "a nurse"},
+        "recipient": {"type": "x"},
+        "subject": "a neighbour",
+    }

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from casewise.errors import StudyError
-from casewise.records import GROUPS, Item, ShownContext, Taxonomy
+from casewise.prompting.context_words import FOR_ANNOTATORS, groups, spoken
+from casewise.records import Item, ShownContext, Taxonomy
+from casewise.records.context import OPTIONAL
 from casewise.records.item import NO_CONTEXT_CONDITION
 from casewise.records.statement import as_text
 from casewise.storage import Benchmark
 from casewise.studies.design.design import CHILD_RELATED, Design
 from casewise.studies.design.ledger import LedgerItem
 
-__all__ = ["Material", "StudyItem", "collect", "pilot_sample", "rated_items"]
+__all__ = ["Material", "StudyItem", "as_panel", "collect", "pilot_sample", "rated_items"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +99,33 @@ def described(taxonomy: Taxonomy, met: set[str]) -> list[tuple[str, str]]:
 
 def study_item(item: Item, benchmark: Benchmark) -> StudyItem:
     context = benchmark.context_of(item)
-    shown = {"query": benchmark.query[item.query_id].text, "context": as_panel(context.shown()) if context else {}}
+    shown = {
+        "query": benchmark.query[item.query_id].text,
+        "context": as_panel(context.shown(), benchmark.parameters.titles) if context else {},
+    }
     return StudyItem(item.id, item.query_id, item.condition, shown, item.context_id or "")
 
 
-def as_panel(shown: ShownContext) -> dict[str, dict[str, str] | str]:
-    """Groups of running texts: parameters that are stated under headings become one text each."""
-    return {
-        group: {name: as_text(statement) for name, statement in value.items()} if group in GROUPS else as_text(value)
-        for group, value in shown.items()
-    }
+def as_panel(shown: ShownContext, titles: Mapping[str, str]) -> dict[str, dict[str, str] | str]:
+    """Groups of running texts: parameters that are stated under headings become one text each.
+
+    Groups and parameters of a benchmark's own go by their titles, or their names in words; the paper's keep their names,
+    which the pages know.
+    """
+    panel: dict[str, dict[str, str] | str] = {}
+    for group in groups(shown):
+        texts = {
+            called(f"{group.name}.{name}" if name else group.name, titles): as_text(said)
+            for name, said in group.statements
+        }
+        one = called(group.name, titles)
+        panel[one] = texts[one] if group.name in OPTIONAL else texts
+    return panel
+
+
+def called(dotted: str, titles: Mapping[str, str]) -> str:
+    name = dotted.rpartition(".")[2]
+    return name if dotted in FOR_ANNOTATORS else titles.get(dotted, spoken(name).capitalize())
 
 
 def pilot_sample(material: Material, *, queries: int, rng: np.random.Generator) -> Material:
