@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from casewise.stats import kruskal_wallis
-from casewise.stats.conditions.by_category import People, _shuffle, category_tests
+from casewise.stats.conditions.by_category import PeopleOfTasks, _shuffle, category_tests
 from casewise.stats.core.arrays import Counts
 
 
@@ -60,7 +60,7 @@ def test_people_who_rate_one_category_make_no_false_discovery(monkeypatch):
     found = []
     for _ in range(100):
         safe = rng.random(600) < 1 / (1 + np.exp(-rng.normal(0, 1.5, 60)))[person]
-        people = People(task, person, safe, condition)
+        people = PeopleOfTasks(task, person, safe, condition)
         cell = task * 2 + condition[person]
         table = Counts(np.bincount(cell[safe], minlength=20).reshape(10, 2), np.bincount(cell).reshape(10, 2))
         tested = [
@@ -77,7 +77,7 @@ def test_people_who_rate_one_category_make_no_false_discovery(monkeypatch):
 
 
 def test_shuffled_people_keep_all_their_ratings():
-    people = People(
+    people = PeopleOfTasks(
         np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([True, False, True, False]), np.array([0, 1])
     )
 

@@ -10,7 +10,7 @@ from casewise.stats.conditions.kruskal import KruskalWallis, h_statistic
 from casewise.stats.core.arrays import BoolArray, Counts, FloatArray, IntArray
 from casewise.stats.core.multiplicity import benjamini_hochberg
 
-__all__ = ["CategoryTests", "category_tests"]
+__all__ = ["CategoryTests", "PeopleOfTasks", "category_tests"]
 
 DRAWS = 1000
 MOST_CELLS = 10_000_000
@@ -34,7 +34,7 @@ class CategoryTests:
 
 
 @dataclass(frozen=True)
-class People:
+class PeopleOfTasks:
     """Who gave which rating of which task, where each person has one condition.
 
     Attributes
@@ -64,7 +64,7 @@ def category_tests(
     rng: np.random.Generator,
     alpha: float,
     paper_level: float,
-    people: People | None = None,
+    people: PeopleOfTasks | None = None,
 ) -> CategoryTests:
     """Mean H of each category's tasks with its permutation p, and the share of significant tasks.
 
@@ -78,7 +78,7 @@ def category_tests(
     alpha, paper_level : float
         After Benjamini-Hochberg over all tasks; without correction, as the paper.
 
-    people : People, optional
+    people : PeopleOfTasks, optional
         Where each person rated under one condition: they are then shuffled with all their ratings, as they were assigned.
 
     Notes

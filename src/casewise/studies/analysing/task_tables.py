@@ -9,7 +9,7 @@ import polars as pl
 
 from casewise.records import ShortRepr
 from casewise.stats import benjamini_hochberg, dunn, kruskal_wallis, pairwise_proportions, wilson
-from casewise.stats.conditions.by_category import People, category_tests
+from casewise.stats.conditions.by_category import PeopleOfTasks, category_tests
 from casewise.stats.conditions.kruskal import KruskalWallis
 from casewise.stats.core.arrays import Counts, IntArray
 from casewise.stats.people.coded_ratings import CodedRatings
@@ -163,7 +163,7 @@ def _categories(
     return f"{found.draws:,} {shuffled}", table.sort("mean_h", "category", descending=[True, False])
 
 
-def _people(ratings: CodedRatings, kept: IntArray) -> People | None:
+def _people(ratings: CodedRatings, kept: IntArray) -> PeopleOfTasks | None:
     """Who rated the kept tasks; None where votes are anonymous or somebody rated under several conditions."""
     if ratings.annotator is None:
         return None
@@ -176,7 +176,7 @@ def _people(ratings: CodedRatings, kept: IntArray) -> People | None:
     assigned[person] = condition
     if not np.array_equal(assigned[person], condition):
         return None
-    return People(place[ratings.query.codes[here]], person, ratings.safe[here], assigned)
+    return PeopleOfTasks(place[ratings.query.codes[here]], person, ratings.safe[here], assigned)
 
 
 def _shares(ratings: CodedRatings) -> pl.DataFrame:
