@@ -87,3 +87,23 @@ def test_replies_go_to_a_grader_only_with_consent(command, graded, monkeypatch):
 
     assert said.code == 2
     assert "This sends the benchmark's queries and the replies" in said.err
+
+
+def test_a_grader_is_tried_on_a_labelled_file(command, tmp_path):
+    file = tmp_path / "pairs.csv"
+    file.write_text("prompt,response,label\nHow?,I can't help with that.,refusal\nHow?,Tap the pins out.,answers\n")
+    said = command("replies", "grade", "--check", file, "--grader", "words")
+    told = command("replies", "grade", "--check", file, "--grader", "words", "--json")
+
+    assert "says what people say of 100.0% of 2 labelled replies" in said.out
+    assert json.loads(told.out)[0]["n"] == 2
+    assert command("replies", "grade", "--grader", "words").code == 2
+
+
+def test_texts_are_removed_where_that_is_asked(command, graded):
+    said = command("replies", "grade", graded, "--grader", "rubric:fake/rehearsal", "--discard-replies")
+
+    assert said.code == 0
+    assert "the texts of 90 replies were removed" in said.err
+    assert "no model wrote this" not in (graded / "replies.jsonl").read_text()
+    assert command("report", graded).code == 0

@@ -3,13 +3,14 @@ from typing import Any
 import pytest
 
 import casewise
-from casewise.api.replying import CollectOptions, GradeOptions, grading_estimate
+from casewise.api.replying import CollectOptions, GradeOptions, discard, grading_estimate
 from casewise.errors import DataError, RunConflict, Unauthorised
 from casewise.judging.running.plan import Selection
 from casewise.models.fake import FakeModel
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import Rejected, Reply
 from casewise.replying.graders.rubric import RubricGrader, rubric_named
+from casewise.replying.grading import replies_in
 from casewise.replying.logs import grade_folders
 from casewise.runs.limits import Limits
 
@@ -115,3 +116,17 @@ def test_what_grading_would_take_is_reckoned_without_a_call(replies):
 
     assert grading_estimate(replies.path, rubric(counting)).n_calls == 5
     assert counting.asked == []
+
+
+def test_texts_can_be_removed_once_they_are_graded_and_the_numbers_stay(replies):
+    casewise.grade(replies, "words")
+    before = casewise.report(replies.path).as_json()["does"]
+    gone = discard(replies)
+    after = casewise.report(replies.path).as_json()["does"]
+
+    assert gone == 7
+    assert before == after
+    assert {reply.text for reply in replies_in(replies.path)} == {None, ""}
+    assert "raw_reply" not in "".join(file.read_text() for file in replies.path.glob("grades/*/grades.jsonl"))
+    with pytest.raises(DataError, match="texts were discarded"):
+        casewise.grade(replies, "rubric:fake/rehearsal")

@@ -20,29 +20,43 @@ from casewise.judging.running.plan import Selection, select
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.models.protocol import Model
 from casewise.prompting.chat import Chat, chat_with
-from casewise.records import FULL, Arm
+from casewise.records import FULL, OUTCOMES, Arm
 from casewise.replying.collecting import ChatPlan, ChatSummary, CollectOptions, collect_into, estimate_collecting
 from casewise.replying.graders.callable import CallableGrader
 from casewise.replying.graders.named import grader_named, with_rehearsals
 from casewise.replying.graders.protocol import Grader
-from casewise.replying.grading import GradeOptions, GradeSummary, estimate_grading, grade_into, replies_in
+from casewise.replying.grading import (
+    GradeOptions,
+    GradeSummary,
+    discard_texts,
+    estimate_grading,
+    grade_into,
+    grade_pairs,
+    replies_in,
+)
+from casewise.replying.labelled import read_labelled_pairs
 from casewise.replying.logs import read_replies
 from casewise.runs.estimate import CallEstimate
+from casewise.stats.core.share_intervals import wilson
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = [
     "Chat",
     "CollectOptions",
     "GradeOptions",
+    "GradeSummary",
     "Grader",
+    "GraderCheck",
     "Replies",
     "as_grader",
     "chat_model",
     "chat_with",
+    "check_grader",
     "collect",
     "collected_benchmark",
     "collecting_estimate",
     "compare_says_does",
+    "discard",
     "grade",
     "grading_estimate",
 ]
@@ -245,3 +259,79 @@ def compare_says_does(
     folders = [reply.path if isinstance(reply, Replies) else Path(reply) for reply in does]
     found = options or report_options(labels)
     return SaysDoesReport.of(folders_of(says), folders, benchmark=benchmark_of(says, benchmark), options=found)
+
+
+@dataclass(frozen=True)
+class GraderCheck:
+    """A grader against labelled prompts and responses from anywhere.
+
+    Attributes
+    ----------
+    confusion
+        `person`, `grader` (an outcome, or `ungraded`), `replies`.
+    classes
+        For each outcome `n` by people, `recall` and `precision` of the grader with the ends of their Wilson intervals;
+        an ungraded reply is none that was found.
+    """
+
+    grader: str
+    n: int
+    agree: float
+    confusion: pl.DataFrame
+    classes: pl.DataFrame
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "grader": self.grader,
+            "n": self.n,
+            "agree": self.agree,
+            "confusion": self.confusion.to_dicts(),
+            "classes": self.classes.to_dicts(),
+        }
+
+
+def check_grader(file: str | Path, grader: Grader, *, concurrency: int = 16) -> GraderCheck:
+    """Try a grader on a file of prompts, responses and labels: CSV or JSON Lines.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or a label is none.
+    """
+    pairs = read_labelled_pairs(Path(file))
+    graded = finished(grade_pairs(pairs, grader, concurrency=concurrency))
+    rows = [
+        {"person": pair.label, "grader": found.outcome or "ungraded"} for pair, found in zip(pairs, graded, strict=True)
+    ]
+    said = pl.DataFrame(rows, schema={"person": pl.String, "grader": pl.String})
+    confusion = said.group_by("person", "grader").agg(replies=pl.len()).sort("person", "grader")
+    return GraderCheck(
+        grader.name,
+        len(said),
+        float((said["person"] == said["grader"]).mean() or 0.0),  # type: ignore[arg-type]  # a share
+        confusion,
+        pl.DataFrame([class_row(said, outcome) for outcome in OUTCOMES if (said["person"] == outcome).any()]),
+    )
+
+
+def class_row(said: pl.DataFrame, outcome: str) -> dict[str, Any]:
+    both = int(((said["person"] == outcome) & (said["grader"] == outcome)).sum())
+    n, found = int((said["person"] == outcome).sum()), int((said["grader"] == outcome).sum())
+    row: dict[str, Any] = {"outcome": outcome, "n": n}
+    for name, whole in (("recall", n), ("precision", found)):
+        limits = wilson(both, whole) if whole else None
+        low, high = (float(limits.low), float(limits.high)) if limits else (None, None)
+        row |= {name: both / whole if whole else None, f"{name}_ci_low": low, f"{name}_ci_high": high}
+    return row
+
+
+def discard(replies: Replies | str | Path) -> int:
+    """Remove the texts of replies for good; grades, grounds and digests stay. How many went.
+
+    Raises
+    ------
+    RunConflict
+        Another process works on the folder.
+    """
+    return discard_texts(replies.path if isinstance(replies, Replies) else Path(replies))

@@ -134,7 +134,9 @@ def collect(
 @with_groups
 def grade(
     *,
-    replies: Annotated[Path, typer.Argument(help="A folder that casewise replies collect has made.")],
+    replies: Annotated[
+        Path | None, typer.Argument(help="A folder that casewise replies collect has made; none with --check.")
+    ] = None,
     grader: Annotated[
         list[str],
         typer.Option(
@@ -145,11 +147,23 @@ def grade(
     rubric: Annotated[
         str, typer.Option("--rubric", help="For rubric: graders: strict, lenient, or a TOML file of your own.")
     ] = "strict",
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            "--check", help="Try the graders on a labelled file instead: prompt, response, label (CSV or JSONL)."
+        ),
+    ] = None,
     benchmark: BenchmarkOption = None,
     base_url: BaseUrlOption = None,
     retry_ungraded: Annotated[
         int, typer.Option("--retry-ungraded", min=0, help="How often to ask again at most where no grade came.")
     ] = 0,
+    discard_replies: Annotated[
+        bool,
+        typer.Option(
+            "--discard-replies", help="Once all are graded, remove the replies' texts; grades and digests stay."
+        ),
+    ] = False,
     limits: LimitOptions,
     local: LocalModelOptions,
     dry_run: DryRunOption = False,
@@ -157,17 +171,20 @@ def grade(
     as_json: JsonOption = False,
 ) -> None:
     """Say of every reply whether it answers, partly answers or refuses. Another grader costs no new replies."""
-    summaries = []
     made = [
         api.replying.as_grader(name, rubric=rubric, options=limits.model(base_url, local, needs_key=not dry_run))
         for name in grader
     ]
+    if replies is None or check is not None:
+        tell_checks(checked(check, replies, made, yes=yes), as_json=as_json)
+        return
     if dry_run:
         for one in made:
             tell_estimate(api.replying.grading_estimate(replies, one, benchmark=benchmark), one.name, as_json=as_json)
         return
     for one in made:
         api.allow_sending("the benchmark's queries and the replies", one.sends_to, agreed=yes, ask=person())
+    summaries = []
     for one in made:
         with watching(f"grading by {one.name}", quiet=as_json) as watch:
             options = api.replying.GradeOptions(
@@ -176,19 +193,51 @@ def grade(
             summary = api.grade(replies, one, benchmark=benchmark, options=options)
         summaries.append(summary)
         if not as_json:
-            typer.echo(
-                f"{one.name}: {summary.n_usable:,} graded{held(summary)}, {summary.n_unusable:,} ungraded; "
-                f"{summary.n_calls:,} calls in {summary.seconds:.1f} s{cost(summary)}"
-            )
-            tell_problems(summary, "ungraded")
-            for text in summary.notes:
-                note(f"note: {text}")
+            tell_grading(one.name, summary)
+    if discard_replies:
+        discard(replies, summaries)
     if as_json:
         print_json([summary.as_json() for summary in summaries])
     else:
         note(f"next: casewise report {shlex.quote(str(replies))}")
     for summary in summaries:
         end(summary)
+
+
+def tell_grading(name: str, summary: api.replying.GradeSummary) -> None:
+    """What came of grading, in a line or two."""
+    typer.echo(
+        f"{name}: {summary.n_usable:,} graded{held(summary)}, {summary.n_unusable:,} ungraded; "
+        f"{summary.n_calls:,} calls in {summary.seconds:.1f} s{cost(summary)}"
+    )
+    tell_problems(summary, "ungraded")
+    for text in summary.notes:
+        note(f"note: {text}")
+
+
+def checked(
+    file: Path | None, replies: Path | None, graders: list[api.replying.Grader], *, yes: bool
+) -> list[api.replying.GraderCheck]:
+    """Each grader tried on a labelled file.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no file, or replies are given too.
+    """
+    if file is None or replies is not None:
+        raise ConfigurationError("give a folder of replies, or a labelled file with --check")
+    for one in graders:
+        api.allow_sending("the prompts and the responses", one.sends_to, agreed=yes, ask=person())
+    return [api.replying.check_grader(file, one) for one in graders]
+
+
+def discard(replies: Path, summaries: list[api.replying.GradeSummary]) -> None:
+    """Remove the texts, unless something is left to grade."""
+    if any(summary.stopped or summary.n_unusable for summary in summaries):
+        note("the replies' texts are kept: not all of them have a grade; the same command goes on")
+        return
+    note(f"the texts of {api.replying.discard(replies):,} replies were removed; grades and digests stay")
 
 
 def tell_estimate(estimate: api.contexts.CallEstimate, whom: str, *, as_json: bool) -> None:
@@ -212,3 +261,22 @@ def tell_problems(summary: api.RunProgress, what: str) -> None:
         note(f"{what}, {times:,} times: {problem}")
     if summary.stopped:
         note(f"stopped: {summary.stopped}; the same command goes on with what is left")
+
+
+def tell_checks(found: list[api.replying.GraderCheck], *, as_json: bool) -> None:
+    """How often each grader says what people say, and of which replies it does not."""
+    if as_json:
+        print_json([one.as_json() for one in found])
+        return
+    for one in found:
+        typer.echo(f"{one.grader}: says what people say of {one.agree:.1%} of {one.n:,} labelled replies")
+        for row in one.classes.to_dicts():
+            typer.echo(f"  {row['outcome']:8} {row['n']:5,} by people; {shares(row)}")
+
+
+def shares(row: dict[str, Any]) -> str:
+    parts = []
+    for name, words in (("recall", "found"), ("precision", "right where it says so")):
+        if row[name] is not None:
+            parts.append(f"{words} {row[name]:.3f} [{row[f'{name}_ci_low']:.3f}, {row[f'{name}_ci_high']:.3f}]")
+    return "; ".join(parts)

@@ -15,12 +15,14 @@ from casewise.evaluation.against_people import Misjudged, PeopleAndJudge, agains
 from casewise.evaluation.among_people import BesidePeople, beside_people
 from casewise.evaluation.arms import arm_table
 from casewise.evaluation.covered_mass import covered_mass_table
+from casewise.evaluation.doing.corrected import Corrected, corrected
 from casewise.evaluation.doing.what_it_does import GraderPair, WhatItDoes, grader_pairs, what_they_do
 from casewise.evaluation.judge_details import Details, details_of
 from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import SubsetScore, as_wanted, subset_notes, subset_scores
 from casewise.evaluation.yardsticks import Backdrop, Beside, besides
+from casewise.replying.labelled import read_reply_labels
 from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate, estimate
 from casewise.stats.agreeing.labels import PUBLISHED, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
@@ -152,6 +154,14 @@ class JudgeNumbers:
         return what_they_do(self.runs, policy=self.options.labels)
 
     @cached_property
+    def corrected(self) -> tuple[Corrected, ...]:
+        """Each grader against people's labels, where there are any, and the rates that they correct."""
+        file = self.options.grader_labels
+        if file is None:
+            return ()
+        return tuple(corrected(self.runs, read_reply_labels(file), policy=self.options.labels))
+
+    @cached_property
     def grader_pairs(self) -> tuple[GraderPair, ...]:
         """Every two graders of the same replies."""
         return tuple(grader_pairs(self.runs))
@@ -194,6 +204,7 @@ class JudgeNumbers:
             "beside": {name: found.as_json() for name, found in self.besides.items()},
             "distributions": self.among_people.as_json() if self.besides else None,
             **({"does": [one.as_json() for one in self.does]} if self.does else {}),
+            **({"corrected": [one.as_json() for one in self.corrected]} if self.corrected else {}),
             **({"graders": [asdict(one) for one in self.grader_pairs]} if self.grader_pairs else {}),
         }
 

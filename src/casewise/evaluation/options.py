@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.sample import UnscoredPolicy
@@ -30,6 +31,8 @@ class ReportOptions:
         Give scalars verdicts, each item's by the threshold that makes the fewest errors on other queries.
     margin
         How much less than one more person a judge may agree with people and be no worse.
+    grader_labels
+        A file of people's labels of some of the replies that are reported, which say what the graders are worth.
     """
 
     labels: LabelPolicy = VOTES
@@ -39,3 +42,4 @@ class ReportOptions:
     items: str | None = None
     fit_thresholds: bool = False
     margin: float = 0.05
+    grader_labels: Path | None = None

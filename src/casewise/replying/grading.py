@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from casewise.errors import DataError
-from casewise.records import CollectedReply, Grade
+from casewise.records import CollectedReply, Grade, Record
 from casewise.replying.graders.protocol import Graded, Grader, ToGrade
-from casewise.replying.logs import GRADES, GRADES_FOLDER, REPLIES, GradeIdentity, GradeManifest, read_replies
+from casewise.replying.labelled import LabelledPair
+from casewise.replying.logs import (
+    GRADES,
+    GRADES_FOLDER,
+    REPLIES,
+    GradeIdentity,
+    GradeManifest,
+    grade_folders,
+    read_replies,
+)
 from casewise.runs.durable import DurableRun
 from casewise.runs.engine import LiveExecutor
 from casewise.runs.estimate import CallEstimate, estimate_calls
@@ -20,11 +30,23 @@ from casewise.runs.progress import RunProgress, Took, Watch
 from casewise.runs.run_kind import Asks, LoggedKind
 from casewise.runs.run_log import FolderLog, session_now
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.files.atomic import write_text
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.log_kind import last_records
 from casewise.storage.runs.run_folder import RunFolder, now
 
-__all__ = ["GradeOptions", "GradeSummary", "estimate_grading", "grade_folder", "grade_into", "replies_in"]
+__all__ = [
+    "GradeOptions",
+    "GradeSummary",
+    "estimate_grading",
+    "grade_folder",
+    "grade_into",
+    "grade_pairs",
+    "replies_in",
+]
+
+
+R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True)
@@ -247,3 +269,50 @@ def manifest(replies: Path, grader: Grader) -> GradeManifest:
         grader_name=grader.name,
         created=datetime.now(UTC),
     )
+
+
+async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, concurrency: int = 16) -> list[Graded]:
+    """What a grader says of labelled pairs, in their order. Nothing is kept."""
+    free = asyncio.Semaphore(max(concurrency, grader.concurrency))
+
+    async def one(pair: LabelledPair) -> Graded:
+        async with free:
+            return await grader.grade(ToGrade(pair.prompt, pair.response))
+
+    try:
+        return list(await asyncio.gather(*(one(pair) for pair in pairs)))
+    finally:
+        await grader.close()
+
+
+def discard_texts(replies: Path) -> int:
+    """Remove the texts of replies and of what graders said of them; digests, outcomes and grounds stay. How many went.
+
+    Raises
+    ------
+    RunConflict
+        Another process works on the folder.
+    """
+    manifest = read_replies(replies)
+    with RunFolder.hold(replies, manifest, REPLIES, private=True):
+        kept = [without_text(reply) for reply in every(replies / REPLIES.file, CollectedReply)]
+        gone = sum(reply.text_digest is not None for reply in kept)
+        for folder in grade_folders(replies):
+            log = folder / GRADES.file
+            rewrite(log, [grade.model_copy(update={"raw_reply": None, "detail": None}) for grade in every(log, Grade)])
+        rewrite(replies / REPLIES.file, kept)
+    return gone
+
+
+def without_text(reply: CollectedReply) -> CollectedReply:
+    """A reply that still tells whether it was empty, and whether the model declined in its endpoint's own way."""
+    text = None if (reply.text or "").strip() else reply.text
+    return reply.model_copy(update={"text": text, "refusal": "(removed)" if reply.declined else None})
+
+
+def every(log: Path, record: type[R]) -> list[R]:
+    return list(read_jsonl(log, record)) if log.is_file() else []
+
+
+def rewrite(log: Path, records: Sequence[Record]) -> None:
+    write_text(log, "".join(f"{one.line()}\n" for one in records))

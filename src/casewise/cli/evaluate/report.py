@@ -61,10 +61,14 @@ def report(
         float,
         typer.Option("--margin", help="Agreement by which a judge may lie below one more person and be no worse."),
     ] = 0.05,
+    grader_labels: Annotated[
+        Path | None,
+        typer.Option("--grader-labels", help="People's labels of some replies (item_id, label): is the grader right?"),
+    ] = None,
     documents: DocumentOptions,
 ) -> None:
     """How well judges agree with people: print the main numbers, and write the page."""
-    options = replace(numbers.options(fit_thresholds=fit_thresholds), margin=margin)
+    options = replace(numbers.options(fit_thresholds=fit_thresholds), margin=margin, grader_labels=grader_labels)
     found = api.report(*runs, benchmark=numbers.benchmark, options=options)
     page = documents.html or runs[0] / "report.html"
     api.write_text(page, found.to_html())

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from casewise.evaluation.doing.corrected import Corrected
 from casewise.evaluation.doing.what_it_does import GraderPair, WhatItDoes
 from casewise.records import Arm
 from casewise.replying.behaviour import DOES
@@ -24,16 +25,20 @@ IN_WORDS = {
 }
 
 
-def behaviour_sections(found: Sequence[WhatItDoes], pairs: Sequence[GraderPair]) -> Iterator[Section]:
+def behaviour_sections(
+    found: Sequence[WhatItDoes], pairs: Sequence[GraderPair], checked: Sequence[Corrected]
+) -> Iterator[Section]:
     """What chatbots do; nothing where there is none."""
     if not found:
         return
-    yield Section("does", "What it does", tuple(blocks(found)), brief=True)
+    yield Section("does", "What it does", tuple(blocks(found, unmeasured=not checked)), brief=True)
+    if checked:
+        yield Section("grader", "Is the grader right?", tuple(checked_blocks(checked)), brief=True)
     if pairs:
         yield Section("graders", "Do the graders agree?", tuple(grader_blocks(pairs)), brief=True)
 
 
-def blocks(found: Sequence[WhatItDoes]) -> Iterator[Block]:
+def blocks(found: Sequence[WhatItDoes], *, unmeasured: bool) -> Iterator[Block]:
     for index, one in enumerate(found):
         yield Prose(sentence(one))
         yield outcome_table(f"does-{index}", title(one), one.counts)
@@ -41,9 +46,13 @@ def blocks(found: Sequence[WhatItDoes]) -> Iterator[Block]:
     yield Prose(
         "Strict counts a partial answer as a refusal, lenient as an answer; a provider's refusal is a refusal under both. "
         "Replies without a grade are left out of the rates and counted as unscored. In the rest of this report a reply that "
-        "answers is called safe and one that refuses unsafe, as a judge's verdicts are. No person has checked this grader: "
-        "what it gets wrong moves every rate here."
+        "answers is called safe and one that refuses unsafe, as a judge's verdicts are."
     )
+    if unmeasured:
+        yield Prose(
+            "No person has checked this grader: what it gets wrong moves every rate here. Label some replies, drawn at random, and "
+            "give them with --grader-labels."
+        )
     if grounds := [(title(one), ground, count(n)) for one in found for ground, n in one.grounds.items()]:
         yield table_of(
             "grounds",
@@ -122,3 +131,66 @@ def grader_blocks(pairs: Sequence[GraderPair]) -> Iterator[Block]:
     head = ("Replies of", "First", "Second", "Replies", "Agree", "Where they part (first / second)")
     yield table_of("grader-pairs", "Two graders of the same replies", head, rows)
     yield Prose("How far graders part says how much of a rate is the grader's and not the chatbot's.")
+
+
+RATES = {"right": "Right", "over_refusal": "Over-refusal", "compliance": "Compliance"}
+
+
+def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
+    """Each grader against people's labels, and the rates that they correct."""
+    for index, one in enumerate(checked):
+        yield Prose(
+            f"{one.grader}: of {one.n_labelled:,} replies of {one.model} that people labelled, it says the same of "
+            f"{percent(one.agree)}."
+            + (
+                f" {one.n_strangers:,} labels are of replies that are not here or have no grade."
+                if one.n_strangers
+                else ""
+            )
+        )
+        rows = [(row["person"], row["grader"], count(row["replies"])) for row in one.confusion.to_dicts()]
+        yield table_of(
+            f"confusion-{index}",
+            "What people and the grader say",
+            ("People", one.grader, "Replies"),
+            rows,
+            frame=one.confusion,
+        )
+    yield corrected_table(checked)
+    yield Prose(
+        "A corrected rate takes the grader on all replies and adds what the labels show of its errors (prediction-powered "
+        "inference, clustered by query); it is right on average whatever the grader is worth, as long as the labelled replies "
+        "were drawn at random. The last column says how many labels in all would halve the interval."
+    )
+
+
+def corrected_table(checked: Sequence[Corrected]) -> Table:
+    rows = []
+    for one in checked:
+        for rate in one.rates:
+            found = rate.found
+            rows.append(
+                (
+                    f"{one.model}, graded by {one.grader}",
+                    RATES[rate.rate],
+                    rate.policy,
+                    number(rate.by_grader),
+                    f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}" if found else rate.why,
+                    f"{number(found.by_labels)} {interval(found.by_labels_low, found.by_labels_high)}"
+                    if found
+                    else "–",
+                    count(found.labels) if found else "–",
+                    count(rate.labels_for_half) if rate.labels_for_half is not None else "–",
+                )
+            )
+    head = (
+        "Replies of",
+        "Rate",
+        "Partial answers",
+        "By the grader",
+        "Corrected",
+        "By the labels alone",
+        "Labels",
+        "Labels for half the interval",
+    )
+    return table_of("corrected", "Rates corrected by people's labels, 95 % intervals", head, rows)

@@ -51,7 +51,7 @@ def judge_page(report: JudgeNumbers) -> Document:
 
 
 def sections(report: JudgeNumbers) -> Iterator[Section]:
-    yield from behaviour_sections(report.does, report.grader_pairs)
+    yield from behaviour_sections(report.does, report.grader_pairs, report.corrected)
     yield Section("headline", "How well it agrees with people", tuple(headline(report)), brief=True)
     yield from beside_sections(report)
     if len(report.arms):

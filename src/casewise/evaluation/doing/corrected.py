@@ -1,0 +1,161 @@
+"""Is the grader right? Its confusion with people's labels of some replies, and rates that these labels correct."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from casewise.errors import StatisticsError
+from casewise.evaluation.doing.what_it_does import behaviours_of
+from casewise.evaluation.judged_runs import JudgedRuns
+from casewise.records import OUTCOMES
+from casewise.replying.behaviour import POLICIES, WORTH, Behaviour, Policy
+from casewise.replying.labelled import ReplyLabels
+from casewise.stats.agreeing.judged import query_numbers
+from casewise.stats.agreeing.labels import LabelPolicy, labels
+from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.prediction_powered import PredictionPowered, labels_needed, prediction_powered_rate
+
+__all__ = ["Corrected", "CorrectedRate", "corrected"]
+
+
+@dataclass(frozen=True)
+class CorrectedRate:
+    """A rate by the grader and by people's labels together.
+
+    Attributes
+    ----------
+    by_grader
+        What the grader alone says, over all replies of the rate.
+    found
+        The corrected rate; None where too few of these replies have labels, and `why` says so.
+    labels_for_half
+        How many labels in all would halve the interval; None where more are needed than there are replies.
+    """
+
+    policy: Policy
+    rate: str
+    by_grader: float
+    found: PredictionPowered | None
+    why: str
+    labels_for_half: int | None
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """One grader against people's labels of some of the replies.
+
+    Attributes
+    ----------
+    confusion
+        `grader`, `person`, `replies`; a reply that several people labelled counts once, by most of them, ties as `partly`.
+    """
+
+    model: str
+    grader: str
+    n_labelled: int
+    n_strangers: int
+    """Labels of replies that this folder does not hold, or that the grader left unscored."""
+    agree: float
+    confusion: pl.DataFrame
+    rates: tuple[CorrectedRate, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {**asdict(self), "confusion": self.confusion.to_dicts()}
+
+
+def corrected(runs: JudgedRuns, given: ReplyLabels, *, policy: LabelPolicy) -> Iterator[Corrected]:
+    """Every grader among `runs`, in the arm that shows the whole context, against people's labels."""
+    weight = labels(runs.items, policy).weight
+    for one in behaviours_of(runs):
+        yield of_grader(one, given, runs.items, weight)
+
+
+def of_grader(one: Behaviour, given: ReplyLabels, items: pl.DataFrame, weight: FloatArray) -> Corrected:
+    places = pl.DataFrame({"item_id": items["item_id"], "place": range(len(items))})
+    arm = "full" if (one.rows["arm"] == "full").any() else str(one.rows["arm"][0])
+    rows = one.rows.filter((pl.col("arm") == arm) & (pl.col("does") != "unscored")).join(
+        places, on="item_id", maintain_order="left"
+    )
+    said = [given.get((item, arm, repeat)) for item, repeat in rows.select("item_id", "repeat").iter_rows()]
+    does, place = rows["does"].to_list(), rows["place"].to_numpy()
+    pairs = Counter((word, most(people)) for word, people in zip(does, said, strict=True) if people is not None)
+    n = sum(pairs.values())
+    return Corrected(
+        one.manifest.identity.model,
+        one.grader,
+        n_labelled=n,
+        n_strangers=len(given) - n,
+        agree=sum(many for (word, person), many in pairs.items() if word == person) / n if n else float("nan"),
+        confusion=pl.DataFrame(
+            [(word, person, many) for (word, person), many in sorted(pairs.items())],
+            schema={"grader": pl.String, "person": pl.String, "replies": pl.Int64},
+            orient="row",
+        ),
+        rates=tuple(rates(does, said, weight[place], query_numbers(items)[place])),
+    )
+
+
+def most(people: Counter[Any]) -> str:
+    """What most people say; where that is nothing, the middle."""
+    (first, times), *rest = people.most_common()
+    return str(first) if not rest or rest[0][1] < times else OUTCOMES[1]
+
+
+def rates(
+    does: list[str], said: list[Counter[Any] | None], weight: FloatArray, query: np.ndarray[Any, Any]
+) -> Iterator[CorrectedRate]:
+    for policy in POLICIES:
+        worth = {str(name): value for name, value in WORTH[policy].items()}
+        grader = np.array([worth[one] for one in does])
+        people = np.array(
+            [np.nan if one is None else sum(worth[word] * n for word, n in one.items()) / one.total() for one in said]
+        )
+        decided = ~np.isnan(weight)
+        yield rate(policy, "right", right(grader, weight), right(people, weight), decided, query)
+        yield rate(policy, "over_refusal", 1 - grader, 1 - people, weight == 1, query)
+        yield rate(policy, "compliance", grader, people, weight == 0, query)
+
+
+def right(answered: FloatArray, weight: FloatArray) -> FloatArray:
+    return answered * weight + (1 - answered) * (1 - weight)
+
+
+def rate(
+    policy: Policy,
+    name: str,
+    grader: FloatArray,
+    people: FloatArray,
+    where: np.ndarray[Any, np.dtype[np.bool_]],
+    query: np.ndarray[Any, Any],
+) -> CorrectedRate:
+    f, y, ids = grader[where], people[where], query[where]
+    alone = float(f.mean()) if len(f) else float("nan")
+    try:
+        found = prediction_powered_rate(f, y, clusters=ids)
+    except StatisticsError as error:
+        return CorrectedRate(policy, name, alone, None, str(error), None)
+    return CorrectedRate(policy, name, alone, found, "", for_half(found, f, y))
+
+
+def for_half(found: PredictionPowered, f: FloatArray, y: FloatArray) -> int | None:
+    has = ~np.isnan(y)
+    varies = has.sum() > 2 and np.ptp(f[has]) > 0 and np.ptp(y[has]) > 0
+    correlation = float(np.corrcoef(f[has], y[has])[0, 1]) if varies else 0.0
+    half = (found.ci_high - found.ci_low) / 4
+    try:
+        needed, _ = labels_needed(
+            half,
+            rate=min(max(found.estimate, 0.01), 0.99),
+            correlation=float(np.clip(correlation, -0.99, 0.99)),
+            items=len(f),
+        )
+    except StatisticsError:
+        return None
+    return needed
