@@ -38,6 +38,7 @@ from casewise.storage.runs.run_folder import RunFolder, now
 __all__ = [
     "GradeOptions",
     "GradeSummary",
+    "discard_texts",
     "estimate_grading",
     "grade_folder",
     "grade_into",

@@ -19,7 +19,16 @@ from casewise.stats.agreeing.labels import LabelPolicy, labels
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.measured import Functional, TotalsByCluster, share
 
-__all__ = ["GraderPair", "Rates", "WhatItDoes", "grader_pairs", "label_words", "rates_of", "what_they_do"]
+__all__ = [
+    "GraderPair",
+    "Rates",
+    "WhatItDoes",
+    "behaviours_of",
+    "grader_pairs",
+    "label_words",
+    "rates_of",
+    "what_they_do",
+]
 
 
 @dataclass(frozen=True)
