@@ -11,6 +11,7 @@ from scipy.special import expit
 from casewise.stats.agreeing.estimates import named
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.divergence import entropy, jensen_shannon
+from casewise.stats.core.pooled import pooled_shares
 from casewise.stats.core.prediction_powered import prediction_powered_rate
 from casewise.stats.distributions.distances import distances_of
 from casewise.stats.people.new_person import against_new_person
@@ -131,6 +132,31 @@ def new_person(studies: int) -> Iterator[Row]:
             yield Row("new_person", f"{queries} queries of two items, 20 votes", name, shown, studies, wanted)
 
 
+def categories(studies: int) -> Iterator[Row]:
+    """Pooled accuracies of categories: the mean coverage of their intervals, and all ranks together."""
+    rng = np.random.default_rng(47)
+    queries, wanted = 10, "≥ 92 %"
+    for spread in (0.0, 0.3, 1.0):
+        for kinds in (10, 45):
+            held = ranks = 0
+            widths = []
+            for _ in range(studies):
+                centre = 1.2 + rng.normal(0, spread, kinds)
+                logits = centre.repeat(queries) + rng.normal(0, 0.7, kinds * queries)
+                right = (rng.random((kinds * queries, 2)) < expit(logits)[:, None]).astype(float).ravel()
+                truth = expit(centre[:, None] + rng.normal(0, 0.7, 2_000)).mean(1)
+                item = np.arange(len(right))
+                found = pooled_shares(right, category=item // (2 * queries), query=item // 2)
+                held += int(((found.ci_low <= truth) & (truth <= found.ci_high)).sum())
+                place = 1 + (truth[None, :] > truth[:, None] + 0.01).sum(1)
+                ranks += bool(((found.best <= place) & (place <= found.worst)).all())
+                widths.append(float((found.ci_high - found.ci_low).mean()))
+            setting = f"{kinds} categories of 10 queries, sd {spread:g} between them"
+            width = float(np.median(widths))
+            yield Row("pooled_categories", setting, "holds the truth", held, studies * kinds, wanted, width)
+            yield Row("pooled_categories ranks", setting, "all hold", ranks, studies, wanted)
+
+
 SECTIONS = (
     Section(
         "distances",
@@ -154,6 +180,15 @@ SECTIONS = (
         "Two judges right on 0.8 of items, whose difference goes together within a query of two items.",
         judges_power,
         quick=500,
+    ),
+    Section(
+        "categories",
+        ("pooled_categories", "pooled_categories ranks"),
+        "10 and 45 categories of ten queries of two items; accuracies with logits of 1.2, 0.7 between queries, and 0, 0.3 or 1 "
+        "between categories. Coverage is over categories and studies.",
+        categories,
+        quick=60,
+        full=500,
     ),
     Section(
         "new-person",

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
+from casewise.errors import StatisticsError
 from casewise.evaluation.against_people import Misjudged, PeopleAndJudge, against_people, misjudged
 from casewise.evaluation.among_people import BesidePeople, beside_people
 from casewise.evaluation.arms import arm_table
@@ -26,6 +27,8 @@ from casewise.replying.labelled import read_reply_labels
 from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate, estimate
 from casewise.stats.agreeing.labels import PUBLISHED, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
+from casewise.stats.agreeing.sample import right
+from casewise.stats.core.pooled import pooled_shares
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
 from casewise.storage.files.json_text import json_text
@@ -133,6 +136,11 @@ class JudgeNumbers:
         return arm_table(self.runs, policy=options.labels, unscored=options.unscored)
 
     @cached_property
+    def pooled(self) -> pl.DataFrame:
+        """Each category's accuracy helped by the others, with its interval, how far it was shrunk, and its ranks."""
+        return pl.concat([pooled_categories(self.runs, one, self.options) for one in self.runs.series])
+
+    @cached_property
     def backdrop(self) -> Backdrop:
         """The benchmark's own yardsticks: a classifier on words, the intent, constant verdicts, people."""
         return Backdrop(self.benchmark, self.options.seed)
@@ -194,6 +202,7 @@ class JudgeNumbers:
             "metrics": self.metrics.to_dicts(),
             "categories": self.categories.to_dicts(),
             "domains": self.domains.to_dicts(),
+            "pooled_categories": self.pooled.to_dicts(),
             "unscored": self.unscored.to_dicts(),
             "read_as": self.read_as.to_dicts(),
             "details": [found.as_json() for found in self.details],
@@ -241,6 +250,33 @@ def sliced(runs: JudgedRuns, series: Series, by: str, options: ReportOptions) ->
         for name in dict.fromkeys(names)
         for found in estimate(sample.where(names == name), metrics=wanted)
     ]
+
+
+POOLED = ("accuracy", "pooled", "ci_low", "ci_high", "shrinkage")
+
+
+def pooled_categories(runs: JudgedRuns, series: Series, options: ReportOptions) -> pl.DataFrame:
+    """A row a category of `pooled_shares` of what is judged rightly; none where there are too few to pool."""
+    sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
+    used = sample.in_label_metrics
+    category = runs.items["category"].to_numpy()[series.asked][used]
+    schema = {
+        **dict.fromkeys(("judge", "elicitation", "arm", "category"), pl.String),
+        **dict.fromkeys(POOLED, pl.Float64),
+        **dict.fromkeys(("best_rank", "worst_rank"), pl.Int64),
+    }
+    if not sample.gives_verdicts:
+        return pl.DataFrame(schema=schema)
+    right_on = right(sample.safe[used], sample.weight[used])
+    try:
+        found = pooled_shares(right_on, category=category.astype(str), query=sample.cluster[used])
+    except StatisticsError:
+        return pl.DataFrame(schema=schema)
+    numbers = (found.share, found.pooled, found.ci_low, found.ci_high, found.shrinkage)
+    ranks = {"best_rank": found.best, "worst_rank": found.worst}
+    columns = {"category": np.unique(category.astype(str)), **dict(zip(POOLED, numbers, strict=True)), **ranks}
+    named = {"judge": series.judge, "elicitation": series.elicitation, "arm": series.arm}
+    return pl.DataFrame({name: pl.Series([value] * len(ranks["best_rank"])) for name, value in named.items()} | columns)
 
 
 def row(series: Series, where: str, policy: LabelPolicy, options: ReportOptions, found: Estimate) -> Row:
