@@ -120,7 +120,7 @@ class Context(ContentRecord):
     @model_validator(mode="after")
     def _says_each_thing_once(self) -> Self:
         for group, said in (self.own or {}).items():
-            if group in OPTIONAL or getattr(self, group, None) is not None or not said:
+            if not said or group in OPTIONAL or (group in GROUPS and getattr(self, group) is not None):
                 raise ValueError(f"'own' states {group!r}, which stands beside it or says nothing")
         if not self.shown():
             raise ValueError("it states nothing")

@@ -1,0 +1,98 @@
+"""A taxonomy and a set of context parameters of one's own, from TOML to the report of an ablation."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from casewise.cli.app import app
+from casewise.errors import DataError
+from casewise.records import ParameterSet
+
+PARAMETERS = """
+name = "service desk"
+
+[[groups]]
+name = "caller"
+title = "Who calls"
+parameters = [{ name = "role", title = "Their role" }, { name = "home_town", may_be_missing = true }]
+
+[[groups]]
+name = "line"
+parameters = [{ name = "recorded" }]
+"""
+TAXONOMY = """
+name = "desk"
+categories = [{ name = "accounts", domain = "it" }, { name = "people", domain = "hr" }]
+"""
+
+
+def case(query, role, recorded, votes, **more):
+    said = {"caller.role": role, "line.recorded": recorded, "label": votes, "category": "accounts"}
+    return {"query": query, **said, **more}
+
+
+CASES = [
+    case(f"question {n}", role, n % 2 == 0, "safe" if role == "a colleague" else "unsafe")
+    for n in range(6)
+    for role in ("a colleague", "a stranger")
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "desk.toml").write_text(PARAMETERS)
+    (tmp_path / "taxonomy.toml").write_text(TAXONOMY)
+    return tmp_path
+
+
+def run(*command):
+    return CliRunner().invoke(app, [*command])
+
+
+def imported(folder, cases):
+    (folder / "cases.jsonl").write_text("".join(json.dumps(one) + "\n" for one in cases))
+    return run("data", "import", "cases.jsonl", "bench", "--parameters", "desk.toml", "--taxonomy", "taxonomy.toml")
+
+
+def test_an_ablation_leaves_out_the_groups_of_the_set_and_the_report_gives_each_its_worth(folder):
+    assert imported(folder, CASES).exit_code == 0
+    judged = run("judge", "bench", "--judge", "fake/rehearsal", "--ablate", "groups", "--out", "run")
+    assert judged.exit_code == 0, judged.output
+    arms = json.loads(run("report", "run", "--json").stdout)["arms"]
+
+    assert {row["part"] for row in arms if row["worth"] == "shapley"} == {"caller", "line"}
+    assert {row["part"] for row in arms if row["worth"] == "left out"} == {"caller", "line", "the whole context"}
+    refused = run("judge", "bench", "--judge", "fake/rehearsal", "--omit", "recipient", "--out", "other")
+    assert "there are: caller, line, caller.role" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"line.recorded": None}, "states nothing for 'line.recorded', which 'service desk' asks of every context"),
+        ({"line.colour": "red"}, "states 'line.colour', which 'service desk' does not have"),
+        ({"category": "weather"}, "'desk' has no category 'weather'; it has accounts, people"),
+    ],
+)
+def test_a_case_that_does_not_fit_is_refused_with_its_line(folder, change, problem):
+    result = imported(folder, [*CASES, {**CASES[0], "query": "another", **change}])
+    assert str(result.exception).startswith(f"cases.jsonl:13: {problem}")
+    assert not (folder / "bench").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("name = ", "not a set of parameters in TOML"),
+        ('name = "x"\ngroups = []', "groups"),
+        ('name = "x"\n[[groups]]\nname = "A b"\nparameters = [{name = "x"}]', r"groups\.0\.name"),
+        ('name = "x"\n[[groups]]\nname = "subject"\nparameters = [{name = "x"}]', "is a parameter of every set"),
+        ('name = "x"\n[[groups]]\nname = "a"\nparameters = [{name = "x"}, {name = "x"}]', "'a.x' stands twice"),
+    ],
+)
+def test_a_file_that_is_no_set_is_refused(folder, text, problem):
+    (folder / "bad.toml").write_text(text)
+    with pytest.raises(DataError, match=problem):
+        ParameterSet.read(folder / "bad.toml")
