@@ -21,6 +21,7 @@ from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.words.baseline import weighty_phrases
 from casewise.storage.benchmarks.item_table import texts
+from casewise.storage.benchmarks.worked_out import worked_out
 
 __all__ = ["WHAT_WOULD_SHOW_A_SHORTCUT", "BaselineRow", "Gain", "audit_baseline", "gain_over_constant"]
 
@@ -29,6 +30,9 @@ LEAST_GAIN = 0.05
 
 LEAST_EXCHANGED = 20
 """Fewer exchanged contexts show nothing."""
+
+FEWER_FOLDS = 5
+"""For classifiers that are only told apart from the one on all words."""
 
 PHRASES = 12
 """Listed on each side."""
@@ -85,7 +89,7 @@ def audit_baseline(subject: Subject) -> Part:
     if subject.why_no_baseline is not None:
         return Part(name="baseline", left_out=(f"context-only baseline: {subject.why_no_baseline}.",))
     single = parameters_alone(subject)
-    by_query = subject.predict(texts(subject.benchmark, "query"), subject.query, folds=5)
+    by_query = alone(subject, "the query", texts(subject.benchmark, "query"))
     rows = [row(subject, "context", "queries", subject.baseline), *held_out_wider(subject)]
     rows += [row(subject, name, "queries", values) for name, values in single.items()]
     rows.append(row(subject, "query", "queries", by_query))
@@ -110,7 +114,17 @@ def parameters_alone(subject: Subject) -> dict[str, FloatArray]:
     """Predictions from the words of each parameter alone."""
     stated = [context.texts() if context is not None else {} for context in subject.contexts]
     used = [name for name in subject.benchmark.parameters.names if any(name in one for one in stated)]
-    return {name: subject.predict([one.get(name, "") for one in stated], subject.query, folds=5) for name in used}
+    return {name: alone(subject, name, [one.get(name, "") for one in stated]) for name in used}
+
+
+def alone(subject: Subject, what: str, written: list[str]) -> FloatArray:
+    """Predictions from these words, which are the benchmark's own and so kept for its next audit."""
+    return worked_out(
+        subject.benchmark,
+        f"words of {what} alone, queries held out in {FEWER_FOLDS} folds",
+        lambda: subject.predict(written, subject.query, folds=FEWER_FOLDS),
+        made_with="scikit-learn",
+    )
 
 
 def held_out_wider(subject: Subject) -> list[BaselineRow]:
