@@ -6,10 +6,20 @@ import pytest
 from benchmarks.coverage import PAGE, SECTIONS
 from benchmarks.covered.rows import Row, Section, block, replaced
 
+from casewise.stats.agreeing.gate import GATED
+from casewise.stats.agreeing.metrics import FLOORS, METRICS, REFUSALS
+from casewise.stats.agreeing.pairs import SHARES
+
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
 def test_each_section_has_a_place_on_the_page(section: Section) -> None:
     assert replaced(PAGE.read_text("utf-8"), section.name, "what was found").count("what was found") == 1
+
+
+def test_every_metric_and_share_of_pairs_is_simulated() -> None:
+    names = {metric.name for metric in (*METRICS, *FLOORS, *REFUSALS)} | set(SHARES) | set(GATED)
+
+    assert names - {name for section in SECTIONS for name in section.covers} == set()
 
 
 def test_sections_have_names_of_their_own() -> None:
