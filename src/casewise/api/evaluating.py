@@ -229,7 +229,7 @@ def gate(
     >>> from casewise.api import judge
     >>> intended = judge("demo", "constant:intended")
     >>> gate(intended, intended, max_drop={"accuracy": 0.05}).decision
-    'pass'
+    'inconclusive'
     """
     runs = [baseline, run]
     written = max_drop if isinstance(max_drop, str) else ",".join(f"{name}={drop!r}" for name, drop in max_drop.items())
