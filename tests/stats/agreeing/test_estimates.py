@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from tests.support.samples import NAN, covers, random_sample, sample_of, some, w
 from casewise.stats.agreeing.estimates import difference_of, estimate, estimate_of, measure, named
 from casewise.stats.agreeing.metrics import METRICS, metric_named
 from casewise.stats.core.intervals import degrees_of_freedom
+from casewise.stats.core.measured import TotalsByCluster, share
+from casewise.stats.core.share_intervals import clopper_pearson
 
 
 def accuracy_of(sample):
@@ -189,3 +192,43 @@ def test_intervals_of_fifteen_queries_hold_the_truth(accuracy, together):
                 held[found.name] += covers(found, truth[found.name])
 
     assert {name: n / 150 for name, n in held.items() if n / 150 < 0.92 - 3 * np.sqrt(0.92 * 0.08 / 150)} == {}
+
+
+def proportion(top, bottom) -> Any:
+    totals = TotalsByCluster.of(
+        {"top": np.asarray(top, float), "bottom": np.asarray(bottom, float)},
+        np.arange(len(top)),
+        n_clusters=len(top),
+    )
+    return estimate_of(totals.measure(share("p", "top", "bottom")))
+
+
+def test_a_proportion_that_one_cluster_carries_is_bounded_by_the_clusters_and_not_by_a_t_of_one_degree():
+    found = proportion([1] + [0] * 34, [1] * 35)
+    high = clopper_pearson(1, 35).high
+
+    assert found.ci_high <= float(high) + 1e-12
+    assert 0 < found.ci_low < 1 / 35
+
+
+def test_what_is_rare_the_other_way_round_has_the_mirrored_interval():
+    rare, common = proportion([1] + [0] * 34, [1] * 35), proportion([0] + [1] * 34, [1] * 35)
+
+    assert (common.ci_low, common.ci_high) == pytest.approx((1 - rare.ci_high, 1 - rare.ci_low))
+
+
+@pytest.mark.parametrize(
+    ("clusters", "items", "together"), [(35, 1, False), (45, 2, True), (120, 2, True), (30, 8, True)]
+)
+def test_intervals_of_rare_proportions_cover_and_are_no_wider_than_the_clusters_ask(clusters, items, together):
+    rng = np.random.default_rng(clusters * items)
+    covered, widths = 0, []
+    for _ in range(400):
+        bottom = np.full(clusters, items)
+        top = (rng.random(clusters) < 0.04) * items if together else rng.binomial(bottom, 0.04)
+        found = proportion(top, bottom)
+        covered += found.ci_low <= 0.04 <= found.ci_high
+        widths.append(found.ci_high - found.ci_low)
+
+    assert covered / 400 >= 0.93
+    assert max(widths) <= 0.32

@@ -51,6 +51,8 @@ class Measured:
         What it would be if as many clusters as can go unseen were judged wrongly; None where that is not asked.
     more
         What annotators add to its variance, which the clusters' influences do not know.
+    touched
+        Of a proportion the share of clusters at risk with any item that counts, and with any that does not.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Measured:
     loss: FloatArray | None = None
     unseen: float | None = None
     more: float = 0.0
+    touched: tuple[float, float] | None = None
 
     @property
     def variance(self) -> float:
@@ -171,7 +174,18 @@ class TotalsByCluster:
             domain=functional.domain,
             undefined=functional.undefined,
             loss=None if self.lost is None else (self.lost - self.sums) @ gradient,
+            touched=self.touched(functional) if functional.kind == "share" else None,
         )
+
+    def touched(self, functional: Functional) -> tuple[float, float] | None:
+        """Of a proportion, the share of clusters at risk with any item that counts, and with any that does not."""
+        by_cluster = self.named(self.sums)
+        at_risk = functional.over(by_cluster) > 0
+        if not at_risk.any():
+            return None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = functional.formula(by_cluster)[at_risk]
+        return float((own > 0).mean()), float((own < 1).mean())
 
     def gradient(self, functional: Functional) -> FloatArray:
         r"""Of the number by its sums, for the delta method: a cluster adds :math:`\nabla f \cdot (S_g - \bar S)`.
