@@ -30,8 +30,7 @@ def server():
     thread.join()
 
 
-@pytest.mark.inspect
-@pytest.mark.parametrize("package", ["openai", "litellm"])
+@pytest.mark.parametrize("package", [pytest.param("openai", marks=pytest.mark.inspect), "litellm"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the example leaves closing its client to its program's end
 def test_clients_of_others_ask_and_are_read_as_every_judge_is(server, monkeypatch, package):
