@@ -13,8 +13,10 @@ from casewise.errors import CasewiseError, ExitCode
 PAGE = Path(__file__).parents[2] / "docs" / "exit-codes.md"
 
 SILENT = """
+from casewise import read_reply
+
 def silent(query, context):
-    return None
+    return read_reply("No idea.")
 """
 
 
@@ -34,8 +36,8 @@ def test_every_error_ends_with_a_code_of_the_table():
     kinds = [kind for name in errors.__all__ if isinstance(kind := getattr(errors, name), type)]
 
     codes = {kind.__name__: kind.exit_code for kind in kinds if issubclass(kind, CasewiseError)}
-    assert {name for name, code in codes.items() if code != ExitCode.USAGE} == {"Stopped"}
-    assert codes["Stopped"] == ExitCode.STOPPED
+    assert {name for name, code in codes.items() if code != ExitCode.USAGE} == {"Stopped", "WentAway"}
+    assert codes["Stopped"] == codes["WentAway"] == ExitCode.STOPPED
 
 
 def test_a_judge_that_gives_no_verdict_on_anything_ends_with_5(program, tmp_path):

@@ -8,12 +8,14 @@ from tests.support.data import SHARED
 from tests.support.published import output_rows, write
 
 ODD = """
+from casewise import read_reply
+
 def scalar(query, context):
     return -3.5 if len(query) % 2 else 12
 scalar.elicitation = "scalar"
 
 def silent(query, context):
-    return None
+    return read_reply("No idea.")
 """
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from casewise.errors import StatisticsError
 from casewise.evaluation.doing.what_it_does import behaviours_of
 from casewise.evaluation.judged_runs import JudgedRuns
-from casewise.records import OUTCOMES
+from casewise.records import OUTCOMES, Arm
 from casewise.replying.behaviour import POLICIES, WORTH, Behaviour, Policy
 from casewise.replying.labelled import ReplyLabels
 from casewise.stats.agreeing.judged import query_numbers
@@ -79,7 +79,8 @@ def corrected(runs: JudgedRuns, given: ReplyLabels, *, policy: LabelPolicy) -> I
 
 def of_grader(one: Behaviour, given: ReplyLabels, items: pl.DataFrame, weight: FloatArray) -> Corrected:
     places = pl.DataFrame({"item_id": items["item_id"], "place": range(len(items))})
-    arm = "full" if (one.rows["arm"] == "full").any() else str(one.rows["arm"][0])
+    arms = one.rows["arm"].unique(maintain_order=True).to_list()
+    arm = next((name for name in arms if Arm.named(name).shows_all), arms[0])
     rows = one.rows.filter((pl.col("arm") == arm) & (pl.col("does") != "unscored")).join(
         places, on="item_id", maintain_order="left"
     )
