@@ -33,7 +33,7 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
         yield (side_by_side if several_series(rows) else metric_table)(name, caption, rows)
     worth = "against the judge" if report.options.unscored == "miss" else report.options.unscored
     yield Prose(
-        "Intervals are 95 % and drawn over queries, because the two items of a query are not independent. An item without "
+        "Intervals are 95 % and over queries, because the two items of a query are not independent. An item without "
         f"a verdict counts {worth} in accuracy, recall and F1, and is left out of the metrics that need a value. A tie "
         "among people's votes is half safe and half unsafe."
     )
