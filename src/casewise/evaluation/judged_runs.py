@@ -121,6 +121,12 @@ class Series(ShortRepr):
         return Arm.named(self.arm)
 
     @property
+    def who(self) -> str:
+        """The judge; where its verdicts are a chatbot's replies, that they are, whoever graded them and however."""
+        seen = self.run.behaviour
+        return self.judge if seen is None else f"Replies of {seen.manifest.identity.model}"
+
+    @property
     def name(self) -> str:
         """The judge, and how it was asked where that is not obvious."""
         arm = "" if self.shown.shows_all else f", {self.arm}"

@@ -45,7 +45,7 @@ def name_of(one: SaysDoes, found: SaysDoesNumbers) -> str:
 
 def answer(found: SaysDoesNumbers) -> Iterator[Block]:
     for one in found.models:
-        yield Prose(sentence(one))
+        yield Prose(sentence(one, name_of(one, found)))
     yield gap_table("gaps", "Agreement with people: what is said, what is done, and the difference", found, ("all",))
     if found.pooled is not None:
         yield Prose(
@@ -65,10 +65,10 @@ def answer(found: SaysDoesNumbers) -> Iterator[Block]:
     yield gap_chart(found)
 
 
-def sentence(one: SaysDoes) -> str:
+def sentence(one: SaysDoes, name: str) -> str:
     strict, lenient = (one.overall(policy) for policy in POLICIES)
     return (
-        f"{one.model} says what people find right on {percent(strict.says_right.estimate)} of items and does it on "
+        f"{name}: it says what people find right on {percent(strict.says_right.estimate)} of items and does it on "
         f"{percent(strict.does_right.estimate)} (strict) or {percent(lenient.does_right.estimate)} (lenient). Of the items it "
         f"calls safe it refuses {percent(strict.says_safe_refuses.estimate)} (strict) or "
         f"{percent(lenient.says_safe_refuses.estimate)} (lenient); of those it calls unsafe it answers "
