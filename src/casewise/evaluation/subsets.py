@@ -49,15 +49,17 @@ class SubsetScore:
 
 
 def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> tuple[SubsetScore, ...]:
-    """Every judge on every subset that the benchmark allows; a subset that was not asked about is absent."""
+    """Every judge on every subset that the benchmark allows; a subset that was not asked about is absent, and so is a judge
+    that gives values and no verdicts."""
     subject = backdrop.subject
+    deciding = [series for series in runs.series if runs.sample(series).gives_verdicts]
     found = []
     for name in SUBSETS:
         try:
             rows = subset_rows(subject, name)
         except BenchmarkError:
             continue
-        for series in runs.series:
+        for series in deciding:
             chosen = rows & series.asked & (subject.n_votes > 0)
             if chosen.any():
                 score = hard(series, subject, chosen) if name == "hard" else None
