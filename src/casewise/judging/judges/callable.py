@@ -150,12 +150,17 @@ THREADS = os.path.dirname(asyncio.__file__)  # noqa: PTH120
 def code_digest(function: UserFunction) -> str:
     """A digest of the function's own code, so that an edited one is another judge; what it calls is not looked at."""
     inner = inspect.unwrap(function.func if isinstance(function, partial) else function)
-    named = inner if inspect.isroutine(inner) else type(inner)
+    named, code = inner if inspect.isroutine(inner) else type(inner), getattr(inner, "__code__", None)
     try:
-        return digest(textwrap.dedent(inspect.getsource(named)))[:12]
+        if code is None or code.co_filename != OF_A_TEXT:
+            return digest(textwrap.dedent(inspect.getsource(named)))[:12]
     except (OSError, TypeError):
-        code = getattr(inner, "__code__", None)
-        return digest(f"{code.co_code.hex()} {code.co_consts!r}" if code else repr(named))[:12]
+        pass
+    return digest(f"{code.co_code.hex()} {code.co_consts!r}" if code else repr(named))[:12]
+
+
+OF_A_TEXT = "<string>"
+"""Where code lies that was made of a text: Python 3.13 gives the source of whatever other text ran last for it."""
 
 
 def writable(text: str) -> str:
