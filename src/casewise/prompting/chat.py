@@ -61,14 +61,15 @@ class Chat:
         role
             The message that holds the context, where a transform decides it.
         """
-        where = role or self.role
-        if where == "system" and (shown or self.always_system):
-            said = in_words(shown) if shown else UNKNOWN
-            return (Message("system", filled(self.system, {"context": said})), *earlier, Message("user", query))
-        if not shown:
-            return (*earlier, Message("user", query))
+        in_system = shown and (role or self.role) == "system"
+        first: tuple[Message, ...] = ()
+        if in_system or self.always_system:
+            said = in_words(shown) if in_system else UNKNOWN
+            first = (Message("system", filled(self.system, {"context": said})),)
+        if not shown or in_system:
+            return (*first, *earlier, Message("user", query))
         text = filled(self.in_user, {"context": in_words(shown), "query": query})
-        return (*earlier, Message("user", text))
+        return (*first, *earlier, Message("user", text))
 
 
 def chat_with(

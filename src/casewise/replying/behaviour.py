@@ -48,7 +48,7 @@ class Behaviour:
     ----------
     rows
         A row a reply: `item_id`, `arm`, `repeat`, `does` (one of `DOES`), `reason` where it is unscored, `ground` of a
-        refusal where the grader says, `cut_off`, `cost_usd`, `model_version`, `text`.
+        refusal where the grader says, `graded` (whether the grader decided it), `cut_off`, `cost_usd`, `model_version`.
     """
 
     folder: Path
@@ -132,10 +132,10 @@ COLUMNS = {
     "does": pl.String(),
     "reason": pl.String(),
     "ground": pl.String(),
+    "graded": pl.Boolean(),
     "cut_off": pl.Boolean(),
     "cost_usd": pl.Float64(),
     "model_version": pl.String(),
-    "text": pl.String(),
 }
 
 NOT_GRADED = "not_graded"
@@ -151,10 +151,10 @@ def row_of(reply: CollectedReply, grades: dict[tuple[str, str, int, str], Grade]
         "does": does,
         "reason": reason,
         "ground": grade.ground if grade is not None and does in ("refuses", "partly") else None,
+        "graded": grade is not None and does == grade.outcome,
         "cut_off": reply.finish_reason == "length",
         "cost_usd": reply.cost_usd,
         "model_version": reply.model_version,
-        "text": reply.text,
     }
 
 

@@ -20,6 +20,7 @@ from casewise.replying.logs import (
     GradeIdentity,
     GradeManifest,
     grade_folders,
+    read_grades,
     read_replies,
 )
 from casewise.runs.durable import DurableRun
@@ -300,7 +301,10 @@ def discard_texts(replies: Path) -> int:
         gone = sum(reply.text_digest is not None for reply in kept)
         for folder in grade_folders(replies):
             log = folder / GRADES.file
-            rewrite(log, [grade.model_copy(update={"raw_reply": None, "detail": None}) for grade in every(log, Grade)])
+            with RunFolder.hold(folder, read_grades(folder), GRADES, private=True):
+                rewrite(
+                    log, [grade.model_copy(update={"raw_reply": None, "detail": None}) for grade in every(log, Grade)]
+                )
         rewrite(replies / REPLIES.file, kept)
     return gone
 

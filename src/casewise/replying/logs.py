@@ -49,8 +49,6 @@ class ReplyManifest(AnyManifest):
     benchmark_source: str
     synthetic: str | None = None
     created: datetime
-    discards_texts: bool = False
-    """Whether the replies' texts were removed after grading."""
 
 
 class GradeIdentity(Record):

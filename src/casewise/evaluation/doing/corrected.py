@@ -26,12 +26,15 @@ __all__ = ["Corrected", "CorrectedRate", "corrected"]
 
 @dataclass(frozen=True)
 class CorrectedRate:
-    """A rate by the grader and by people's labels together.
+    """A rate by the grader and by people's labels together, over the replies that the grader decided.
+
+    What the provider refused, and what a model declined in its endpoint's own field, has no words to be labelled; were it counted
+    here, the labelled replies would be no random sample of the rest.
 
     Attributes
     ----------
     by_grader
-        What the grader alone says, over all replies of the rate.
+        What the grader alone says, over these replies.
     found
         The corrected rate; None where too few of these replies have labels, and `why` says so.
     labels_for_half
@@ -81,9 +84,7 @@ def of_grader(one: Behaviour, given: ReplyLabels, items: pl.DataFrame, weight: F
     places = pl.DataFrame({"item_id": items["item_id"], "place": range(len(items))})
     arms = one.rows["arm"].unique(maintain_order=True).to_list()
     arm = next((name for name in arms if Arm.named(name).shows_all), arms[0])
-    rows = one.rows.filter((pl.col("arm") == arm) & (pl.col("does") != "unscored")).join(
-        places, on="item_id", maintain_order="left"
-    )
+    rows = one.rows.filter((pl.col("arm") == arm) & pl.col("graded")).join(places, on="item_id", maintain_order="left")
     said = [given.get((item, arm, repeat)) for item, repeat in rows.select("item_id", "repeat").iter_rows()]
     does, place = rows["does"].to_list(), rows["place"].to_numpy()
     pairs = Counter((word, most(people)) for word, people in zip(does, said, strict=True) if people is not None)

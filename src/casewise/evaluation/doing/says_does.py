@@ -10,10 +10,11 @@ from typing import Any, Literal, Self
 import numpy as np
 import polars as pl
 
-from casewise.errors import BenchmarkError
+from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.evaluation.doing.what_it_does import label_words
 from casewise.evaluation.judged_runs import JudgedRun, JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
+from casewise.evaluation.subsets import as_wanted
 from casewise.replying.behaviour import POLICIES, WORTH, Behaviour, Policy
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of
 from casewise.stats.agreeing.judged import query_numbers
@@ -130,8 +131,14 @@ class SaysDoesNumbers:
         ------
         BenchmarkError
             They are over different benchmarks, a folder is of the wrong kind, or nothing can be paired.
+        ConfigurationError
+            Unscored items are to be anything but misses: the two sides would be over different items.
         """
-        found = read_runs([Path(path) for path in (*says, *does)], benchmark=benchmark)
+        if options.unscored != "miss":
+            raise ConfigurationError(
+                f"unscored is {options.unscored!r}; what is said and done is paired by item: leave it out"
+            )
+        found = as_wanted(read_runs([Path(path) for path in (*says, *does)], benchmark=benchmark), options)
         saying = [run for run in found.runs if run.behaviour is None]
         doing = [run for run in found.runs if run.behaviour is not None]
         if not saying or not doing:
@@ -380,9 +387,9 @@ def notes_of(found: JudgedRuns, models: Sequence[SaysDoes]) -> Iterator[str]:
     bridged = {one.model for one in models if one.bridged}
     if unbridged := [one.model for one in models if one.model not in bridged]:
         yield (
-            f"The question was not asked in the chatbot's own messages ({', '.join(dict.fromkeys(unbridged))}), so part of "
-            "the gap may be the wording: a judge is told that the circumstances are verified, a chatbot is not. Ask again "
-            "with casewise judge --prompts bridge, and take the headline from that."
+            f"The question was not asked in the very messages that the replies answer ({', '.join(dict.fromkeys(unbridged))}), so "
+            "part of the gap may be the wording, such as whether the circumstances are said to be verified. Ask again with "
+            "casewise judge --prompts bridge, with what was given to casewise replies collect, and take the headline from that."
         )
     yield "No person has checked the grader; what it gets wrong moves what the replies are said to do."
     yield from found.judges_notes

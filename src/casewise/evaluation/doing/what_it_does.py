@@ -154,7 +154,7 @@ def rates_of(does: list[str], weight: FloatArray, query: np.ndarray[Any, Any], p
         "answered": x * (n - w),
     }
     totals = TotalsByCluster.of(
-        terms, query, n_clusters=int(query.max(initial=-1)) + 1, n_unscored=int((~counts).sum())
+        terms, query, n_clusters=int(query.max(initial=-1)) + 1, n_unscored=int(np.isnan(answered).sum())
     )
 
     def rate(functional: Functional) -> Estimate:

@@ -159,8 +159,9 @@ def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
     yield corrected_table(checked)
     yield Prose(
         "A corrected rate takes the grader on all replies and adds what the labels show of its errors (prediction-powered "
-        "inference, clustered by query); it is right on average whatever the grader is worth, as long as the labelled replies "
-        "were drawn at random. The last column says how many labels in all would halve the interval."
+        "inference, clustered by query), over the replies that the grader decided; it is right on average whatever the "
+        "grader is worth, as long as the labelled replies were drawn at random. The last column says how many labels in all "
+        "would halve the interval."
     )
 
 
