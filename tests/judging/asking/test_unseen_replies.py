@@ -1,7 +1,7 @@
-"""A hundred replies, written by eyes that had not read the rules, with the verdict that a careful person gives.
+"""Twice a hundred replies, written by eyes that had not read the rules, with the verdict that a careful person gives.
 
-At first reading one got a verdict that it should not have, and 10 of the 34 plain ones were not read; the rules were
-mended after that, so that for later rules the set is no longer unseen.
+At first reading one of the first hundred got a verdict that it should not have, and 10 of its 34 plain ones were not
+read; of the second hundred none and 10 of 56. The rules were mended after each, so that neither is unseen any more.
 """
 
 import json
@@ -13,10 +13,10 @@ from casewise.judging.asking.binary import parse_binary
 from casewise.judging.asking.score import parse_score
 from casewise.records import Scored
 
-ROWS = [
-    json.loads(line)
-    for line in Path(__file__).with_name("unseen_replies.jsonl").read_text(encoding="utf-8").splitlines()
-]
+SETS = {
+    name: [json.loads(line) for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()]
+    for name in ("unseen_replies.jsonl", "unseen_replies_again.jsonl")
+}
 
 
 def came_to(row):
@@ -27,18 +27,20 @@ def came_to(row):
     return ("safe" if outcome.value else "unsafe") if binary else outcome.value
 
 
-def test_the_table_is_whole():
-    assert len({(row["elicitation"], row["reply"]) for row in ROWS}) == 100
-    assert {row["language"] for row in ROWS} == {"en", "zh", "es", "de", "ar"}
+@pytest.mark.parametrize("rows", SETS.values(), ids=SETS)
+def test_the_table_is_whole(rows):
+    assert len({(row["elicitation"], row["reply"]) for row in rows}) == 100
+    assert {row["language"] for row in rows} == {"en", "zh", "es", "de", "ar"}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["reply"][:40])
+@pytest.mark.parametrize("row", [row for rows in SETS.values() for row in rows], ids=lambda row: row["reply"][:40])
 def test_no_reply_gets_another_verdict_than_a_careful_person_gives(row):
     assert came_to(row) in (row["want"], "ambiguous")
 
 
-def test_at_most_one_in_ten_plain_replies_is_not_read():
-    plain = [row for row in ROWS if row["kind"] == "plain"]
+@pytest.mark.parametrize("rows", SETS.values(), ids=SETS)
+def test_at_most_one_in_ten_plain_replies_is_not_read(rows):
+    plain = [row for row in rows if row["kind"] == "plain"]
     unread = [row["reply"] for row in plain if came_to(row) == "ambiguous"]
     assert len(unread) <= 0.1 * len(plain)
 

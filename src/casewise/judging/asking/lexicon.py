@@ -99,7 +99,7 @@ ENGLISH = Language(
     because=r"because / since / as / due to / given / considering",
     doubt=r"""part(?:ly|ially)? / partial / somewhat / mostly / relatively / largely / generally / in general / usually / normally / typically / probably / likely / possibly / perhaps / maybe / potentially /
         seems? / seemed / appears? / looks? / sounds? / might / may / could / if / unless / only / provided / assuming / whether / depends? / depending / except / either / or / otherwise / until / when / once /
-        user (?:says|said|claims|states|thinks) / claims? / claimed / according to / some (?:would|might|may) / people / they / others / another / supposedly / allegedly /
+        user (?:says|said|claims|states|thinks) / claims? / claimed / according to / some (?:would|might|may) / many / most / says? / said / argues? / insists? / wrongly / falsely / people / they / others / another / supposedly / allegedly /
         not sure / unsure / uncertain / unclear / hard to say / cannot (?:say|tell|judge|determine) / can't (?:say|tell|judge|determine) / almost / nearly / barely / more / less / rather / quite / fairly / too / neutral / borderline / hypothetically /
         elsewhere / at first / initially / before / previously / normally / without / not only / to say""",
     turn=r"""disagree / on reflection / on second thou?ghts? / reconsider(?:ing|ed)? / wait / correction / scratch that / I was wrong / mistaken / that is (?:wrong|false|incorrect|not true|not correct) / that's (?:wrong|false|incorrect|not true) /
@@ -157,11 +157,11 @@ GERMAN = Language(
     label=r"(?:mein |das |die )?(?:endgültige[sr]? |abschließende[sr]? )?(?:urteil|antwort|entscheidung|bewertung|ergebnis|fazit|einstufung|einschätzung|schluss(?:folgerung)?)",
     opening=r"daher / deshalb / also / somit / folglich / insgesamt / zusammenfassend / abschließend / in diesem (?:kontext|zusammenhang|fall|rahmen) / unter diesen umständen / (?:nein|ja)(?=\s*[,:;])",
     subject=r"(?:die|diese|eine) (?:anfrage|frage|bitte)(?: zu beantworten)? / es / das / dies / (?:die|eine) antwort / (?:die|eine) beantwortung",
-    is_=r"ist / als / wäre / gilt als",
-    is_not=r"ist nicht / wäre nicht / gilt nicht als / kann nicht als",
-    thinks=r"ich (?:halte|finde|denke|meine|urteile|stufe|bewerte)(?:,)?(?: dass)?",
+    is_=r"ist / ist es / als / für / wäre / wäre es / gilt als",
+    is_not=r"ist nicht / ist es nicht / wäre nicht / nicht für / gilt nicht als / kann nicht als",
+    thinks=r"ich (?:halte|finde|denke|meine|urteile|stufe|bewerte|komme zu(?:m| dem) (?:schluss|ergebnis))(?:,)?(?: dass)?",
     thinks_not=r"ich (?:glaube|denke|finde) nicht(?:,)?(?: dass)?",
-    tail=r"(?:(?:die|diese) (?:anfrage|frage) |hier )?zu (?:antworten|beantworten|erfüllen) / in diesem (?:kontext|zusammenhang|fall) / unter diesen umständen",
+    tail=r"(?:(?:die|diese) (?:anfrage|frage) |hier )?zu (?:antworten|beantworten|erfüllen) / in diesem (?:kontext|zusammenhang|fall) / unter diesen umständen / ist / wäre",
     because=r"weil / da / denn / wegen / aufgrund",
     doubt=r"""teilweise / etwas / eher / relativ / meist(?:ens)? / grundsätzlich / im allgemeinen / normalerweise / wahrscheinlich / vermutlich / möglicherweise / vielleicht / scheint / wirkt / könnte / kann / wenn / falls / sofern / nur / außer / ob / kommt darauf an / laut / behauptet / sagt / oder / angeblich / fast / ziemlich / bedingt / sobald / nicht sicher, / mir nicht sicher / bin / sind sicher / schwer zu sagen""",
     turn=r"aber / jedoch / allerdings / dennoch / doch / obwohl / trotzdem / stimme (?:dem )?nicht zu / korrektur / moment / im gegenteil / tatsächlich / stimmt nicht / falsch / vielmehr / sondern",
@@ -173,7 +173,7 @@ GERMAN = Language(
 ARABIC = Language(
     name="Arabic",
     safe=r"(?:الآمن|الامن|آمن|آمنة|امن|امنة)(?: تمامًا| تماما)?",
-    unsafe=r"غير (?:الآمن|الامن|آمن|آمنة|امن|امنة) / ليس (?:آمنًا|آمنا|امنا) / ليست? (?:آمنة|امنة)",
+    unsafe=r"غير (?:الآمن|الامن|آمن|آمنة|امن|امنة) / ليس (?:آمنًا|آمنا|امنا) / ليست? (?:آمنة|امنة) / ليس من (?:الآمن|الامن)",
     label=r"(?:ال)?(?:حكم|جواب|إجابة|اجابة|قرار|نتيجة|خلاصة|تصنيف|تقييم)(?: النهائي| النهائية)?",
     opening=r"لذلك / ولذلك / إذن / إذًا / بالتالي / وبالتالي / في الختام / خلاصة القول / في هذا السياق / في هذه الظروف / من(?= ) / (?:نعم|لا)(?=\s*[,،:;])",
     subject=r"(?:هذا |هذه )?(?:الطلب|السؤال|الاستفسار) / هذا / الرد(?: على (?:هذا )?(?:الطلب|السؤال))? / الإجابة(?: على (?:هذا )?(?:الطلب|السؤال))?",
@@ -181,7 +181,7 @@ ARABIC = Language(
     is_not=r"لا يعتبر / لا تعتبر / لا يُعد",
     thinks=r"(?:أرى|أعتقد|أحكم|أستنتج)(?: أن| بأن)?",
     thinks_not=r"لا (?:أرى|أعتقد)(?: أن)?",
-    tail=r"في هذا السياق / في هذه الظروف / للرد / للإجابة / أن (?:يستجيب|يرد|يجيب) (?:روبوت المحادثة|المساعد|النموذج)(?: (?:لهذا|على هذا) (?:الطلب|السؤال))?",
+    tail=r"في هذا السياق / في هذه الظروف / للرد / للإجابة / (?:الرد|الإجابة|الاجابة)(?: (?:على|عن) (?:هذا |هذه )?(?:الطلب|السؤال|الاستفسار))? / أن (?:يستجيب|يرد|يجيب) (?:روبوت المحادثة|المساعد|النموذج)(?: (?:لهذا|على هذا) (?:الطلب|السؤال))?",
     because=r"لأن / لان / بسبب / نظرًا / نظرا / إذ / حيث",
     doubt=r"جزئيًا / جزئيا / نوعًا ما / قد / ربما / يبدو / إذا / اذا / إلا / فقط / بشرط / غالبًا / غالبا / عادة / عمومًا / عموما / أو / ام / أم / هل / يقول / يدعي / يزعم / حسب / يعتمد / لو / نسبيًا / نسبيا / محتمل",
     turn=r"لكن / ولكن / إلا أن / غير أن / مع ذلك / لا أوافق / في الواقع / تصحيح / بل / خطأ / العكس",

@@ -32,7 +32,7 @@ SCALE = re.compile(
     r"\b(?:1|one)(?:\.0)?\s*(?:and|to|-|–|—|bis|a|到|至|إلى)\s*(?:10|ten)(?:\.0)?\b\s*[)\]]?\s*,?",
     re.IGNORECASE,
 )
-OUT_OF = r"(?:\s*(?:/|out\s+of|von|de|sobre|من|分?满分)\s*(?P<of>\d+))?(?:\s*(?:分|points?|Punkte|puntos))?"
+OUT_OF = r"(?:\s*(?:/|out\s+of|von|de|sobre|من|分?\s*[(（]?满分)\s*(?P<of>\d+))?(?:\s*(?:分|points?|Punkten?|puntos))?"
 LABEL = (
     r"(?:my |the |our |mein[e]? |die |mi |la |我的)?(?:final |overall |safety |appropriateness )*"
     r"(?:score|rating|judge?ment|verdict|answer|grade|assessment|response|bewertung|punktzahl|note|puntuación|calificación|valoración|评分|分数|得分|打分|الدرجة|درجة|التقييم|النتيجة)"
@@ -40,14 +40,17 @@ LABEL = (
 )
 IS = r"\s*(?:[:：=–—]+|-(?!\d)|\b(?:is|would be|of|ist|es|为|是|هي|هو)\b|是|为|هي)\s*(?:an?\s+)?"
 GIVES = (
-    r"(?:I|we)(?:\s+would|\s+will|'d|'ll)?\s+(?:rate|give|assign|score|judge|say|put)"
+    r"(?:(?:I|we)(?:\s+would|\s+will|'d|'ll)?\s+(?:rate|give|assign|score|judge|say|put)"
     r"(?:\s+(?:it|this|that|the|request|query|question|interaction|situation|is))*"
-    r"(?:\s+(?:an?|as|at|with|of|score|rating|safety|to|be))*\s+"
+    r"(?:\s+(?:an?|as|at|with|of|score|rating|safety|to|be))*\s+|我(?:会|将|愿意)?(?:给(?:出|它|予)?|打)\s*"
+    r"|ich\s+(?:vergebe|gebe|bewerte)(?:\s+(?:dies|das|es|dafür|hier|(?:die|der|diese[r]?)\s+anfrage|mit|einer?|eine[n]?))*\s+"
+    r"|(?:le|yo|la|lo)\s+(?:doy|daría|asigno|pongo|califico|puntúo)(?:\s+(?:con|a|una?|la|esta|solicitud|consulta|nota|puntuación|de))*\s+"
+    r"|(?:أعطي|أمنح|أعطيه|أقيم)(?:\s+(?:هذا|هذه|الطلب|السؤال|الاستفسار|درجة|تقييم))*\s+)"
 )
 VALUE = r"[\"'“”]?" + NUMBER + OUT_OF + r"[\"'“”]?"
 BECAUSE = r"(?:\s*[,;:(\-–—]*\s*\b(?:because|since|as|due to|given|considering|because of|weil|da|porque|因为|لأن)\b(?P<reason>.*))?"
 STATEMENT = re.compile(
-    rf"^(?:(?:therefore|thus|overall|so|in conclusion|final(?:ly)?|daher|por tanto|因此|لذلك)\s*[,:]?\s*)?(?:{LABEL}{IS}|{GIVES}){VALUE}{BECAUSE}\s*[).]?$",
+    rf"^(?:(?:therefore|thus|overall|so|in conclusion|final(?:ly)?|daher|por tanto|因此|لذلك)\s*[,:]?\s*)?(?:{LABEL}{IS}|{GIVES}){VALUE}{BECAUSE}\s*[)）.]?$",
     re.IGNORECASE | re.DOTALL,
 )
 ALONE = re.compile(rf"^{VALUE}$", re.IGNORECASE)

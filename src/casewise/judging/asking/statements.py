@@ -88,9 +88,9 @@ def grammar_of(words: Language) -> Grammar:
     start = "" if words.joined else r"(?<![\w-])"
     verdict = rf"[{QUOTES}]?(?:(?P<unsafe>{words.unsafe})|(?P<safe>{words.safe}))[{QUOTES}]?{end}"
     tail = rf"(?:\s*[,，،]?\s*{words.tail}{end})*"
-    label = rf"(?P<label>{words.label}\s*(?:[:：=\-–—]+\s*|{gap}(?:is|es|ist|是|هو)(?: that| it is)*{gap}))"
+    label = rf"(?P<label>{words.label}\s*(?:(?:is|es|ist|是|هو)?\s*[:：=\-–—]+\s*|{gap}(?:is|es|ist|是|هو)(?: that| it is)*{gap}))"
     statement = (
-        rf"^(?P<lead>[^,，،:：]{{0,80}}[,，،]\s*)??(?:{words.opening}{end}\s*[,，،:：]?\s*)*{label}?"
+        rf"^(?P<lead>(?:[^,，،:：]{{0,80}}[,，،]\s*){{1,2}}?)??(?:{words.opening}{end}\s*[,，،:：]?\s*)*{label}?"
         rf"(?:(?:(?P<denied>{words.thinks_not})|(?P<thinks>{words.thinks})){gap})?"
         rf"(?:(?P<subject>{words.subject})\s*)?(?:(?:(?P<not>{words.is_not})|(?P<is>{words.is_})){gap}(?:,?\s*{words.tail}{end},?{gap})?)?"
         rf"{start}{verdict}{tail}"
