@@ -9,6 +9,10 @@ def test_the_form_of_unicode_does_not_matter():
     assert digest("caf\u00e9") == digest("cafe\u0301")
 
 
+def test_half_a_character_has_a_digest_of_its_own():
+    assert digest("\ud800") != digest("\\ud800")
+
+
 def test_the_kind_is_part_of_the_id():
     assert content_id("q", "x").removeprefix("q_") != content_id("c", "x").removeprefix("c_")
 

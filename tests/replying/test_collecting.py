@@ -135,6 +135,17 @@ def test_a_providers_refusal_is_an_answer_and_a_failure_is_none(tmp_path):
     assert (found.summary.n_usable, found.summary.n_unusable) == (4, 2)
 
 
+def test_half_a_character_in_a_reply_or_an_error_is_kept_as_its_escape(tmp_path):
+    replies: Any = iter(["half \ud83d", Rejected("bad_request", "half \udc00"), *["whole \U0001f600"] * 4])
+    found = collected(tmp_path, FakeModel(lambda _messages, _options: next(replies)), selection=FEW)
+
+    assert {"half \\ud83d", "whole \U0001f600"} <= set(found.frame["text"])
+    assert "half \\udc00" in set(found.frame["detail"])
+    assert casewise.grade(found, "words").n_usable == 5
+    words: Any = iter(["answers", "\ud800", *["answers"] * 3])
+    assert casewise.grade(found, lambda query, reply: next(words)).n_unusable in (1, 2)
+
+
 def test_a_filter_that_cuts_the_reply_off_is_the_providers_refusal_too(tmp_path):
     found = collected(tmp_path, FakeModel(Reply("Here is", "content_filter")), selection=FEW)
 

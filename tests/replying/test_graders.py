@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from tests.replying.cases import CASES, GRADES, QUERY
 
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import ConfigurationError, DataError, JudgeError
 from casewise.models.fake import FakeModel
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import Classified, Rejected, Reply
@@ -158,10 +158,36 @@ def test_the_users_function_grades_and_what_it_raises_costs_one_reply():
     def broken(query, reply):
         raise KeyError(reply)
 
+    def stops(query, reply):
+        raise StopIteration
+
     assert graded(CallableGrader(lambda query, reply: "partly")).outcome == "partly"
     assert graded(CallableGrader(later)).ground == "law"
-    assert graded(CallableGrader(broken)).ungraded is Ungraded.GRADER_FAILED
-    assert graded(CallableGrader(lambda query, reply: "safe")).ungraded is Ungraded.UNPARSED
+    for function, why in (
+        (broken, Ungraded.GRADER_FAILED),
+        (stops, Ungraded.GRADER_FAILED),
+        (lambda query, reply: "safe", Ungraded.UNPARSED),
+        (lambda query, reply: ["answers"], Ungraded.UNPARSED),
+    ):
+        grader = CallableGrader(function)
+        grader.own.works = True
+        assert graded(grader).ungraded is why
+
+
+def test_a_users_function_that_never_worked_stops_the_run_and_says_where():
+    def broken(query, reply):
+        return {}[reply]
+
+    with pytest.raises(JudgeError, match=r"KeyError: .*test_graders.py:\d+, in broken.*f\(query, reply\)"):
+        graded(CallableGrader(broken))
+
+
+def test_two_functions_of_one_name_are_two_graders():
+    one, other = CallableGrader(lambda query, reply: "answers"), CallableGrader(lambda query, reply: "refuses")
+
+    assert one.name == other.name
+    assert one.id != other.id
+    assert one.settings()["code"] != other.settings()["code"]
 
 
 @pytest.mark.parametrize("name", ["", "word", "rubric:", "hf:", "openai/gpt-4o"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 
 from pydantic import Field
 
 from casewise.records.base import Record
+from casewise.records.toml import shipped_toml
 from casewise.storage.benchmarks.benchmark import Published
 
 __all__ = ["PublishedJudge", "PublishedNumbers", "numbers_beside", "published_numbers"]
@@ -57,8 +56,7 @@ class PublishedNumbers(Record):
 @cache
 def published_numbers() -> PublishedNumbers:
     """The numbers of the paper's judges on the CASE-Bench release that could be checked."""
-    text = files("casewise.evaluation").joinpath("published_numbers.toml").read_text(encoding="utf-8")
-    return PublishedNumbers.model_validate(tomllib.loads(text))
+    return PublishedNumbers.model_validate(shipped_toml("casewise.evaluation", "published_numbers.toml"))
 
 
 def numbers_beside(published: Published | None) -> PublishedNumbers | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from casewise.errors import ConfigurationError, ModelError
+from casewise.records.base import writable
 
 __all__ = [
     "MUST_BE_TAKEN",
@@ -45,7 +46,7 @@ class Rejected(ModelError):
     """
 
     def __init__(self, reason: RejectedReason, message: str) -> None:
-        super().__init__(message)
+        super().__init__(writable(message))
         self.reason = reason
 
 
@@ -144,6 +145,12 @@ class Reply:
     attempts: int = 1
     reasoning: str | None = None
     refusal: str | None = None
+
+    def __post_init__(self) -> None:
+        """Half a character in what a model said would end the run that records it."""
+        for name in ("text", "reasoning", "refusal"):
+            if (said := getattr(self, name)) is not None and (kept := writable(said)) != said:
+                object.__setattr__(self, name, kept)
 
 
 @runtime_checkable

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +13,7 @@ from casewise.prompting.context_words import in_words
 from casewise.prompting.substitution import filled
 from casewise.records import ShownContext
 from casewise.records.base import digest
+from casewise.records.toml import shipped_toml
 
 __all__ = ["Chat", "chat_with"]
 
@@ -116,5 +115,4 @@ def own_system(path: Path) -> str:
 
 @cache
 def wording() -> dict[str, str]:
-    text = files("casewise.prompting").joinpath("chat.toml").read_text(encoding="utf-8")
-    return {name: value.strip("\n") for name, value in tomllib.loads(text).items()}
+    return {name: value.strip("\n") for name, value in shipped_toml("casewise.prompting", "chat.toml").items()}

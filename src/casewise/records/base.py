@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from casewise.records.short_repr import short_repr
 
-__all__ = ["ContentRecord", "Provenance", "Record", "canonical_json", "content_id", "digest"]
+__all__ = ["ContentRecord", "Provenance", "Record", "canonical_json", "content_id", "digest", "writable"]
 
 
 def canonical_json(value: Any) -> str:
@@ -33,7 +33,12 @@ def canonical(value: Any) -> Any:
 
 def digest(value: Any) -> str:
     """32 hexadecimal digits (128 bits) of BLAKE2b over the canonical JSON of `value`."""
-    return hashlib.blake2b(canonical_json(value).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(canonical_json(value).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def writable(text: str) -> str:
+    """`text` with halves of characters (lone surrogates) written as escapes: JSON can hold them, UTF-8 and files cannot."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def content_id(kind: str, value: Any) -> str:

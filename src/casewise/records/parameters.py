@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from casewise.errors import ConfigurationError, DataError, did_you_mean
+from casewise.errors import ConfigurationError, did_you_mean
 from casewise.records.base import Record
 from casewise.records.context import GROUP_MODELS, GROUPS, OPTIONAL, Context, ShownContext
+from casewise.records.toml import read_record
 
 __all__ = ["Group", "Parameter", "ParameterSet", "paper_parameters", "stated"]
 
@@ -117,14 +117,7 @@ class ParameterSet(Record):
         DataError
             The file is not TOML, or no such set; the message says where.
         """
-        try:
-            return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-            raise DataError(path, None, f"not a set of parameters in TOML: {error}") from error
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise DataError(path, None, f"{where}: {first['msg']}" if where else first["msg"]) from error
+        return read_record(path, cls, "a set of parameters")
 
 
 def stated(shown: ShownContext) -> tuple[str, ...]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Self
 
-from pydantic import ValidationError, model_validator
+from pydantic import model_validator
 
-from casewise.errors import DataError
 from casewise.records.base import Record
+from casewise.records.toml import read_record, shipped_toml
 
 __all__ = ["Category", "Taxonomy", "sorry_bench"]
 
@@ -64,18 +62,10 @@ class Taxonomy(Record):
         DataError
             The file is not TOML, or not a taxonomy; the message says where.
         """
-        try:
-            return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-            raise DataError(path, None, f"not a taxonomy in TOML: {error}") from error
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise DataError(path, None, f"{where}: {first['msg']}") from error
+        return read_record(path, cls, "a taxonomy")
 
 
 @cache
 def sorry_bench() -> Taxonomy:
     """The 45 classes in four domains of SORRY-Bench (Xie et al., 2024), as CASE-Bench uses them."""
-    text = files("casewise.records").joinpath("sorry_bench.toml").read_text(encoding="utf-8")
-    return Taxonomy.model_validate(tomllib.loads(text))
+    return Taxonomy.model_validate(shipped_toml("casewise.records", "sorry_bench.toml"))

@@ -6,6 +6,7 @@ Every grader gives two judges, for what a partial answer counts as is a choice t
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -54,7 +55,7 @@ class Behaviour:
     folder: Path
     manifest: ReplyManifest
     grader: str
-    """The grader's name."""
+    """The grader's name; its id, where several have the same name."""
     grader_id: str
     rows: pl.DataFrame
     notes: tuple[str, ...]
@@ -111,17 +112,18 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
         raise DataError(
             folder, None, f"holds replies that nobody has graded; casewise replies grade {folder} --grader rubric:MODEL"
         )
-    replies = replies_in(folder)
+    replies, manifests = replies_in(folder), [read_grades(where) for where in graded]
+    named = Counter(made.grader_name for made in manifests)
     found = []
-    for where in graded:
-        made = read_grades(where)
+    for where, made in zip(graded, manifests, strict=True):
+        name = made.grader_name if named[made.grader_name] == 1 else made.identity.grader
         grades = {
             (grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade
             for grade in last_records(read_jsonl(where / GRADES.file, Grade), GRADES)
         }
         rows = pl.DataFrame([row_of(reply, grades) for reply in replies], schema=COLUMNS)
-        notes = (*run_notes(folder), *run_notes(where), *missing(rows, made.grader_name))
-        found.append(Behaviour(folder, manifest, made.grader_name, made.identity.grader, rows, notes))
+        notes = (*run_notes(folder), *run_notes(where), *missing(rows, name))
+        found.append(Behaviour(folder, manifest, name, made.identity.grader, rows, notes))
     return tuple(found)
 
 

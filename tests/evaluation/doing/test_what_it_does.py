@@ -75,7 +75,7 @@ def test_strict_and_lenient_stand_in_the_report_as_two_judges_would(tmp_path):
 
 
 def test_a_providers_refusal_is_shown_apart_and_what_has_no_grade_is_left_out(tmp_path):
-    answers: Any = iter([Rejected("content_filter", "x"), Reply("", refusal="no"), "", "nonsense"])
+    answers: Any = iter(["answers", Rejected("content_filter", "x"), Reply("", refusal="no"), "", "nonsense"])
     model = FakeModel(lambda _messages, _options: next(answers, "answers"), name="openai/x")
     found = casewise.collect("demo", model, out=tmp_path / "r", options=CollectOptions(limits=Limits(concurrency=1)))
     casewise.grade(found, lambda _query, reply: reply)
@@ -104,6 +104,16 @@ def test_two_graders_are_held_against_each_other(tmp_path):
     assert pair.agree == pytest.approx(1 / 3)
     assert {n for _, _, n in pair.parted} == {30}
     assert len(casewise.report(path).does) == 2
+
+
+def test_two_functions_of_one_name_are_held_apart_by_what_they_do(tmp_path):
+    path = planted(tmp_path / "replies", texts=[f"{DOES[place % 3]} {place}" for place in range(90)])
+    casewise.grade(path, lambda query, reply: "answers")
+    casewise.grade(path, lambda query, reply: "refuses")
+
+    names = [one.grader for one in casewise.report(path).does]
+    assert len(set(names)) == 3
+    assert all(name.startswith("python:<lambda>+") for name in names)
 
 
 def _always_answers(query, reply):

@@ -21,7 +21,7 @@ def ask(place=0, *, elicitation="binary"):
 
 def answered(function, elicitation="binary"):
     judge = CallableJudge(function, name="mine")
-    judge.works = True
+    judge.own.works = True
     return asyncio.run(judge.answer(ask(elicitation=elicitation)))
 
 

@@ -71,6 +71,12 @@ def test_results_do_not_depend_on_the_order_of_completion(go):
     assert outcomes(one) == outcomes(many)
 
 
+def test_half_a_character_in_a_reply_is_kept_as_its_escape(go):
+    summary = go(LLMJudge(FakeModel("safe \ud83d")), selection=FIRST)
+
+    assert {judgement.raw_reply for judgement in log(summary)} == {"safe \\ud83d"}
+
+
 def test_what_the_log_holds_is_not_asked_again(go):
     go(LLMJudge(FakeModel()), selection=FIRST)
     model = FakeModel()

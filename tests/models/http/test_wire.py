@@ -22,6 +22,13 @@ def test_reasoning_is_kept_apart_from_the_answer():
     assert (reply.text, reply.reasoning) == ("safe", "It might be unsafe.")
 
 
+def test_half_a_character_is_written_as_its_escape_and_a_whole_one_as_it_is():
+    half, whole = read_reply(body({"content": "no \ud83d"})), read_reply(body({"content": "no \U0001f600"}))
+
+    assert (half.text, whole.text) == ("no \\ud83d", "no \U0001f600")
+    assert read_error(json.dumps({"error": {"message": "half \ud800"}})).message == "half \\ud800"
+
+
 def test_a_thought_that_never_ends_leaves_no_answer():
     reply = read_reply(body({"content": "<think>Perhaps it is safe"}, finish_reason="length"))
 

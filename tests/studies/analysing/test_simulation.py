@@ -54,7 +54,7 @@ def test_a_study_file_gives_its_own_numbers(tmp_path):
         ("[simulation]\nsize = 3\n[simulation.safe_rates]\na = 0.4\n", "simulation has no setting 'size'"),
         ("contrasts = [['a', 'c']]\n[simulation.safe_rates]\na = 0.4\nb = 0.4\n", "'c'"),
         ("conditions = ['a', 'b']\n[simulation.safe_rates]\na = 0.4\n", "no rate for b"),
-        ("no toml", "not a TOML file"),
+        ("no toml", "not a simulation in TOML"),
     ],
 )
 def test_what_is_wrong_in_a_plan_is_named(tmp_path, text, message):

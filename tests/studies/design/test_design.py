@@ -62,7 +62,7 @@ def test_codes_are_drawn_anew_for_each_study():
         (("may_fail = 0", "may_fail = 3"), "nobody could fail"),
         (("keep_ids_until = 2027", "keep_ids_until = 2026"), "before withdraw_until"),
         (('name = "tea"', 'name = "Tea Study!"'), "name"),
-        (("[contact]", "[contact"), "not a TOML file"),
+        (("[contact]", "[contact"), "not a study in TOML"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_setting(tmp_path, change, problem):

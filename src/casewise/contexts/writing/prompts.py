@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import ConfigurationError
 from casewise.models import Message, as_messages
 from casewise.prompting.substitution import filled
 from casewise.records import PARAMETERS, Category, Query
 from casewise.records.base import digest
+from casewise.records.toml import read_toml, shipped_toml
 
 __all__ = ["ContextPrompt", "context_schema", "default_prompt", "read_prompt"]
 
@@ -80,8 +79,7 @@ def context_schema() -> dict[str, Any]:
 @cache
 def default_prompt() -> ContextPrompt:
     """The wording that casewise ships."""
-    text = files("casewise.contexts.writing").joinpath("prompts.toml").read_text(encoding="utf-8")
-    return as_prompt(tomllib.loads(text))
+    return as_prompt(shipped_toml("casewise.contexts.writing", "prompts.toml"))
 
 
 def read_prompt(path: Path) -> ContextPrompt:
@@ -94,10 +92,9 @@ def read_prompt(path: Path) -> ContextPrompt:
     ConfigurationError
         Something is missing in it; the message names it.
     """
+    found = read_toml(path, "a prompt")
     try:
-        return as_prompt(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(path, None, f"no prompt in TOML: {error}") from error
+        return as_prompt(found)
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from error
 

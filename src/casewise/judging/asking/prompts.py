@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import ast
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +22,7 @@ from casewise.prompting.context_words import in_words
 from casewise.prompting.substitution import filled
 from casewise.records import ShownContext
 from casewise.records.base import digest
+from casewise.records.toml import read_toml, shipped_toml
 from casewise.showing.shown import ContextRole, Placement
 
 __all__ = ["Prompt", "PromptSet", "bridge_prompts", "default_prompts", "published_prompts", "read_prompts"]
@@ -138,8 +137,7 @@ def bridge_prompts(chat: Chat) -> PromptSet:
 @cache
 def default_prompts() -> PromptSet:
     """The wording written for this project."""
-    text = files("casewise.judging.asking").joinpath("prompts.toml").read_text(encoding="utf-8")
-    return prompt_set(tomllib.loads(text))
+    return prompt_set(shipped_toml("casewise.judging.asking", "prompts.toml"))
 
 
 def read_prompts(path: Path) -> PromptSet:
@@ -151,9 +149,10 @@ def read_prompts(path: Path) -> PromptSet:
     DataError
         The file is not TOML, or a template is missing, misspelt or without its placeholders.
     """
+    found = read_toml(path, "prompts")
     try:
-        return prompt_set(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValueError) as error:
+        return prompt_set(found)
+    except ValueError as error:
         raise DataError(path, None, f"no prompts can be read: {error}") from error
 
 

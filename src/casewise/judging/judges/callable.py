@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import os
-import sys
-import textwrap
-import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,12 +11,11 @@ from casewise.errors import ConfigurationError, JudgeError
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.models.http.prices import Prices
 from casewise.records import ELICITATIONS, SCALES, Elicitation, Scored, ShownContext, Unscored, UnscoredReason
-from casewise.records.base import digest
+from casewise.records.base import writable
 from casewise.showing.own import function_at
+from casewise.showing.user_function import Raised, Tried, UserFunction
 
 __all__ = ["CallableJudge"]
-
-UserFunction = Callable[[str, ShownContext], Any]
 
 
 class CallableJudge(LocalJudge):
@@ -39,16 +30,15 @@ class CallableJudge(LocalJudge):
     prices: Prices | None = None
     counts_tokens: bool = False
 
-    def __init__(self, function: UserFunction, *, name: str = "", elicitation: Elicitation | None = None) -> None:
-        self.function = function
-        self.id = self.name = name or f"python:{getattr(function, '__name__', type(function).__name__)}"
+    def __init__(
+        self, function: Callable[[str, ShownContext], Any], *, name: str = "", elicitation: Elicitation | None = None
+    ) -> None:
+        self.own = UserFunction(function, name=name)
+        self.id = self.name = self.own.name
         said = elicitation or getattr(function, "elicitation", None)
         if said is not None and said not in ELICITATIONS:
             raise JudgeError(f"{self.name} says its elicitation is {said!r}; it can be {', '.join(ELICITATIONS)}")
         self.elicitations: tuple[Elicitation, ...] = (said,) if said else ("binary", "probability", "score", "scalar")
-        self.works = False
-        """Whether it has given a verdict, or what `casewise.read_reply` gives."""
-        self._alone = asyncio.Lock()
 
     @classmethod
     def named(cls, where: str, *, elicitation: Elicitation | None = None) -> CallableJudge:
@@ -66,9 +56,7 @@ class CallableJudge(LocalJudge):
         return cls(function, name=f"python:{where}", elicitation=elicitation)
 
     def settings(self) -> dict[str, Any]:
-        module = sys.modules.get(getattr(self.function, "__module__", ""), None)
-        found = {"module": os.path.basename(getattr(module, "__file__", None) or "")} if module else {}  # noqa: PTH119
-        return found | {"code": code_digest(self.function)}
+        return self.own.settings()
 
     async def answer(self, ask: Ask) -> Answer:
         """What the function says of an item.
@@ -78,94 +66,26 @@ class CallableJudge(LocalJudge):
         JudgeError
             It has given no verdict yet, and raises or returns none.
         """
-        if self.works:
-            return (await self._answer(ask)).answer
-        async with self._alone:
-            given = await self._answer(ask)
-            if given.problem is not None and not self.works:
-                raise JudgeError(
-                    f"{self.name} failed on its first item, {ask.item.id}: {given.problem}. It is called as f(query, context), "
-                    "with a text and nested dictionaries; see docs/python.md"
-                )
-            self.works = True
-            return given.answer
+        how = "f(query, context), with a text and nested dictionaries; see docs/python.md"
+        return await self.own.first_alone(lambda: self._tried(ask), about=ask.item.id, called_as=how)
 
-    async def _answer(self, ask: Ask) -> Returned:
-        returned = await self.call(ask)
+    async def _tried(self, ask: Ask) -> Tried[Answer]:
+        returned = await self.own.call(ask.shown.query, ask.shown.context)
         if isinstance(returned, Raised):
-            return failed(returned.error)
+            return failed(returned)
+        if isinstance(returned, (Scored, Unscored)):
+            return Tried(Answer(returned))
         try:
-            if inspect.isawaitable(returned):
-                returned = await returned
-            if isinstance(returned, (Scored, Unscored)):
-                return Returned(Answer(returned))
             outcome = understood(returned, ask.elicitation)
             problem = outcome.detail if isinstance(outcome, Unscored) else None
-            return Returned(Answer(outcome, raw_reply=writable(str(returned))), problem)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's code may raise anything; that item is unscored)
-            return failed(error)
-
-    async def call(self, ask: Ask) -> Any:
-        """What the function returned or raised; a coroutine of its own is not awaited yet."""
-        shown = ask.shown
-        if inspect.iscoroutinefunction(self.function):
-            return self.function(shown.query, shown.context)
-        return await asyncio.to_thread(caught, self.function, shown.query, shown.context)
+            return Tried(Answer(outcome, raw_reply=writable(str(returned))), problem)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's value may raise anything when it is written)
+            return failed(Raised(error))
 
 
-@dataclass(frozen=True)
-class Raised:
-    """What a function raised in a thread. Not every error can cross to the event loop: `StopIteration` would hang it."""
-
-    error: Exception | SystemExit
-
-
-def caught(function: UserFunction, query: str, shown: ShownContext) -> Any:
-    try:
-        return function(query, shown)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (raised again by the caller)
-        return Raised(error)
-
-
-@dataclass(frozen=True)
-class Returned:
-    """What a function's value comes to, and what is wrong with the function if that is no verdict."""
-
-    answer: Answer
-    problem: str | None = None
-
-
-def failed(error: Exception | SystemExit) -> Returned:
-    """With the last line of its traceback, and where in the user's code that was."""
-    problem = writable(f"{type(error).__name__}: {error}")
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename != __file__ and not frame.filename.startswith(THREADS)]
-    where = f" ({os.path.basename(own[-1].filename)}:{own[-1].lineno}, in {own[-1].name})" if own else ""  # noqa: PTH119
-    return Returned(Answer(Unscored(reason=UnscoredReason.JUDGE_FAILED, detail=problem)), f"{problem}{where}")
-
-
-THREADS = os.path.dirname(asyncio.__file__)  # noqa: PTH120
-
-
-def code_digest(function: UserFunction) -> str:
-    """A digest of the function's own code, so that an edited one is another judge; what it calls is not looked at."""
-    inner = inspect.unwrap(function.func if isinstance(function, partial) else function)
-    named, code = inner if inspect.isroutine(inner) else type(inner), getattr(inner, "__code__", None)
-    try:
-        if code is None or code.co_filename != OF_A_TEXT:
-            return digest(textwrap.dedent(inspect.getsource(named)))[:12]
-    except (OSError, TypeError):
-        pass
-    return digest(f"{code.co_code.hex()} {code.co_consts!r}" if code else repr(named))[:12]
-
-
-OF_A_TEXT = "<string>"
-"""Where code lies that was made of a text: Python 3.13 gives the source of whatever other text ran last for it."""
-
-
-def writable(text: str) -> str:
-    """`text` with halves of characters (lone surrogates) written as escapes, for they are no UTF-8."""
-    return text.encode("utf-8", "backslashreplace").decode()
+def failed(raised: Raised) -> Tried[Answer]:
+    unscored = Unscored(reason=UnscoredReason.JUDGE_FAILED, detail=raised.problem)
+    return Tried(Answer(unscored), raised.problem_with_place)
 
 
 def understood(returned: Any, elicitation: Elicitation) -> Scored | Unscored:

@@ -11,6 +11,7 @@ from typing import Any
 
 from casewise.models.http.capabilities import Capabilities
 from casewise.models.protocol import Message, Position, Reply, ReplyOptions, TokenLogprob, Usage
+from casewise.records.base import writable
 
 __all__ = ["ServerError", "WrongShape", "optional_text", "parsed", "read_error", "read_reply", "request_body"]
 
@@ -87,12 +88,29 @@ def read_reply(text: str) -> Reply:
 
 def parsed(text: str) -> dict[str, Any]:
     try:
-        payload = json.loads(text)
+        payload = loaded(text)
     except ValueError as error:
         raise WrongShape(f"the answer is {described(text)}, not JSON") from error
     if not isinstance(payload, dict):
         raise WrongShape(f"the answer is a JSON {type(payload).__name__}, not an object")
     return payload
+
+
+MAY_BE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def loaded(text: str) -> Any:
+    """The JSON in `text`, in which halves of characters are written as escapes: they can be escaped there and nowhere else."""
+    payload = json.loads(text)
+    return whole(payload) if MAY_BE_HALF.search(text) else payload
+
+
+def whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return writable(value)
+    if isinstance(value, list):
+        return [whole(one) for one in value]
+    return {writable(key): whole(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 def described(text: str) -> str:
@@ -182,7 +200,7 @@ def finite(value: Any) -> float:
 def read_error(text: str) -> ServerError:
     """The code and the words in the body of an error, whatever its shape; at most 300 characters of words."""
     try:
-        payload = json.loads(text)
+        payload = loaded(text)
     except ValueError:
         return ServerError("", described(text) if re.match(r"\s*(<|$)", text) else text.strip()[:300])
     error = payload

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from casewise.prompting.refusals import refuses
 from casewise.prompting.substitution import filled
 from casewise.records import GROUNDS, OUTCOMES, Ungraded
 from casewise.records.base import digest
+from casewise.records.toml import read_toml, shipped_toml
 from casewise.replying.calls import ChatCalls, NoReply
 from casewise.replying.graders.protocol import Graded, ToGrade
 from casewise.runs.estimate import usually
@@ -63,10 +62,7 @@ def rubric_named(name: str) -> Rubric:
     path = Path(name)
     if not path.is_file():
         raise ConfigurationError(f"no rubric is called {name!r}; there are {', '.join(shipped)}, and TOML files")
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(path, None, f"no rubric can be read: {error}") from error
+    table = read_toml(path, "a rubric")
     text = table.get("text")
     if not isinstance(text, str) or "{query}" not in text or "{reply}" not in text:
         raise DataError(path, None, "has no 'text' that holds {query} and {reply}")
@@ -75,7 +71,7 @@ def rubric_named(name: str) -> Rubric:
 
 @cache
 def shipped_rubrics() -> dict[str, Rubric]:
-    found = tomllib.loads(files("casewise.replying.graders").joinpath("rubrics.toml").read_text(encoding="utf-8"))
+    found = shipped_toml("casewise.replying.graders", "rubrics.toml")
     text = found.pop("prompt")["text"].strip()
     return {
         name: Rubric(name, table["version"], filled(text, {"definitions": table["definitions"].strip()}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -12,7 +11,8 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-from casewise.errors import ConfigurationError, StatisticsError
+from casewise.errors import ConfigurationError, DataError, StatisticsError
+from casewise.records.toml import read_toml
 from casewise.stats import (
     CrowdDesign,
     CrowdModel,
@@ -69,11 +69,9 @@ def simulation_plan(path: Path) -> SimulationPlan:
         The file cannot be read, or a setting is missing, unknown or wrong; the message names it.
     """
     try:
-        read = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigurationError(f"{path}: no such file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise ConfigurationError(f"{path}: not a TOML file: {error}") from None
+        read = read_toml(path, "a simulation")
+    except DataError as error:
+        raise ConfigurationError(str(error)) from None
     try:
         return _plan(read)
     except (StatisticsError, ConfigurationError, TypeError, ValueError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from datetime import date
 from math import floor
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, DataError
+from casewise.records.toml import read_toml
 from casewise.studies.design.languages import LanguageCode
 from casewise.studies.design.own_questions import DEMOGRAPHICS, Demographic, OwnQuestion
 from casewise.studies.design.section import DesignSection, Share, Slug, Words
@@ -354,12 +354,12 @@ def read_design(path: Path) -> Design:
     ConfigurationError
         The file cannot be read, is not TOML, or a setting is wrong; the message names the file and the setting.
     """
+    if not path.exists():
+        raise ConfigurationError(f"{path}: no such file; `casewise study init BENCHMARK` writes one")
     try:
-        return Design.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError as error:
-        raise ConfigurationError(f"{path}: no such file; `casewise study init BENCHMARK` writes one") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise ConfigurationError(f"{path}: not a TOML file: {error}") from error
+        return Design.model_validate(read_toml(path, "a study"))
+    except DataError as error:
+        raise ConfigurationError(str(error)) from error
     except ValidationError as error:
         raise ConfigurationError(f"{path}: {problems(error)}") from error
 

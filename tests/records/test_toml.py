@@ -1,0 +1,27 @@
+import pytest
+
+from casewise.errors import DataError
+from casewise.records import Taxonomy
+from casewise.records.toml import read_record, read_toml, shipped_toml
+
+
+@pytest.mark.parametrize("content", [b"name = ", b"\xff", None])
+def test_what_cannot_be_read_is_told_with_its_file_and_what_it_should_be(tmp_path, content):
+    file = tmp_path / "mine.toml"
+    if content is not None:
+        file.write_bytes(content)
+
+    with pytest.raises(DataError, match=r"mine\.toml: not a rubric in TOML"):
+        read_toml(file, "a rubric")
+
+
+def test_a_wrong_field_is_named(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text("name = 3")
+
+    with pytest.raises(DataError, match=r"mine\.toml: name: "):
+        read_record(file, Taxonomy, "a taxonomy")
+
+
+def test_files_within_casewise_are_read():
+    assert "categories" in shipped_toml("casewise.records", "sorry_bench.toml")
