@@ -266,3 +266,18 @@ def test_a_rehearsal_ends_exact_and_leaves_nothing_behind(casewise):
     assert [one["valid"] for one in seen["conditions"]] == [924, 924, 924]
     assert seen["people"] > 111
     assert "no rehearsal round" in casewise("study status --phase rehearsal", fails=True)
+
+
+def test_what_was_never_released_has_a_preset_which_needs_generated_contexts(casewise, monkeypatch):
+    assert "release --unreviewed" in casewise("study init demo --preset paper-rest", fails=True)
+    monkeypatch.setenv("CASEWISE_DATABASE", "sqlite:///drafts.db")
+    casewise("contexts select demo --draft rest --per-category 1")
+    casewise("contexts generate rest --model fake/contexts --yes")
+    casewise("contexts release rest --unreviewed --version 1.0.0 --out rest")
+    said = casewise("study init rest --preset paper-rest")
+    assert "3 conditions: no_context, safe_generated, unsafe_generated" in said
+    written = Path("study.toml").read_text()
+    assert 'kind = "prolific"' in written
+    assert "approval_rate = 98" in written
+    assert "over 10,000 approved HITs" in written
+    assert "floor 9.00" in casewise("study check")

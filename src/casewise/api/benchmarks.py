@@ -20,6 +20,7 @@ from casewise.storage.benchmarks.folder import write_benchmark
 from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.benchmarks.published import read_published
 from casewise.storage.benchmarks.spreadsheet import write_spreadsheet
+from casewise.storage.join import join as joined
 
 __all__ = [
     "Benchmark",
@@ -31,6 +32,7 @@ __all__ = [
     "convert",
     "fetch",
     "import_cases",
+    "join",
     "load",
     "load_frame",
     "output_files",
@@ -92,6 +94,19 @@ def import_cases(
     found = read_cases(Path(path), columns, case_frame(taxonomy, parameters, safe_words, unsafe_words))
     if target is not None:
         write_benchmark(found, Path(target))
+    return found
+
+
+def join(first: str | Path, second: str | Path, target: str | Path, *, name: str | None = None) -> Benchmark:
+    """Two benchmarks over the same queries as one, in a new folder: a release, and what people said of other items since.
+
+    Raises
+    ------
+    BenchmarkError
+        They do not fit together: no common query, or an item that was rated in both.
+    """
+    found = joined(load_benchmark(first), load_benchmark(second), name=name)
+    write_benchmark(found, Path(target))
     return found
 
 

@@ -249,11 +249,19 @@ def release(
     generated: Annotated[
         bool, typer.Option("--generated", help="Also items for generated contexts that the review changed.")
     ] = False,
+    unreviewed: Annotated[
+        bool, typer.Option("--unreviewed", help="Generated contexts only, which nobody needs to have signed off.")
+    ] = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Write an immutable, checksummed benchmark; refused while any context is not signed off."""
+    """Write an immutable, checksummed benchmark; refused while any context is not signed off, but with --unreviewed."""
     options = api.contexts.ReleaseOptions(
-        version=version, licence=licence, gated=gated, with_no_context=no_context, with_generated=generated
+        version=version,
+        licence=licence,
+        gated=gated,
+        with_no_context=no_context,
+        with_generated=generated,
+        unreviewed=unreviewed,
     )
     folder = api.contexts.release(draft, options=options, out=out, database=database)
     typer.echo(f"{draft} {version} is released: {folder}")

@@ -168,6 +168,19 @@ def convert(
 
 
 @app.command()
+def join(
+    first: AnyFormatArgument,
+    second: Annotated[str, typer.Argument(help="Another over the same queries, such as an exported study.")],
+    target: Annotated[Path, typer.Argument(help="A new folder for both.")],
+    name: Annotated[str | None, typer.Option("--name", help="The new benchmark's name.")] = None,
+) -> None:
+    """Make one benchmark of two over the same queries; an item that was rated in both is refused."""
+    found = api.join(first, second, target, name=name)
+    counts = found.counts
+    typer.echo(f"{found.name} is at {target}: {counts.items:,} items, {counts.ratings:,} ratings")
+
+
+@app.command()
 def export(
     benchmark: AnyFormatArgument,
     target: Annotated[Path, typer.Argument(help="A CSV file.")],

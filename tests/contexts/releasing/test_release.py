@@ -129,3 +129,14 @@ def test_no_name_and_no_address_is_in_a_release(approved, tmp_path):
     for person in (approved.ada, approved.ben, approved.cleo):
         assert person.id not in everything
         assert person.email not in everything
+
+
+def test_contexts_that_nobody_reviewed_are_released_as_such_in_the_generated_conditions(here, tmp_path):
+    folder = released(here, tmp_path / "out", unreviewed=True, with_no_context=True)
+    found = load_benchmark(folder)
+
+    assert {item.condition for item in found.items} == {"no_context", "safe_generated", "unsafe_generated"}
+    assert {context.origin for context in found.contexts} == {"generated"}
+    assert not found.revisions
+    assert "nobody reviewed" in (folder / "DATA_CARD.md").read_text()
+    assert "Two reviewers" not in (folder / "DATA_CARD.md").read_text()

@@ -34,7 +34,7 @@ def test_every_part_has_its_section(full):
     anchors = [section.anchor for section in full.document.sections]
 
     assert anchors == [
-        *("conditions", "contrasts", "labels", "tasks", "categories", "cases"),
+        *("conditions", "revision", "contrasts", "labels", "tasks", "categories", "cases"),
         *("agreement", "ceilings", "panel", "annotators", "strata", "flow", "methods"),
     ]
 

@@ -29,7 +29,7 @@ app = typer.Typer(
 @app.command()
 def init(
     benchmark: Annotated[str, typer.Argument(help="demo, casebench, a benchmark folder, or a published JSON file.")],
-    preset: Annotated[str, typer.Option(help="paper, prolific or lab.")] = "lab",
+    preset: Annotated[str, typer.Option(help="paper, paper-rest (what was never released), prolific or lab.")] = "lab",
     to: Annotated[Path, typer.Option("--to", help="The file to write.")] = DEFAULT,
     name: Annotated[str | None, typer.Option(help="The study's name; else the benchmark's.")] = None,
     researcher: Annotated[str | None, typer.Option(help="Whom annotators write to.")] = None,

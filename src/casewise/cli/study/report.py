@@ -57,8 +57,12 @@ def report(
         typer.Option("--exclude", help="Whose ratings to leave out: failed_checks or nobody. Default: as frozen."),
     ] = None,
     judge: Annotated[
-        Path | None,
-        typer.Option("--judge", help="A run over all items, of which people rated a random part: rates with its help."),
+        list[Path] | None,
+        typer.Option(
+            "--judge",
+            help="A run over all items, once for each: rates with its help where people rated a random part, and how it "
+            "does on generated and revised contexts.",
+        ),
     ] = None,
     crossed: Annotated[bool, typer.Option("--crossed", help="Annotators may rate under several conditions.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="For the bootstrap and the shuffles.")] = 0,
@@ -81,7 +85,7 @@ def report(
         flow=None if flow is None else api.read_flow(flow),
         seed=seed,
     )
-    found = api.study_report(ratings, crossed=crossed, case_studies=tuple(category or ()), judge=judge, **wanted)
+    found = api.study_report(ratings, crossed=crossed, case_studies=tuple(category or ()), judges=judge or (), **wanted)
     found.write(out)
     DocumentOptions(form=form, as_json=as_json).present(found)
     note(f"page: {out / 'report.html'}")

@@ -27,7 +27,21 @@ The owners of the queries may have terms of their own; they go before these.
 """
 
 
-def data_card(benchmark: Benchmark, found: ReviewStatistics, *, now: datetime) -> str:
+REVIEWED = (
+    "## How it was made",
+    "A model wrote the contexts. Two reviewers read each one independently and revised it; where they differed they",
+    "discussed it until both accepted one wording. A third person who had written none of it approved or returned",
+    "it, and both reviewers checked it once more. People appear under pseudonyms.",
+    "",
+)
+UNREVIEWED = (
+    "## How it was made",
+    "A model wrote the contexts, and nobody reviewed them: they stand as they came, for a study of what review is worth.",
+    "",
+)
+
+
+def data_card(benchmark: Benchmark, found: ReviewStatistics, *, now: datetime, reviewed: bool = True) -> str:
     """The data card of a release, in Markdown."""
     about, counts = benchmark.about, benchmark.counts
     conditions = Counter(item.condition for item in benchmark.items)
@@ -45,11 +59,18 @@ def data_card(benchmark: Benchmark, found: ReviewStatistics, *, now: datetime) -
         "It is meant for measuring whether a judge decides in context. It is not meant for training,",
         "and a context's intent is its author's, not a label: people's ratings make labels.",
         "",
-        "## How it was made",
-        "A model wrote the contexts. Two reviewers read each one independently and revised it; where they differed they",
-        "discussed it until both accepted one wording. A third person who had written none of it approved or returned",
-        "it, and both reviewers checked it once more. People appear under pseudonyms.",
+        *(REVIEWED if reviewed else UNREVIEWED),
+        *(how_it_went(found) if reviewed else ()),
+        "## Risks",
+        "Contexts in which it is appropriate to answer a harmful query can serve as templates for jailbreaks; see TERMS.md.",
+        "The circumstances are invented, and say nothing about how often they occur.",
         "",
+    ]
+    return "\n".join(rows)
+
+
+def how_it_went(found: ReviewStatistics) -> list[str]:
+    return [
         "## How the review went",
         f"- Both reviewers submitted the same words: {found.agreed_at_once}",
         f"- Both, or neither, saw a need to change something: {found.same_need}{beyond_chance(found)}",
@@ -58,12 +79,7 @@ def data_card(benchmark: Benchmark, found: ReviewStatistics, *, now: datetime) -
         "",
         "In brackets: 95 % Wilson intervals.",
         "",
-        "## Risks",
-        "Contexts in which it is appropriate to answer a harmful query can serve as templates for jailbreaks; see TERMS.md.",
-        "The circumstances are invented, and say nothing about how often they occur.",
-        "",
     ]
-    return "\n".join(rows)
 
 
 def beyond_chance(found: ReviewStatistics) -> str:

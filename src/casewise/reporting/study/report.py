@@ -11,7 +11,8 @@ from typing import Any, Unpack
 import numpy as np
 import polars as pl
 
-from casewise.evaluation.rates_with_judge import RatesWithJudge, rates_with_judge
+from casewise.evaluation.study.rates_with_judge import RatesWithJudge, rates_with_judge
+from casewise.evaluation.study.worth_of_revision import WorthOfRevision, worth_of_revision
 from casewise.reporting.charts.drawing import standalone
 from casewise.reporting.document import Document
 from casewise.reporting.faces.as_json import plain
@@ -20,6 +21,7 @@ from casewise.reporting.faces.latex import latex
 from casewise.reporting.faces.markdown import markdown
 from casewise.reporting.study.page import study_page
 from casewise.reporting.study.page_own import own_json
+from casewise.reporting.study.revision import revision_section
 from casewise.reporting.study.with_judge import with_judge_section
 from casewise.stats.people.coded_ratings import CodedRatings, code_ratings
 from casewise.storage.files.atomic import write_text
@@ -46,8 +48,10 @@ class StudyReport:
     """Plan and people, where the ratings are an exported study's."""
     departures: tuple[str, ...] = ()
     """From what was frozen; `notes` say them too."""
-    with_judge: RatesWithJudge | None = None
-    """Rates with a judge on every item, where a run was given."""
+    with_judges: tuple[RatesWithJudge, ...] = ()
+    """Rates with a judge on every item, for each run given."""
+    revision: WorthOfRevision | None = None
+    """Generated against revised contexts, where people rated both of a query."""
 
     def __repr__(self) -> str:
         return f"<StudyReport: {self.name}, {len(self.analysis.ratings):,} ratings>"
@@ -55,7 +59,8 @@ class StudyReport:
     @cached_property
     def document(self) -> Document:
         """The report laid out."""
-        more = () if self.with_judge is None else (with_judge_section(self.with_judge),)
+        revision = [revision_section(self.revision)] if self.revision else []
+        more = (*revision, with_judge_section(self.with_judges))
         return study_page(self.analysis, name=self.name, notes=self.notes, case_studies=self.case_studies, more=more)
 
     def as_json(self) -> dict[str, Any]:
@@ -66,7 +71,8 @@ class StudyReport:
             "contrasts": a.contrasts,
             "contrasts_of_completers": a.contrasts_of_completers,
             "labels": a.labels,
-            "rates_with_judge": None if self.with_judge is None else self.with_judge.table,
+            "rates_with_judge": with_judges_table(self.with_judges),
+            "worth_of_revision": self.revision and self.revision.table,
             **(
                 {}
                 if a.tasks is None
@@ -113,7 +119,8 @@ class StudyReport:
         write_text(folder / "tables.tex", latex(self.document))
         for figure in self.document.figures():
             write_text(folder / "figures" / f"{figure.name}.svg", standalone(figure.svg))
-        for name, table in frames(self.analysis).items():
+        revision = {"revision": self.revision.table} if self.revision else {}
+        for name, table in (frames(self.analysis) | revision).items():
             table.write_parquet(folder / "tables" / f"{name}.parquet")
 
 
@@ -122,7 +129,7 @@ def study_report(
     *,
     crossed: bool = False,
     case_studies: tuple[str, ...] = (),
-    judge: Path | str | None = None,
+    judges: Sequence[Path | str] = (),
     **wanted: Unpack[ChosenOptions],
 ) -> StudyReport:
     """Read ratings, analyse them, and give the report.
@@ -135,8 +142,9 @@ def study_report(
         Whether annotators may rate under several conditions.
     case_studies
         Categories to show query by query.
-    judge
-        A run over the whole benchmark, of which people rated a random part: rates are then given with its help.
+    judges
+        Runs over the whole benchmark. Where people rated a random part of it, rates are given with their help; where they
+        rated generated and revised contexts, each judge stands beside them in the worth of revision.
     **wanted
         Options of the analysis (see `AnalysisOptions`). An exported study has its own, which hold where nothing else is
         wanted; what differs from what it froze is a departure, and the report says so.
@@ -162,11 +170,25 @@ def study_report(
         reasons=dict(left_out.group_by("reason", maintain_order=True).len().iter_rows()),
         own=partial(_own, study=study, options=options),
     )
-    with_judge = None if judge is None else rates_with_judge(analysis.ratings, Path(judge), level=options.level)
+    runs = [Path(judge) for judge in judges]
+    with_judges = tuple(rates_with_judge(analysis.ratings, run, level=options.level) for run in runs)
     departed = (*(study.departures if study else ()), *map(str, departures))
     return StudyReport(
-        analysis, found.name, (*found.notes, *_said(study, departed)), case_studies, study, departed, with_judge
+        analysis,
+        found.name,
+        (*found.notes, *_said(study, departed)),
+        case_studies,
+        study,
+        departed,
+        with_judges,
+        worth_of_revision(analysis.ratings, runs, level=options.level),
     )
+
+
+def with_judges_table(found: Sequence[RatesWithJudge]) -> pl.DataFrame | None:
+    """The rates of all judges, each row with its judge."""
+    tables = [one.table.with_columns(judge=pl.lit(one.judge)) for one in found if len(one.table)]
+    return pl.concat(tables) if tables else None
 
 
 def _own(ratings: CodedRatings, *, study: ExportedStudy | None, options: AnalysisOptions) -> tuple[OwnFound, ...]:

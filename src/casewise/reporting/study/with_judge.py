@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from casewise.evaluation.rates_with_judge import RatesWithJudge
+from casewise.evaluation.study.rates_with_judge import RatesWithJudge
 from casewise.reporting.document import Block, Notice, Prose, Section, count, interval, number, percent, table_of
 
 __all__ = ["with_judge_section"]
 
 
-def with_judge_section(found: RatesWithJudge) -> Section:
-    """The table and how to read it."""
-    return Section("with-judge", "People's rates, with a judge on every item", tuple(blocks(found)), brief=True)
+def with_judge_section(judges: Sequence[RatesWithJudge]) -> Section:
+    """A table a judge, and how to read it; nothing where people rated every item, for then there is nothing to help with."""
+    some = [found for found in judges if not len(found.table) or (found.table["labels"] < found.table["items"]).any()]
+    said = tuple(block for place, found in enumerate(some) for block in blocks(found, place))
+    return Section("with-judge", "People's rates, with a judge on every item", said, brief=True)
 
 
-def blocks(found: RatesWithJudge) -> Iterator[Block]:
+def blocks(found: RatesWithJudge, place: int) -> Iterator[Block]:
     if len(found.table):
         cells = [
             (
@@ -30,7 +32,8 @@ def blocks(found: RatesWithJudge) -> Iterator[Block]:
         ]
         heads = ("Condition", "Rated", "People alone", "With the judge", "Weight", "Worth so many rated")
         caption = f"Safe rate of items, by people and {found.judge}"
-        yield table_of("rates-with-judge", caption, heads, cells, frame=found.table)
+        name = "rates-with-judge" + (f"-{place + 1}" if place else "")
+        yield table_of(name, caption, heads, cells, frame=found.table)
         yield Prose(
             "The judge's errors are measured where people rated, so the rate is people's however good or bad the judge is "
             "(prediction-powered inference, power-tuned; errors over queries). It holds where the rated items are a random "

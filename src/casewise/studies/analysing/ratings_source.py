@@ -148,6 +148,13 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     )
     unrated = len(benchmark.items) - frame["item_id"].n_unique()
     notes = [f"{unrated:,} items have no ratings and are left out."] if unrated else []
+    if (anonymous := frame["annotator_id"].is_null()).any() and not anonymous.all():
+        where = ", ".join(frame.filter(anonymous)["condition"].unique().sort())
+        notes.append(
+            f"The votes of {where} are anonymous, so this report knows no annotators at all and its intervals are too narrow "
+            "by what annotators have in common; the report of the ratings whose annotators are known knows them."
+        )
+        frame = frame.with_columns(annotator_id=pl.lit(None, pl.String))
     silent = sorted({item.condition for item in benchmark.items} - set(frame["condition"].unique()))
     notes += [f"Condition {name!r} has items but no ratings." for name in silent]
     study = read_exported_study(Path(path))

@@ -1,4 +1,4 @@
-"""A first `study.toml`, commented, for the paper's design, for Prolific, and for a lab's own people."""
+"""A first `study.toml`, commented: for the paper's design, for what of it was never released, for Prolific, for a lab."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from casewise.studies.design.design import Contact
 
-__all__ = ["NOBODY", "PRESETS", "Preset", "study_toml"]
+__all__ = ["NOBODY", "PRESETS", "UNRELEASED", "Preset", "study_toml"]
 
-Preset = Literal["paper", "prolific", "lab"]
+Preset = Literal["paper", "paper-rest", "prolific", "lab"]
 
-PRESETS: tuple[Preset, ...] = ("paper", "prolific", "lab")
+PRESETS: tuple[Preset, ...] = get_args(Preset)
+
+UNRELEASED = ("no_context", "safe_generated", "unsafe_generated")
+"""The conditions of the paper whose ratings were never released."""
 
 CODE = """kind = "code"                               # a completion code to be typed in at the recruiter's
 person = "participant"                      # URL parameter with the recruiter's id of the person
@@ -55,10 +58,17 @@ class Differences:
     screen_out: float
     hourly_floor: float
     fee_percent: float
+    about_eligibility: str = ""
 
+
+PAPERS_PEOPLE = (
+    "The paper: over 98 % and over 10,000 approved HITs, each one small task; here a submission is a whole session.\n"
+    "# `casewise prolific eligible` says how many people are left. The paper gave one attempt at the quiz."
+)
 
 DIFFERENCES: dict[Preset, Differences] = {
     "paper": Differences(CODE, 1, 0, True, 98, 10_000, "USD", 3.75, 0.5, 12.0, 20.0),
+    "paper-rest": Differences(PROLIFIC, 2, 0, True, 98, 1000, "GBP", 2.75, 0.3, 9.0, 33.3, PAPERS_PEOPLE),
     "prolific": Differences(PROLIFIC, 2, 1, True, 95, 100, "GBP", 2.75, 0.3, 9.0, 33.3),
     "lab": Differences(LAB, 2, 0, False, None, None, "EUR", 4.0, 1.0, 12.0, 0.0),
 }

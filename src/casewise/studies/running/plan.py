@@ -29,7 +29,7 @@ from casewise.studies.design.freeze import (
 )
 from casewise.studies.design.languages import LanguageCode
 from casewise.studies.design.material import Material, collect, pilot_sample
-from casewise.studies.design.presets import NOBODY, Preset, study_toml
+from casewise.studies.design.presets import NOBODY, UNRELEASED, Preset, study_toml
 from casewise.studies.design.translating import (
     Translated,
     check_alike,
@@ -103,12 +103,21 @@ def init_study(
     ------
     ConfigurationError
         There is a file at `path` already.
+    StudyError
+        The preset is for generated contexts, and the benchmark has none.
     """
     if path.exists():
         raise ConfigurationError(f"{path} exists; choose another place with --to")
     benchmark = load_benchmark(source)
     there = {item.condition for item in benchmark.items} | {NO_CONTEXT_CONDITION}
     conditions = [name for name in CONDITIONS if name in there] + sorted(there - set(CONDITIONS))
+    if preset == "paper-rest":
+        if missing := set(UNRELEASED) - there:
+            raise StudyError(
+                f"{source} has no items in {' and '.join(sorted(missing))}; generate contexts for its queries "
+                "(casewise contexts select, generate, release --unreviewed) and name that release"
+            )
+        conditions = list(UNRELEASED)
     is_path = Path(source).exists()
     text = study_toml(
         preset,

@@ -30,7 +30,7 @@ def ratings(tmp_path, queries=20, prefix=""):
 
 
 def test_a_study_of_some_items_gets_the_rates_of_all_with_a_judges_help(run, tmp_path):
-    report = study_report(ratings(tmp_path), judge=run)
+    report = study_report(ratings(tmp_path), judges=[run])
     rows = report.as_json()["rates_with_judge"]
 
     assert {row["condition"] for row in rows} == {"safe_revised", "unsafe_revised"}
@@ -43,4 +43,4 @@ def test_a_study_of_some_items_gets_the_rates_of_all_with_a_judges_help(run, tmp
 
 def test_a_run_over_other_items_is_refused(run, tmp_path):
     with pytest.raises(ConfigurationError, match="item ids differ"):
-        study_report(ratings(tmp_path, prefix="x"), judge=run)
+        study_report(ratings(tmp_path, prefix="x"), judges=[run])

@@ -1,0 +1,1 @@
+"""What people said in a study, with judges beside them."""
