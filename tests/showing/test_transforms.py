@@ -118,8 +118,8 @@ def test_what_a_transform_returns_is_checked():
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("half", "no arm is called 'half'; there are 'full', 'none', 'without:PARAMETER,...' and"),
-        ("without:sender+twin:all", "no arm is called 'twin:all'"),
+        ("half", "no arm is called 'half'; there are 'full', 'none', 'without:PARAMETER,...', 'claim:"),
+        ("without:sender+thrice:all", "no arm is called 'thrice:all'"),
         ("without:Mood", "no parameter of a context is called 'Mood'"),
         ("without@2:sender", "is of version 2; this casewise does version 1"),
         ("python:mine", "is not python:MODULE:FUNCTION"),
@@ -143,13 +143,15 @@ def test_what_an_arm_leaves_out_is_a_parameter_of_the_benchmark():
 
 def test_an_arm_that_is_given_as_it_is_is_checked_too():
     model = FakeModel("safe")
-    with pytest.raises(ConfigurationError, match="no arm is called 'twin:all'"):
-        casewise.judge(DEMO, LLMJudge(model), arms=(Arm.named("twin:all"),))
+    with pytest.raises(ConfigurationError, match="no arm is called 'thrice:all'"):
+        casewise.judge(DEMO, LLMJudge(model), arms=(Arm.named("thrice:all"),))
     assert not model.calls
 
 
 def test_a_transform_of_a_later_version_is_named_with_it(monkeypatch):
-    monkeypatch.setitem(TRANSFORMS, "newer", TransformKind("newer", lambda shown, _scene, _rest: shown, version=2))
+    monkeypatch.setitem(
+        TRANSFORMS, "newer", TransformKind("newer", lambda shown, _scene, _rest: shown, "own", version=2)
+    )
 
     assert arm_named("newer").name == "newer@2"
     assert show(Arm.named("newer@2"), QUERY, CONTEXT) == show(FULL, QUERY, CONTEXT)

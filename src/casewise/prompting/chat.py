@@ -9,7 +9,7 @@ from typing import Literal
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.protocol import Message
-from casewise.prompting.context_words import in_words
+from casewise.prompting.layouts import Layout, laid_out
 from casewise.prompting.substitution import filled
 from casewise.records import ShownContext
 from casewise.records.base import digest
@@ -50,6 +50,8 @@ class Chat:
         *,
         earlier: tuple[Message, ...] = (),
         role: Literal["user", "system"] | None = None,
+        system: tuple[str, ...] = (),
+        layout: Layout | None = None,
     ) -> tuple[Message, ...]:
         """The conversation that the chatbot is to go on with; without a context it is the query alone.
 
@@ -59,15 +61,19 @@ class Chat:
             Turns that went before, by an arm's transform.
         role
             The message that holds the context, where a transform decides it.
+        system
+            What else the system message says, by an arm's transforms.
+        layout
+            How the context is laid out, where a transform decides it.
         """
+        said = laid_out(shown, layout or "list")
         in_system = shown and (role or self.role) == "system"
-        first: tuple[Message, ...] = ()
         if in_system or self.always_system:
-            said = in_words(shown) if in_system else UNKNOWN
-            first = (Message("system", filled(self.system, {"context": said})),)
+            system = (filled(self.system, {"context": said if in_system else UNKNOWN}), *system)
+        first = (Message("system", "\n\n".join(system)),) if system else ()
         if not shown or in_system:
             return (*first, *earlier, Message("user", query))
-        text = filled(self.in_user, {"context": in_words(shown), "query": query})
+        text = filled(self.in_user, {"context": said, "query": query})
         return (*first, *earlier, Message("user", text))
 
 

@@ -227,7 +227,14 @@ class Collector:
     def messages(self, ask: ChatAsk) -> tuple[Message, ...]:
         shown = ask.shown
         placed = shown.placement
-        return self.chat.messages(shown.query, shown.context, earlier=placed.earlier, role=placed.context_role)
+        return self.chat.messages(
+            shown.query,
+            shown.context,
+            earlier=placed.earlier,
+            role=placed.context_role,
+            system=placed.system,
+            layout=placed.layout,
+        )
 
     def usually(self, ask: ChatAsk) -> Usage:
         tokens = min(USUAL_REPLY_TOKENS, self.options.max_tokens)

@@ -1,7 +1,16 @@
 """What a judge is shown of an item: an arm's transforms, done in turn."""
 
 from casewise.showing.shown import Placement, Scene, ShownItem
-from casewise.showing.transforms import TRANSFORMS, TransformKind, arm_named, check_arms, needs_twin, show
+from casewise.showing.transforms import (
+    TRANSFORMS,
+    TransformKind,
+    TransformRole,
+    arm_named,
+    check_arms,
+    needs_twin,
+    role_of,
+    show,
+)
 
 __all__ = [
     "TRANSFORMS",
@@ -9,8 +18,10 @@ __all__ = [
     "Scene",
     "ShownItem",
     "TransformKind",
+    "TransformRole",
     "arm_named",
     "check_arms",
     "needs_twin",
+    "role_of",
     "show",
 ]

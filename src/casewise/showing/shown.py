@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from casewise.models.protocol import Message
+from casewise.prompting.layouts import Layout
 from casewise.records import Context, Query, ShownContext
 
 __all__ = ["ContextRole", "Placement", "Scene", "ShownItem"]
@@ -21,6 +22,10 @@ class Placement:
     """The message that holds the context; None leaves it to the prompts."""
     earlier: tuple[Message, ...] = ()
     """Turns that went before, as if the conversation had begun with them."""
+    system: tuple[str, ...] = ()
+    """What else the system message says, behind the context where that stands in it."""
+    layout: Layout | None = None
+    """How the context is laid out; None leaves it to the prompts."""
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from casewise.errors import ConfigurationError
 from casewise.records import Arm, Context, ParameterSet, Query, Transform
 from casewise.records.arm import WITHOUT
 from casewise.records.context import omit
+from casewise.showing.claims import claim, own_claim, own_said, said
+from casewise.showing.defences import datamark, delimit, in_system
 from casewise.showing.own import function_at, own_transform
+from casewise.showing.perturbations import check_layout, check_order, layout, order
 from casewise.showing.shown import Scene, ShownItem
+from casewise.showing.twins import parameters_of_twin, twin
 
-__all__ = ["TRANSFORMS", "TransformKind", "arm_named", "check_arms", "needs_twin", "show"]
+__all__ = ["TRANSFORMS", "TransformKind", "TransformRole", "arm_named", "check_arms", "needs_twin", "role_of", "show"]
+
+TransformRole = Literal["omission", "attack", "perturbation", "defence", "own"]
+"""What a transform is for: to show less, to lie, to change nothing that matters, to guard; or what only its author knows."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +31,14 @@ class TransformKind:
     """What to write, for those who must choose."""
     do: Callable[[ShownItem, Scene, str], ShownItem]
     """What is shown after it, from what was shown before, the item, and the rest of the transform's name."""
+    role: TransformRole
     version: int = 1
     """Raised when the same name shows something else. Runs of older versions are read, and not gone on with."""
     needs_twin: bool = False
     check: Callable[[str], object] = lambda _rest: None
     """Raises a `ConfigurationError` where the rest of the name means nothing."""
+    parameters: Callable[[str], tuple[str, ...]] = lambda _rest: ()
+    """The parameters and groups that the rest of the name names."""
 
 
 def without(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
@@ -35,11 +46,32 @@ def without(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
     return replace(shown, context=left)
 
 
+def omitted(rest: str) -> tuple[str, ...]:
+    return () if rest == EVERYTHING else tuple(rest.split(","))
+
+
+def no_rest(rest: str) -> None:
+    if rest:
+        raise ConfigurationError(f"a defence of this kind is written without {rest!r} behind it")
+
+
 EVERYTHING = Arm.named("none").transforms[0].rest
 
 TRANSFORMS: dict[str, TransformKind] = {
-    WITHOUT: TransformKind("without:PARAMETER,...", without),
-    "python": TransformKind("python:MODULE:FUNCTION (your own)", own_transform, needs_twin=True, check=function_at),
+    WITHOUT: TransformKind("without:PARAMETER,...", without, "omission", parameters=omitted),
+    "claim": TransformKind("claim:CLAIM/CHANNEL/DIRECTION", claim, "attack", check=said),
+    "twin": TransformKind(
+        "twin:PARAMETER", twin, "attack", needs_twin=True, check=parameters_of_twin, parameters=parameters_of_twin
+    ),
+    "toml": TransformKind("toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST", own_claim, "attack", check=own_said),
+    "order": TransformKind("order:reversed", order, "perturbation", check=check_order),
+    "format": TransformKind("format:LAYOUT", layout, "perturbation", check=check_layout),
+    "system": TransformKind("system", in_system, "defence", check=no_rest),
+    "datamark": TransformKind("datamark", datamark, "defence", check=no_rest),
+    "delimit": TransformKind("delimit", delimit, "defence", check=no_rest),
+    "python": TransformKind(
+        "python:MODULE:FUNCTION (your own)", own_transform, "own", needs_twin=True, check=function_at
+    ),
 }
 
 
@@ -93,9 +125,16 @@ def check_arms(arms: Iterable[Arm], parameters: ParameterSet | None = None) -> N
     """
     for arm in arms:
         for transform in arm.transforms:
-            kind_of(transform).check(transform.rest)
-            if parameters is not None and transform.rest != EVERYTHING:
-                parameters.check_names(transform.omits)
+            kind = kind_of(transform)
+            kind.check(transform.rest)
+            if parameters is not None:
+                parameters.check_names(kind.parameters(transform.rest))
+
+
+def role_of(transform: Transform) -> TransformRole | None:
+    """What a transform is for; None where this casewise does not know it."""
+    kind = TRANSFORMS.get(transform.kind)
+    return None if kind is None else kind.role
 
 
 def needs_twin(arm: Arm) -> bool:

@@ -78,6 +78,13 @@ class UserFunction:
         found = {"module": os.path.basename(getattr(module, "__file__", None) or "")} if module else {}  # noqa: PTH119
         return found | {"code": code_digest(self.function)}
 
+    def takes(self, third: str) -> bool:
+        """Whether its third parameter is called `third`."""
+        try:
+            return list(inspect.signature(self.function).parameters)[2:3] == [third]
+        except (TypeError, ValueError):  # some built-in callables have no signature
+            return False
+
     async def call(self, *arguments: Any) -> Any:
         """What the function returns for `arguments`, or what it `Raised`."""
         try:

@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,8 @@ from casewise.judging.judge import Ask
 from casewise.judging.judges.callable import CallableJudge
 from casewise.judging.judges.named import judge_named
 from casewise.records import Scored, UnscoredReason
+from casewise.showing import arm_named
+from casewise.showing.claims import said
 
 DEMO = casewise.load("demo")
 
@@ -235,3 +238,14 @@ def test_another_code_is_another_judge():
     assert id_of(one) != id_of(other)
     assert id_of(eval("lambda query, context: True")) != id_of(eval("lambda query, context: False"))
     assert id_of(Asynchronous())["code"] != id_of(Later(one))["code"]
+
+
+def test_a_function_with_a_parameter_called_shown_is_given_all_that_is_shown():
+    seen = []
+
+    def judge(query, context, shown):
+        seen.append((query == shown.query, context == shown.context, shown.placement.system))
+        return "safe"
+
+    asyncio.run(CallableJudge(judge).answer(replace(ask(), arm=arm_named("claim:test/system/safe"))))
+    assert seen == [(True, True, (said("test/system/safe").text,))]

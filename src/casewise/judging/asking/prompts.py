@@ -19,6 +19,7 @@ from casewise.judging.asking.elicitations import HOW_ASKED
 from casewise.models.protocol import Message
 from casewise.prompting.chat import Chat
 from casewise.prompting.context_words import in_words
+from casewise.prompting.layouts import laid_out
 from casewise.prompting.substitution import filled
 from casewise.records import ShownContext
 from casewise.records.base import digest
@@ -85,16 +86,13 @@ class PromptSet:
             The set has no prompt for `elicitation`, or none without a context.
         """
         prompt = self.prompt(elicitation)
-        if not shown:
-            return (*placement.earlier, Message("user", self._filled(self._without(prompt), query, "")))
-        context = self.written(shown)
-        if (placement.context_role or self.role) == "user":
-            return (*placement.earlier, Message("user", self._filled(prompt.with_context, query, context)))
-        return (
-            Message("system", self._filled(self.in_system, query, context)),
-            *placement.earlier,
-            Message("user", self._filled(prompt.with_context, query, self.see_system)),
-        )
+        context = self.written(shown, placement) if shown else ""
+        in_system = bool(shown) and (placement.context_role or self.role) == "system"
+        system = (self._filled(self.in_system, query, context), *placement.system) if in_system else placement.system
+        first = (Message("system", "\n\n".join(system)),) if system else ()
+        template = prompt.with_context if shown else self._without(prompt)
+        asked = self._filled(template, query, self.see_system if in_system else context)
+        return (*first, *placement.earlier, Message("user", asked))
 
     def prompt(self, elicitation: str) -> Prompt:
         """The wording for `elicitation`."""
@@ -104,8 +102,10 @@ class PromptSet:
             )
         return self.prompts[elicitation]
 
-    def written(self, shown: ShownContext) -> str:
-        """A context as the judge reads it: one parameter a line, or as JSON."""
+    def written(self, shown: ShownContext, placement: Placement = AS_PROMPTED) -> str:
+        """A context as the judge reads it: one parameter a line, or as JSON, or as an arm's transforms lay it out."""
+        if placement.layout is not None:
+            return laid_out(shown, placement.layout)
         return json.dumps(shown) if self.context_as == "json" else in_words(shown)
 
     def _without(self, prompt: Prompt) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from casewise.errors import ConfigurationError, JudgeError
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.models.http.prices import Prices
-from casewise.records import ELICITATIONS, SCALES, Elicitation, Scored, ShownContext, Unscored, UnscoredReason
+from casewise.records import ELICITATIONS, SCALES, Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import writable
 from casewise.showing.own import function_at
 from casewise.showing.user_function import Raised, Tried, UserFunction
@@ -19,7 +19,7 @@ __all__ = ["CallableJudge"]
 
 
 class CallableJudge(LocalJudge):
-    """The user's own function `f(query, context)`, sync or async.
+    """The user's own function `f(query, context)`, sync or async; `f(query, context, shown)` is given all that is shown.
 
     It returns `"safe"`, `"unsafe"` or a boolean (True is safe), a probability of safe, a score from 1 to 10, or what
     `casewise.read_reply` gives. A sync one is called in threads, several at once. Until it has given a first verdict it is
@@ -30,9 +30,7 @@ class CallableJudge(LocalJudge):
     prices: Prices | None = None
     counts_tokens: bool = False
 
-    def __init__(
-        self, function: Callable[[str, ShownContext], Any], *, name: str = "", elicitation: Elicitation | None = None
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], *, name: str = "", elicitation: Elicitation | None = None) -> None:
         self.own = UserFunction(function, name=name)
         self.id = self.name = self.own.name
         said = elicitation or getattr(function, "elicitation", None)
@@ -70,7 +68,8 @@ class CallableJudge(LocalJudge):
         return await self.own.first_alone(lambda: self._tried(ask), about=ask.item.id, called_as=how)
 
     async def _tried(self, ask: Ask) -> Tried[Answer]:
-        returned = await self.own.call(ask.shown.query, ask.shown.context)
+        shown = ask.shown
+        returned = await self.own.call(shown.query, shown.context, *([shown] if self.own.takes("shown") else []))
         if isinstance(returned, Raised):
             return failed(returned)
         if isinstance(returned, (Scored, Unscored)):
