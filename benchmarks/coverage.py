@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.covered import annotators, crowds, decisions, judges, judges_and_people
+from benchmarks.covered import annotators, conditions, crowds, decisions, details, judges, judges_and_people, people
 from benchmarks.covered.rows import Section, block, printed, replaced
 
 __all__ = ["PAGE", "SECTIONS", "main"]
@@ -25,6 +25,9 @@ SECTIONS: tuple[Section, ...] = (
     *crowds.SECTIONS,
     *judges_and_people.SECTIONS,
     *annotators.SECTIONS,
+    *people.SECTIONS,
+    *details.SECTIONS,
+    *conditions.SECTIONS,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"

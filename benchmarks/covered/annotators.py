@@ -30,9 +30,7 @@ def limits(study: AnnotatedStudy, *, known: bool) -> dict[str, tuple[float, floa
     }
     agreed = agreement_of_votes(
         *study.counts,
-        rng=np.random.default_rng(0),
         clusters=study.query,
-        draws=300,
         raters=study.raters if known else None,
     )
     for name in AGREEMENT:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from benchmarks.covered.rows import Row, Section
+from benchmarks.covered.tally import Held, rows
 from tests.support.judges import wrong_at_random
 
 from casewise.stats.agreeing.calibration import QUERIES_A_BIN, calibration
 from casewise.stats.agreeing.cost import turning_point
-from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
+from casewise.stats.agreeing.estimates import difference_of, estimate_of, measure
 from casewise.stats.agreeing.metrics import FLOORS, METRICS, REFUSALS
 from casewise.stats.agreeing.pairs import PairIndex, pair_results
 from casewise.stats.agreeing.sample import Sample
@@ -27,36 +28,6 @@ SHAPES = {"one item a query": (1, 1), "8 items, errors alone": (8, 1), "8 items,
 WRONG = (0.02, 0.1, 0.5)
 MANY = 60_000
 """Queries that a truth is computed on."""
-
-
-@dataclass
-class Held:
-    """How often intervals of one name held, in one setting."""
-
-    held: int = 0
-    studies: int = 0
-    widths: list[float] = field(default_factory=list)
-    beside: list[float] = field(default_factory=list)
-
-    def add(self, found: Estimate, truth: float, yardstick: float | None = None) -> None:
-        if found.ci_low is None or found.ci_high is None:
-            return
-        self.studies += 1
-        self.held += found.ci_low - 1e-9 <= truth <= found.ci_high + 1e-9
-        self.widths.append(found.ci_high - found.ci_low)
-        if yardstick is not None:
-            self.beside.append(yardstick)
-
-    def row(self, name: str, setting: str, wanted: str = "≥ 92 %") -> Row:
-        width = float(np.median(self.widths)) if self.widths else None
-        beside = float(np.median(self.beside)) if self.beside else None
-        return Row(name, setting, "holds the truth", self.held, self.studies, wanted, width, beside)
-
-
-def rows(found: dict[str, Held], names: Iterable[str], setting: str, wanted: str = "≥ 92 %") -> Iterator[Row]:
-    for name in names:
-        if found[name].studies:
-            yield found[name].row(name, setting, wanted)
 
 
 def with_silence(sample: Sample, rng: np.random.Generator) -> Sample:

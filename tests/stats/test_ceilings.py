@@ -35,6 +35,7 @@ def test_split_halves_stepped_up_agree_with_the_analytic_form(release):
 
     assert result.analytic == pytest.approx(0.8248, abs=5e-5)
     assert result.split_half == pytest.approx(result.analytic, abs=0.003)
+    assert result.analytic_interval
     assert result.analytic_interval[0] < result.analytic < result.analytic_interval[1]
 
 

@@ -71,19 +71,19 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] =
     ),
     "ceilings": (stats.ceilings, {"safe": SAFE, "votes": VOTES}),
     "agreement_of_votes": (
-        lambda **given: stats.agreement_of_votes(**given, rng=np.random.default_rng(0)),
-        {"safe": SAFE, "votes": VOTES, "clusters": LABELS, "draws": st.sampled_from([50, 0, -1]), "level": SHARE},
+        stats.agreement_of_votes,
+        {"safe": SAFE, "votes": VOTES, "clusters": LABELS},
     ),
     "reliability": (
         lambda **given: stats.reliability(**given, rng=np.random.default_rng(0)),
         {"safe": SAFE, "votes": VOTES, "clusters": LABELS, "splits": st.sampled_from([20, 0, -1])},
     ),
     "panel_curve": (
-        lambda **given: stats.panel_curve(**given, rng=np.random.default_rng(0)),
+        stats.panel_curve,
         {"safe": SAFE, "votes": VOTES, "clusters": LABELS, "reference_size": WHOLE, "largest": st.integers(-1, 9)},
     ),
     "panel_worth": (
-        lambda **given: stats.panel_worth(**given, rng=np.random.default_rng(0)),
+        stats.panel_worth,
         {"judge": TRUTHS, "safe": SAFE, "votes": VOTES, "clusters": LABELS, "reference_size": WHOLE},
     ),
     "alternative_annotator_test": (
@@ -247,10 +247,10 @@ def test_every_public_function_is_asked():
         lambda: stats.equivalence(math.nan, 0.1, margin=0.05),
         lambda: stats.alternative_annotator_test([math.nan, 1], [1, 1], item=[0, 1], annotator=[0, 0]),
         lambda: stats.alternative_annotator_test([1, 1, 0], [1, 1], item=[0, 1], annotator=[0, 0]),
-        lambda: stats.agreement_of_votes([1, 2], [3, 3], clusters=["q"], rng=np.random.default_rng(0)),
+        lambda: stats.agreement_of_votes([1, 2], [3, 3], clusters=["q"]),
         lambda: stats.anova_detectable_effect(2, 2, alpha=1e-12),
         lambda: stats.proportions_detectable_effect(1.2, 30),
-        lambda: stats.panel_worth([1, 0], [5, 6, 7], [20, 20, 20], rng=np.random.default_rng(0)),
+        lambda: stats.panel_worth([1, 0], [5, 6, 7], [20, 20, 20]),
     ],
 )
 def test_what_once_gave_nan_or_hung_or_broke_is_refused(ask):
@@ -260,11 +260,10 @@ def test_what_once_gave_nan_or_hung_or_broke_is_refused(ask):
 
 def test_a_million_votes_on_an_item_are_no_trouble():
     safe, votes = np.array([400_000, 500_100, 700_000, 12]), np.array([10**6, 10**6, 10**6, 20])
-    rng = np.random.default_rng(0)
 
-    curve = stats.panel_curve(safe, votes, rng=rng)
+    curve = stats.panel_curve(safe, votes)
     same = same_label(safe, votes, prior=UNIFORM)
-    found = stats.agreement_of_votes(safe, votes, rng=rng, draws=100)
+    found = stats.agreement_of_votes(safe, votes)
     assert np.isfinite(curve.agreement).all()
     assert same[[0, 2]] == pytest.approx([1, 1], abs=1e-6)
     # 100 over half with a standard deviation of 500 in this study and in the next: the difference has 707.

@@ -33,7 +33,7 @@ def audit_people(subject: Subject) -> Part:
     left_out: list[str] = []
     agreed, curve = None, None
     try:
-        agreed = agreement_of_votes(subject.n_safe, subject.n_votes, rng=rng, clusters=subject.query)
+        agreed = agreement_of_votes(subject.n_safe, subject.n_votes, clusters=subject.query)
         measured["agreement"] = asdict(agreed)
         found = reliability(
             subject.n_safe, subject.n_votes, rng=rng, clusters=subject.query, splits=subject.options.splits
@@ -50,7 +50,6 @@ def audit_people(subject: Subject) -> Part:
         curve = panel_curve(
             subject.n_safe,
             subject.n_votes,
-            rng=rng,
             clusters=subject.query,
             reference_size=usual_reference(subject.n_votes),
         )
@@ -61,13 +60,17 @@ def audit_people(subject: Subject) -> Part:
     return Part(name="people", measured=measured, findings=findings, left_out=tuple(left_out))
 
 
+def known(limit: float) -> float | None:
+    return None if np.isnan(limit) else float(limit)
+
+
 def panel_rows(curve: PanelCurve) -> list[dict[str, Any]]:
     return [
         {
             "people": int(curve.sizes[place]),
             "agreement": float(curve.agreement[place]),
-            "ci_low": float(curve.ci_low[place]),
-            "ci_high": float(curve.ci_high[place]),
+            "ci_low": known(curve.ci_low[place]),
+            "ci_high": known(curve.ci_high[place]),
             "modelled": bool(curve.modelled[place]),
             "reference": curve.reference_size,
         }

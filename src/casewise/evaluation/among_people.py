@@ -83,17 +83,13 @@ def worth_json(worth: PanelWorth | None) -> dict[str, float | int | None] | None
     )
 
 
-def beside_people(
-    runs: JudgedRuns, backdrop: Backdrop, *, seed: int = 0, epsilon: float = 0.1, margin: float = 0.05
-) -> BesidePeople:
+def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, epsilon: float = 0.1, margin: float = 0.05) -> BesidePeople:
     """What people's votes on the items that were asked allow, and each series among people.
 
     Parameters
     ----------
     backdrop
         Of the benchmark of these runs.
-    seed : int
-        Of the bootstrap over queries.
     epsilon : float
         The judge's advantage in the alternative annotator test.
     margin : float
@@ -102,7 +98,7 @@ def beside_people(
     asked = np.any([series.asked for series in runs.series], axis=0)
     return BesidePeople(
         people=backdrop.people(asked),
-        judges=tuple(_judge(runs, series, seed=seed, epsilon=epsilon, margin=margin) for series in runs.series),
+        judges=tuple(_judge(runs, series, epsilon=epsilon, margin=margin) for series in runs.series),
         reachable_doubt=or_none(lambda: reachable_entropy_correlation(*votes_of(runs, asked))),
     )
 
@@ -112,7 +108,7 @@ def votes_of(runs: JudgedRuns, asked: BoolArray) -> tuple[IntArray, IntArray]:
     return runs.items["n_safe"].to_numpy()[asked], runs.items["n_votes"].to_numpy()[asked]
 
 
-def _judge(runs: JudgedRuns, series: Series, *, seed: int, epsilon: float, margin: float) -> JudgeAmongPeople:
+def _judge(runs: JudgedRuns, series: Series, *, epsilon: float, margin: float) -> JudgeAmongPeople:
     sample = runs.sample(series)
     value = sample.probability if sample.in_rate_metrics.any() else sample.safe
     verdict = np.full(len(series.asked), np.nan)
@@ -122,9 +118,8 @@ def _judge(runs: JudgedRuns, series: Series, *, seed: int, epsilon: float, margi
     def worth(of: FloatArray, question: Callable[..., PanelWorth]) -> PanelWorth | None:
         safe, votes = votes_of(runs, series.asked)
         query = runs.items["query_id"].to_numpy()[series.asked]
-        rng = np.random.default_rng(seed)
         try:
-            return question(of, safe, votes, rng=rng, clusters=query, reference_size=usual_reference(votes))
+            return question(of, safe, votes, clusters=query, reference_size=usual_reference(votes))
         except StatisticsError as error:
             why.append(f"panel: {error}")
             return None

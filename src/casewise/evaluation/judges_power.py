@@ -12,8 +12,8 @@ from casewise.errors import ConfigurationError, StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, read_runs
 from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import FloatArray, IntArray
+from casewise.stats.core.majorities import majority_weight
 from casewise.stats.people.ceiling import rates_of_any_shape
-from casewise.stats.people.majorities import majority_weight
 from casewise.stats.power.judges import QueryDifferences, query_differences
 from casewise.storage.benchmarks.benchmark import Benchmark
 

@@ -201,11 +201,10 @@ def people(subject: Subject, asked: BoolArray) -> People:
     safe, votes, query = subject.n_safe[rows], subject.n_votes[rows], subject.query[rows]
     if not rows.any():
         return People(None, 0, None, None, None)
-    others, seed = usual_reference(votes), subject.options.seed
+    others = usual_reference(votes)
 
     def one_person() -> float:
-        rng = np.random.default_rng(seed)
-        return float(panel_curve(safe, votes, rng=rng, clusters=query, reference_size=others, largest=1).agreement[0])
+        return float(panel_curve(safe, votes, clusters=query, reference_size=others, largest=1).agreement[0])
 
     again = subject.same_again[rows] if votes.max() > 1 else np.full(1, np.nan)
     return People(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from casewise.stats import clustered_mean
-from casewise.stats.core.cluster_variance import cluster_variance
+from casewise.stats.core.cluster_variance import cluster_sums, cluster_variance
 
 
 def test_the_variance_of_a_mean_from_influences_is_the_regressions():
@@ -23,3 +23,9 @@ def test_each_observation_is_its_own_cluster_where_none_are_named():
 
 def test_one_cluster_shows_no_variance():
     assert np.isnan(cluster_variance([0.1, -0.1], ["a", "a"]))
+
+
+def test_terms_are_summed_within_clusters():
+    sums = cluster_sums(np.array([[1.0, 10], [2, 20], [4, 40]]), np.array([0, 1, 0]), n_clusters=2)
+
+    assert sums.tolist() == [[5, 50], [2, 20]]

@@ -5,8 +5,11 @@ from tests.support.annotated import annotated_study
 from casewise.stats.agreeing.estimates import estimate, named
 from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.clustered import clustered_mean
+from casewise.stats.core.measured import VotesTerms
 from casewise.stats.core.raters import Raters, annotators_variance
 from casewise.stats.people.agreement import agreement_of_votes
+from casewise.stats.people.panel import panel_curve, panel_worth
+from casewise.stats.people.vote_reliability import reliability
 
 
 def test_queries_and_annotators_together_are_the_two_way_variance():
@@ -60,13 +63,38 @@ def test_intervals_of_a_judges_numbers_know_that_annotators_differ():
 
 def test_agreement_is_known_less_well_where_it_is_known_who_voted():
     found = annotated_study(np.random.default_rng(3), queries=60, votes=10, items_each=40, annotator_sd=1.5)
-    alone = agreement_of_votes(*found.counts, rng=np.random.default_rng(0), clusters=found.query, draws=300)
-    people = agreement_of_votes(
-        *found.counts, rng=np.random.default_rng(0), clusters=found.query, draws=300, raters=found.raters
-    )
+    alone = agreement_of_votes(*found.counts, clusters=found.query)
+    people = agreement_of_votes(*found.counts, clusters=found.query, raters=found.raters)
 
     assert (people.alpha, people.ac1) == (alone.alpha, alone.ac1)
     assert people.alpha_interval is not None
     assert alone.alpha_interval is not None
     assert people.alpha_interval[0] < alone.alpha_interval[0]
     assert people.alpha_interval[1] > alone.alpha_interval[1]
+
+
+def test_reliability_and_panels_are_known_less_well_where_it_is_known_who_voted():
+    found = annotated_study(np.random.default_rng(0), queries=60, votes=12, items_each=40, annotator_sd=1.5)
+    counts, query, said = found.counts, found.query, (found.values > 0.5).astype(float)
+
+    def widths(raters: Raters | None) -> np.ndarray:
+        reliable = reliability(*counts, rng=np.random.default_rng(0), clusters=query, splits=1, raters=raters)
+        curve = panel_curve(*counts, clusters=query, largest=3, raters=raters)
+        worth = panel_worth(said, *counts, clusters=query, raters=raters)
+        assert reliable.analytic_interval
+        return np.array(
+            [np.diff(reliable.analytic_interval)[0], (curve.ci_high - curve.ci_low)[0], worth.ci_high - worth.ci_low]
+        )
+
+    assert (widths(found.raters) >= widths(None)).all()
+    assert (widths(found.raters) > widths(None)).sum() == 2  # this judge's agreement happens not to move
+
+
+def test_what_a_vote_adds_by_exchange_is_what_a_mean_loses_without_it():
+    raters = Raters(np.array([0, 0, 0, 1, 1]), np.arange(5), np.array([True, False, False, True, True]))
+    safe, votes = np.array([1, 2]), np.array([3, 2])
+
+    terms = VotesTerms.of_counts(lambda s, m: (s / m)[:, None], safe, votes, raters)
+
+    assert terms.of_safe[:, 0] == pytest.approx([1 / 3 - 0, 0])
+    assert terms.of_unsafe[:, 0] == pytest.approx([1 / 3 - 1 / 2, 0])

@@ -6,7 +6,7 @@ from tests.support.rate_mixtures import HONEST, counts_of
 
 from casewise.errors import StatisticsError
 from casewise.stats import oracle_accuracy
-from casewise.stats.people.majorities import chance_of_majority
+from casewise.stats.core.majorities import chance_of_majority
 
 
 def of(safe, votes, **options):

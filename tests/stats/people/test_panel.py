@@ -26,12 +26,12 @@ def test_the_exact_curve_is_what_random_draws_of_votes_give(k):
         panel, other = majority(shuffled[:, :k]), majority(shuffled[:, k : k + 10])
         drawn.append(np.mean(panel * other + (1 - panel) * (1 - other)))
 
-    curve = panel_curve(safe, votes, rng=rng)
+    curve = panel_curve(safe, votes)
     assert curve.agreement[k - 1] == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / 20)
 
 
 def test_the_curve_rises_and_goes_on_smoothly_into_the_model():
-    curve = panel_curve(*crowd(), rng=np.random.default_rng(0))
+    curve = panel_curve(*crowd())
 
     odd = curve.agreement[::2]
     assert (np.diff(odd) > 0).all()
@@ -42,14 +42,14 @@ def test_the_curve_rises_and_goes_on_smoothly_into_the_model():
 
 
 def test_a_tie_is_worth_nothing_more_than_one_person_less():
-    curve = panel_curve(*crowd(), rng=np.random.default_rng(0))
+    curve = panel_curve(*crowd())
 
     assert curve.agreement[1] == pytest.approx(curve.agreement[0], abs=1e-12)
 
 
 def test_two_items_by_hand():
-    curve = panel_curve([2, 0], [2, 2], rng=np.random.default_rng(0), reference_size=1, largest=1)
-    mixed = panel_curve([1, 1], [2, 2], rng=np.random.default_rng(0), reference_size=1, largest=1)
+    curve = panel_curve([2, 0], [2, 2], reference_size=1, largest=1)
+    mixed = panel_curve([1, 1], [2, 2], reference_size=1, largest=1)
 
     assert curve.agreement[0] == pytest.approx(1)
     assert mixed.agreement[0] == pytest.approx(0)
@@ -61,7 +61,7 @@ def test_a_judge_that_is_one_person_is_worth_one():
     safe = rng.binomial(20, true)
     one = rng.random(4000) < true
 
-    worth = panel_worth(one, safe, np.full(4000, 20), rng=rng)
+    worth = panel_worth(one, safe, np.full(4000, 20))
     assert worth.people == pytest.approx(1, abs=0.35)
 
 
@@ -71,7 +71,7 @@ def test_a_judge_that_is_seven_people_is_worth_seven():
     safe = rng.binomial(20, true)
     seven = rng.binomial(7, true) > 3
 
-    worth = panel_worth(seven, safe, np.full(4000, 20), rng=rng)
+    worth = panel_worth(seven, safe, np.full(4000, 20))
     assert worth.people_low <= 7 <= worth.people_high
     assert worth.people == pytest.approx(7, rel=0.3)
 
@@ -79,19 +79,19 @@ def test_a_judge_that_is_seven_people_is_worth_seven():
 def test_a_contrary_judge_is_worth_nobody():
     safe, votes = crowd()
 
-    worth = panel_worth(safe < 10, safe, votes, rng=np.random.default_rng(0))
+    worth = panel_worth(safe < 10, safe, votes)
     assert worth.people == worth.people_low == 0
 
 
 def test_a_judge_without_verdicts_is_a_coin():
     safe, votes = crowd()
 
-    assert panel_worth(np.full(400, np.nan), safe, votes, rng=np.random.default_rng(0)).agreement == pytest.approx(0.5)
+    assert panel_worth(np.full(400, np.nan), safe, votes).agreement == pytest.approx(0.5)
 
 
 def test_too_few_votes_are_an_error():
     with pytest.raises(StatisticsError, match="more votes"):
-        panel_curve([3], [5], rng=np.random.default_rng(0))
+        panel_curve([3], [5])
 
 
 def test_the_reference_is_ten_people_or_all_but_one_of_the_usual_number():
@@ -110,7 +110,7 @@ def test_a_judge_that_is_a_panels_share_is_worth_that_panel(people):
     true = rng.beta(2, 2, 3000)
     safe, votes = rng.binomial(20, true), np.full(3000, 20)
 
-    worth = distribution_worth(rng.binomial(people, true) / people, safe, votes, rng=rng)
+    worth = distribution_worth(rng.binomial(people, true) / people, safe, votes)
 
     assert worth.people == pytest.approx(people, rel=0.15)
     assert worth.people_low <= people <= worth.people_high
@@ -121,8 +121,8 @@ def test_a_judge_that_knows_every_rate_is_worth_more_than_many_people_and_one_th
     true = rng.beta(2, 2, 1000)
     safe, votes = rng.binomial(20, true), np.full(1000, 20)
 
-    knows = distribution_worth(true, safe, votes, rng=rng)
-    sure = distribution_worth((true > 0.5).astype(float), safe, votes, rng=rng)
+    knows = distribution_worth(true, safe, votes)
+    sure = distribution_worth((true > 0.5).astype(float), safe, votes)
 
     assert knows.people > 40
     assert 1 < sure.people < 4

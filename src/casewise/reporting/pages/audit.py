@@ -215,7 +215,7 @@ def people_blocks(part: Part) -> Iterator[Block]:
         a = m["agreement"]
         limits = a["alpha_interval"] or (None, None)
         rows.append(("Krippendorff's alpha", number(a["alpha"]), interval(*limits)))
-        rows.append(("Two people agree", percent(a["raw"]), interval(*a["raw_interval"])))
+        rows.append(("Two people agree", percent(a["raw"]), interval(*(a["raw_interval"] or (None, None)))))
     if "ceilings" in m:
         c = m["ceilings"]
         rows.append(("Highest possible Pearson's r", number(c["pearson"]), "–"))

@@ -74,12 +74,11 @@ def _people(analysis: StudyAnalysis) -> str:
     parts = []
     if "all" in analysis.agreement and analysis.agreement["all"].alpha is not None:
         found = analysis.agreement["all"]
-        assert found.alpha_interval is not None
-        low, high = found.alpha_interval
-        parts.append(
-            f"Agreement was {100 * found.raw:.1f} % (Krippendorff's alpha {found.alpha:.3f}, 95 % bootstrap interval over "
-            f"{found.clusters:,} queries {low:.3f} to {high:.3f})."
+        limits = found.alpha_interval
+        interval = (
+            f", 95 % interval over {found.clusters:,} queries {limits[0]:.3f} to {limits[1]:.3f}" if limits else ""
         )
+        parts.append(f"Agreement was {100 * found.raw:.1f} % (Krippendorff's alpha {found.alpha:.3f}{interval}).")
     if analysis.reliability is not None:
         parts.append(f"The reliability of an item's safe rate was {analysis.reliability.analytic:.3f}.")
     parts.append(f"Intervals are {100 * analysis.options.level:g} %; the seed was {analysis.options.seed}.")

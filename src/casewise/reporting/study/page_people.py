@@ -37,15 +37,15 @@ def agreement(analysis: StudyAnalysis) -> Iterator[Block]:
             (
                 "All" if name == "all" else name,
                 found.items,
-                f"{percent(found.raw)} {interval(*found.raw_interval)}",
+                f"{percent(found.raw)} {limits(found.raw_interval)}",
                 constant if found.alpha is None else f"{number(found.alpha)} {limits(found.alpha_interval)}",
                 constant if found.kappa is None else f"{number(found.kappa)} {limits(found.kappa_interval)}",
-                f"{number(found.ac1)} {interval(*found.ac1_interval)}",
+                f"{number(found.ac1)} {limits(found.ac1_interval)}",
             )
         )
     if cells:
         heads = ("Items", "Number", "Raw agreement", "Krippendorff's α", "Fleiss' κ", "Gwet's AC1")
-        yield table_of("agreement", "Agreement, with 95 % bootstrap intervals over queries", heads, cells)
+        yield table_of("agreement", "Agreement, with 95 % intervals", heads, cells)
     if analysis.agreement:
         yield safe_rates(analysis)
 
@@ -82,9 +82,7 @@ def ceilings(analysis: StudyAnalysis) -> Iterator[Block]:
     rows: list[tuple[str, str, str]] = []
     r, c, oracle = analysis.reliability, analysis.ceilings, analysis.oracle
     if r is not None:
-        rows.append(
-            ("Reliability of an item's safe rate", number(r.analytic), f"95 % {interval(*r.analytic_interval)}")
-        )
+        rows.append(("Reliability of an item's safe rate", number(r.analytic), f"95 % {limits(r.analytic_interval)}"))
         if r.split_half is not None:
             rows.append(("… by split halves, Spearman-Brown", number(r.split_half), f"mean of {r.splits} splits"))
     if c is not None:

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
 import polars as pl
 
 from casewise.evaluation.study.rates_with_judge import RatesWithJudge, rates_with_judge
@@ -194,8 +193,7 @@ def with_judges_table(found: Sequence[RatesWithJudge]) -> pl.DataFrame | None:
 def _own(ratings: CodedRatings, *, study: ExportedStudy | None, options: AnalysisOptions) -> tuple[OwnFound, ...]:
     if study is None or not study.questions:
         return ()
-    rng = np.random.default_rng(options.seed)
-    return own_questions(ratings, study.questions, study.own_answers, rng=rng, level=options.level)
+    return own_questions(ratings, study.questions, study.own_answers, level=options.level)
 
 
 def _said(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[str]:

@@ -57,6 +57,11 @@ class Estimate:
         return tuple(vars(self).values())
 
     @property
+    def limits(self) -> tuple[float, float] | None:
+        """Its interval; None where there is none."""
+        return None if self.ci_low is None or self.ci_high is None else (self.ci_low, self.ci_high)
+
+    @property
     def beyond_chance(self) -> bool:
         """Of a difference: its interval holds no 0."""
         return self.ci_low is not None and self.ci_high is not None and not self.ci_low <= 0 <= self.ci_high

@@ -14,8 +14,8 @@ from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.core.majorities import majority_weight
 from casewise.stats.core.measured import Measured, TotalsByCluster, share
-from casewise.stats.people.majorities import majority_weight
 
 __all__ = ["PairCounts", "PairIndex", "PairResults", "find_pairs", "measured_flips", "pair_results"]
 

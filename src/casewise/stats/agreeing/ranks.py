@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
-from casewise.stats.core.bootstrap import cluster_sums
+from casewise.stats.core.cluster_variance import cluster_sums
 from casewise.stats.core.intervals import unseen_share
 from casewise.stats.core.measured import Measured
 

@@ -1,13 +1,20 @@
-"""The one computation of a cluster-robust variance. It needs no scipy, which takes long to load."""
+"""Sums within clusters, and the one computation of a cluster-robust variance. Neither needs scipy, which loads long."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.checks import coded_labels, of_one_length, vector
 
-__all__ = ["cluster_variance"]
+__all__ = ["cluster_sums", "cluster_variance"]
+
+
+def cluster_sums(terms: FloatArray, clusters: NDArray[np.intp], *, n_clusters: int) -> FloatArray:
+    """Sum `terms` (items, k) within clusters: shape (n_clusters, k)."""
+    sums = [np.bincount(clusters, weights=column, minlength=n_clusters) for column in terms.T]
+    return np.column_stack(sums) if sums else np.zeros((n_clusters, 0))
 
 
 def cluster_variance(influence: ArrayLike, clusters: ArrayLike | None = None) -> float:

@@ -85,7 +85,7 @@ def spread_limits(
         factor = float(np.exp(np.minimum(t * error / (value - low), 700)))
         reach = value + error * unskewed(t, influence)
         return Ends(low + (value - low) / factor, max(low + (value - low) * factor, reach))
-    return Ends(value - t * error, value + t * error)
+    return Ends(value - error * unskewed(t, -influence), value + error * unskewed(t, influence))
 
 
 def unskewed(t: float, influence: FloatArray) -> float:

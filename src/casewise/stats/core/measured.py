@@ -9,13 +9,22 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from casewise.stats.core.arrays import FloatArray, safe_divide
-from casewise.stats.core.bootstrap import cluster_sums
-from casewise.stats.core.cluster_variance import cluster_variance
+from casewise.stats.core.arrays import FloatArray, IntArray, safe_divide
+from casewise.stats.core.cluster_variance import cluster_sums, cluster_variance
 from casewise.stats.core.intervals import ANYWHERE, Domain, unseen_share
 from casewise.stats.core.raters import Raters, annotators_variance
 
-__all__ = ["NO_ITEMS", "Functional", "Kind", "Measured", "Totals", "TotalsByCluster", "VotesTerms", "share"]
+__all__ = [
+    "NO_ITEMS",
+    "Functional",
+    "Kind",
+    "Measured",
+    "TermsOfCounts",
+    "Totals",
+    "TotalsByCluster",
+    "VotesTerms",
+    "share",
+]
 
 Totals = Mapping[str, FloatArray]
 """Sums of named terms, each of shape (...): over all items, or moved a little for each term."""
@@ -103,12 +112,24 @@ def share(name: str, top: str, bottom: str) -> Functional:
     return Functional(name, formula, over=lambda totals: totals[bottom], kind="share", domain=(0.0, 1.0))
 
 
+TermsOfCounts = Callable[[IntArray, IntArray], FloatArray]
+"""From safe votes and votes of items to what each adds to each term: (items, terms)."""
+
+
 class VotesTerms(NamedTuple):
     """What one safe and one unsafe vote on each item add to its terms, (items, terms), and who gave which."""
 
     raters: Raters
     of_safe: FloatArray
     of_unsafe: FloatArray
+
+    @classmethod
+    def of_counts(cls, terms: TermsOfCounts, safe: IntArray, votes: IntArray, raters: Raters) -> Self:
+        """A vote adds what the terms lose where it is exchanged for another one of its item."""
+        share, own = (safe / votes)[:, None], terms(safe, votes)
+        alone = (votes / np.maximum(votes - 1, 1))[:, None]  # another one, not any one
+        without_safe, without_unsafe = terms(np.maximum(safe - 1, 0), votes), terms(np.minimum(safe + 1, votes), votes)
+        return cls(raters, alone * (1 - share) * (own - without_safe), alone * share * (own - without_unsafe))
 
     def variance(self, gradient: FloatArray) -> float:
         """What annotators add to the variance of a number with this gradient."""
@@ -146,6 +167,20 @@ class TotalsByCluster:
         columns = np.column_stack([np.asarray(column, dtype=np.float64) for column in terms.values()])
         return cls(tuple(terms), cluster_sums(columns, cluster, n_clusters=n_clusters), n_unscored)
 
+    @classmethod
+    def of_counts(
+        cls,
+        terms: TermsOfCounts,
+        counts: tuple[IntArray, IntArray],
+        cluster: NDArray[np.intp],
+        *,
+        names: tuple[str, ...],
+        raters: Raters | None = None,
+    ) -> Self:
+        """From what each item adds by its safe votes and votes; `raters` say who gave them, where that is known."""
+        sums = cluster_sums(terms(*counts), cluster, n_clusters=int(cluster.max()) + 1)
+        return cls(names, sums, 0, votes=None if raters is None else VotesTerms.of_counts(terms, *counts, raters))
+
     def named(self, totals: FloatArray) -> Totals:
         """Totals of shape (..., terms) by name."""
         return dict(zip(self.names, np.moveaxis(totals, -1, 0), strict=True))
@@ -158,8 +193,11 @@ class TotalsByCluster:
         mixed = (1 - share) * self.sums.sum(axis=0) + share * self.lost.sum(axis=0)
         return float(functional.formula(self.named(mixed)))
 
-    def measure(self, functional: Functional) -> Measured:
-        """One number with its influences."""
+    def measure(self, functional: Functional, *, by_leaving_out: bool = False) -> Measured:
+        """One number with its influences; `by_leaving_out` takes them from what it is without each cluster.
+
+        That sees how a number bends that few clusters carry, where the gradient takes it for straight (the jackknife).
+        """
         totals = self.named(self.sums.sum(axis=0))
         gradient = self.gradient(functional)
         return Measured(
@@ -167,7 +205,7 @@ class TotalsByCluster:
             value=float(functional.formula(totals)),
             n=float(functional.over(totals)),
             n_unscored=self.n_unscored,
-            influence=(self.sums - self.sums.mean(axis=0)) @ gradient if len(self.sums) else np.zeros(0),
+            influence=self.left_out(functional) if by_leaving_out else self.centred @ gradient,
             more=0.0 if self.votes is None else self.votes.variance(gradient),
             at_risk=int((functional.over(self.named(self.sums)) > 0).sum()),
             kind=functional.kind,
@@ -176,6 +214,21 @@ class TotalsByCluster:
             loss=None if self.lost is None else (self.lost - self.sums) @ gradient,
             touched=self.touched(functional) if functional.kind == "share" else None,
         )
+
+    @property
+    def centred(self) -> FloatArray:
+        """(clusters, terms) what each adds beyond the mean."""
+        return self.sums - self.sums.mean(axis=0) if len(self.sums) else self.sums
+
+    def left_out(self, functional: Functional) -> FloatArray:
+        """What each cluster adds: by how much the number is less without it, times (G - 1)/G."""
+        totals, groups = self.sums.sum(axis=0), len(self.sums)
+        if groups < 2:
+            return np.zeros(groups)
+        without = functional.formula(self.named(totals - self.sums))
+        without = np.where(np.isnan(without), functional.formula(self.named(totals)), without)
+        found: FloatArray = (groups - 1) / groups * (without.mean() - without)
+        return found
 
     def touched(self, functional: Functional) -> tuple[float, float] | None:
         """Of a proportion, the share of clusters at risk with any item that counts, and with any that does not."""

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
-from casewise.stats.core.bootstrap import cluster_sums, percentile_interval, resampled_sums
-from casewise.stats.core.checks import checked_draws, checked_votes_of_items, clusters_of, coded_labels, whole
-from casewise.stats.core.raters import Raters, annotators_variance
+from casewise.stats.agreeing.estimates import estimate_of
+from casewise.stats.core.arrays import FloatArray, IntArray, safe_divide
+from casewise.stats.core.checks import whole
+from casewise.stats.core.measured import Functional, Totals, TotalsByCluster, share
+from casewise.stats.core.raters import Raters
+from casewise.stats.people.vote_reliability import checked_votes, lopsided
 
 __all__ = [
     "Agreement",
@@ -39,10 +41,13 @@ class FleissKappa:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement on safe/unsafe votes, each number with its cluster-bootstrap interval."""
+    """Agreement on safe/unsafe votes, each number with its interval over clusters; None where there is none.
+
+    Alpha and kappa have none where nearly all say the same on few clusters: they hang on the few others then.
+    """
 
     raw: float
-    raw_interval: tuple[float, float]
+    raw_interval: tuple[float, float] | None
     alpha: float | None
     """Krippendorff's; None where all votes are the same."""
     alpha_interval: tuple[float, float] | None
@@ -51,7 +56,7 @@ class Agreement:
     kappa_interval: tuple[float, float] | None
     ac1: float
     """Gwet's AC1, which a lopsided share of safe votes does not pull down as it does alpha and kappa."""
-    ac1_interval: tuple[float, float]
+    ac1_interval: tuple[float, float] | None
     items: int
     """Items with at least two votes."""
     clusters: int
@@ -169,27 +174,18 @@ def category_counts(ratings: ArrayLike) -> IntArray:
 
 
 def agreement_of_votes(
-    safe: ArrayLike,
-    votes: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    clusters: ArrayLike | None = None,
-    draws: int = 2000,
-    level: float = 0.95,
-    raters: Raters | None = None,
+    safe: ArrayLike, votes: ArrayLike, *, clusters: ArrayLike | None = None, raters: Raters | None = None
 ) -> Agreement:
     """Raw agreement, alpha, kappa and AC1 of many items at once, from their counts.
+
+    Intervals are Student's *t* from the clusters' influences (`casewise.stats.agreeing.estimates.estimate_of`).
 
     Parameters
     ----------
     safe, votes : (items,) integers
         Safe votes and all votes of each item. Items with fewer than two votes say nothing and are left out.
-    rng : Generator
-        Draws the bootstrap samples.
     clusters : (items,) labels, optional
-        Items that are resampled together: those of one query. Each its own if absent.
-    draws : int
-        Bootstrap samples; the interval is the percentile one.
+        Items that go together: those of one query. Each its own if absent.
     raters : Raters, optional
         Who gave which vote: intervals then are as much wider as annotators who differ throughout make them.
 
@@ -198,88 +194,64 @@ def agreement_of_votes(
     StatisticsError
         No item has two votes, there are fewer than two clusters, or counts and clusters do not fit.
     """
-    s, m = checked_votes_of_items(safe, votes)
-    checked_share(level, "level")
-    checked_draws(draws)
-    keep = m >= 2
-    if not keep.any():
-        raise StatisticsError("no item has two votes, so there is no agreement to speak of")
-    ids = coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
+    counts, ids, raters = checked_votes(safe, votes, clusters, raters)
     groups = int(ids.max()) + 1
     if groups < 2:
         raise StatisticsError("an interval needs at least two clusters of items")
-    sums = cluster_sums(np.column_stack(_sums(s[keep], m[keep])), ids, n_clusters=groups)
-    drawn = _statistics(resampled_sums(sums, rng=rng, n_resamples=draws))
-    raw, alpha, kappa, ac1 = (float(value) for value in _statistics(sums.sum(0)))
-    limits = [percentile_interval(column, level=level) for column in drawn]
-    if raters is not None:
-        limits = _widened(limits, sums, (s, m), raters, of_query=drawn)
-    constant = bool(np.isnan(alpha))
+    totals = TotalsByCluster.of_counts(_terms, counts, ids, names=TERMS, raters=raters)
+    raw, alpha, kappa, ac1 = (estimate_of(totals.measure(one, by_leaving_out=True)) for one in NUMBERS)
+    unsure = lopsided(*counts, ids)
+    assert raw.estimate is not None
+    assert ac1.estimate is not None
     return Agreement(
-        raw=raw,
-        raw_interval=limits[0],
-        alpha=None if constant else alpha,
-        alpha_interval=None if constant else limits[1],
-        kappa=None if constant else kappa,
-        kappa_interval=None if constant else limits[2],
-        ac1=ac1,
-        ac1_interval=limits[3],
-        items=int(keep.sum()),
+        raw=raw.estimate,
+        raw_interval=raw.limits,
+        alpha=alpha.estimate,
+        alpha_interval=None if unsure else alpha.limits,
+        kappa=kappa.estimate,
+        kappa_interval=None if unsure else kappa.limits,
+        ac1=ac1.estimate,
+        ac1_interval=ac1.limits,
+        items=len(counts[0]),
         clusters=groups,
     )
 
 
-def _widened(
-    limits: list[tuple[float, float]],
-    sums: FloatArray,
-    counts: tuple[IntArray, IntArray],
-    raters: Raters,
-    *,
-    of_query: tuple[FloatArray, ...],
-) -> list[tuple[float, float]]:
-    """Limits moved from their numbers by as much as annotators add to the error that resampled queries show."""
-    s, m = counts
-    with np.errstate(invalid="ignore", divide="ignore"):
-        whole, fewer_safe, fewer_unsafe = (
-            np.nan_to_num(np.column_stack(_sums(safe, votes))) * (votes >= 2)[:, None]
-            for safe, votes in ((s, m), (np.maximum(s - 1, 0), m - 1), (np.minimum(s, m - 1), m - 1))
-        )
-    totals, found = sums.sum(0), []
-    step = 1e-6 * np.maximum(1.0, totals)
-    up, down = _statistics(totals + np.diag(step)), _statistics(totals - np.diag(step))
-    for pair, value, above, below, column in zip(limits, _statistics(totals), up, down, of_query, strict=True):
-        if not np.isfinite(value):
-            found.append(pair)
-            continue
-        gradient = np.nan_to_num((above - below) / (2 * step))
-        more = annotators_variance((whole - fewer_safe) @ gradient, (whole - fewer_unsafe) @ gradient, raters)
-        known = column[np.isfinite(column)]
-        variance = float(known.var()) if len(known) else 0.0
-        factor = np.sqrt(1 + more / variance) if variance > 0 else 1.0
-        low, high = (float(np.clip(value + (end - value) * factor, -1, 1)) for end in pair)
-        found.append((low, high))
-    return found
+TERMS = ("votes", "safe", "pairs", "agreeing", "disagreement", "items", "agreement", "share")
 
 
-def _sums(s: IntArray, m: IntArray) -> tuple[FloatArray, ...]:
+def _terms(s: IntArray, m: IntArray) -> FloatArray:
     """Per item: votes, safe votes, pairs, agreeing pairs, disagreement as Krippendorff weighs it; one, and two shares."""
     disagreeing = s * (m - s)
     pairs = m * (m - 1) / 2
-    by_votes = (m.astype(float), s.astype(float), pairs, pairs - disagreeing, 2 * disagreeing / (m - 1))
-    return *by_votes, np.ones(len(s)), 1 - disagreeing / pairs, s / m
+    columns = (m, s, pairs, pairs - disagreeing, 2 * disagreeing / (m - 1), np.ones(len(s)), 1 - disagreeing / pairs)
+    return np.column_stack([*columns, s / m]).astype(float)
 
 
-def _statistics(sums: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Raw agreement, alpha, kappa and AC1 from sums over items; alpha and kappa NaN where all votes are the same."""
-    votes, safe, pairs, agreeing, disagreement, items, agreement, share = np.moveaxis(sums, -1, 0)
-    raw = agreeing / pairs
-    unsafe = votes - safe
-    with np.errstate(invalid="ignore", divide="ignore"):
-        alpha = 1 - (disagreement / votes) / (2 * safe * unsafe / (votes * (votes - 1)))
-        chance = (safe**2 + unsafe**2) / votes**2
-        kappa = (raw - chance) / (1 - chance)
-    unsure = 2 * share / items * (1 - share / items)
-    return raw, alpha, kappa, (agreement / items - unsure) / (1 - unsure)
+def _alpha(t: Totals) -> FloatArray:
+    expected = 2 * t["safe"] * (t["votes"] - t["safe"]) / np.maximum(t["votes"] * (t["votes"] - 1), 1)
+    return 1 - safe_divide(t["disagreement"] / t["votes"], expected, otherwise=np.nan)
+
+
+def _kappa(t: Totals) -> FloatArray:
+    by_chance = (t["safe"] ** 2 + (t["votes"] - t["safe"]) ** 2) / t["votes"] ** 2
+    return safe_divide(t["agreeing"] / t["pairs"] - by_chance, 1 - by_chance, otherwise=np.nan)
+
+
+def _ac1(t: Totals) -> FloatArray:
+    share = t["share"] / t["items"]
+    by_chance = 2 * share * (1 - share)
+    found: FloatArray = (t["agreement"] / t["items"] - by_chance) / (1 - by_chance)
+    return found
+
+
+NUMBERS = (
+    share("raw", "agreeing", "pairs"),
+    *(
+        Functional(name, formula, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
+        for name, formula in (("alpha", _alpha), ("kappa", _kappa), ("ac1", _ac1))
+    ),
+)
 
 
 def _table(ratings: ArrayLike) -> FloatArray:

@@ -56,7 +56,7 @@ def ceilings(safe: ArrayLike, votes: ArrayLike) -> Ceilings:
     ----------
     .. [1] Lord & Novick (1968), ch. 3 (attenuation). Miller (1955), in Information Theory in Psychology.
     """
-    (s, m), _ = checked_votes(safe, votes, None)
+    (s, m), _, _ = checked_votes(safe, votes, None)
     p = s / m
     if len(p) < 2 or np.ptp(p) == 0:
         raise StatisticsError("a ceiling needs items whose safe rates differ")

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from casewise.errors import StatisticsError
+from casewise.stats.agreeing.estimates import estimate_of
 from casewise.stats.core.arrays import FloatArray
-from casewise.stats.core.bootstrap import cluster_sums, percentile_interval, resampled_sums
 from casewise.stats.core.checks import clusters_of, coded_labels
+from casewise.stats.core.cluster_variance import cluster_sums
+from casewise.stats.core.measured import Functional, Totals, TotalsByCluster
 
 __all__ = ["Level", "LevelAlpha", "alpha_by_level"]
 
@@ -20,7 +22,7 @@ Level = Literal["nominal", "ordinal", "interval"]
 
 @dataclass(frozen=True)
 class LevelAlpha:
-    """Alpha at one level of measurement, with its cluster-bootstrap interval."""
+    """Alpha at one level of measurement, with its interval over clusters."""
 
     alpha: float | None
     """None where all answers are the same."""
@@ -30,20 +32,14 @@ class LevelAlpha:
     """Items with at least two answers."""
 
 
-def alpha_by_level(
-    counts: ArrayLike,
-    *,
-    level: Level,
-    rng: np.random.Generator,
-    clusters: ArrayLike | None = None,
-    draws: int = 2000,
-) -> LevelAlpha:
+def alpha_by_level(counts: ArrayLike, *, level: Level, clusters: ArrayLike | None = None) -> LevelAlpha:
     r"""Krippendorff's alpha of (items, values) counts; the values are in order, and equally far apart for `interval`.
 
     .. math:: \alpha = 1 - (n - 1) \frac{\sum_{ck} o_{ck} \delta_{ck}^2}{\sum_{ck} n_c n_k \delta_{ck}^2}
 
     with coincidences :math:`o_{ck}` and :math:`\delta_{ck}^2` of 0 or 1 (nominal), :math:`(c - k)^2` (interval) or
-    :math:`(\sum_{g=c}^{k} n_g - (n_c + n_k) / 2)^2` (ordinal). The interval is a percentile one over clusters.
+    :math:`(\sum_{g=c}^{k} n_g - (n_c + n_k) / 2)^2` (ordinal). The interval is Student's *t* from the clusters'
+    influences, on the scale of a correlation.
 
     Raises
     ------
@@ -64,13 +60,16 @@ def alpha_by_level(
     if groups < 2:
         raise StatisticsError("an interval needs at least two clusters of items")
     kept = table[keep]
-    sums = cluster_sums(coincidences(kept), ids, n_clusters=groups)
-    drawn = alphas(resampled_sums(sums, rng=rng, n_resamples=draws), level)
-    alpha = float(alphas(sums.sum(0)[None], level)[0])
-    known = drawn[~np.isnan(drawn)]
-    constant = bool(np.isnan(alpha))
-    limits = None if constant or not len(known) else percentile_interval(known, level=0.95)
-    return LevelAlpha(None if constant else alpha, limits, level, int(keep.sum()))
+    columns = coincidences(kept)
+    sums = cluster_sums(np.column_stack([columns, np.ones(len(columns))]), ids, n_clusters=groups)
+    names = (*map(str, range(columns.shape[1])), "items")
+
+    def alpha(totals: Totals) -> FloatArray:
+        return alphas(np.stack([totals[name] for name in names[:-1]], axis=-1), level)
+
+    functional = Functional("alpha", alpha, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
+    found = estimate_of(TotalsByCluster(names, sums, 0).measure(functional, by_leaving_out=True))
+    return LevelAlpha(found.estimate, found.limits, level, int(keep.sum()))
 
 
 def coincidences(counts: FloatArray) -> FloatArray:
@@ -82,8 +81,8 @@ def coincidences(counts: FloatArray) -> FloatArray:
 
 
 def alphas(sums: FloatArray, level: Level) -> FloatArray:
-    """Alpha of each row of summed coincidences; NaN where all answers are the same."""
-    values = round(sums.shape[1] ** 0.5)
+    """Alpha of summed coincidences, (..., values x values); NaN where all answers are the same."""
+    values = round(sums.shape[-1] ** 0.5)
     pairs = sums.reshape(-1, values, values)
     n = pairs.sum(2)
     far = distances(n, level)
@@ -91,7 +90,7 @@ def alphas(sums: FloatArray, level: Level) -> FloatArray:
     expected = (n[:, :, None] * n[:, None, :] * far).sum((1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         found: FloatArray = np.where(expected > 0, 1 - (n.sum(1) - 1) * observed / expected, np.nan)
-    return found
+    return found.reshape(sums.shape[:-1])
 
 
 def distances(n: FloatArray, level: Level) -> FloatArray:

@@ -20,7 +20,7 @@ from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, checked_share
 from casewise.stats.core.checks import checked_votes_of_items, clusters_of
 from casewise.stats.core.cluster_variance import cluster_variance
-from casewise.stats.people.majorities import majority_weight
+from casewise.stats.core.majorities import majority_weight
 
 __all__ = ["AgainstNewPerson", "against_new_person", "leave_one_out"]
 

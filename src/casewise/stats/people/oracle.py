@@ -22,9 +22,9 @@ from scipy.special import bdtr, betainc
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
-from casewise.stats.core.bootstrap import cluster_sums
+from casewise.stats.core.cluster_variance import cluster_sums
+from casewise.stats.core.majorities import chance_of_majority
 from casewise.stats.people.ceiling import fitted_beta, rates_of_any_shape
-from casewise.stats.people.majorities import chance_of_majority
 from casewise.stats.people.vote_reliability import checked_votes
 
 __all__ = ["OracleAccuracy", "oracle_accuracy"]
@@ -102,7 +102,7 @@ def oracle_accuracy(
        1149-1166 (§2, the F-localization).
     """
     checked_share(level, "level")
-    (s, m), cluster = checked_votes(safe, votes, clusters)
+    (s, m), cluster, _ = checked_votes(safe, votes, clusters)
     stratum = None if strata is None else checked_votes(safe, votes, strata)[1]
     if (2 * s == m).all():
         raise StatisticsError("no item has a majority, so there is no label that could be right")

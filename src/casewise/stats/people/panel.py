@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,12 +12,15 @@ from scipy.special import bdtr, gammaln
 
 from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
+from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.core.arrays import FloatArray, IntArray
-from casewise.stats.core.bootstrap import cluster_sums, resampled_sums
 from casewise.stats.core.checks import checked_votes_of_items, clusters_of, coded_labels, whole
 from casewise.stats.core.divergence import jensen_shannon
+from casewise.stats.core.intervals import ANYWHERE
+from casewise.stats.core.majorities import majority_weight
+from casewise.stats.core.measured import Functional, TermsOfCounts, Totals, TotalsByCluster, share
+from casewise.stats.core.raters import Raters
 from casewise.stats.people.ceiling import AnyShape, rates_of_any_shape
-from casewise.stats.people.majorities import majority_weight
 
 __all__ = [
     "PanelCurve",
@@ -110,10 +113,10 @@ def panel_curve(
     safe: ArrayLike,
     votes: ArrayLike,
     *,
-    rng: np.random.Generator,
     clusters: ArrayLike | None = None,
     reference_size: int = 10,
     largest: int = 21,
+    raters: Raters | None = None,
 ) -> PanelCurve:
     r"""Agreement of the majority of *k* people with that of `reference_size` other people.
 
@@ -128,26 +131,28 @@ def panel_curve(
     safe, votes : (items,) integers
         Items with fewer than `reference_size` + 1 votes are left out.
     clusters : (items,) labels, optional
-        Items resampled together for the interval (percentiles of 1000).
+        Items that go together.
+    raters : Raters, optional
+        Who gave which vote.
 
     Raises
     ------
     StatisticsError
         No item has enough votes, or counts and clusters do not fit.
     """
-    s, m, ids = _usable(safe, votes, clusters, reference_size)
+    used = _usable(safe, votes, clusters, reference_size, raters)
     sizes = np.arange(1, whole(largest, "largest", least=1) + 1)
-    by_item = _panel_agreement(s, m, reference_size, sizes)
-    drawn = _resampled_means(np.column_stack([np.ones(len(s)), by_item]), ids, rng=rng)
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    totals = used.totals(lambda s, m: _panel_agreement(s, m, reference_size, sizes))
+    found = [estimate_of(totals.measure(share("panel", str(column), "items"))) for column in range(len(sizes))]
+    agreement, low, high = np.array([(one.estimate, *(one.limits or (np.nan, np.nan))) for one in found]).T
     return PanelCurve(
         sizes=sizes,
-        agreement=by_item.mean(0),
+        agreement=agreement,
         ci_low=low,
         ci_high=high,
-        modelled=sizes > m.min() - reference_size,
+        modelled=sizes > used.votes.min() - reference_size,
         reference_size=reference_size,
-        items=len(s),
+        items=len(used.votes),
     )
 
 
@@ -156,10 +161,10 @@ def panel_worth(
     safe: ArrayLike,
     votes: ArrayLike,
     *,
-    rng: np.random.Generator,
     clusters: ArrayLike | None = None,
     reference_size: int = 10,
     largest: int = 101,
+    raters: Raters | None = None,
 ) -> PanelWorth:
     """How large a panel of people agrees with other people as well as a judge does.
 
@@ -167,7 +172,7 @@ def panel_worth(
     ----------
     judge : (items,) floats
         1 where the judge says safe, 0 where unsafe, NaN where it gave no verdict (counted as half right: a coin).
-    safe, votes, clusters, reference_size
+    safe, votes, clusters, reference_size, raters
         As for `panel_curve`, on the same items.
     largest : int
         The largest panel tried; odd sizes only, since an even one is worth no more than the odd one below it.
@@ -178,9 +183,9 @@ def panel_worth(
         No item has enough votes, or counts and clusters do not fit.
     """
     sizes = np.arange(1, whole(largest, "largest", least=1) + 1, 2)
-    usable = _usable(safe, votes, clusters, reference_size)
+    usable = _usable(safe, votes, clusters, reference_size, raters)
     verdict = _verdicts(judge, votes, reference_size)
-    return _worth(verdict, usable, rng=rng, reference_size=reference_size, sizes=sizes, likeness=same_majority)
+    return _worth(verdict, usable, reference_size=reference_size, sizes=sizes, likeness=same_majority)
 
 
 def distribution_worth(
@@ -188,10 +193,10 @@ def distribution_worth(
     safe: ArrayLike,
     votes: ArrayLike,
     *,
-    rng: np.random.Generator,
     clusters: ArrayLike | None = None,
     reference_size: int = 10,
     largest: int = 101,
+    raters: Raters | None = None,
 ) -> PanelWorth:
     """How large a panel's share of safe votes lies as near to that of other people as the judge's value does.
 
@@ -199,56 +204,66 @@ def distribution_worth(
     sure of its vote. Parameters and errors as `panel_worth`; `judge` holds values on [0, 1], a half where none was given.
     """
     sizes = np.arange(1, whole(largest, "largest", least=1) + 1)
-    usable = _usable(safe, votes, clusters, reference_size)
+    usable = _usable(safe, votes, clusters, reference_size, raters)
     value = _verdicts(judge, votes, reference_size)
-    return _worth(value, usable, rng=rng, reference_size=reference_size, sizes=sizes, likeness=same_distribution)
+    return _worth(value, usable, reference_size=reference_size, sizes=sizes, likeness=same_distribution)
 
 
 class _Used(NamedTuple):
-    """Safe votes, votes and clusters of the items with more votes than the reference takes."""
+    """Safe votes, votes and clusters of the items with more votes than the reference takes, and who gave them."""
 
     safe: IntArray
     votes: IntArray
     ids: IntArray
+    raters: Raters | None
+
+    def totals(self, terms: TermsOfCounts) -> TotalsByCluster:
+        """Sums of the columns of `terms`, named by their places, and of `items`."""
+
+        def columns(s: IntArray, m: IntArray) -> FloatArray:
+            return np.column_stack([np.ones(len(s)), terms(s, m)])
+
+        counts = self.safe, self.votes
+        names = ("items", *map(str, range(columns(*counts).shape[1] - 1)))
+        return TotalsByCluster.of_counts(columns, counts, self.ids, names=names, raters=self.raters)
 
 
-def _worth(
-    judge: FloatArray,
-    used: _Used,
-    *,
-    rng: np.random.Generator,
-    reference_size: int,
-    sizes: IntArray,
-    likeness: Likeness,
-) -> PanelWorth:
-    s, m, ids = used
+def _worth(judge: FloatArray, used: _Used, *, reference_size: int, sizes: IntArray, likeness: Likeness) -> PanelWorth:
     r = np.arange(reference_size + 1)
-    chance = _hypergeometric(r, s[:, None], m[:, None], reference_size)
-    agrees = (chance * likeness(judge[:, None], r / reference_size)).sum(1)
-    by_item = np.column_stack([np.ones(len(s)), agrees, _panel_agreement(s, m, reference_size, sizes, likeness)])
-    drawn = _resampled_means(by_item, ids, rng=rng)
-    people = np.array([_place(row[0], row[1:], sizes) for row in drawn])
-    low, high = np.quantile(drawn[:, 0], [0.025, 0.975])
-    few, many = np.quantile(people, [0.025, 0.975], method="inverted_cdf")
+
+    def terms(s: IntArray, m: IntArray) -> FloatArray:
+        chance = _hypergeometric(r, s[:, None], m[:, None], reference_size)
+        agrees = (chance * likeness(judge[:, None], r / reference_size)).sum(1)
+        return np.column_stack([agrees, _panel_agreement(s, m, reference_size, sizes, likeness)])
+
+    totals = used.totals(terms)
+    own = estimate_of(totals.measure(_mean("0", domain=likeness(np.array([0.0, 1.0]), np.array([1.0, 1.0])).tolist())))
+    means = totals.sums.sum(0)[1:] / totals.sums[:, 0].sum()
+    ahead = [estimate_of(totals.measure(_mean("0", str(1 + place)))) for place in range(len(sizes))]
+    # The panels that the judge is not told from: where the limits of its lead over them pass 0.
+    few, many = (_place(0.0, -np.array([_end(one, side) for one in ahead]), sizes) for side in (0, 1))
     return PanelWorth(
-        agreement=float(agrees.mean()),
-        ci_low=float(low),
-        ci_high=float(high),
-        people=_place(float(agrees.mean()), by_item[:, 2:].mean(0), sizes),
-        people_low=float(few),
-        people_high=float(many),
-        items=len(s),
+        agreement=float(means[0]),
+        ci_low=_end(own, 0),
+        ci_high=_end(own, 1),
+        people=_place(float(means[0]), means[1:], sizes),
+        people_low=few,
+        people_high=many,
+        items=len(used.votes),
         reference_size=reference_size,
     )
 
 
-def _usable(safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, reference_size: int) -> _Used:
+def _usable(
+    safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, reference_size: int, raters: Raters | None
+) -> _Used:
     whole(reference_size, "reference_size", least=1)
     s, m = checked_votes_of_items(safe, votes)
     keep = m > reference_size
     if not keep.any():
         raise StatisticsError(f"a panel curve against {reference_size} people needs items with more votes than that")
-    return _Used(s[keep], m[keep], coded_labels(clusters_of(clusters, len(s))[keep], "clusters"))
+    ids = coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
+    return _Used(s[keep], m[keep], ids, None if raters is None else raters.where(keep))
 
 
 def _verdicts(judge: ArrayLike, votes: ArrayLike, reference_size: int) -> FloatArray:
@@ -265,11 +280,18 @@ def _verdicts(judge: ArrayLike, votes: ArrayLike, reference_size: int) -> FloatA
     return usable
 
 
-def _resampled_means(by_item: FloatArray, ids: IntArray, *, rng: np.random.Generator) -> FloatArray:
-    """Means of the columns after the first, which counts the items, over resampled clusters."""
-    sums = cluster_sums(by_item, ids, n_clusters=int(ids.max()) + 1)
-    drawn = resampled_sums(sums, rng=rng, n_resamples=1000)
-    return drawn[:, 1:] / drawn[:, :1]
+def _mean(of: str, less: str | None = None, *, domain: Sequence[float] = ANYWHERE) -> Functional:
+    """The mean of a column over items, less that of another one."""
+
+    def formula(totals: Totals) -> FloatArray:
+        return (totals[of] - (totals[less] if less else 0.0)) / totals["items"]
+
+    return Functional("panel", formula, over=lambda totals: totals["items"], domain=(min(domain), max(domain)))
+
+
+def _end(found: Estimate, side: int) -> float:
+    limits = found.limits
+    return float(limits[side] if limits else found.estimate or 0.0)
 
 
 def _place(agreement: float, curve: FloatArray, sizes: IntArray) -> float:

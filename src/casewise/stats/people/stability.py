@@ -11,8 +11,8 @@ from scipy.special import betaincinv, betaln, gammaln
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.checks import checked_votes_of_items, whole
+from casewise.stats.core.majorities import chance_of_majority, majority_weight
 from casewise.stats.people.ceiling import fitted_beta
-from casewise.stats.people.majorities import chance_of_majority, majority_weight
 
 __all__ = ["JEFFREYS", "UNIFORM", "BetaPrior", "fit_beta", "predicted_counts", "same_label"]
 

@@ -8,11 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, IntArray
-from casewise.stats.core.bootstrap import cluster_sums, percentile_interval, resampled_sums
+from casewise.stats.agreeing.estimates import estimate_of
+from casewise.stats.core.arrays import FloatArray, IntArray, safe_divide
 from casewise.stats.core.checks import checked_draws, checked_votes_of_items, clusters_of, coded_labels
+from casewise.stats.core.measured import Functional, Totals, TotalsByCluster
+from casewise.stats.core.raters import Raters
 
-__all__ = ["Reliability", "checked_votes", "reliability", "spearman_brown"]
+__all__ = ["Reliability", "checked_votes", "lopsided", "reliability", "spearman_brown"]
+
+LOPSIDED = 0.2
+"""With a smaller share of the rarer answer, and fewer clusters than `ENOUGH`, correlations of votes get no interval."""
+
+ENOUGH = 60
 
 
 @dataclass(frozen=True)
@@ -25,8 +32,8 @@ class Reliability:
     """The same stepped up by Spearman and Brown to all votes."""
     analytic: float
     """One less the share of the rates' variance that votes by chance explain."""
-    analytic_interval: tuple[float, float]
-    """Cluster bootstrap."""
+    analytic_interval: tuple[float, float] | None
+    """None where nearly all say the same on few clusters (`lopsided`)."""
     items: int
     splits: int
 
@@ -38,6 +45,7 @@ def reliability(
     rng: np.random.Generator,
     clusters: ArrayLike | None = None,
     splits: int = 200,
+    raters: Raters | None = None,
 ) -> Reliability:
     r"""Reliability of safe rates, by splitting and analytically.
 
@@ -50,11 +58,13 @@ def reliability(
     safe, votes : (items,) integers
         Safe votes and all votes; items with fewer than two are left out.
     rng : Generator
-        Draws the splits and the bootstrap.
+        Draws the splits.
     clusters : (items,) labels, optional
-        Items resampled together; each its own if absent.
+        Items that go together; each its own if absent.
     splits : int
         Random splits that are averaged.
+    raters : Raters, optional
+        Who gave which vote.
 
     Raises
     ------
@@ -66,15 +76,18 @@ def reliability(
     .. [1] Spearman (1910), Brown (1910), Br J Psychol 3. Lord & Novick (1968), ch. 5.
     """
     checked_draws(splits, "splits")
-    (s, m), ids = checked_votes(safe, votes, clusters)
+    (s, m), ids, raters = checked_votes(safe, votes, clusters, raters)
     if len(s) < 3 or np.ptp(s / m) == 0:
         raise StatisticsError("reliability needs three items with two votes each, and rates that differ")
+    totals = TotalsByCluster.of_counts(_moments, (s, m), ids, names=("items", "p", "pp", "noise"), raters=raters)
+    analytic = estimate_of(totals.measure(ANALYTIC, by_leaving_out=True))
+    limits = None if lopsided(s, m, ids) else analytic.limits
     half = _mean_half_correlation(s, m, splits=splits, rng=rng)
     return Reliability(
         half=half,
         split_half=None if half is None else spearman_brown(half, 2),
-        analytic=float(_analytic(_moments(s, m).sum(0))),
-        analytic_interval=_interval(_moments(s, m), ids, rng=rng),
+        analytic=max(0.0, analytic.estimate or 0.0),
+        analytic_interval=limits and (max(0.0, limits[0]), max(0.0, limits[1])),
         items=len(s),
         splits=splits,
     )
@@ -94,14 +107,21 @@ def spearman_brown(correlation: float, factor: float) -> float:
 
 
 def checked_votes(
-    safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None
-) -> tuple[tuple[IntArray, IntArray], IntArray]:
-    """Counts of the items with at least two votes, and their clusters as 0, 1, 2, ..."""
+    safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, raters: Raters | None = None
+) -> tuple[tuple[IntArray, IntArray], IntArray, Raters | None]:
+    """Counts of the items with at least two votes, their clusters as 0, 1, 2, ..., and who gave these votes."""
     s, m = checked_votes_of_items(safe, votes)
     keep = m >= 2
     if not keep.any():
         raise StatisticsError("no item has two votes, so nothing is known of how people differ")
-    return (s[keep], m[keep]), coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
+    ids = coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
+    return (s[keep], m[keep]), ids, None if raters is None else raters.where(keep)
+
+
+def lopsided(s: IntArray, m: IntArray, ids: IntArray) -> bool:
+    """Whether nearly all say the same on few clusters: what the few others do next time is then not known."""
+    share = float(s.sum() / m.sum())
+    return len(np.unique(ids)) < ENOUGH and min(share, 1 - share) < LOPSIDED
 
 
 def _mean_half_correlation(s: IntArray, m: IntArray, *, splits: int, rng: np.random.Generator) -> float | None:
@@ -119,14 +139,9 @@ def _moments(s: IntArray, m: IntArray) -> FloatArray:
     return np.stack([np.ones(len(p)), p, p**2, p * (1 - p) / (m - 1)], axis=1)
 
 
-def _analytic(sums: FloatArray) -> FloatArray:
-    n, first, second, noise = np.moveaxis(sums, -1, 0)
-    variance = (second - first**2 / n) / (n - 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value: FloatArray = np.maximum(1 - noise / n / variance, 0.0)
-    return value
+def _analytic(t: Totals) -> FloatArray:
+    variance = (t["pp"] - t["p"] ** 2 / t["items"]) / (t["items"] - 1)
+    return 1 - safe_divide(t["noise"] / t["items"], variance, otherwise=np.nan)
 
 
-def _interval(moments: FloatArray, ids: IntArray, *, rng: np.random.Generator) -> tuple[float, float]:
-    sums = cluster_sums(moments, ids, n_clusters=int(ids.max()) + 1)
-    return percentile_interval(_analytic(resampled_sums(sums, rng=rng, n_resamples=2000)))
+ANALYTIC = Functional("reliability", _analytic, over=lambda totals: totals["items"], domain=(-1.0, 1.0))

@@ -20,7 +20,6 @@ from scipy.special import ndtr, ndtri
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray
-from casewise.stats.core.bootstrap import percentile_interval
 from casewise.stats.core.checks import coded_labels, of_one_length, truths
 from casewise.stats.power.questions import check_power
 
@@ -183,11 +182,11 @@ def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int
         weight = np.bincount(rng.integers(0, coded.queries, coded.queries), minlength=coded.queries).astype(float)
         if ((coded.n * weight).sum(1) > 0).all():
             drawn.append(from_sums(coded, weight))
-    limits = [
-        percentile_interval(np.array([getattr(one, name) for one in drawn]), level=0.95)
+    difference, annotators = (
+        np.quantile([getattr(one, name) for one in drawn], [0.025, 0.975]).tolist()
         for name in ("of_difference", "of_annotators")
-    ]
-    return PilotIntervals(limits[0], limits[1])
+    )
+    return PilotIntervals(tuple(difference), tuple(annotators))
 
 
 def study_power(

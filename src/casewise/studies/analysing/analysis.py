@@ -135,8 +135,10 @@ def analyse(
         left_out=None if all_ratings is None else _with_left_out(all_ratings, options, reasons or {}),
         labels=label_table(ratings, options.label_policy),
         tasks=task_tests(ratings, alpha=options.alpha, paper_level=PAPER_LEVEL, rng=rng),
-        agreement=_agreement(ratings, rng=rng),
-        reliability=attempt("reliability", lambda: vote_reliability(*counts, rng=rng, clusters=clusters)),
+        agreement=_agreement(ratings),
+        reliability=attempt(
+            "reliability", lambda: vote_reliability(*counts, rng=rng, clusters=clusters, raters=ratings.raters)
+        ),
         ceilings=attempt("ceilings", lambda: vote_ceilings(*counts)),
         oracle=attempt(
             "accuracy of an oracle",
@@ -146,7 +148,9 @@ def analyse(
         ),
         panel=attempt(
             "panel",
-            lambda: panel_curve(*counts, rng=rng, clusters=clusters, reference_size=options.reference_size),
+            lambda: panel_curve(
+                *counts, clusters=clusters, reference_size=options.reference_size, raters=ratings.raters
+            ),
         ),
         annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if known else None,
         strata=tuple(safe_rate_by_stratum(ratings, name) for name in options.strata) if known else (),
@@ -189,7 +193,7 @@ def _with_left_out(ratings: CodedRatings, options: AnalysisOptions, reasons: Map
     return LeftOut(condition_table(ratings, level=options.level), contrasts, len(ratings), dict(reasons))
 
 
-def _agreement(ratings: CodedRatings, *, rng: np.random.Generator) -> dict[str, Agreement]:
+def _agreement(ratings: CodedRatings) -> dict[str, Agreement]:
     counts, found = ratings.by_item, {}
     parts = {"all": np.ones(len(ratings.item), dtype=bool)}
     parts |= {name: ratings.item_condition == index for index, name in enumerate(ratings.condition.names)}
@@ -198,7 +202,6 @@ def _agreement(ratings: CodedRatings, *, rng: np.random.Generator) -> dict[str, 
             found[name] = agreement_of_votes(
                 counts.successes[chosen],
                 counts.sizes[chosen],
-                rng=rng,
                 clusters=ratings.item_query[chosen],
                 raters=None if ratings.raters is None else ratings.raters.where(chosen),
             )

@@ -50,7 +50,6 @@ def own_questions(
     questions: Sequence[OwnQuestion],
     lines: Iterable[dict[str, Any]],
     *,
-    rng: np.random.Generator,
     level: float = 0.95,
 ) -> tuple[OwnFound, ...]:
     """Each question's analysis, over the ratings that count.
@@ -67,12 +66,12 @@ def own_questions(
         for item, who in zip(ratings.item.codes, ratings.annotator.codes, strict=True)
     }
     counted = [line for line in lines if (line["item_id"], line["annotator_id"]) in kept]
-    found = (found_of(ratings, question, counted, rng=rng, level=level) for question in questions)
+    found = (found_of(ratings, question, counted, level=level) for question in questions)
     return tuple(one for one in found if one is not None)
 
 
 def found_of(
-    ratings: CodedRatings, question: OwnQuestion, lines: list[dict[str, Any]], *, rng: np.random.Generator, level: float
+    ratings: CodedRatings, question: OwnQuestion, lines: list[dict[str, Any]], *, level: float
 ) -> OwnFound | None:
     place = {name: index for index, name in enumerate(ratings.item.names)}
     answered = [line for line in lines if question.name in line["answers"]]
@@ -87,7 +86,7 @@ def found_of(
         question,
         shares=pl.DataFrame(list(share_rows(ratings, question, answers, level=level)), infer_schema_length=None),
         means=means(ratings, answers) if question.is_scale else {},
-        alphas=dict(agreements(ratings, question, answers, rng=rng)),
+        alphas=dict(agreements(ratings, question, answers)),
         texts={},
     )
 
@@ -140,20 +139,18 @@ def lengths(ratings: CodedRatings, answers: Answers) -> dict[str, tuple[int, flo
     }
 
 
-def agreements(
-    ratings: CodedRatings, question: OwnQuestion, answers: Answers, *, rng: np.random.Generator
-) -> Iterator[tuple[str, LevelAlpha]]:
+def agreements(ratings: CodedRatings, question: OwnQuestion, answers: Answers) -> Iterator[tuple[str, LevelAlpha]]:
     level: Level = question.level if question.is_scale else "nominal"
     if question.kind == "reasons":
         for option in question.offered:
             values = [str(option in value) for value in answers.values]
-            yield from attempt(option, ratings, Answers(answers.item, values), ("False", "True"), level, rng)
+            yield from attempt(option, ratings, Answers(answers.item, values), ("False", "True"), level)
         return
-    yield from attempt("all", ratings, answers, question.offered, level, rng)
+    yield from attempt("all", ratings, answers, question.offered, level)
     for index, name in enumerate(ratings.condition.names):
         here = np.flatnonzero(ratings.item_condition[answers.item] == index)
         some = Answers(answers.item[here], [answers.values[place] for place in here])
-        yield from attempt(name, ratings, some, question.offered, level, rng)
+        yield from attempt(name, ratings, some, question.offered, level)
 
 
 def attempt(
@@ -162,7 +159,6 @@ def attempt(
     answers: Answers,
     offered: Sequence[str],
     level: Level,
-    rng: np.random.Generator,
 ) -> Iterator[tuple[str, LevelAlpha]]:
     """The alpha under its name; nothing where too few answered."""
     counts = np.zeros((len(ratings.item), len(offered)))
@@ -172,6 +168,6 @@ def attempt(
     ).items():
         counts[item, column[option]] += many
     try:
-        yield name, alpha_by_level(counts, level=level, rng=rng, clusters=ratings.item_query)
+        yield name, alpha_by_level(counts, level=level, clusters=ratings.item_query)
     except StatisticsError:
         return

@@ -1,0 +1,291 @@
+"""What else a judge's pages say: costs, repeats, hard items, comparisons, arms, the scale of judges, rare errors, sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import product
+
+import numpy as np
+import polars as pl
+from benchmarks.covered.rows import Row, Section
+from benchmarks.covered.tally import Held, Limits, coverage, rejections
+from scipy.special import expit, ndtri
+from tests.support.judges import wrong_at_random
+
+from casewise.stats.agreeing.adaptive_sampling import QueryFrame, sample_until_precise
+from casewise.stats.agreeing.comparison import paired_tests
+from casewise.stats.agreeing.cost import cost_curve, error_terms
+from casewise.stats.agreeing.estimates import estimate_of, measure
+from casewise.stats.agreeing.hard_items import hard_score
+from casewise.stats.agreeing.metrics import metrics_named
+from casewise.stats.agreeing.repeats import item_values, judge_noise
+from casewise.stats.agreeing.sample import Sample
+from casewise.stats.agreeing.shapley import Parts, shapley_values, subsets
+from casewise.stats.core.measured import Measured, TotalsByCluster, share
+from casewise.stats.items.placing import left_out_errors
+from casewise.stats.items.response_model import fit_responses
+
+__all__ = ["SECTIONS"]
+
+MANY = 60_000
+
+
+def costs(studies: int) -> Iterator[Row]:
+    """The cost of the verdicts, and of the thresholds that were fitted, at three ratios of harm to over-refusal."""
+    rng = np.random.default_rng(101)
+    ratios = (0.2, 1.0, 10.0)
+    many = wrong_at_random(rng, MANY // 2, 0.9, each=2)
+
+    def true_cost(ratio: float, threshold: float | None) -> float:
+        said = many.safe if threshold is None else (many.value > threshold).astype(float)
+        terms = error_terms(many, said)
+        weighed = terms["over"].sum() + ratio * terms["harm"].sum()
+        return float(weighed / ((1 + ratio) * terms["counted"].sum()))
+
+    plain = {ratio: true_cost(ratio, None) for ratio in ratios}
+    for queries in (15, 30, 120, 450):
+        own = {ratio: Held() for ratio in ratios}
+        best = {ratio: Held() for ratio in ratios}
+        for _ in range(studies):
+            for point in cost_curve(wrong_at_random(rng, queries, 0.9, each=2), ratios=ratios).points:
+                if point.cost is not None:
+                    own[point.ratio].add(point.cost, plain[point.ratio])
+                if point.best_threshold is not None and point.threshold is not None:
+                    best[point.ratio].add(point.best_threshold, true_cost(point.ratio, point.threshold))
+        for ratio in ratios:
+            yield own[ratio].row("cost", f"{queries} queries of 2, a harm is worth {ratio:g} over-refusals")
+            yield best[ratio].row("best_threshold", f"{queries} queries of 2, a harm is worth {ratio:g} over-refusals")
+
+
+def repeats(studies: int) -> Iterator[Row]:
+    """A judge asked three times about each item, whose values differ by 0.1 on some items and by 0.02 on others."""
+    rng = np.random.default_rng(103)
+
+    def noise(queries: int) -> tuple[Mapping[str, Limits], Mapping[str, float]]:
+        n = 2 * queries
+        centre, sd = rng.random(n), np.where(np.repeat(rng.random(queries) < 0.3, 2), 0.1, 0.02)
+        values = np.clip(centre[:, None] + sd[:, None] * rng.normal(size=(n, 3)), 0, 1)
+        judged = pl.DataFrame({"item_id": np.repeat(np.arange(n), 3).astype(str), "value": values.ravel()})
+        found = judge_noise(item_values(judged, elicitation="probability"), np.arange(n) // 2)
+        assert found is not None
+        both = {"repeats.deviation": found.deviation, "repeats.changes": found.changes}
+        return {name: one.limits for name, one in both.items()}, {
+            name: one.estimate or 0.0 for name, one in both.items()
+        }
+
+    truth = noise(MANY)[1]
+    for queries in (15, 30, 120, 450):
+        yield from coverage(
+            studies, partial(lambda many: noise(many)[0], queries), truth, f"{queries} queries of 2, asked three times"
+        )
+
+
+def hard_items(studies: int) -> Iterator[Row]:
+    """A judge on the items that a classifier gets wrong."""
+    rng = np.random.default_rng(107)
+
+    def scored(queries: int) -> tuple[Limits, float]:
+        opinion = rng.normal(0, 1, queries).repeat(2) + rng.normal(0, 1, 2 * queries)
+        safe = rng.binomial(20, expit(opinion))
+        words, judge = (opinion + sd * rng.normal(size=len(opinion)) > 0 for sd in (1.5, 0.7))
+        found = hard_score(safe, np.full(len(safe), 20), baseline=words, judge=judge, cluster=np.arange(len(safe)) // 2)
+        return found.accuracy.limits, found.accuracy.estimate or 0.0
+
+    truth = {"hard_items": scored(MANY)[1]}
+    for queries in (30, 60, 120, 450):
+        drawn = partial(lambda many: {"hard_items": scored(many)[0]}, queries)
+        yield from coverage(studies, drawn, truth, f"{queries} queries of 2, 20 votes")
+
+
+def comparisons(studies: int) -> Iterator[Row]:
+    """Three equally good judges: items that are independent, and items of a query that are hard together."""
+    rng = np.random.default_rng(109)
+    for queries, each, together in ((30, 1, 0.0), (120, 1, 0.0), (450, 2, 0.0), (225, 2, 1.0)):
+
+        def drawn(queries: int, each: int, together: float) -> Mapping[str, float | None]:
+            base = wrong_at_random(rng, queries, 1.0, each=each)
+            base = replace(base, weight=(base.rate > 0.5).astype(float))
+            judges: list[Sample] = []
+            for _ in range(3):
+                alike = np.repeat(rng.random(queries), each)
+                draw = np.where(rng.random(len(base)) < together, alike, rng.random(len(base)))
+                judges.append(replace(base, safe=np.where(draw < 0.2, 1 - base.weight, base.weight)))
+            tests = paired_tests([(judges[0], judges[1]), (judges[0], judges[2]), (judges[1], judges[2])])
+            first = tests[0]
+            return {
+                "mcnemar.p_exact": first.p_exact,
+                "mcnemar.p_mid": first.p_mid,
+                "mcnemar.p_holm (any of three)": min(test.p_holm for test in tests),
+            }
+
+        where = "hard together" if together else "independent"
+        wanted = "no claim" if together else "≤ 6.5 %"
+        setting = f"{queries} queries of {each}, items {where}"
+        yield from rejections(10 * studies, partial(drawn, queries, each, together), setting, wanted=wanted)
+
+
+def arms(studies: int) -> Iterator[Row]:
+    """Shapley values of two parts of the context, which help alone and more together."""
+    rng = np.random.default_rng(113)
+    parts = ("recipient", "sender")
+    right = {frozenset(one): 0.6 + 0.1 * len(one) + 0.05 * (len(one) == 2) for one in subsets(parts)}
+
+    def values(queries: int) -> dict[Parts, Measured]:
+        base = wrong_at_random(rng, queries, 1.0, each=2)
+        base = replace(base, weight=(base.rate > 0.5).astype(float))
+        draw = rng.random(len(base))
+        found: dict[Parts, Measured] = {}
+        for shown, chance in right.items():
+            own = np.where(rng.random(len(base)) < 0.7, draw, rng.random(len(base)))
+            sample = replace(base, safe=np.where(own < chance, base.weight, 1 - base.weight))
+            (found[shown],) = measure(sample, metrics=metrics_named("accuracy"))
+        return found
+
+    truth = {f"shapley of {part}": 0.125 for part in parts}
+    for queries in (15, 60, 225):
+
+        def drawn(queries: int) -> Mapping[str, Limits]:
+            return {f"shapley of {part}": one.limits for part, one in shapley_values(values(queries)).items()}
+
+        yield from coverage(studies, partial(drawn, queries), truth, f"{queries} queries of 2")
+
+
+def answered(rng: np.random.Generator, judges: int, items: int, ability: np.ndarray) -> np.ndarray:
+    """Which judge is right on which item: items differ in difficulty and in how much they tell."""
+    tells, hard = np.exp(rng.normal(0, 0.3, items)), rng.normal(0, 1.5, items)
+    return (rng.random((judges, items)) < expit(tells * (ability[:, None] - hard))).astype(float)
+
+
+def scale(studies: int) -> Iterator[Row]:
+    """Differences of abilities on the scale of judges, and new judges placed by 100 items of 900."""
+    rng = np.random.default_rng(127)
+    for judges, items in ((6, 200), (20, 900)):
+        held = Held()
+        for _ in range(max(1, studies // 4)):
+            ability = np.linspace(0, 2, judges)
+            model = fit_responses(answered(rng, judges, items, ability))
+            centre, true = model.ability.mean(), ability.mean()
+            for one, error, own in zip(model.ability, model.ability_error, ability, strict=True):
+                held.of((one - centre - 1.96 * error, one - centre + 1.96 * error), own - true)
+        yield held.row("scale.ability", f"{judges} judges, {items} items; beside the mean of the judges", "no claim")
+    placed = [
+        left_out_errors(answered(rng, 40, 900, rng.normal(1.5, 0.7, 40)), 100) for _ in range(max(1, studies // 30))
+    ]
+    near = sum(int((np.abs(one.predicted - one.true) <= 0.03).sum()) for one in placed)
+    yield Row(
+        "items_that_place",
+        "40 judges left out in tens, 100 of 900 items",
+        "within 0.03",
+        near,
+        40 * len(placed),
+        "no claim",
+    )
+
+
+def rare_shares(studies: int) -> Iterator[Row]:
+    """Proportions that few queries carry: with the bound that the queries give, and without it beside."""
+    rng = np.random.default_rng(4)
+    for items, wrong, together in product((1, 8), (0.02, 0.05, 0.1, 0.5), (False, True)):
+        if items == 1 and together:
+            continue
+        for queries in (15, 30, 60, 120):
+            held = Held()
+            for _ in range(studies):
+                bottom = np.full(queries, items)
+                top = (rng.random(queries) < wrong) * bottom if together else rng.binomial(bottom, wrong)
+                totals = TotalsByCluster.of(
+                    {"top": np.asarray(top, dtype=float), "bottom": bottom.astype(float)},
+                    np.arange(queries),
+                    n_clusters=queries,
+                )
+                found = totals.measure(share("share", "top", "bottom"))
+                bare = estimate_of(replace(found, touched=None))
+                held.add(estimate_of(found), wrong, (bare.ci_high or 0.0) - (bare.ci_low or 0.0))
+            alike = "whole queries" if together else "alone"
+            yield held.row("rare shares", f"{queries} queries of {items}, {wrong:.0%} wrong, {alike}")
+
+
+def until_precise(studies: int) -> Iterator[Row]:
+    """Accuracy from a sample of queries that stops when it is narrow enough, on benchmarks of 250, 450 and 1,500 queries."""
+    rng = np.random.default_rng(131)
+    for queries, accuracy, together in product((250, 450, 1_500), (0.8, 0.95, 0.99), (0.3, 0.9)):
+        held, asked = Held(), 0.0
+        for _ in range(studies):
+            seen, shared = rng.normal(size=(queries, 2)), rng.normal(size=(queries, 1))
+            own = np.sqrt(together) * shared + np.sqrt(1 - together) * rng.normal(size=(queries, 2))
+            right = (np.sqrt(0.3) * seen + np.sqrt(0.7) * own < ndtri(accuracy)).sum(axis=1).astype(float)
+            frame = QueryFrame(np.full(queries, 2.0), seen, np.ones(queries))
+            found = sample_until_precise(frame, right.__getitem__, half_width=0.03, rng=rng)
+            held.of((found.low, found.high), float(right.mean() / 2))
+            asked += 1 - found.saved
+        alike = "go together" if together > 0.5 else "hardly go together"
+        setting = f"{queries:,} queries of 2 that {alike}, {accuracy:.0%} right; {asked / studies:.0%} asked"
+        yield held.row("until_precise", setting, "≥ 92 %")
+
+
+SECTIONS = (
+    Section(
+        "costs",
+        ("cost", "best_threshold"),
+        "15 to 450 queries of two items; a judge that believes the opposite on 10 % of items. The truth of a fitted threshold is "
+        "what the shown one costs on 30,000 queries.",
+        costs,
+        quick=60,
+    ),
+    Section(
+        "repeats",
+        ("repeats.deviation", "repeats.changes"),
+        "15 to 450 queries of two items, three judgements each; values spread by 0.1 on three queries of ten, by 0.02 elsewhere.",
+        repeats,
+        quick=200,
+    ),
+    Section(
+        "hard-items",
+        ("hard_items",),
+        "30 to 450 queries of two items with 20 votes; a classifier that errs by 1.5 logits, a judge by 0.7.",
+        hard_items,
+        quick=200,
+    ),
+    Section(
+        "comparisons",
+        ("mcnemar.p_exact", "mcnemar.p_mid", "mcnemar.p_holm (any of three)"),
+        "Three judges right on 80 % of items each; 30 to 450 queries of one item and of two that are independent, and 225 of two "
+        "that a judge is right or wrong on together, which McNemar's test does not know.",
+        comparisons,
+        quick=100,
+    ),
+    Section(
+        "arms",
+        ("shapley of recipient", "shapley of sender"),
+        "15 to 225 queries of two items; accuracies of 0.6 with neither part, 0.7 with one and 0.85 with both.",
+        arms,
+        quick=200,
+    ),
+    Section(
+        "scale",
+        ("scale.ability", "items_that_place"),
+        "Six judges on 200 items and twenty on 900, difficulties with sd 1.5, discriminations with sd 0.3 of their logarithm; forty "
+        "judges left out in tens and placed by 100 of 900 items.",
+        scale,
+        quick=60,
+        full=300,
+    ),
+    Section(
+        "rare-shares",
+        ("rare shares",),
+        "15 to 120 queries of one or eight items, 2 to 50 % wrong, each alone or whole queries. The yardstick is the interval "
+        "without the bound that the number of queries gives.",
+        rare_shares,
+        quick=200,
+    ),
+    Section(
+        "until-precise",
+        ("until_precise",),
+        "250, 450 and 1,500 queries of two items that go together by 0.3 or 0.9 (of latent variance), right on 80, 95 or 99 %, a "
+        "half width of 0.03.",
+        until_precise,
+        quick=100,
+    ),
+)
