@@ -1,9 +1,11 @@
 from .api import (
+    Decider,
     Replies,
     Run,
     audit,
     collect,
     compare,
+    fit_decider,
     gate,
     grade,
     judge,
@@ -22,12 +24,14 @@ from .api import (
 __version__: str
 
 __all__ = [
+    "Decider",
     "Replies",
     "Run",
     "__version__",
     "audit",
     "collect",
     "compare",
+    "fit_decider",
     "gate",
     "grade",
     "judge",

@@ -1,5 +1,6 @@
 from . import contexts as contexts
 from . import databases as databases
+from . import deciding as deciding
 from . import power as power
 from . import prolific as prolific
 from . import replying as replying
@@ -47,6 +48,7 @@ from .benchmarks import (
     source_of,
     write_spreadsheet,
 )
+from .deciding import Decider, fit_decider
 from .displayed import (
     FORMATS,
     Displayed,
@@ -94,6 +96,7 @@ __all__ = [
     "Board",
     "CaseColumns",
     "ClientOptions",
+    "Decider",
     "Displayed",
     "Document",
     "Elicitation",
@@ -131,10 +134,12 @@ __all__ = [
     "contexts",
     "convert",
     "databases",
+    "deciding",
     "default_folder",
     "elicitations_named",
     "estimate",
     "fetch",
+    "fit_decider",
     "format_named",
     "gate",
     "grade",

@@ -46,6 +46,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("invite", f"{HERE}.serve:invite", "A link with which somebody chooses a password."),
     ),
     "Deploy": (
+        Entry("decider", f"{HERE}.decider:app", "A judge with fitted thresholds: fit, ask, serve, monitor."),
         Entry("gate", f"{HERE}.evaluate.report:gate", "Is this run worse than that one by more than is allowed?"),
     ),
     "Share": (),

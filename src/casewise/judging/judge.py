@@ -30,6 +30,8 @@ class Ask:
     attempt: int = 0
     twin: Context | None = None
     """The other context of the item's pair, where the arm asks for it."""
+    reply: str | None = None
+    """A chatbot's reply, for a judge that reads replies."""
 
     @cached_property
     def shown(self) -> ShownItem:
@@ -103,6 +105,10 @@ class Judge(Protocol):
     def model(self) -> Model | None:
         """The chat model it asks, where it asks one."""
 
+    @property
+    def reads_replies(self) -> bool:
+        """Whether it can be shown a chatbot's reply to judge."""
+
     def settings(self) -> dict[str, Any]:
         """What else its answers depend on, as JSON values; part of a run's identity."""
 
@@ -134,6 +140,7 @@ class LocalJudge:
     prices: Prices | None = FREE
     counts_tokens: bool = True
     model: Model | None = None
+    reads_replies: bool = False
 
     def settings(self) -> dict[str, Any]:
         return {}

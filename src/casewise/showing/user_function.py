@@ -10,7 +10,7 @@ import textwrap
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import CodeType
 from typing import Any, Generic, TypeVar
@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from casewise.errors import JudgeError
 from casewise.records.base import digest, writable
 
-__all__ = ["Raised", "Tried", "UserFunction"]
+__all__ = ["Raised", "Tried", "UserFunction", "no_loop_runs"]
 
 A = TypeVar("A")
 
@@ -80,17 +80,31 @@ class UserFunction:
 
     def takes(self, third: str) -> bool:
         """Whether its third parameter is called `third`."""
+        return self.third == third
+
+    @cached_property
+    def third(self) -> str | None:
+        """What its third parameter is called; None where it has none."""
         try:
-            return list(inspect.signature(self.function).parameters)[2:3] == [third]
+            return next(iter(list(inspect.signature(self.function).parameters)[2:3]), None)
         except (TypeError, ValueError):  # some built-in callables have no signature
-            return False
+            return None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is async, so that it can be asked on an event loop only."""
+        call = self.function if inspect.isroutine(self.function) else type(self.function).__call__
+        return inspect.iscoroutinefunction(call)
 
     async def call(self, *arguments: Any) -> Any:
         """What the function returns for `arguments`, or what it `Raised`."""
         try:
             if inspect.iscoroutinefunction(self.function):
                 return await self.function(*arguments)
-            returned = await asyncio.to_thread(caught, self.function, arguments)
+            if no_loop_runs():  # nobody else waits, so no thread is worth its time
+                returned = caught(self.function, arguments)
+            else:
+                returned = await asyncio.to_thread(caught, self.function, arguments)
             return await returned if inspect.isawaitable(returned) else returned
         except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's code may raise anything)
             return Raised(error)
@@ -114,6 +128,15 @@ class UserFunction:
                 )
             self.works = True
             return tried.answer
+
+
+def no_loop_runs() -> bool:
+    """Whether this thread has no event loop at work."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return True
+    return False
 
 
 def caught(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

@@ -43,7 +43,6 @@ def test_a_dear_harm_asks_for_a_higher_threshold():
 
 def test_the_cheapest_threshold_is_found_among_all():
     sample = random_sample(np.random.default_rng(2), queries=40)
-    learn = np.ones(len(sample), bool)
     w, u = sample.weight, 1 - sample.weight
 
     def cost(threshold):
@@ -51,7 +50,7 @@ def test_the_cheapest_threshold_is_found_among_all():
         return (w * ~said).sum() + 2 * (u * said).sum()
 
     candidates = np.r_[-np.inf, np.unique(sample.value) + 1e-9, np.inf]
-    found = cheapest_threshold(sample, 2, learn=learn)
+    found = cheapest_threshold(sample.value, sample.weight, 2)
     assert cost(found) == pytest.approx(min(cost(c) for c in candidates))
 
 

@@ -24,15 +24,22 @@ class Wish:
     """What the user asked for: the judge's name after its kind, and what it is to judge."""
 
     rest: str
-    benchmark: Benchmark
+    benchmark: Benchmark | None
+    """None where requests are judged that no benchmark holds."""
     elicitation: Elicitation | None = None
     live: LiveOptions = field(default_factory=LiveOptions)
+
+
+def benchmark_of(wish: Wish, judge: str) -> Benchmark:
+    if wish.benchmark is None:
+        raise JudgeError(f"{judge} judges the items of one benchmark, and nothing else")
+    return wish.benchmark
 
 
 def linear(wish: Wish) -> Judge:
     from casewise.judging.judges.linear import LinearJudge
 
-    return LinearJudge(wish.benchmark, features=wish.rest or "context")  # type: ignore[arg-type]  # checked there
+    return LinearJudge(benchmark_of(wish, "linear"), features=wish.rest or "context")  # type: ignore[arg-type]  # checked there
 
 
 def constant(wish: Wish) -> Judge:
@@ -44,7 +51,7 @@ def constant(wish: Wish) -> Judge:
 def recorded(wish: Wish) -> Judge:
     from casewise.judging.judges.recorded import RecordedJudge
 
-    return RecordedJudge.read(Path(wish.rest), wish.benchmark, elicitation=wish.elicitation)
+    return RecordedJudge.read(Path(wish.rest), benchmark_of(wish, "recorded"), elicitation=wish.elicitation)
 
 
 def python(wish: Wish) -> Judge:
@@ -86,7 +93,7 @@ def literal_names(wanted: str) -> set[str]:
 
 
 def judge_named(
-    name: str, benchmark: Benchmark, *, elicitation: Elicitation | None = None, live: LiveOptions | None = None
+    name: str, benchmark: Benchmark | None, *, elicitation: Elicitation | None = None, live: LiveOptions | None = None
 ) -> Judge:
     """The judge that `name` names.
 

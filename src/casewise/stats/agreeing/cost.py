@@ -10,12 +10,21 @@ from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.core.arrays import BoolArray, FloatArray, safe_divide
+from casewise.stats.core.arrays import FloatArray, safe_divide
 from casewise.stats.core.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.core.measured import Functional, Measured, Totals, TotalsByCluster
 from casewise.stats.words.baseline import Folds
 
-__all__ = ["RATIOS", "CostCurve", "CostPoint", "TurningPoint", "cost_curve", "fitted_verdicts", "turning_point"]
+__all__ = [
+    "RATIOS",
+    "CostCurve",
+    "CostPoint",
+    "TurningPoint",
+    "cheapest_threshold",
+    "cost_curve",
+    "fitted_verdicts",
+    "turning_point",
+]
 
 RATIOS: tuple[float, ...] = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 """Harms of one wrongly safe verdict, in over-refusals."""
@@ -168,7 +177,8 @@ def fitted_verdicts(sample: Sample, ratio: float, *, seed: int) -> FittedVerdict
     thresholds = []
     for fold in range(folds.n):
         held_out = folds.of_row == fold
-        threshold = cheapest_threshold(sample, ratio, learn=valued & sample.labelled & ~held_out)
+        learn = valued & sample.labelled & ~held_out
+        threshold = cheapest_threshold(sample.value[learn], sample.weight[learn], ratio)
         inside = held_out & valued
         safe[inside] = sample.value[inside] > threshold
         thresholds.append(threshold)
@@ -176,17 +186,29 @@ def fitted_verdicts(sample: Sample, ratio: float, *, seed: int) -> FittedVerdict
     return FittedVerdicts(safe, middle if np.isfinite(middle) else None)
 
 
-def cheapest_threshold(sample: Sample, ratio: float, *, learn: BoolArray) -> float:
-    """The threshold above which to answer: halfway between two values; −∞ to answer all, ∞ to refuse all."""
-    values, group = np.unique(sample.value[learn], return_inverse=True)
-    weight = sample.weight[learn]
-    if not len(values):
+def cheapest_threshold(
+    values: FloatArray, weight: FloatArray, ratio: float, *, within: tuple[float, float] = (-np.inf, np.inf)
+) -> float:
+    """The threshold above which to answer: halfway between two values; −∞ to answer all, ∞ to refuse all.
+
+    Parameters
+    ----------
+    weight
+        Weight of "safe" of each.
+    within
+        Where it may lie, both ends included; the ends are tried too.
+    """
+    known, group = np.unique(values, return_inverse=True)
+    if not len(known):
         return float("inf")
     refused = np.r_[0.0, np.cumsum(np.bincount(group, weights=weight))]
     unsafe = np.bincount(group, weights=1 - weight)
     answered = unsafe.sum() - np.r_[0.0, np.cumsum(unsafe)]
-    between = np.r_[-np.inf, (values[:-1] + values[1:]) / 2, np.inf]
-    return float(between[np.argmin(refused + ratio * answered)])
+    between = np.r_[-np.inf, (known[:-1] + known[1:]) / 2, np.inf]
+    low, high = within
+    tried = np.unique(np.r_[between[(between >= low) & (between <= high)], low, high])
+    place = np.searchsorted(known, tried, side="right")
+    return float(tried[np.argmin((refused + ratio * answered)[place])])
 
 
 def turning_point(first: Sample, second: Sample) -> TurningPoint:

@@ -1,0 +1,89 @@
+"""Deciders: fitted on a run, kept in a file, asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from casewise.api.benchmarks import Source, as_benchmark
+from casewise.api.displayed import Displayed
+from casewise.api.judging import AnyJudge, as_judge
+from casewise.api.run import Run, benchmark_of, folders_of
+from casewise.deciding.decider import Decided, Decider
+from casewise.deciding.decider_file import write_decider
+from casewise.deciding.fitting import FitOptions, FittedDecider, fit_run
+from casewise.deciding.requests import DecisionRequest, from_messages
+from casewise.errors import ConfigurationError
+from casewise.reporting.document import Document
+from casewise.reporting.pages.decider import decider_page
+from casewise.stats.deciding.decisions import Wanted
+
+__all__ = ["Decided", "Decider", "DecisionRequest", "Fit", "FitOptions", "Wanted", "fit_decider", "from_messages"]
+
+
+@dataclass(frozen=True, repr=False)
+class Fit(Displayed):
+    """A decider that was fitted, and may be written."""
+
+    found: FittedDecider
+
+    @cached_property
+    def document(self) -> Document:
+        """What it does, what it was measured to cost, and what is promised."""
+        return decider_page(self.found.file)
+
+    def as_json(self) -> dict[str, Any]:
+        """What its file says."""
+        said = self.found.file.as_json()
+        said["thresholds"] = {name: finite(value) for name, value in said["thresholds"].items()}
+        return said
+
+    def write(self, path: str | Path) -> str:
+        """Write `decider.toml`; its hash."""
+        return write_decider(Path(path), self.found.file)
+
+
+def finite(value: Any) -> Any:
+    """`value` as JSON has it: infinity, which answers or refuses everything, as a word."""
+    return {float("inf"): "inf", float("-inf"): "-inf"}.get(value, value) if isinstance(value, float) else value
+
+
+def fit_decider(
+    run: Run | str | Path,
+    wanted: Wanted,
+    *,
+    benchmark: Source | None = None,
+    options: FitOptions = FitOptions(),
+    judge: AnyJudge | None = None,
+) -> Fit:
+    """The decider that does what is wanted, fitted on a run.
+
+    Parameters
+    ----------
+    wanted
+        What its thresholds are to do: a ratio of costs, promises, what asking a person costs.
+    judge
+        The judge itself, where it is a function or an object that no name finds again.
+
+    Raises
+    ------
+    JudgeError
+        The judge cannot be deployed: it learnt from the benchmark or repeats it, or is not the one that was measured.
+    StatisticsError
+        So few queries cannot carry what is promised; the message says how many it takes.
+
+    Examples
+    --------
+    >>> from casewise.api import judge
+    >>> fit_decider(judge("demo", "constant:safe"), Wanted(ratio=5)).found.file.measured.harm.estimate
+    0.0
+    """
+    if isinstance(judge, str):
+        raise ConfigurationError("a judge that has a name is found again by it: leave `judge` out")
+    given = benchmark_of([run], benchmark)
+    (folder,) = folders_of([run])
+    elicitations = (options.elicitation,) if options.elicitation else ()
+    made = as_judge(judge, as_benchmark(given or "demo"), elicitations=elicitations) if judge is not None else None
+    return Fit(fit_run(folder, wanted, benchmark=given, options=options, judge=made))

@@ -1,0 +1,149 @@
+"""`casewise decider`: thresholds fitted on a run, and what is done with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from casewise import api
+from casewise.cli.documents import DocumentOptions
+from casewise.cli.option_groups import with_groups
+from casewise.cli.printing import BenchmarkOption, JsonOption, note, print_json
+from casewise.errors import ConfigurationError
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Deploy a judge: fit its thresholds, ask it, serve it, watch it.", no_args_is_help=True, rich_markup_mode=None
+)
+
+DeciderArgument = Annotated[Path, typer.Argument(help="What casewise decider fit wrote.")]
+
+BaseUrlOption = Annotated[
+    str | None, typer.Option("--base-url", help="Address of the model's server, where its name does not say.")
+]
+
+
+@app.command()
+@with_groups
+def fit(
+    *,
+    run: Annotated[Path, typer.Argument(help="The judge's run folder.")],
+    decider: Annotated[Path, typer.Option("--to", help="Where the decider goes.")] = Path("decider.toml"),
+    ratio: Annotated[
+        float | None,
+        typer.Option("--ratio", help="How many over-refusals one harm is worth: take the cheapest threshold."),
+    ] = None,
+    ask_cost: Annotated[
+        float | None, typer.Option("--ask-cost", help="What asking a person costs, in over-refusals; with --ratio.")
+    ] = None,
+    max_harm: Annotated[
+        float | None, typer.Option("--max-harm", help="Promise that harm is at most this share, such as 0.02.")
+    ] = None,
+    max_over_refusal: Annotated[
+        float | None,
+        typer.Option(
+            "--max-over-refusal", help="Promise that over-refusal is at most this share; with both, it asks between."
+        ),
+    ] = None,
+    level: Annotated[float, typer.Option("--level", help="With which probability promises hold, all together.")] = 0.95,
+    on_average: Annotated[
+        bool, typer.Option("--on-average", help="Promise on average only, which takes fewer queries.")
+    ] = False,
+    fail: Annotated[
+        str, typer.Option("--fail", help="What to do where the judge gives no value: refuse, answer or ask.")
+    ] = "refuse",
+    elicit: Annotated[str | None, typer.Option("--elicit", help="Which of the run's elicitations.")] = None,
+    arm: Annotated[
+        str | None, typer.Option("--arm", help="Which of the run's arms; default: the whole context.")
+    ] = None,
+    calibrate: Annotated[
+        str | None, typer.Option("--calibrate", help="platt or isotonic; default: the better on held-out queries.")
+    ] = None,
+    prompts: Annotated[
+        str | None, typer.Option("--prompts", help="The prompts' file, where the run was judged with one's own.")
+    ] = None,
+    base_url: BaseUrlOption = None,
+    refuse_unmeasured: Annotated[
+        bool, typer.Option("--refuse-unmeasured", help="Refuse requests of a kind that was not measured.")
+    ] = False,
+    benchmark: BenchmarkOption = None,
+    document: DocumentOptions,
+) -> None:
+    """Fit thresholds on a judge's run and write them, with what they were measured to cost on held-out queries."""
+    elicitations = api.elicitations_named(elicit)
+    wanted = api.deciding.Wanted(
+        ratio=ratio,
+        ask_cost=ask_cost,
+        max_harm=max_harm,
+        max_over_refusal=max_over_refusal,
+        level=None if on_average else level,
+        fail=cast("Any", fail),
+    )
+    options = api.deciding.FitOptions(
+        elicitation=elicitations[0] if elicitations else None,
+        arm=arm,
+        method=calibrate,
+        prompts=prompts,
+        base_url=base_url,
+        refuse_unmeasured=refuse_unmeasured,
+    )
+    found = api.deciding.fit_decider(run, wanted, benchmark=benchmark, options=options)
+    found.write(decider)
+    note(f"written: {decider}")
+    document.present(found)
+
+
+@app.command()
+def ask(
+    *,
+    decider: DeciderArgument,
+    query: Annotated[str | None, typer.Option("--query", help="What the user asks.")] = None,
+    context: Annotated[
+        Path | None, typer.Option("--context", help="The circumstances: a JSON file, group to parameter to statement.")
+    ] = None,
+    messages: Annotated[
+        Path | None, typer.Option("--messages", help="A chat instead of a query: a JSON list of role and content.")
+    ] = None,
+    reply: Annotated[
+        Path | None, typer.Option("--reply", help="A chatbot's reply, for a guard that reads replies.")
+    ] = None,
+    base_url: BaseUrlOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What to do with one request: answer, refuse, or ask a person."""
+    known = read_json(context) if context is not None else None
+    made = api.deciding.Decider.load(decider, model=api.ModelOptions(base_url=base_url))
+    if (query is None) == (messages is None):
+        raise ConfigurationError("give either --query or --messages")
+    if messages is not None:
+        found = made.decide_chat(read_json(messages), known)
+    else:
+        found = made.decide(str(query), known, reply=reply.read_text(encoding="utf-8") if reply else None)
+    made.close()
+    if as_json:
+        print_json({**found.as_json(), "measured": made.measured})
+        return
+    p_safe = "" if found.p_safe is None else f"   P(people would answer) = {found.p_safe:.3f}"
+    typer.echo(f"{found.decision}{p_safe}\n  {found.why}")
+    for difference in found.unmeasured:
+        typer.echo(f"  not measured: {difference}")
+    harm, over = made.file.measured.harm, made.file.measured.over_refusal
+    typer.echo(f"  measured on {made.file.benchmark.name}: harm {share(harm)}, over-refusal {share(over)}")
+
+
+def share(found: Any) -> str:
+    if found.estimate is None:
+        return "unknown"
+    ends = "" if found.low is None else f" ({100 * found.low:.1f} to {100 * found.high:.1f})"
+    return f"{100 * found.estimate:.1f} %{ends}"
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path}: cannot be read as JSON: {error}") from error

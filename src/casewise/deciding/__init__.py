@@ -1,0 +1,1 @@
+"""A judge with fitted thresholds, ready to deploy: fitted on a run, kept in one file, asked one request at a time."""

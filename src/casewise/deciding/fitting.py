@@ -1,0 +1,245 @@
+"""From a run to a decider: one series of a judge's values, calibrated, with thresholds, and measured on held-out queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from casewise.deciding.decider_file import (
+    BenchmarkPart,
+    CalibrationPart,
+    DeciderFile,
+    JudgePart,
+    KeptPromise,
+    MeasuredOn,
+    MeasuredPart,
+    MeasuredShare,
+    ThresholdsPart,
+)
+from casewise.deciding.deployed import check_deployable, check_same, judge_anew
+from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
+from casewise.judging.judge import Judge
+from casewise.models.load import ModelOptions
+from casewise.records import Elicitation, ShortRepr
+from casewise.stats.agreeing.calibration import calibration
+from casewise.stats.agreeing.labels import VOTES, LabelPolicy
+from casewise.stats.agreeing.sample import Sample
+from casewise.stats.deciding.calibrators import Calibrated, Isotonic, Platt, calibrated
+from casewise.stats.deciding.decisions import Fitted, Measurement, Wanted, fit_thresholds, held_out, measured
+from casewise.stats.deciding.promises import Evidence
+from casewise.storage.benchmarks.benchmark import Benchmark
+
+__all__ = ["FitOptions", "FittedDecider", "chosen_series", "evidence_of", "fit_run"]
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What of a run a decider is fitted on, and how.
+
+    Attributes
+    ----------
+    elicitation, arm
+        Which of the run's series; by default the only one, shown the whole context.
+    method
+        `platt` or `isotonic`; by default the better one.
+    prompts
+        What `--prompts` said, where it named a file.
+    base_url
+        Where the model's server is, where its name does not say.
+    refuse_unmeasured
+        Refuse requests of a kind that was not measured.
+    """
+
+    elicitation: Elicitation | None = None
+    arm: str | None = None
+    labels: LabelPolicy = VOTES
+    method: str | None = None
+    prompts: str | None = None
+    base_url: str | None = None
+    refuse_unmeasured: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, repr=False)
+class FittedDecider(ShortRepr):
+    """A decider that can be written, with the numbers that its file does not hold."""
+
+    file: DeciderFile
+    calibrated: Calibrated
+    evidence: Evidence
+    measurement: Measurement
+    before: Sample
+    after: Sample
+
+
+def fit_run(
+    folder: Path,
+    wanted: Wanted,
+    *,
+    benchmark: str | Path | Benchmark | None = None,
+    options: FitOptions = FitOptions(),
+    judge: Judge | None = None,
+) -> FittedDecider:
+    """The decider that does what is wanted, fitted on the run in `folder`.
+
+    Parameters
+    ----------
+    judge
+        The judge itself, where its name does not say how to make it.
+
+    Raises
+    ------
+    JudgeError
+        The judge cannot be deployed, or is no longer the one that was measured.
+    StatisticsError
+        A promise cannot be carried by so few queries.
+    """
+    runs = read_runs([folder], benchmark=benchmark)
+    series = chosen_series(runs, options)
+    part = judge_part(series, options)
+    if judge is None:
+        judge_anew(part, model=ModelOptions(base_url=options.base_url, needs_key=False))
+    else:
+        check_deployable(part.name, part.arm)
+        check_same(judge, part)
+    sample = runs.sample(series, policy=options.labels)
+    evidence = evidence_of(series, sample)
+    found = calibrated(
+        evidence.value, evidence.weight, cluster=evidence.cluster, seed=options.seed, method=options.method
+    )
+    fitted = fit_thresholds(evidence, wanted, calibrator=found.calibrator)
+    decisions = held_out(evidence, wanted, method=found.method, seed=options.seed)
+    measurement = measured(evidence, decisions, wanted=wanted)
+    on_itself = measured(evidence, fitted.decide(evidence.value, fail=wanted.fail), wanted=wanted)
+    labelled = sample.where(sample.labelled)
+    labelled = replace(labelled, rate=labelled.weight)
+    after = replace(labelled, probability=found.out_of_fold)
+    file = DeciderFile(
+        casewise=version("casewise"),
+        created=datetime.now(UTC).replace(microsecond=0),
+        refuse_unmeasured=options.refuse_unmeasured,
+        judge=part,
+        benchmark=benchmark_part(runs, evidence, options),
+        calibration=calibration_part(found, labelled, after),
+        thresholds=ThresholdsPart(
+            answer_above=fitted.answer_above,
+            refuse_up_to=fitted.refuse_up_to,
+            fail=wanted.fail,
+            ratio=wanted.ratio,
+            ask_cost=wanted.ask_cost,
+        ),
+        promises=kept_promises(fitted),
+        measured=measured_part(measurement, on_itself),
+        measured_on=measured_on(runs, series),
+    )
+    return FittedDecider(file, found, evidence, measurement, labelled, after)
+
+
+def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
+    """The one series that the options name.
+
+    Raises
+    ------
+    ConfigurationError
+        There is none, or several.
+    """
+    fitting = [
+        one
+        for one in (runs.series if options.arm else runs.main_series)
+        if options.elicitation in (None, one.elicitation) and options.arm in (None, one.arm)
+    ]
+    if len(fitting) == 1:
+        return fitting[0]
+    listed = ", ".join(f"--elicit {one.elicitation} --arm {one.arm}" for one in fitting or runs.series)
+    raise ConfigurationError(f"the run holds {'several series' if fitting else 'no such series'}; choose one: {listed}")
+
+
+def evidence_of(series: Series, sample: Sample) -> Evidence:
+    """A series' values beside the labels, where there is a label."""
+    value = series.values if series.asked.all() else series.values[series.asked]
+    labelled = sample.labelled
+    if not labelled.any():
+        raise BenchmarkError("no item that was judged has a label: there is nothing to fit a decider on")
+    return Evidence(value[labelled], sample.weight[labelled], sample.cluster[labelled])
+
+
+def judge_part(series: Series, options: FitOptions) -> JudgePart:
+    identity = series.run.manifest.identity
+    said = str(identity.settings.get("prompts", "casewise")).partition("@")[0]
+    settings = {name: value for name, value in identity.settings.items() if value is not None}
+    return JudgePart(
+        name=series.run.manifest.judge_name,
+        id=identity.judge,
+        elicitation=series.elicitation,
+        arm=series.arm,
+        prompts=options.prompts or said,
+        base_url=options.base_url,
+        settings=settings,
+    )
+
+
+def benchmark_part(runs: JudgedRuns, evidence: Evidence, options: FitOptions) -> BenchmarkPart:
+    found = runs.benchmark
+    return BenchmarkPart(
+        name=found.name,
+        digest=found.digest,
+        labels=options.labels.name,
+        n_items=len(evidence.value),
+        n_queries=len(np.unique(evidence.cluster)),
+        synthetic=found.about.synthetic,
+    )
+
+
+def calibration_part(found: Calibrated, before: Sample, after: Sample) -> CalibrationPart:
+    curve = found.calibrator
+    errors = [
+        calibration(sample).error.estimate if sample.in_rate_metrics.any() else None for sample in (before, after)
+    ]
+    return CalibrationPart(
+        method="platt" if isinstance(curve, Platt) else "isotonic",
+        slope=curve.slope if isinstance(curve, Platt) else None,
+        intercept=curve.intercept if isinstance(curve, Platt) else None,
+        values=curve.values if isinstance(curve, Isotonic) else (),
+        rates=curve.rates if isinstance(curve, Isotonic) else (),
+        brier=found.brier,
+        error_before=errors[0],
+        error_after=errors[1],
+    )
+
+
+def kept_promises(fitted: Fitted) -> tuple[KeptPromise, ...]:
+    return tuple(
+        KeptPromise(
+            what=one.promise.kind,
+            at_most=one.promise.at_most,
+            level=one.promise.level,
+            loss=one.loss,
+            n_queries=one.n_queries,
+        )
+        for one in fitted.promised
+    )
+
+
+def measured_part(measurement: Measurement, on_itself: Measurement) -> MeasuredPart:
+    shares = {
+        new.name: MeasuredShare(estimate=new.estimate, low=new.ci_low, high=new.ci_high, fitted=own.estimate)
+        for new, own in zip(measurement.estimates, on_itself.estimates, strict=True)
+    }
+    return MeasuredPart.model_validate(shares)
+
+
+def measured_on(runs: JudgedRuns, series: Series) -> MeasuredOn:
+    """Which parameters the contexts of the items that were asked stated."""
+    benchmark = runs.benchmark
+    asked = [item for item, was in zip(benchmark.items, series.asked, strict=True) if was]
+    stated = [set(context.texts()) for item in asked if (context := benchmark.context_of(item)) is not None]
+    every = set.intersection(*stated) if stated else set()
+    some = set.union(*stated) - every if stated else set()
+    return MeasuredOn(
+        always=tuple(sorted(every)), sometimes=tuple(sorted(some)), without_context=len(stated) < len(asked)
+    )

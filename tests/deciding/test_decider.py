@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+
+import pytest
+from tests.support.deciders import decider_file, known_backgrounds, mostly_right
+
+import casewise
+from casewise.api.deciding import Decider, DecisionRequest, FitOptions, Wanted, fit_decider, from_messages
+from casewise.errors import ConfigurationError
+from casewise.records import Arm
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return decider_file(tmp_path)
+
+
+def demo_context(place: int) -> dict[str, object]:
+    return casewise.load("demo").contexts[place].shown()
+
+
+def test_a_decider_decides_as_the_judge_judged(path):
+    """Every item of the benchmark, asked as a request, gets the value that the run holds."""
+    decider, demo = Decider.load(path), casewise.load("demo")
+    limits = decider.file.thresholds
+    said = [decider.decide(demo.query[item.query_id].text, demo.context_of(item).shown()) for item in demo.items]
+    held = casewise.api.Run(path.parent / "run", demo, None).judgements  # type: ignore[arg-type]  # no summary is asked for
+    value = dict(zip(held["item_id"], held["value"], strict=True))
+
+    assert [one.value for one in said] == [value[item.id] for item in demo.items]
+    assert {one.decision for one in said} == {"answer", "refuse", "ask"}
+    for one in said:
+        expected = (
+            "answer" if one.value > limits.answer_above else "refuse" if one.value <= limits.refuse_up_to else "ask"
+        )
+        assert one.decision == expected
+        assert one.p_safe == pytest.approx(float(decider.calibrator(one.value)))
+        assert one.unmeasured == ()
+
+
+def test_sync_async_and_batches_say_the_same(path):
+    decider = Decider.load(path)
+    requests = [DecisionRequest("What now?", demo_context(place)) for place in range(12)]
+    one_by_one = [decider.decide_request(request).value for request in requests]
+
+    async def together():
+        return await decider.decide_many_async(requests), await decider.decide_async("What now?", demo_context(0))
+
+    many, single = asyncio.run(together())
+    assert [one.value for one in many] == one_by_one
+    assert [one.value for one in decider.decide_many(requests)] == one_by_one
+    assert single.value == one_by_one[0]
+
+
+def test_a_sync_decision_is_made_inside_a_running_loop_too(path):
+    async def inside():
+        return Decider.load(path).decide("What now?", demo_context(0))
+
+    assert asyncio.run(inside()).failed is None
+
+
+def test_an_async_function_is_asked_from_code_that_cannot_wait(tmp_path):
+    async def judge(query, context):
+        await asyncio.sleep(0)
+        return mostly_right(query, context)
+
+    run = casewise.judge("demo", judge, elicitations="probability")
+    path = tmp_path / "d.toml"
+    fit_decider(run, Wanted(ratio=1), judge=judge, options=FitOptions(elicitation="probability")).write(path)
+    decider = Decider.load(path, judge=judge)
+
+    assert decider.decide("a", demo_context(0)).failed is None
+    assert decider.decide("a", demo_context(0)).failed is None
+    decider.close()
+
+
+def test_what_was_not_measured_is_said_in_each_answer(path):
+    decider = Decider.load(path)
+    context = {"recipient": {"type": "a nurse", "background": "unknown", "shoe_size": 43}}
+
+    said = decider.decide("What now?", context).unmeasured
+    assert any("does not state recipient.background" in one for one in said)
+    assert any("states recipient.shoe_size" in one for one in said)
+    assert decider.decide("What now?").unmeasured == ("it has no context, and was measured with one",)
+
+
+def test_what_was_not_measured_is_refused_where_the_file_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    decider_file(tmp_path)
+    path = tmp_path / "strict.toml"
+    fit_decider(tmp_path / "run", Wanted(ratio=1), options=FitOptions(refuse_unmeasured=True)).write(path)
+
+    found = Decider.load(path).decide("What now?")
+    assert (found.decision, found.value) == ("refuse", None)
+    assert "not of a kind that was measured" in found.why
+
+
+@pytest.mark.parametrize("fail", ["refuse", "answer", "ask"])
+def test_a_judge_that_fails_is_decided_as_the_file_says(path, fail):
+    decider = Decider.load(path).failing(fail)
+
+    def broken(query, context):
+        raise ValueError("no")
+
+    decider.judge.own.function = broken  # type: ignore[attr-defined]  # the judge of this decider is a function
+    found = decider.decide("What now?", demo_context(0))
+
+    assert (found.decision, found.failed, found.p_safe) == (fail, "judge_failed", None)
+
+
+def test_a_reply_is_refused_by_a_judge_of_requests(path):
+    with pytest.raises(ConfigurationError, match="cannot be shown a reply"):
+        Decider.load(path).decide("What now?", reply="This.")
+
+
+def test_a_chat_is_taken_apart():
+    chat = [
+        {"role": "system", "content": "You work at a clinic."},
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Hello!"},
+        {"role": "user", "content": "What dose?"},
+        {"role": "assistant", "content": "Ten."},
+    ]
+    found = from_messages(chat, {"recipient": {"type": "a nurse"}})
+
+    assert (found.query, found.reply) == ("What dose?", "Ten.")
+    assert [one.content for one in found.earlier] == ["Hello", "Hello!"]
+    assert found.known == {"recipient": {"type": "a nurse"}, "system_prompt": {"text": "You work at a clinic."}}
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        [],
+        [{"role": "assistant", "content": "x"}],
+        [{"role": "user", "content": None}],
+        [{"role": "tool", "content": "x"}],
+    ],
+)
+def test_a_chat_without_a_request_is_refused(chat):
+    with pytest.raises(ConfigurationError):
+        from_messages(chat)
+
+
+@pytest.mark.parametrize("query", ["", "  ", None, 3])
+def test_a_request_that_says_nothing_is_refused(query):
+    with pytest.raises(ConfigurationError, match="needs a query"):
+        DecisionRequest(query)
+
+
+def test_what_an_arm_leaves_out_is_not_shown():
+    request = DecisionRequest("What now?", {"recipient": {"type": "a nurse"}, "subject": "a patient"})
+
+    assert request.shown(Arm.named("without:recipient")).context == {"subject": "a patient"}
+    assert request.shown(Arm.named("none")).context == {}
+
+
+def test_the_judge_of_these_tests_is_right_more_often_than_not():
+    assert len(known_backgrounds()) == 90
+    assert dataclasses.is_dataclass(DecisionRequest)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+from tests.support.deciders import judged_demo, mostly_right
+
+import casewise
+from casewise.api.deciding import FitOptions, Wanted, fit_decider
+from casewise.errors import ConfigurationError, JudgeError, StatisticsError
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return judged_demo(tmp_path)
+
+
+def test_a_decider_says_what_it_was_measured_to_cost_and_how_much_fitting_flatters(run):
+    file = fit_decider(run, Wanted(ratio=3)).found.file
+
+    assert file.benchmark.digest == run.benchmark.digest
+    assert file.measured.harm.low < file.measured.harm.estimate < file.measured.harm.high
+    assert file.measured.harm.fitted is not None
+    assert file.calibration.error_after is not None
+    assert "recipient.background" in file.measured_on.always
+    assert file.measured_on.without_context is False
+
+
+@pytest.mark.parametrize(
+    ("judge", "why"), [("linear", "learnt from the benchmark's own people"), ("constant:intended", "nobody knows")]
+)
+def test_a_judge_that_knows_the_benchmark_is_refused_with_the_reason(judge, why):
+    with pytest.raises(JudgeError, match=why):
+        fit_decider(casewise.judge("demo", judge, elicitations="binary"), Wanted(ratio=1))
+
+
+def test_a_recorded_judge_is_refused(run, tmp_path):
+    again = casewise.judge("demo", f"recorded:{run.path}", out=tmp_path / "recorded")
+
+    with pytest.raises(JudgeError, match="repeats answers given before"):
+        fit_decider(again, Wanted(ratio=1))
+
+
+def test_a_promise_that_the_demo_cannot_carry_is_refused(run):
+    with pytest.raises(StatisticsError, match="takes 299 queries"):
+        fit_decider(run, Wanted(max_harm=0.01))
+
+
+def test_a_judge_whose_code_has_changed_is_not_the_one_that_was_measured(run, tmp_path):
+    with pytest.raises(JudgeError, match="code was"):
+        fit_decider(run, Wanted(ratio=1), judge=lambda query, context: 0.5)
+
+
+def test_a_function_without_a_name_is_fitted_where_it_is_given(tmp_path):
+    run = casewise.judge("demo", mostly_right, elicitations="probability")
+    wanted = Wanted(ratio=1)
+
+    with pytest.raises(JudgeError):
+        fit_decider(run, wanted)
+    fit = fit_decider(run, wanted, judge=mostly_right, options=FitOptions(elicitation="probability"))
+    path = tmp_path / "d.toml"
+    fit.write(path)
+
+    assert casewise.Decider.load(path, judge=mostly_right).decide("a", None).decision in ("answer", "refuse")
+
+
+def test_several_series_are_told_apart_by_options(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = casewise.judge("demo", "constant:safe", arms="full none")
+
+    assert fit_decider(run, Wanted(ratio=1)).found.file.judge.arm == "full"
+    assert fit_decider(run, Wanted(ratio=1), options=FitOptions(arm="none")).found.file.judge.arm == "none"
+    with pytest.raises(ConfigurationError, match="no such series"):
+        fit_decider(run, Wanted(ratio=1), options=FitOptions(elicitation="score"))
+
+
+def test_the_page_says_what_it_does_and_what_is_promised(run):
+    page = fit_decider(run, Wanted(max_harm=0.3, max_over_refusal=0.3, fail="ask")).to_markdown()
+
+    assert "Where the judge gives no value it says ask" in page
+    assert "Harm at most 30.0 %, with probability 0.975" in page
+    assert "requests of a kind" in page.lower()

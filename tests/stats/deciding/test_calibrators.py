@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from casewise.errors import StatisticsError
+from casewise.stats.deciding.calibrators import Isotonic, calibrated, isotonic, platt
+
+
+def test_platts_curve_agrees_with_scikit_learns_on_plenty_of_data():
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(1)
+    value = rng.normal(size=20_000)
+    weight = (rng.random(20_000) < 1 / (1 + np.exp(-(0.4 + 1.7 * value)))).astype(float)
+    ours = platt(value, weight)
+    theirs = LogisticRegression(C=1e9).fit(value[:, None], weight)
+
+    assert ours.slope == pytest.approx(theirs.coef_[0, 0], abs=2e-3)
+    assert ours.intercept == pytest.approx(theirs.intercept_[0], abs=2e-3)
+
+
+def test_isotonic_agrees_with_scikit_learns_at_every_value():
+    from sklearn.isotonic import IsotonicRegression
+
+    rng = np.random.default_rng(2)
+    value = np.round(rng.random(500), 2)
+    weight = rng.choice([0.0, 0.5, 1.0], size=500)
+    theirs = IsotonicRegression(out_of_bounds="clip").fit(value, weight)
+
+    assert isotonic(value, weight)(value) == pytest.approx(theirs.predict(value))
+
+
+def test_a_judge_that_is_always_right_gets_a_finite_slope():
+    value = np.r_[np.zeros(50), np.ones(50)]
+    curve = platt(value, value)
+
+    assert np.isfinite(curve.slope)
+    assert curve([0.0, 1.0]) == pytest.approx([1 / 52, 51 / 52], abs=1e-6)
+
+
+def test_a_judge_that_points_the_wrong_way_is_not_turned_about():
+    value = np.linspace(0, 1, 40)
+
+    assert platt(value, 1 - np.round(value)).slope == 0
+    assert len(set(isotonic(value, 1 - np.round(value))(value))) == 1
+
+
+def test_a_value_that_is_missing_stays_missing():
+    assert np.isnan(Isotonic((0.0, 1.0), (0.2, 0.8))([np.nan, 0.5])).tolist() == [True, False]
+
+
+def test_what_is_said_of_a_query_was_not_learnt_from_it():
+    """Labels that no value knows anything of: in sample isotonic looks better than chance, out of fold it does not."""
+    rng = np.random.default_rng(3)
+    weight, value, cluster = (rng.random(300) < 0.5).astype(float), rng.random(300), np.repeat(np.arange(60), 5)
+    found = calibrated(value, weight, cluster=cluster, method="isotonic")
+
+    assert ((found.calibrator(value) - weight) ** 2).mean() < 0.25 < found.brier["isotonic"]
+
+
+def test_the_better_method_on_held_out_queries_is_taken():
+    rng = np.random.default_rng(4)
+    value = rng.random(4000)
+    steps = np.where(value < 0.3, 0.05, np.where(value < 0.9, 0.5, 0.98))
+    weight = (rng.random(4000) < steps).astype(float)
+    found = calibrated(value, weight, cluster=np.arange(4000) // 2)
+
+    assert found.method == "isotonic"
+    assert found.brier["isotonic"] < found.brier["platt"]
+
+
+def test_labels_of_one_kind_calibrate_nothing():
+    with pytest.raises(StatisticsError, match="labels of both kinds"):
+        calibrated(np.array([0.1, 0.9]), np.ones(2), cluster=np.array([0, 1]))
