@@ -26,13 +26,18 @@ def test_a_decider_decides_as_the_judge_judged(path):
     """Every item of the benchmark, asked as a request, gets the value that the run holds."""
     decider, demo = Decider.load(path), casewise.load("demo")
     limits = decider.file.thresholds
-    said = [decider.decide(demo.query[item.query_id].text, demo.context_of(item).shown()) for item in demo.items]
+    contexts = [context for item in demo.items if (context := demo.context_of(item)) is not None]
+    said = [
+        decider.decide(demo.query[item.query_id].text, context.shown())
+        for item, context in zip(demo.items, contexts, strict=True)
+    ]
     held = casewise.api.Run(path.parent / "run", demo, None).judgements  # type: ignore[arg-type]  # no summary is asked for
     value = dict(zip(held["item_id"], held["value"], strict=True))
 
     assert [one.value for one in said] == [value[item.id] for item in demo.items]
     assert {one.decision for one in said} == {"answer", "refuse", "ask"}
     for one in said:
+        assert one.value is not None
         expected = (
             "answer" if one.value > limits.answer_above else "refuse" if one.value <= limits.refuse_up_to else "ask"
         )

@@ -18,7 +18,11 @@ def test_a_decider_says_what_it_was_measured_to_cost_and_how_much_fitting_flatte
     file = fit_decider(run, Wanted(ratio=3)).found.file
 
     assert file.benchmark.digest == run.benchmark.digest
-    assert file.measured.harm.low < file.measured.harm.estimate < file.measured.harm.high
+    harm = file.measured.harm
+    assert harm.low is not None
+    assert harm.estimate is not None
+    assert harm.high is not None
+    assert harm.low < harm.estimate < harm.high
     assert file.measured.harm.fitted is not None
     assert file.calibration.error_after is not None
     assert "recipient.background" in file.measured_on.always
