@@ -23,6 +23,7 @@ from casewise.storage.files.strict_json import what_is_wrong
 
 __all__ = [
     "FORMAT_VERSION",
+    "BenchmarkPart",
     "CalibrationPart",
     "DeciderFile",
     "JudgePart",

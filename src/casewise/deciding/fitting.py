@@ -29,7 +29,7 @@ from casewise.records import Elicitation, ShortRepr
 from casewise.stats.agreeing.calibration import calibration
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.deciding.calibrators import Calibrated, Isotonic, Platt, calibrated
+from casewise.stats.deciding.calibrators import ChosenCalibrator, Isotonic, Platt, calibrated
 from casewise.stats.deciding.decisions import Fitted, Measurement, Wanted, fit_thresholds, held_out, measured
 from casewise.stats.deciding.promises import Evidence
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -70,7 +70,7 @@ class FittedDecider(ShortRepr):
     """A decider that can be written, with the numbers that its file does not hold."""
 
     file: DeciderFile
-    calibrated: Calibrated
+    calibrated: ChosenCalibrator
     evidence: Evidence
     measurement: Measurement
     before: Sample
@@ -195,7 +195,7 @@ def benchmark_part(runs: JudgedRuns, evidence: Evidence, options: FitOptions) ->
     )
 
 
-def calibration_part(found: Calibrated, before: Sample, after: Sample) -> CalibrationPart:
+def calibration_part(found: ChosenCalibrator, before: Sample, after: Sample) -> CalibrationPart:
     curve = found.calibrator
     errors = [
         calibration(sample).error.estimate if sample.in_rate_metrics.any() else None for sample in (before, after)

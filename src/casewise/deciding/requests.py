@@ -78,7 +78,7 @@ class DecisionRequest:
     def ask(self, arm: Arm, elicitation: Elicitation) -> Ask:
         """The request as the judge is asked it."""
         query = Query.model_construct(id="request", text=self.query, category="")
-        return Asked(ITEM, query, None, arm, elicitation, given=self.shown(arm), reply=self.reply)
+        return AskedNow(ITEM, query, None, arm, elicitation, given=self.shown(arm), reply=self.reply)
 
     def unmeasured(self, on: MeasuredOn) -> tuple[str, ...]:
         """How this differs from what the decider was measured on; empty where it does not."""
@@ -107,7 +107,7 @@ EVERYTHING = Arm.named("none").omitted
 
 
 @dataclass(frozen=True)
-class Asked(Ask):
+class AskedNow(Ask):
     """An ask of what no benchmark holds."""
 
     given: ShownItem = NOTHING

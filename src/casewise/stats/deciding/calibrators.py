@@ -14,7 +14,7 @@ from casewise.records import ShortRepr
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.words.baseline import Folds
 
-__all__ = ["METHODS", "Calibrated", "Calibrator", "Isotonic", "Platt", "calibrated", "isotonic", "platt"]
+__all__ = ["METHODS", "Calibrator", "ChosenCalibrator", "Isotonic", "Platt", "calibrated", "isotonic", "platt"]
 
 N_FOLDS = 10
 
@@ -106,7 +106,7 @@ METHODS: dict[str, Callable[[FloatArray, FloatArray], Calibrator]] = {"platt": p
 
 
 @dataclass(frozen=True, repr=False)
-class Calibrated(ShortRepr):
+class ChosenCalibrator(ShortRepr):
     """A calibrator, and how it was chosen.
 
     Attributes
@@ -125,7 +125,7 @@ class Calibrated(ShortRepr):
 
 def calibrated(
     values: FloatArray, weight: FloatArray, *, cluster: NDArray[np.intp], seed: int = 0, method: str | None = None
-) -> Calibrated:
+) -> ChosenCalibrator:
     """The calibrator of a judge's values, chosen by cross-validation over queries.
 
     Parameters
@@ -161,4 +161,4 @@ def calibrated(
             held_out[name][inside] = fit(values[outside], weight[outside])(values[inside])
     brier = {name: float(((found - weight)[learnt] ** 2).mean()) for name, found in held_out.items()}
     chosen = method or min(brier, key=brier.__getitem__)
-    return Calibrated(chosen, METHODS[chosen](values[learnt], weight[learnt]), held_out[chosen], brier)
+    return ChosenCalibrator(chosen, METHODS[chosen](values[learnt], weight[learnt]), held_out[chosen], brier)

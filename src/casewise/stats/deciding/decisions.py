@@ -15,7 +15,7 @@ from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.measured import TotalsByCluster, share
 from casewise.stats.deciding.calibrators import METHODS, Calibrator
-from casewise.stats.deciding.promises import Evidence, Promise, Promised, PromiseKind, kept_threshold
+from casewise.stats.deciding.promises import Evidence, Promised, PromiseKind, RiskPromise, kept_threshold
 from casewise.stats.words.baseline import Folds
 
 __all__ = ["DECISIONS", "Decision", "Fitted", "Measurement", "Wanted", "fit_thresholds", "held_out", "measured"]
@@ -76,7 +76,7 @@ class Wanted:
             raise ConfigurationError(f"--fail is {self.fail!r}; it is refuse, answer or ask")
 
     @property
-    def promises(self) -> tuple[Promise, ...]:
+    def promises(self) -> tuple[RiskPromise, ...]:
         """What is promised; two share the probability of not holding."""
         asked: list[tuple[PromiseKind, float]] = []
         if self.max_harm is not None:
@@ -84,7 +84,7 @@ class Wanted:
         if self.max_over_refusal is not None:
             asked.append(("over_refusal", self.max_over_refusal))
         level = None if self.level is None else 1 - (1 - self.level) / max(len(asked), 1)
-        return tuple(Promise(kind, at_most, level) for kind, at_most in asked)
+        return tuple(RiskPromise(kind, at_most, level) for kind, at_most in asked)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,16 @@ from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
 from casewise.stats.core.arrays import BoolArray, FloatArray
 
-__all__ = ["Evidence", "Promise", "PromiseKind", "Promised", "loss_p_value", "queries_needed", "smallest_promise"]
+__all__ = [
+    "Evidence",
+    "PromiseKind",
+    "Promised",
+    "RiskPromise",
+    "kept_threshold",
+    "loss_p_value",
+    "queries_needed",
+    "smallest_promise",
+]
 
 PromiseKind = Literal["harm", "over_refusal"]
 
@@ -64,7 +73,7 @@ class Evidence(ShortRepr):
 
 
 @dataclass(frozen=True)
-class Promise:
+class RiskPromise:
     """What is promised: `kind` at most `at_most`; with probability `level`, or on average over benchmarks where it is None."""
 
     kind: PromiseKind
@@ -98,18 +107,18 @@ class Promised:
         Queries with an item on which the error can be made.
     """
 
-    promise: Promise
+    promise: RiskPromise
     threshold: float
     loss: float
     n_queries: int
 
 
-def queries_needed(promise: Promise) -> int:
+def queries_needed(promise: RiskPromise) -> int:
     r"""The fewest queries that can carry a promise, without a single error: :math:`\log(1-level)/\log(1-share)`.
 
     Examples
     --------
-    >>> queries_needed(Promise("harm", 0.01))
+    >>> queries_needed(RiskPromise("harm", 0.01))
     299
     """
     if promise.level is None:
@@ -176,7 +185,7 @@ class LossCurve(ShortRepr):
 
 
 def kept_threshold(
-    evidence: Evidence, promise: Promise, *, unscored_errs: bool = False, n_as: int | None = None
+    evidence: Evidence, promise: RiskPromise, *, unscored_errs: bool = False, n_as: int | None = None
 ) -> Promised:
     """The threshold that keeps a promise and errs least in the other way.
 
