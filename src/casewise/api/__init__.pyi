@@ -6,7 +6,9 @@ from . import prolific as prolific
 from . import replying as replying
 from . import studies as studies
 from .analysing import (
+    FlagCount,
     choose_options,
+    flag_people,
     read_contrasts,
     read_flow,
     simulate_studies,
@@ -100,6 +102,7 @@ __all__ = [
     "Displayed",
     "Document",
     "Elicitation",
+    "FlagCount",
     "Gated",
     "Judge",
     "Limits",
@@ -140,6 +143,7 @@ __all__ = [
     "estimate",
     "fetch",
     "fit_decider",
+    "flag_people",
     "format_named",
     "gate",
     "grade",

@@ -13,7 +13,7 @@ from casewise import api
 from casewise.cli.printing import DatabaseOption, JsonOption, UrlOption, print_json
 from casewise.cli.study import prolific
 from casewise.cli.study.options import DEFAULT, PhaseOption, StudyArgument, StudyOption
-from casewise.cli.study.printing import print_estimate, print_monitor, print_overview
+from casewise.cli.study.printing import print_estimate, print_flags, print_monitor, print_overview
 from casewise.cli.study.rehearse import rehearse
 from casewise.cli.study.report import report
 from casewise.cli.study.simulate import simulate
@@ -135,6 +135,25 @@ def status(
     typer.echo(f"{found.round.name} {found.round.version}, {found.round.phase} round, {found.state}")
     print_overview(seen)
     print_monitor(found.monitor, currency=found.round.design.pay.currency)
+
+
+@app.command()
+def flags(
+    study: StudyArgument = DEFAULT,
+    judge: Annotated[
+        list[Path] | None, typer.Option("--judge", help="A run over the same items, once for each: who repeats it?")
+    ] = None,
+    phase: PhaseOption = "main",
+    seed: Annotated[int, typer.Option("--seed", help="Of the simulated crowd.")] = 0,
+    database: DatabaseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Are they people? Flags for the owner to look at, each with its false alarms in a simulated crowd."""
+    found = api.flag_people(study, judges=judge or (), phase=phase, seed=seed, database=database)
+    if as_json:
+        print_json({"flags": [asdict(one) for one in found]})
+    else:
+        print_flags(found)
 
 
 @app.command()

@@ -8,7 +8,7 @@ import typer
 
 from casewise import api
 
-__all__ = ["print_estimate", "print_monitor", "print_overview", "print_table"]
+__all__ = ["print_estimate", "print_flags", "print_monitor", "print_overview", "print_table"]
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -70,3 +70,21 @@ def print_monitor(found: api.studies.Monitor, *, currency: str) -> None:
         f"{funnel.quiz:,} tried the quiz, {sum(funnel.batch.values()):,} had a batch, "
         f"{sum(funnel.finished.values()):,} rated all of it"
     )
+
+
+def print_flags(found: Sequence[api.FlagCount]) -> None:
+    """How often each flag was raised, beside a simulated crowd of people, and of programs."""
+    head = ("flag", "threshold", "raised", "of", "simulated people", "simulated programs")
+    rows = [
+        (
+            one.kind.replace("_", " ") + (f" ({one.judge})" if one.judge else ""),
+            f"{one.threshold:g}",
+            one.raised,
+            one.of,
+            f"{one.simulated.people:.1%}",
+            f"{one.simulated.programs:.1%}",
+        )
+        for one in found
+    ]
+    print_table(head, rows)
+    typer.echo("A flag is a reason to look, not a verdict; nobody is left out by it. Who has one: People and flags.")

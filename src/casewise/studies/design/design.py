@@ -255,6 +255,14 @@ class QualityThresholds(DesignSection):
     """Flag when more than this share of answers came from no person's press or were pasted."""
     minimum_spread: float = Field(0.05, ge=0)
     """Flag when the spread of answering times over their mean is below this: people are not that even."""
+    llm_echo: float = Field(0.6, ge=-1, le=1)
+    """Flag when what somebody says beyond the others correlates with a judge's verdicts at least so much."""
+    correlated_agreement: float = Field(-0.02, ge=-1, le=1)
+    """Flag when somebody agrees with the others on the same items so much less than on different ones."""
+    timing_length: float = Field(-0.2, ge=-1, le=1)
+    """Flag when the rank correlation of seconds and characters is at most this."""
+    time_to_sight: Share = 0.5
+    """Flag when at least this share of answers came within a second of both texts being in view."""
 
 
 class Analysis(DesignSection):

@@ -24,6 +24,7 @@ from casewise.studies.design.freeze import Frozen, Promise, departures, read_fro
 from casewise.studies.design.material import rated_items
 from casewise.studies.running.events import read_events
 from casewise.studies.running.owner import Overview, overview, people_states
+from casewise.studies.running.quality import LIKENESS, Flag
 from casewise.studies.running.rounds import Round, shown_items
 
 __all__ = ["Exported", "export"]
@@ -138,7 +139,7 @@ def excluded(connection: Connection, study: Round, rated: list[Row[Any]]) -> lis
 
 
 def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]]:
-    spoken = languages_of(connection, study)
+    spoken, likeness = languages_of(connection, study), kept_flags(connection, study)
     return [
         {
             "annotator_id": person.id,
@@ -148,11 +149,21 @@ def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]
             "rated": person.rated,
             "skipped": person.skipped,
             "voided": person.voided_at is not None,
-            "flags": [asdict(flag) for flag in person.flags],
+            "flags": [asdict(flag) for flag in (*person.flags, *likeness.get(person.id, ()))],
             "differs_from_majority": asdict(person.disagreement),
         }
         for person in sorted(people_states(connection, study), key=lambda person: person.id)
     ]
+
+
+def kept_flags(connection: Connection, study: Round) -> dict[str, list[Flag]]:
+    """The flags that only everybody's answers together can raise, by annotator, as they were last worked out."""
+    flags = tables.flags
+    query = select(flags).where(flags.c.study_id == study.id, flags.c.kind.in_(LIKENESS)).order_by(flags.c.kind)
+    found: dict[str, list[Flag]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.annotator_id, []).append(Flag(row.kind, row.value, row.threshold, row.evidence))
+    return found
 
 
 def languages_of(connection: Connection, study: Round) -> dict[str, str]:

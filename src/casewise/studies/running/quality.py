@@ -11,24 +11,34 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, pstdev
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from casewise.records import Verdict
 from casewise.studies.design.design import Attention, Design
 
 __all__ = [
+    "ENOUGH",
     "FAILED_CHECKS",
+    "LIKENESS",
     "AnsweredPage",
     "Dissent",
     "Flag",
     "FlagKind",
+    "LikenessKind",
     "Skips",
     "disagreement",
     "flags",
     "must_void",
 ]
 
-FlagKind = Literal["failed_checks", "many_skips", "too_fast", "same_answer", "scripted_input", "even_timing"]
+LikenessKind = Literal["llm_echo", "correlated_agreement", "timing_length", "time_to_sight"]
+"""What only everybody's answers together can raise (`casewise.studies.watching.likeness`)."""
+
+FlagKind = Literal[
+    "failed_checks", "many_skips", "too_fast", "same_answer", "scripted_input", "even_timing", LikenessKind
+]
+
+LIKENESS: tuple[LikenessKind, ...] = get_args(LikenessKind)
 
 FAILED_CHECKS = "failed attention checks"
 """The reason kept with ratings that were voided without the owner."""

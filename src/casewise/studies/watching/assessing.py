@@ -16,7 +16,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from casewise.database.tables import study as tables
 from casewise.studies.running.answers import answers_of
-from casewise.studies.running.quality import Skips, flags
+from casewise.studies.running.quality import LIKENESS, Skips, flags
 from casewise.studies.running.rounds import Round
 
 __all__ = ["assess", "assess_current"]
@@ -25,7 +25,7 @@ ANNOTATORS, PAGES, FLAGS = tables.annotators, tables.pages, tables.flags
 
 
 def assess(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> None:
-    """Work out anew what one annotator's answers come to. Flags that come from elsewhere stay."""
+    """Work out anew what one annotator's answers come to. Flags that everybody's answers raise stay."""
     answers = answers_of(connection, study, annotator_id)
     states = select(PAGES.c.state, func.count()).where(PAGES.c.annotator_id == annotator_id).group_by(PAGES.c.state)
     counts: dict[str, int] = {row[0]: row[1] for row in connection.execute(states)}
@@ -42,7 +42,8 @@ def assess(connection: Connection, study: Round, annotator_id: str, *, now: date
             assessed_at=now,
         )
     )
-    connection.execute(delete(FLAGS).where(FLAGS.c.annotator_id == annotator_id))
+    mine = (FLAGS.c.annotator_id == annotator_id, FLAGS.c.kind.not_in(LIKENESS))
+    connection.execute(delete(FLAGS).where(*mine))
     rows: list[dict[str, Any]] = [
         {"annotator_id": annotator_id, "study_id": study.id, **asdict(flag)} for flag in found
     ]

@@ -20,6 +20,7 @@ from casewise.errors import StudyError
 from casewise.stats.people.crowd import CrowdDesign, CrowdModel, draw_annotators, draw_item_logits
 from casewise.studies.design.material import Material
 from casewise.studies.design.wording import StudyWording
+from casewise.studies.watching.likeness import typical_safe_rates
 
 __all__ = ["Acknowledged", "Crowd", "RehearsalPlan", "RehearsalResult", "rehearse"]
 
@@ -32,8 +33,6 @@ OWN_LIST = re.compile(r'<select name="(own-[\w-]+)"')
 OWN_TEXT = re.compile(r'<textarea name="(own-[\w-]+)"')
 PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
 
-TYPICAL_SAFE_RATE = {"no_context": 0.45, "safe": 0.75, "unsafe": 0.3}
-"""Assumed, so that conditions differ in a rehearsal as they may in a study. No result of anything."""
 PATIENCE_S = 180.0
 """As long a simulated browser tries again before it gives up."""
 
@@ -104,9 +103,7 @@ class Crowd:
         self.rng = np.random.default_rng(plan.seed)
         conditions = sorted({item.condition for item in material.items})
         queries = {query: index for index, query in enumerate(sorted({item.query_id for item in material.items}))}
-        rates = tuple(
-            TYPICAL_SAFE_RATE.get(name.split("_")[0], TYPICAL_SAFE_RATE.get(name, 0.5)) for name in conditions
-        )
+        rates = typical_safe_rates(conditions)
         model = CrowdModel(careless=plan.careless, drop_out=plan.dropout)
         logits = draw_item_logits(model, CrowdDesign(safe_rates=rates, queries=len(queries)), rng=self.rng)
         place = {name: index for index, name in enumerate(conditions)}
