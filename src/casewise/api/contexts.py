@@ -16,7 +16,7 @@ from casewise.contexts.releasing.release import ReleaseOptions
 from casewise.contexts.releasing.release import release as write_release
 from casewise.contexts.reviewing.set_report import SetReport, check_draft
 from casewise.contexts.reviewing.statistics import ReviewStatistics, review_statistics
-from casewise.contexts.select import SelectedQueries, read_queries, select_queries
+from casewise.contexts.select import SelectedQueries, read_queries, select_queries, source_benchmark
 from casewise.contexts.writing.fake_writers import REHEARSALS
 from casewise.contexts.writing.generation import (
     GenerationOptions,
@@ -31,11 +31,12 @@ from casewise.database import Database
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel, ModelOptions, load_model
-from casewise.records import Taxonomy, sorry_bench
+from casewise.records import ParameterSet, Taxonomy, paper_parameters, sorry_bench
 from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits
 from casewise.runs.progress import Watch
 from casewise.runs.run_log import default_folder
+from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.load import load_benchmark
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "GenerationSummary",
     "ReaderOptions",
     "ReleaseOptions",
+    "WantedContexts",
     "Writing",
     "ask",
     "check",
@@ -55,15 +57,37 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class WantedContexts:
+    """What contexts a draft is to have: for which categories and intents, and what each states."""
+
+    intents: Sequence[str] = ("safe", "unsafe")
+    taxonomy: str | Path | None = None
+    """Your own categories, as TOML; by default those of the benchmark that the queries come from, or SORRY-Bench's."""
+    parameters: str | Path | None = None
+    """Your own parameters, as TOML; by default those of the benchmark that the queries come from, or the paper's."""
+
+    def categories(self, source: Benchmark | None) -> Taxonomy:
+        """The categories, where queries come from `source`."""
+        if self.taxonomy:
+            return Taxonomy.read(Path(self.taxonomy))
+        return source.taxonomy if source else sorry_bench()
+
+    def stating(self, source: Benchmark | None) -> ParameterSet:
+        """The parameters, where queries come from `source`."""
+        if self.parameters:
+            return ParameterSet.read(Path(self.parameters))
+        return source.parameters if source else paper_parameters()
+
+
 def select(
     queries: str | Path,
     *,
     draft: str | None = None,
     per_category: int | None = None,
     seed: int = 0,
-    taxonomy: str | Path | None = None,
-    intents: Sequence[str] = ("safe", "unsafe"),
     movable: bool = False,
+    wanted: WantedContexts = WantedContexts(),
     database: str | None = None,
 ) -> SelectedQueries:
     """Choose queries, balanced by category, and begin a draft with them. Duplicates are named and left out.
@@ -76,14 +100,13 @@ def select(
         The new draft's name; by default the file's.
     per_category
         Queries of each category; by default all.
-    taxonomy
-        Your own categories, as TOML.
-    intents
-        What to make contexts for.
     movable
         Leave out the queries of a benchmark that no context moves: people's verdict is the same under each.
+    wanted
+        What contexts are to be made.
     """
-    categories = Taxonomy.read(Path(taxonomy)) if taxonomy else sorry_bench()
+    source = source_benchmark(Path(queries))
+    categories = wanted.categories(source)
     read = read_queries(Path(queries), categories)
     if movable:
         unmoved = unmoved_in(queries)
@@ -95,7 +118,8 @@ def select(
             draft or Path(queries).stem.lower(),
             queries=chosen.queries,
             taxonomy=categories,
-            intents=intents,
+            parameters=wanted.stating(source),
+            intents=wanted.intents,
             now=datetime.now(UTC),
         )
     return chosen
@@ -141,10 +165,10 @@ class Writing:
     command: str | None = None
     """What was typed."""
 
-    def options(self, prices: Prices | None) -> GenerationOptions:
-        """The same, with what the model costs."""
+    def options(self, prices: Prices | None, parameters: ParameterSet) -> GenerationOptions:
+        """The same, with what the model costs and contexts are to state."""
         return GenerationOptions(
-            prompt=read_prompt(self.prompts) if self.prompts else default_prompt(),
+            prompt=read_prompt(self.prompts, parameters) if self.prompts else default_prompt(),
             which=checked_which(self.which),
             intents=tuple(checked_intent(one.strip()) for one in self.intents),
             attempts=self.attempts,
@@ -179,9 +203,9 @@ def generate(
         The model's name is unknown, a key is not set, a choice is none, a limit cannot be kept, or nothing may be sent.
     """
     writer = loaded(model, writing.base_url, writing.prices)
-    options = writing.options(writer.prices)
     with opened(database) as store:
         found = draft_named(store, draft)
+        options = writing.options(writer.prices, found.parameters)
         leave("the draft's queries", writer.model.sends_to)
         return finished(write_contexts(store, found, writer.model, options=options, watch=watch))
 
@@ -192,7 +216,8 @@ def estimate_generating(
     """What generating would take if every first attempt succeeded. Nobody is called, and no key is needed."""
     writer = loaded(model, writing.base_url, writing.prices, needs_key=False)
     with opened(database) as store:
-        return estimate_generation(store, draft_named(store, draft), writer.model, writing.options(writer.prices))
+        found = draft_named(store, draft)
+        return estimate_generation(store, found, writer.model, writing.options(writer.prices, found.parameters))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,6 +51,9 @@ def select(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Which queries are drawn.")] = 0,
     taxonomy: Annotated[Path | None, typer.Option("--taxonomy", help="Your own categories, as TOML.")] = None,
+    parameters: Annotated[
+        Path | None, typer.Option("--parameters", help="What contexts state: parameters of your own, as TOML.")
+    ] = None,
     intents: Annotated[str, typer.Option("--intents", help="Intents to make contexts for.")] = "safe,unsafe",
     movable: Annotated[
         bool, typer.Option("--movable", help="Leave out a benchmark's queries that no context moves (casewise audit).")
@@ -64,9 +67,10 @@ def select(
         draft=name,
         per_category=per_category,
         seed=seed,
-        taxonomy=taxonomy,
-        intents=[part.strip() for part in intents.split(",")],
         movable=movable,
+        wanted=api.contexts.WantedContexts(
+            intents=[part.strip() for part in intents.split(",")], taxonomy=taxonomy, parameters=parameters
+        ),
         database=database,
     )
     for twin in chosen.twins:

@@ -7,13 +7,14 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
 from casewise.contexts.review import MISSING, Phase
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, ConfigurationError
-from casewise.records import Category, Query, Taxonomy
+from casewise.records import Category, ParameterSet, Query, Taxonomy, paper_parameters
 
 __all__ = [
     "INTENTS",
@@ -23,6 +24,7 @@ __all__ = [
     "create_draft",
     "draft_queries",
     "find_draft",
+    "parameters_stated",
     "progress",
 ]
 
@@ -38,6 +40,7 @@ class Draft:
     name: str
     taxonomy: Taxonomy
     created_at: datetime
+    parameters: ParameterSet
 
     def category(self, name: str) -> Category | None:
         """The category called `name` in this draft's taxonomy."""
@@ -50,6 +53,7 @@ def create_draft(
     *,
     queries: Iterable[Query],
     taxonomy: Taxonomy,
+    parameters: ParameterSet = paper_parameters(),
     intents: Iterable[str] = ("safe", "unsafe"),
     now: datetime,
 ) -> Draft:
@@ -67,9 +71,12 @@ def create_draft(
     if connection.execute(select(tables.drafts.c.id).where(tables.drafts.c.name == name)).first():
         raise ConfigurationError(f"there is a draft called {name!r} already")
     chosen = checked_queries(queries, taxonomy)
-    draft = Draft(uuid.uuid4().hex, name, taxonomy, now)
+    draft = Draft(uuid.uuid4().hex, name, taxonomy, now, parameters)
+    own = None if parameters == paper_parameters() else parameters.as_json()
     connection.execute(
-        insert(tables.drafts).values(id=draft.id, name=name, taxonomy=taxonomy.as_json(), created_at=now)
+        insert(tables.drafts).values(
+            id=draft.id, name=name, taxonomy=taxonomy.as_json(), parameters=own, created_at=now
+        )
     )
     add_places(connection, draft, chosen, [checked_intent(intent) for intent in dict.fromkeys(intents)])
     return draft
@@ -143,7 +150,17 @@ def find_draft(connection: Connection, name: str) -> Draft:
 def all_drafts(connection: Connection) -> list[Draft]:
     """All drafts, the newest first."""
     rows = connection.execute(select(tables.drafts).order_by(tables.drafts.c.created_at.desc(), tables.drafts.c.name))
-    return [Draft(row.id, row.name, Taxonomy.model_validate(row.taxonomy), row.created_at) for row in rows]
+    return [
+        Draft(
+            row.id, row.name, Taxonomy.model_validate(row.taxonomy), row.created_at, parameters_stated(row.parameters)
+        )
+        for row in rows
+    ]
+
+
+def parameters_stated(row: dict[str, Any] | None) -> ParameterSet:
+    """The set of parameters that a draft's row holds: the paper's where it holds none."""
+    return paper_parameters() if row is None else ParameterSet.model_validate(row)
 
 
 def draft_queries(connection: Connection, draft: Draft) -> list[Query]:

@@ -152,17 +152,7 @@ def is_allowed(state: State, by: str, act: Act) -> bool:
     return True
 
 
-ANY_WORDING = Wording.from_fields(
-    {
-        "sender.nature_of_the_interaction": "-",
-        "sender.platform_type": "-",
-        "recipient.type": "-",
-        "recipient.background": "-",
-        "transmission_principle.sender_purpose": "-",
-        "transmission_principle.confidentiality": "-",
-        "transmission_principle.source_accountability": "-",
-    }
-)
+ANY_WORDING = Wording(subject="-")
 
 
 def require_phase(state: State, *phases: Phase) -> None:

@@ -16,9 +16,10 @@ import polars as pl
 from casewise.errors import DataError
 from casewise.records import Query, Taxonomy
 from casewise.stats.words.near_duplicates import EarlierTexts, word_runs
+from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.load import load_benchmark
 
-__all__ = ["SelectedQueries", "Twin", "read_queries", "select_queries"]
+__all__ = ["SelectedQueries", "Twin", "read_queries", "select_queries", "source_benchmark"]
 
 NAMED = ("demo", "casebench")
 """Benchmarks that go by a name."""
@@ -62,8 +63,8 @@ def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
     DataError
         The file cannot be read, a row lacks something, or its category is not in the taxonomy; the message says where.
     """
-    if path.is_dir() or (str(path) in NAMED and not path.exists()):
-        return list(load_benchmark(str(path)).queries)
+    if (source := source_benchmark(path)) is not None:
+        return list(source.queries)
     queries: list[Query] = []
     for number, row in enumerate(rows_of(path), start=1):
         if row.get("prompt_style", "base") != "base":
@@ -72,6 +73,12 @@ def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
     if not queries:
         raise DataError(path, None, "there are no queries in it")
     return queries
+
+
+def source_benchmark(path: Path) -> Benchmark | None:
+    """The benchmark that `path` is the folder or the name of, or None."""
+    found = path.is_dir() or (str(path) in NAMED and not path.exists())
+    return load_benchmark(str(path)) if found else None
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:

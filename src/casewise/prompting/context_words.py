@@ -10,11 +10,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from casewise.records import ShownContext
+from casewise.records import ParameterSet, ShownContext
 from casewise.records.context import OPTIONAL
 from casewise.records.statement import Statement, as_text
 
-__all__ = ["FOR_ANNOTATORS", "FOR_REVIEWERS", "LABELS", "Label", "Labelled", "groups", "in_words", "spoken"]
+__all__ = [
+    "FOR_ANNOTATORS",
+    "FOR_REVIEWERS",
+    "LABELS",
+    "Label",
+    "Labelled",
+    "groups",
+    "in_words",
+    "labels_of",
+    "spoken",
+]
 
 
 class Label(NamedTuple):
@@ -65,6 +75,14 @@ def groups(shown: ShownContext) -> Iterator[Labelled]:
 def spoken(name: str) -> str:
     """`nature_of_the_interaction` as one says it."""
     return name.replace("_", " ")
+
+
+def labels_of(parameters: ParameterSet) -> dict[str, str]:
+    """What reviewers read for each group and parameter: its title, the paper's label, or its name in words."""
+    words = {
+        name: spoken(name.rpartition(".")[2]).capitalize() for name in (*parameters.group_names, *parameters.every)
+    }
+    return {name: parameters.titles.get(name) or FOR_REVIEWERS.get(name, word) for name, word in words.items()}
 
 
 def in_words(shown: ShownContext) -> str:

@@ -26,8 +26,11 @@ __all__ = [
     "ShownContext",
     "TransmissionPrinciple",
     "checked_names",
+    "grouped",
     "in_order",
     "omit",
+    "shown_of",
+    "texts_of",
 ]
 
 Origin = Literal["generated", "revised", "imported"]
@@ -135,41 +138,56 @@ class Context(ContentRecord):
         pydantic.ValidationError
             A parameter states nothing.
         """
-        whole: dict[str, Any] = {}
-        own: dict[str, Any] = {}
-        for group, value in said.items():
-            if group in OPTIONAL:
-                whole[group] = value
-                continue
-            try:
-                whole[group] = GROUP_MODELS[group].model_validate(value)
-            except (KeyError, ValidationError):
-                own[group] = value
-        return cls(**whole, own=own or None, **fields)
+        return cls(**grouped(said), **fields)
 
     def shown(self) -> ShownContext:
         """The whole context as nested texts, in reading order."""
-        said = self.model_dump(mode="json", include={*GROUPS, *OPTIONAL, "own"}, exclude_none=True)
-        own = said.pop("own", None)
-        if own is None:
-            return said
-        said |= own
-        return {group: said[group] for group in (*GROUPS, *own, *OPTIONAL) if group in said}
+        return shown_of(self)
 
     def texts(self) -> dict[str, str]:
         """Every parameter that this context states, by dotted name, as one running text."""
-        found: dict[str, str] = {}
-        for group, value in self.shown().items():
-            if group in OPTIONAL:
-                found[group] = as_text(value)
-            else:
-                found |= {f"{group}.{name}": as_text(statement) for name, statement in value.items()}
-        return found
+        return texts_of(self.shown())
 
     @property
     def pair_id(self) -> str:
         """Joins the safe-intended and the unsafe-intended context of one query and one origin."""
         return content_id("p", {"query_id": self.query_id, "origin": self.origin})
+
+
+def grouped(said: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a record that states `said`, group by group: what is none of the paper's whole groups is its own."""
+    whole: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    for group, value in said.items():
+        if group in OPTIONAL:
+            whole[group] = value
+            continue
+        try:
+            whole[group] = GROUP_MODELS[group].model_validate(value)
+        except (KeyError, ValidationError):
+            own[group] = value
+    return whole | {"own": own or None}
+
+
+def shown_of(stating: Record) -> ShownContext:
+    """What a record with the fields of `grouped` states, as nested texts in reading order."""
+    said = stating.model_dump(mode="json", include={*GROUPS, *OPTIONAL, "own"}, exclude_none=True)
+    own = said.pop("own", None)
+    if own is None:
+        return said
+    said |= own
+    return {group: said[group] for group in (*GROUPS, *own, *OPTIONAL) if group in said}
+
+
+def texts_of(shown: ShownContext) -> dict[str, str]:
+    """Dotted names to what is stated, as one running text each."""
+    found: dict[str, str] = {}
+    for group, value in shown.items():
+        if group in OPTIONAL:
+            found[group] = as_text(value)
+        else:
+            found |= {f"{group}.{name}": as_text(statement) for name, statement in value.items()}
+    return found
 
 
 def checked_names(names: Iterable[str], *, beside: Mapping[str, Mapping[str, Any]] = {}) -> tuple[str, ...]:

@@ -26,6 +26,8 @@ class Parameter(Record):
     name: Name
     title: str | None = None
     """What reviewers and annotators read; the name in words where there is none."""
+    meaning: str | None = None
+    """What a model that writes contexts is told it stands for; its title, or its name in words, where there is none."""
     may_be_missing: bool = False
 
 
@@ -61,6 +63,21 @@ class ParameterSet(Record):
         return tuple(f"{group.name}.{one.name}" for group in self.groups for one in group.parameters)
 
     @property
+    def every(self) -> tuple[str, ...]:
+        """Dotted names of all that a context may state, in reading order."""
+        return (*self.names, *OPTIONAL)
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """Dotted names to what they stand for, where that was said."""
+        return {
+            f"{group.name}.{one.name}": said
+            for group in self.groups
+            for one in group.parameters
+            if (said := one.meaning or one.title)
+        }
+
+    @property
     def group_names(self) -> tuple[str, ...]:
         return tuple(group.name for group in self.groups)
 
@@ -87,7 +104,7 @@ class ParameterSet(Record):
     def problem_of(self, said: Collection[str]) -> str | None:
         """Why a context that states these dotted names does not fit, or None."""
         missing = next((name for name in self.required if name not in said), None)
-        strange = next((name for name in said if name not in self.names and name not in OPTIONAL), None)
+        strange = next((name for name in said if name not in self.every), None)
         if missing:
             return f"states nothing for {missing!r}, which {self.name!r} asks of every context"
         return f"states {strange!r}, which {self.name!r} does not have" if strange else None
@@ -100,7 +117,7 @@ class ParameterSet(Record):
         ConfigurationError
             One is not; the message lists those that are.
         """
-        known = (*self.group_names, *self.names, *OPTIONAL)
+        known = (*self.group_names, *self.every)
         for name in names:
             if name not in known:
                 raise ConfigurationError(

@@ -46,11 +46,9 @@ def test_each_check_finds_what_it_is_for_with_its_evidence(changes, expected):
 
 
 def test_urgency_that_is_not_said_is_named():
-    fields = wording().model_copy(
-        update={"transmission_principle": wording().transmission_principle.model_copy(update={"urgency": None})}
-    )
+    found_in = check_wording(QUERY, wording(transmission_principle__urgency=""))
 
-    assert [finding.parameter for finding in check_wording(QUERY, fields)] == ["transmission_principle.urgency"]
+    assert [finding.parameter for finding in found_in] == ["transmission_principle.urgency"]
 
 
 def test_a_word_of_the_query_gives_nothing_away():

@@ -75,7 +75,8 @@ def test_the_history_says_what_was_asked_of_whom_and_what_came_back(store, draft
     assert event.detail is not None
     assert event.detail["prompt"].startswith("casewise-contexts@1+")
     assert event.wording is not None
-    assert json.loads(event.detail["raw_reply"])["recipient"]["type"] == event.wording.recipient.type
+    said = json.loads(event.detail["raw_reply"])["recipient"]["type"]
+    assert said == event.wording.fields()["recipient.type"]
     assert event.detail["model_version"] == "rehearsal-1"
 
 

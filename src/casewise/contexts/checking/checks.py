@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from casewise.contexts.checking.drift import drift_findings
 from casewise.contexts.checking.wording import Remark, Wording
-from casewise.prompting.context_words import FOR_REVIEWERS
-from casewise.records import PARAMETERS
+from casewise.prompting.context_words import labels_of
+from casewise.records import ParameterSet, paper_parameters
 
 __all__ = ["CHECKS", "check_wording", "refreshed"]
 
@@ -85,44 +85,50 @@ CONTRADICTIONS: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = (
 )  # fmt: skip
 
 
-def check_wording(query: str, wording: Wording) -> list[Remark]:
-    """All that the rules find in one context, in the order of `CHECKS`."""
-    return [finding for check in CHECKS.values() for finding in check(query, wording)]
+def check_wording(query: str, wording: Wording, parameters: ParameterSet = paper_parameters()) -> list[Remark]:
+    """All that the rules find in one context that states `parameters`, in the order of `CHECKS`."""
+    return [finding for check in CHECKS.values() for finding in check(query, wording, parameters)]
 
 
-def refreshed(query: str, wording: Wording, findings: list[Remark]) -> list[Remark]:
+def refreshed(query: str, wording: Wording, findings: list[Remark], parameters: ParameterSet) -> list[Remark]:
     """The findings after a context got these words: rules look again, and of the rest stays what still shows."""
     said = " ".join(wording.fields().values()).casefold()
     others = [one for one in findings if one.by != "rules" or one.check.split(":")[0] not in CHECKS]
     return [
-        *check_wording(query, wording),
+        *check_wording(query, wording, parameters),
         *(one for one in others if one.evidence is None or one.evidence.casefold() in said),
     ]
 
 
-def complete(_query: str, wording: Wording) -> Iterator[Remark]:
+def drift(query: str, wording: Wording, _parameters: ParameterSet) -> list[Remark]:
+    """The context does not leave the query as asked; see `drift_findings`."""
+    return drift_findings(query, wording)
+
+
+def complete(_query: str, wording: Wording, parameters: ParameterSet) -> Iterator[Remark]:
     """Every parameter says something."""
-    fields = wording.fields()
-    for name in PARAMETERS:
+    fields, labels = wording.fields(), labels_of(parameters)
+    for name in parameters.names:
         text = fields.get(name)
         if text is None:
-            yield Remark(check="missing", message=f"{FOR_REVIEWERS[name]} is not said.", parameter=name)
+            yield Remark(check="missing", message=f"{labels[name]} is not said.", parameter=name)
         elif EMPTY.match(text):
-            yield Remark(check="missing", message=f"{FOR_REVIEWERS[name]} says nothing.", parameter=name, evidence=text)
+            yield Remark(check="missing", message=f"{labels[name]} says nothing.", parameter=name, evidence=text)
 
 
-def misplaced(_query: str, wording: Wording) -> Iterator[Remark]:
+def misplaced(_query: str, wording: Wording, parameters: ParameterSet) -> Iterator[Remark]:
     """A parameter says what belongs to another."""
+    labels = labels_of(parameters)
     for name, text in wording.fields().items():
         for home, pattern in BELONGS.items():
-            if name == home or name in AT_HOME.get(home, ()):
+            if name == home or home not in labels or name in AT_HOME.get(home, ()):
                 continue
             if found := pattern.search(text):
-                message = f"This may belong to “{FOR_REVIEWERS[home]}”."
+                message = f"This may belong to “{labels[home]}”."
                 yield Remark(check="misplaced", message=message, parameter=name, evidence=found[0])
 
 
-def contradictions(_query: str, wording: Wording) -> Iterator[Remark]:
+def contradictions(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
     """Two parts of a context that cannot both be true."""
     fields = wording.fields()
     for message, first, second in CONTRADICTIONS:
@@ -141,7 +147,7 @@ def first_match(pattern: re.Pattern[str], fields: dict[str, str]) -> tuple[str, 
     return None
 
 
-def give_aways(query: str, wording: Wording) -> Iterator[Remark]:
+def give_aways(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
     """Words that say whether answering is right, where facts should show it."""
     for name, text in wording.fields().items():
         for found in GIVE_AWAYS.finditer(text):
@@ -150,7 +156,7 @@ def give_aways(query: str, wording: Wording) -> Iterator[Remark]:
                 yield Remark(check="gives the intent away", message=message, parameter=name, evidence=found[0])
 
 
-def leaks(_query: str, wording: Wording) -> Iterator[Remark]:
+def leaks(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
     """Part of an answer to the query stands in its context."""
     for name, text in wording.fields().items():
         for pattern in (STEPS, CODE, ANSWERS):
@@ -160,9 +166,9 @@ def leaks(_query: str, wording: Wording) -> Iterator[Remark]:
                 break
 
 
-CHECKS: dict[str, Callable[[str, Wording], list[Remark] | Iterator[Remark]]] = {
+CHECKS: dict[str, Callable[[str, Wording, ParameterSet], list[Remark] | Iterator[Remark]]] = {
     "missing": complete,
-    "drift": drift_findings,
+    "drift": drift,
     "misplaced": misplaced,
     "contradiction": contradictions,
     "gives the intent away": give_aways,

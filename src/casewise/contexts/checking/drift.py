@@ -39,7 +39,7 @@ class Signal:
     pattern: re.Pattern[str]
     weight: float
     parameters: tuple[str, ...] = ()
-    """Where to look; everywhere if empty."""
+    """Where to look; everywhere if a context states none of them, as one of another set of parameters."""
 
 
 def signal(name: str, message: str, pattern: str, *, weight: float, parameters: tuple[str, ...] = ()) -> Signal:
@@ -116,8 +116,8 @@ def seen(query: str, wording: Wording) -> Iterator[Seen]:
     """Signals in a context, each at most once; words that the query itself uses are no sign of drift."""
     fields = wording.fields()
     for one in SIGNALS:
-        for parameter in one.parameters or tuple(fields):
-            found = one.pattern.search(fields.get(parameter, ""))
+        for parameter in [name for name in one.parameters if name in fields] or fields:
+            found = one.pattern.search(fields[parameter])
             if found is not None and found[0].casefold() not in query.casefold():
                 yield Seen(one, parameter, found[0])
                 break

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import ValidationError
-
 from casewise.errors import CasewiseError
-from casewise.prompting.context_words import FOR_REVIEWERS
-from casewise.records import PARAMETERS, Context, Provenance, Recipient, Record, Sender, TransmissionPrinciple
-from casewise.records.context import OPTIONAL, Origin
-from casewise.records.statement import Text, as_text
+from casewise.prompting.context_words import labels_of
+from casewise.records import (
+    Context,
+    ParameterSet,
+    Provenance,
+    Recipient,
+    Record,
+    Sender,
+    TransmissionPrinciple,
+    paper_parameters,
+)
+from casewise.records.context import Origin, grouped, shown_of, texts_of
+from casewise.records.statement import Text
 
-__all__ = ["NAMES", "Remark", "Wording", "WordingProblem"]
-
-NAMES = (*PARAMETERS, *OPTIONAL)
-"""Dotted names of all that a wording may say, in reading order."""
+__all__ = ["Remark", "Wording", "WordingProblem"]
 
 
 class WordingProblem(CasewiseError):
@@ -26,19 +30,16 @@ class WordingProblem(CasewiseError):
 class Wording(Record):
     """The parameters of a context and nothing else. Two wordings are equal when all their words are."""
 
-    sender: Sender
-    recipient: Recipient
-    transmission_principle: TransmissionPrinciple
+    sender: Sender | None = None
+    recipient: Recipient | None = None
+    transmission_principle: TransmissionPrinciple | None = None
     subject: Text | None = None
     information_type: Text | None = None
+    own: dict[str, dict[str, Text]] | None = None
+    """Groups of another set of parameters than the paper's."""
 
     @classmethod
-    def of(cls, context: Context) -> Self:
-        """The words of `context`."""
-        return cls.model_validate(context.shown())
-
-    @classmethod
-    def from_fields(cls, fields: Mapping[str, str]) -> Self:
+    def from_fields(cls, fields: Mapping[str, str], parameters: ParameterSet = paper_parameters()) -> Self:
         """The wording in a flat form: dotted names to texts. Space around a text and empty texts do not count.
 
         Raises
@@ -46,29 +47,24 @@ class Wording(Record):
         WordingProblem
             A parameter that must have a text has none; the message names it as the page does.
         """
-        nested: dict[str, Any] = {"sender": {}, "recipient": {}, "transmission_principle": {}}
-        for name in NAMES:
-            text = " ".join(fields.get(name, "").split())
+        texts = {name: " ".join(fields.get(name, "").split()) for name in parameters.every}
+        if missing := [name for name in parameters.required if not texts[name]]:
+            labels = labels_of(parameters)
+            raise WordingProblem(f"Say something in: {', '.join(labels[name] for name in missing)}.")
+        if not any(texts.values()):
+            raise WordingProblem("Say something.")
+        nested: dict[str, Any] = {}
+        for name, text in texts.items():
             group, _, parameter = name.partition(".")
             if text and parameter:
-                nested[group][parameter] = text
+                nested.setdefault(group, {})[parameter] = text
             elif text:
                 nested[group] = text
-        try:
-            return cls.model_validate(nested)
-        except ValidationError as error:
-            missing = [FOR_REVIEWERS[".".join(str(part) for part in problem["loc"])] for problem in error.errors()]
-            raise WordingProblem(f"Say something in: {', '.join(missing)}.") from error
+        return cls(**grouped(nested))
 
     def fields(self) -> dict[str, str]:
         """Dotted names to texts, in reading order; what is not said is left out."""
-        said: dict[str, str] = {}
-        for name in NAMES:
-            group, _, parameter = name.partition(".")
-            text = getattr(getattr(self, group), parameter) if parameter else getattr(self, group)
-            if text is not None:
-                said[name] = as_text(text)
-        return said
+        return texts_of(shown_of(self))
 
     def context(
         self,

@@ -56,6 +56,7 @@ def data_card(benchmark: Benchmark, found: ReviewStatistics, *, now: datetime, r
         f"{counts.queries} queries in {len({q.category for q in benchmark.queries})} categories of {benchmark.taxonomy.name},",
         f"{counts.items} items ({', '.join(f'{name}: {n}' for name, n in sorted(conditions.items()))}),",
         f"{counts.contexts} contexts counting every wording on the way, {counts.revisions} revisions.",
+        f"Contexts state the parameters of {benchmark.parameters.name}: {', '.join(benchmark.parameters.names)}.",
         "It is meant for measuring whether a judge decides in context. It is not meant for training,",
         "and a context's intent is its author's, not a label: people's ratings make labels.",
         "",

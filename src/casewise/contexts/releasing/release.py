@@ -138,6 +138,7 @@ def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOption
         items=tuple(items),
         revisions=tuple(revisions),
         taxonomy=draft.taxonomy,
+        parameters=draft.parameters,
     )
 
 

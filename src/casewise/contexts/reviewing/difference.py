@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-from casewise.contexts.checking.wording import NAMES, Wording
+from casewise.contexts.checking.wording import Wording
+from casewise.records import ParameterSet, paper_parameters
 
 __all__ = ["Piece", "difference", "is_same", "wording_difference"]
 
@@ -40,11 +41,15 @@ def difference(before: str, after: str) -> list[Piece]:
     return pieces
 
 
-def wording_difference(before: Wording | None, after: Wording | None) -> dict[str, list[Piece]]:
-    """The difference in each parameter that either wording states, by dotted name in reading order."""
+def wording_difference(
+    before: Wording | None, after: Wording | None, parameters: ParameterSet = paper_parameters()
+) -> dict[str, list[Piece]]:
+    """The difference in each of `parameters` that either wording states, by dotted name in reading order."""
     first, second = (words.fields() if words else {} for words in (before, after))
     return {
-        name: difference(first.get(name, ""), second.get(name, "")) for name in NAMES if name in first or name in second
+        name: difference(first.get(name, ""), second.get(name, ""))
+        for name in parameters.every
+        if name in first or name in second
     }
 
 

@@ -138,7 +138,7 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
     found: dict[str, list[Remark]] = defaultdict(list)
     for place in places:
         assert place.state.wording is not None
-        found[place.id] = check_wording(place.query.text, place.state.wording)
+        found[place.id] = check_wording(place.query.text, place.state.wording, draft.parameters)
     for place_id, finding in alike_findings(places):
         found[place_id].append(finding)
     checked = [replace(place, findings=merged(place, found[place.id])) for place in places]

@@ -11,11 +11,12 @@ from sqlalchemy.engine import Row
 
 from casewise.contexts.checking.checks import refreshed
 from casewise.contexts.checking.wording import Remark, Wording
+from casewise.contexts.drafts import parameters_stated
 from casewise.contexts.review import Act, Action, NotAllowed, Phase, State, step
 from casewise.database.staff import Role
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, CasewiseError
-from casewise.records import Query
+from casewise.records import ParameterSet, Query
 
 __all__ = ["ROLE_OF", "Event", "Overtaken", "ReviewPlace", "act", "all_places", "events_of", "find_place", "sibling"]
 
@@ -58,6 +59,8 @@ class ReviewPlace:
     generated: Wording | None
     """What the program wrote, before anybody revised it."""
     updated_at: datetime
+    parameters: ParameterSet
+    """What contexts of its draft state."""
 
     @property
     def intent(self) -> str:
@@ -89,10 +92,15 @@ def find_place(connection: Connection, place_id: str, *, lock: bool = False) -> 
     query = connection.scalars(
         select(queries.c.query).where(queries.c.draft_id == row.draft_id, queries.c.query_id == row.query_id)
     ).one()
-    return as_place(row, Query.model_validate(query))
+    return as_place(row, Query.model_validate(query), parameters_in(connection, row.draft_id))
 
 
-def as_place(row: Row[Any], query: Query) -> ReviewPlace:
+def parameters_in(connection: Connection, draft_id: str) -> ParameterSet:
+    drafts = tables.drafts
+    return parameters_stated(connection.scalars(select(drafts.c.parameters).where(drafts.c.id == draft_id)).one())
+
+
+def as_place(row: Row[Any], query: Query, parameters: ParameterSet) -> ReviewPlace:
     return ReviewPlace(
         id=row.id,
         draft_id=row.draft_id,
@@ -104,6 +112,7 @@ def as_place(row: Row[Any], query: Query) -> ReviewPlace:
         findings=[Remark.model_validate(finding) for finding in row.findings],
         generated=None if row.generated is None else Wording.model_validate(row.generated),
         updated_at=row.updated_at,
+        parameters=parameters,
     )
 
 
@@ -113,7 +122,8 @@ def all_places(connection: Connection, draft_id: str) -> list[ReviewPlace]:
     wanted = select(queries.c.query_id, queries.c.query).where(queries.c.draft_id == draft_id)
     known = {row.query_id: Query.model_validate(row.query) for row in connection.execute(wanted)}
     rows = connection.execute(select(table).where(table.c.draft_id == draft_id).order_by(table.c.position))
-    return [as_place(row, known[row.query_id]) for row in rows]
+    parameters = parameters_in(connection, draft_id)
+    return [as_place(row, known[row.query_id], parameters) for row in rows]
 
 
 def sibling(connection: Connection, place: ReviewPlace) -> ReviewPlace | None:
@@ -229,7 +239,7 @@ def keep_state(connection: Connection, place: ReviewPlace, action: Action, *, af
     if action.act == Act.GENERATE and action.wording is not None:
         values |= {"generated": action.wording.as_json()}
     if after.wording is not None and after.wording != place.state.wording:
-        found = refreshed(place.query.text, after.wording, place.findings)
+        found = refreshed(place.query.text, after.wording, place.findings, place.parameters)
         values |= {"findings": [finding.as_json() for finding in found]}
     connection.execute(update(tables.contexts).where(tables.contexts.c.id == place.id).values(values))
 

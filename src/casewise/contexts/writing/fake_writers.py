@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 
+from casewise.contexts.writing.prompts import context_schema
 from casewise.models import Message, Reply, ReplyOptions, Usage
 from casewise.models.fake import Answering
 
@@ -18,14 +19,14 @@ TIMES = ("before a course on Monday", "within the week", "at no particular time"
 READERS = ("Only the two people in the room see it", "It is deleted after a month", "The operator keeps it for a year")
 
 
-def rehearsed_context(messages: tuple[Message, ...]) -> dict[str, dict[str, str]]:
-    """A well-formed context, the same for the same prompt. Its words mean nothing."""
+def rehearsed_context(messages: tuple[Message, ...], options: ReplyOptions) -> dict[str, dict[str, str]]:
+    """A well-formed context of the parameters asked for, the same for the same prompt. Its words mean nothing."""
     prompt = "\n".join(message.content for message in messages)
     number = int.from_bytes(hashlib.blake2b(prompt.encode(), digest_size=8).digest(), "big")
     query = re.search(r"<request>\s*(.*?)\s*</request>", prompt, re.DOTALL)
     topic = " ".join(query[1].split()[:6]) if query else "something"
     place, work = PLACES[number % 6], WORK[number // 6 % 6]
-    return {
+    known = {
         "sender": {
             "nature_of_the_interaction": f"A conversation at {place}, rehearsal {number % 100_000}, in which it came up: {topic}",
             "platform_type": f"An assistant that {place} runs for its members",
@@ -41,10 +42,18 @@ def rehearsed_context(messages: tuple[Message, ...]) -> dict[str, dict[str, str]
             "source_accountability": f"The staff of {place} answer for what it says",
         },
     }
+    asked = (options.json_schema or context_schema())["properties"]
+    return {
+        group: {
+            name: known.get(group, {}).get(name, f"Of {place}, {number % 100_000}: {name.replace('_', ' ')}")
+            for name in value["properties"]
+        }
+        for group, value in asked.items()
+    }
 
 
-def behaving(messages: tuple[Message, ...], _options: ReplyOptions) -> Reply:
-    text = json.dumps(rehearsed_context(messages))
+def behaving(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
+    text = json.dumps(rehearsed_context(messages, options))
     return Reply(text, "stop", usage=Usage(len(messages[0].content) // 4, len(text) // 4), model_version="rehearsal-1")
 
 
@@ -58,7 +67,7 @@ def in_prose(_text: str) -> Reply:
 
 def dropping(text: str) -> Reply:
     value = json.loads(text)
-    del value["recipient"]["background"]
+    list(value.values())[-1].popitem()
     return Reply(json.dumps(value), "stop")
 
 
@@ -72,7 +81,8 @@ def truncating(text: str) -> Reply:
 
 def repeating(text: str) -> Reply:
     value = json.loads(text)
-    value["sender"]["platform_type"] = "It runs on a platform that runs on a platform. " * 12
+    group = next(iter(value.values()))
+    group[list(group)[-1]] = "It runs on a platform that runs on a platform. " * 12
     return Reply(json.dumps(value), "stop")
 
 
@@ -81,7 +91,7 @@ MISDEEDS: tuple[Callable[[str], Reply], ...] = (refusing, in_prose, dropping, ad
 
 def misbehaving(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
     """Half of the replies go wrong in one of six ways; a second attempt (another seed) may succeed."""
-    text = json.dumps(rehearsed_context(messages))
+    text = json.dumps(rehearsed_context(messages, options))
     key = f"{messages[0].content}{options.seed}"
     number = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=4).digest(), "big")
     return MISDEEDS[number // 2 % len(MISDEEDS)](text) if number % 2 else Reply(text, "stop")

@@ -222,7 +222,9 @@ class WritingKind(RunKind[WantedContext, WrittenContext]):
 
     def messages(self, wanted: WantedContext) -> tuple[Message, ...]:
         category = self.draft.category(wanted.query.category)
-        return self.options.prompt.messages(wanted.query, category, intended_safe=wanted.intended_safe)
+        return self.options.prompt.messages(
+            wanted.query, category, intended_safe=wanted.intended_safe, parameters=self.draft.parameters
+        )
 
     def at_most(self, wanted: WantedContext) -> Spend:
         return at_most(self.messages(wanted), reply_tokens=self.options.max_tokens, prices=self.options.prices)
@@ -240,7 +242,7 @@ class WritingKind(RunKind[WantedContext, WrittenContext]):
         options = ReplyOptions(
             max_tokens=self.options.max_tokens,
             temperature=self.options.temperature,
-            json_schema=context_schema(),
+            json_schema=context_schema(self.draft.parameters),
             seed=wanted.tried + wanted.attempt + 1,
         )
         try:
@@ -254,4 +256,6 @@ class WritingKind(RunKind[WantedContext, WrittenContext]):
             return WrittenContext(Failed(FailedReason.UNAVAILABLE, str(error)))
         self.patience.answered()
         prices = self.options.prices
-        return WrittenContext(read_reply(reply), reply, prices.of(reply.usage) if prices else None)
+        return WrittenContext(
+            read_reply(reply, self.draft.parameters), reply, prices.of(reply.usage) if prices else None
+        )

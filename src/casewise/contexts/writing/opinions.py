@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from casewise.contexts.checking.wording import NAMES, Remark
+from casewise.contexts.checking.wording import Remark
 from casewise.contexts.reviewing.store import ReviewPlace
 from casewise.models import Message, as_messages
 from casewise.prompting.json_in_reply import top_objects
@@ -78,7 +78,7 @@ def as_finding(row: Any, place: ReviewPlace, by: str) -> Remark | None:
     if where is None or len(evidence) < FEWEST_LETTERS:
         return None
     named = row.get("parameter")
-    exact = named if named in NAMES and evidence.casefold() in fields.get(named, "").casefold() else where
+    exact = named if isinstance(named, str) and evidence.casefold() in fields.get(named, "").casefold() else where
     return Remark(
         check=row["check"], message=f"{message or row['check']} ({by})", parameter=exact, evidence=evidence, by=by
     )

@@ -11,8 +11,9 @@ from typing import Any
 
 from casewise.errors import ConfigurationError
 from casewise.models import Message, as_messages
+from casewise.prompting.context_words import spoken
 from casewise.prompting.substitution import filled
-from casewise.records import PARAMETERS, Category, Query
+from casewise.records import Category, ParameterSet, Query, paper_parameters
 from casewise.records.base import digest
 from casewise.records.toml import read_toml, shipped_toml
 
@@ -40,28 +41,40 @@ class ContextPrompt:
         words = [self.template, dict(self.intents), dict(self.parameters)]
         return f"{self.name}@{self.version}+{digest(words)[:8]}"
 
-    def messages(self, query: Query, category: Category | None, *, intended_safe: bool) -> tuple[Message, ...]:
-        """What the model is shown. Substitution is a single pass: a query's braces stay what they are."""
+    def messages(
+        self,
+        query: Query,
+        category: Category | None,
+        *,
+        intended_safe: bool,
+        parameters: ParameterSet = paper_parameters(),
+    ) -> tuple[Message, ...]:
+        """What the model is shown. Substitution is a single pass: a query's braces stay what they are.
+
+        What a parameter stands for is what its set says, else this prompt, else its name in words.
+        """
+        meanings = {name: spoken(name.rpartition(".")[2]) for name in parameters.names}
+        meanings |= {**self.parameters, **parameters.meanings}
         values = {
             "query": query.text,
             "category": query.category,
             "risks": (category.risks if category else None) or NO_RISKS,
             "intent": self.intents["safe" if intended_safe else "unsafe"],
-            "parameters": "\n".join(f"- {name}: {self.parameters[name]}" for name in PARAMETERS),
-            "format": json.dumps(empty_form(), indent=1),
+            "parameters": "\n".join(f"- {name}: {meanings[name]}" for name in parameters.names),
+            "format": json.dumps(empty_form(parameters), indent=1),
         }
         return as_messages(filled(self.template.strip(), values))
 
 
-def empty_form() -> dict[str, dict[str, str]]:
+def empty_form(parameters: ParameterSet) -> dict[str, dict[str, str]]:
     form: dict[str, dict[str, str]] = {}
-    for name in PARAMETERS:
+    for name in parameters.names:
         group, parameter = name.split(".")
         form.setdefault(group, {})[parameter] = "..."
     return form
 
 
-def context_schema() -> dict[str, Any]:
+def context_schema(parameters: ParameterSet = paper_parameters()) -> dict[str, Any]:
     """The JSON schema of a reply: every parameter a text, and nothing else."""
 
     def object_of(properties: dict[str, Any]) -> dict[str, Any]:
@@ -72,18 +85,18 @@ def context_schema() -> dict[str, Any]:
             "additionalProperties": False,
         }
 
-    groups = {group: {name: {"type": "string"} for name in names} for group, names in empty_form().items()}
+    groups = {group: {name: {"type": "string"} for name in names} for group, names in empty_form(parameters).items()}
     return object_of({group: object_of(properties) for group, properties in groups.items()})
 
 
 @cache
 def default_prompt() -> ContextPrompt:
     """The wording that casewise ships."""
-    return as_prompt(shipped_toml("casewise.contexts.writing", "prompts.toml"))
+    return as_prompt(shipped_toml("casewise.contexts.writing", "prompts.toml"), paper_parameters())
 
 
-def read_prompt(path: Path) -> ContextPrompt:
-    """A wording of the user's own, in the form of `contexts/prompts.toml`.
+def read_prompt(path: Path, parameters: ParameterSet = paper_parameters()) -> ContextPrompt:
+    """A wording of the user's own, in the form of `contexts/prompts.toml`, for contexts that state `parameters`.
 
     Raises
     ------
@@ -94,19 +107,20 @@ def read_prompt(path: Path) -> ContextPrompt:
     """
     found = read_toml(path, "a prompt")
     try:
-        return as_prompt(found)
+        return as_prompt(found, parameters)
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from error
 
 
-def as_prompt(value: dict[str, Any]) -> ContextPrompt:
+def as_prompt(value: dict[str, Any], parameters: ParameterSet) -> ContextPrompt:
     lacking = [key for key in ("name", "version", "template", "intents", "parameters") if key not in value]
     if lacking:
         raise ConfigurationError(f"a prompt needs {', '.join(lacking)}")
     prompt = ContextPrompt(**{key: value[key] for key in ("name", "version", "template", "intents", "parameters")})
     lacking = [f"{{{key}}}" for key in NEEDED if f"{{{key}}}" not in prompt.template]
     lacking += [f"intents.{intent}" for intent in ("safe", "unsafe") if intent not in prompt.intents]
-    lacking += [f"parameters.{name!r}" for name in PARAMETERS if name not in prompt.parameters]
+    said = {*prompt.parameters, *parameters.meanings}
+    lacking += [f"parameters.{name!r}" for name in parameters.names if name not in said]
     if lacking:
         raise ConfigurationError(f"the prompt {prompt.name!r} lacks {', '.join(lacking)}")
     return prompt

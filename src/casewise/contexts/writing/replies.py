@@ -13,7 +13,7 @@ from casewise.contexts.checking.wording import Wording
 from casewise.models import Reply
 from casewise.prompting.json_in_reply import top_objects
 from casewise.prompting.refusals import refuses
-from casewise.records import PARAMETERS
+from casewise.records import ParameterSet, paper_parameters
 
 __all__ = ["Failed", "FailedReason", "Read", "read_reply"]
 
@@ -59,8 +59,8 @@ LOOPS = 4
 PHRASE = 6
 
 
-def read_reply(reply: Reply) -> Read | Failed:
-    """The context in `reply`, or why there is none.
+def read_reply(reply: Reply, parameters: ParameterSet = paper_parameters()) -> Read | Failed:
+    """The context in `reply`, which was to state all of `parameters`, or why there is none.
 
     The reply may wrap its one JSON object in prose or a code fence. A parameter that is missing, empty or no text
     makes it fail; keys that nobody asked for are left out and named.
@@ -76,7 +76,7 @@ def read_reply(reply: Reply) -> Read | Failed:
         return Failed(FailedReason.SEVERAL, f"there are {len(objects)} different JSON objects in the reply")
     if (declined := next((text for text in texts_in(objects[0]) if declines(text)), None)) is not None:
         return Failed(FailedReason.REFUSED, " ".join(declined.split())[:200])
-    return as_wording(objects[0])
+    return as_wording(objects[0], parameters)
 
 
 def texts_in(value: object) -> Iterator[str]:
@@ -102,20 +102,20 @@ def without_json(reply: Reply) -> Failed:
     return Failed(FailedReason.PROSE, said or "the reply is empty")
 
 
-def as_wording(value: dict[str, Any]) -> Read | Failed:
-    said, ignored = flattened(value)
+def as_wording(value: dict[str, Any], parameters: ParameterSet) -> Read | Failed:
+    said, ignored = flattened(value, parameters.names)
     wrong = [name for name, text in said.items() if not isinstance(text, str)]
     if wrong:
         return Failed(FailedReason.WRONG_KIND, f"{', '.join(wrong)}: not a text")
-    missing = [name for name in PARAMETERS if not said.get(name, "").strip()]
+    missing = [name for name in parameters.names if not said.get(name, "").strip()]
     if missing:
         return Failed(FailedReason.MISSING, ", ".join(missing))
     if (problem := repeats(said)) is not None:
         return Failed(FailedReason.REPEATS, problem)
-    return Read(Wording.from_fields(said), tuple(ignored))
+    return Read(Wording.from_fields(said, parameters), tuple(ignored))
 
 
-def flattened(value: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def flattened(value: dict[str, Any], wanted: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
     """Dotted names to what stands there, and the names of what nobody asked for."""
     said: dict[str, Any] = {}
     ignored: list[str] = []
@@ -123,7 +123,7 @@ def flattened(value: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         parts = inner if isinstance(inner, dict) else {"": inner}
         for key, text in parts.items():
             name = ".".join(part for part in (plain(group), plain(key)) if part)
-            if name in PARAMETERS:
+            if name in wanted:
                 said[name] = text
             else:
                 ignored.append(name)

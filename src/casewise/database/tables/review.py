@@ -15,6 +15,7 @@ drafts = Table(
     Column("id", String(32), primary_key=True),
     Column("name", String(100), nullable=False, unique=True),
     Column("taxonomy", JSON, nullable=False),
+    Column("parameters", JSON(none_as_null=True)),
     Column("created_at", UtcTime, nullable=False),
 )
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, Response
 
-from casewise.contexts.checking.wording import NAMES, Wording, WordingProblem
+from casewise.contexts.checking.wording import Wording, WordingProblem
 from casewise.contexts.review import Act, Action, NotAllowed
 from casewise.contexts.reviewing.autosave import Typed, discard, save
 from casewise.contexts.reviewing.queue import has_read_warning
@@ -54,9 +54,9 @@ def shown(
     form: dict[str, str] | None = None,
 ) -> Response:
     """The page; where an action could not be taken, with the reason and with all that was typed."""
-    typed = {name: form[name] for name in NAMES if name in form} if form else None
     with database_of(request).read() as connection:
         place = place_with(connection, place_id)
+        typed = words_typed(form, place) if form else None
         draft = draft_of(connection, place)
         if person.has(Role.REVIEWER, Role.EXPERT) and not has_read_warning(connection, draft, person.id):
             return redirect(f"/review/drafts/{draft.name}/warning")
@@ -73,6 +73,11 @@ def shown(
         reason=(form or {}).get("reason", ""),
         did=request.query_params.get("did"),
     )
+
+
+def words_typed(form: dict[str, str], place: ReviewPlace) -> dict[str, str]:
+    """What of a form are parameters of the context."""
+    return {name: form[name] for name in place.parameters.every if name in form}
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ def taken(sent: Sent) -> ReviewPlace:
         place = place_with(connection, sent.place_id)
         words = place.state.wording if form.get("act") == UNCHANGED else None
         if chosen in WORDED and words is None:
-            words = Wording.from_fields(form)
+            words = Wording.from_fields(form, place.parameters)
         action = Action(by=person.id, act=Act(chosen), wording=words, reason=form.get("reason", "").strip() or None)
         return act(connection, sent.place_id, action, seen=number_in(form, "seen"), now=sent.at)
 
@@ -145,8 +150,7 @@ def save_without_script(sent: Sent) -> Response:
         if sent.form["act"] == DISCARD:
             discard(connection, place.id, person_id=sent.person.id)
             return redirect(f"/review/contexts/{place.id}?did=discard")
-        fields = {name: sent.form[name] for name in NAMES if name in sent.form}
-        typed = Typed(fields, saved=number_in(sent.form, "saved"), version=place.state.version)
+        typed = Typed(words_typed(sent.form, place), saved=number_in(sent.form, "saved"), version=place.state.version)
         saved = save(connection, place.id, person_id=sent.person.id, typed=typed, now=sent.at)
     if saved.newer is not None:
         return sent.refused(
@@ -160,7 +164,7 @@ class TypedSoFar(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    fields: dict[str, str] = Field(max_length=20)
+    fields: dict[str, str] = Field(max_length=200)
     saved: int = Field(ge=0, le=10**9)
     """The number of the last save that this tab knows."""
     version: int = Field(ge=0, le=10**9)
@@ -169,12 +173,11 @@ class TypedSoFar(BaseModel):
 @router.post("/autosave")
 def autosave(request: Request, place_id: str, typed: TypedSoFar, person: Worker, at: Now) -> Response:
     """Keep what was typed; 409 with the other words when another tab was faster."""
-    fields = {name: text for name, text in typed.fields.items() if name in NAMES}
     with database_of(request).write() as connection:
         place = place_with(connection, place_id)
         if not allowed_acts(place, person) & WORDED:
             raise HTTPException(409, "This context is not yours to revise any more. Reload the page.")
-        words = Typed(fields, saved=typed.saved, version=typed.version)
+        words = Typed(words_typed(typed.fields, place), saved=typed.saved, version=typed.version)
         saved = save(connection, place_id, person_id=person.id, typed=words, now=at)
     if saved.newer is not None:
         newer: dict[str, Any] = {"saved": saved.newer.saved, "fields": saved.newer.fields}

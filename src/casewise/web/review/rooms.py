@@ -27,7 +27,7 @@ from casewise.contexts.reviewing.statistics import review_statistics
 from casewise.contexts.reviewing.store import ReviewPlace, events_of, find_place
 from casewise.database.staff import Person, Role, everyone
 from casewise.errors import ConfigurationError
-from casewise.prompting.context_words import FOR_REVIEWERS
+from casewise.prompting.context_words import labels_of
 from casewise.web.frame.identity import database_of, now, require, sent_form
 from casewise.web.frame.pages import redirect, render
 from casewise.web.review.view import names_of, seen_events
@@ -168,10 +168,16 @@ def history_page(request: Request, place_id: str, person: ReviewRoom) -> Respons
         draft = draft_of(connection, place)
     steps, before = [], None
     for event, words in seen_events(place, person, events):
-        steps.append((event, wording_difference(before, words) if words else None))
+        steps.append((event, wording_difference(before, words, place.parameters) if words else None))
         before = words or before
     return render(
-        request, "review/history.html", place=place, draft=draft, steps=steps, names=names, labels=FOR_REVIEWERS
+        request,
+        "review/history.html",
+        place=place,
+        draft=draft,
+        steps=steps,
+        names=names,
+        labels=labels_of(place.parameters),
     )
 
 

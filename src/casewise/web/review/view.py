@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from casewise.contexts.checking.wording import NAMES, Remark, Wording
+from casewise.contexts.checking.wording import Remark, Wording
 from casewise.contexts.review import Act, Phase, allowed
 from casewise.contexts.reviewing.autosave import Autosave, find_autosave
 from casewise.contexts.reviewing.difference import Piece, is_same, wording_difference
 from casewise.contexts.reviewing.store import ROLE_OF, Event, ReviewPlace, events_of, sibling
 from casewise.database.staff import Person, find_person
-from casewise.prompting.context_words import FOR_REVIEWERS
-from casewise.records import GROUPS
+from casewise.prompting.context_words import labels_of
 
 __all__ = ["ContextView", "FieldView", "Proposal", "allowed_acts", "names_of", "seen_events", "view_of"]
 
@@ -65,7 +64,11 @@ class ContextView:
     autosave: Autosave | None
     names: dict[str, str]
     submitted: bool
-    labels: dict[str, str] = field(default_factory=lambda: FOR_REVIEWERS)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What each group and parameter is called."""
+        return labels_of(self.place.parameters)
 
     @property
     def groups(self) -> dict[str, list[FieldView]]:
@@ -89,7 +92,7 @@ def view_of(
     events = events_of(connection, place.id)
     begin = place.state.positions.get(person.id) or place.state.wording
     words = typed or (autosave.fields if autosave else None) or (begin.fields() if begin else {})
-    fields = [field_view(place, name, words) for name in NAMES]
+    fields = [field_view(place, name, words) for name in place.parameters.every]
     return ContextView(
         place=place,
         acts=acts,
@@ -108,19 +111,20 @@ def view_of(
 def field_view(place: ReviewPlace, name: str, typed: Mapping[str, str]) -> FieldView:
     original = place.generated.fields().get(name, "") if place.generated else ""
     current = place.state.wording.fields().get(name, "") if place.state.wording else ""
-    changes = wording_difference(place.generated, place.state.wording).get(name, [])
-    group = name.split(".", maxsplit=1)[0]
+    changes = wording_difference(place.generated, place.state.wording, place.parameters).get(name, [])
+    labels = labels_of(place.parameters)
+    group, _, inside = name.partition(".")
     return FieldView(
         name=name,
-        label=FOR_REVIEWERS[name],
-        group=FOR_REVIEWERS[group] if group in GROUPS else "Also",
+        label=labels[name],
+        group=labels[group] if inside else "Also",
         now=current,
         original=original,
         typed=typed.get(name, ""),
         changes=changes,
         changed=not is_same(changes),
         findings=[finding for finding in place.findings if finding.parameter == name],
-        required=name not in {"transmission_principle.urgency", "subject", "information_type"},
+        required=name in place.parameters.required,
     )
 
 
@@ -134,7 +138,7 @@ def proposals_for(connection: Connection, place: ReviewPlace, person: Person) ->
         Proposal(
             who=name_of(connection, who),
             mine=who == person.id,
-            changes=wording_difference(state.wording, state.positions[who]),
+            changes=wording_difference(state.wording, state.positions[who], place.parameters),
         )
         for who in sorted(shown, key=lambda who: who != person.id)
         if who in state.positions
