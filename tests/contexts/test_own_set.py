@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from tests.contexts.drafts import Room
-from tests.studies.running.test_export import CODES, exported, finished, opened_plan
-from tests.support.app import add_person
+from tests.studies.running.test_export import CODES, exported, opened_plan
+from tests.studies.test_store import finished
+from tests.support.app import PASSWORD, add_person, visitor
 from tests.support.study import START, Walker, design
-from tests.web.test_review import PASSWORD, visitor
 from typer.testing import CliRunner
 
 from casewise.cli.app import app as program
