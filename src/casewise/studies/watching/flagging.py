@@ -16,7 +16,7 @@ from casewise.studies.design.ledger import LedgerItem
 from casewise.studies.design.material import StudyItem
 from casewise.studies.running.quality import LIKENESS, Flag, LikenessKind
 from casewise.studies.running.rounds import ROWS_AT_ONCE, Round, shown_items
-from casewise.studies.watching.likeness import Seen, Simulated, measures, raised, simulated_flags
+from casewise.studies.watching.likeness import FalseAlarms, Seen, measures, raised, simulated_flags
 
 __all__ = ["FlagCount", "FoundFlags", "find_flags", "keep_flags"]
 
@@ -41,7 +41,7 @@ class FlagCount:
     of: int
     """Annotators of whom the measure says something."""
     threshold: float
-    simulated: Simulated
+    simulated: FalseAlarms
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def find_flags(
     return FoundFlags(counts, kept)
 
 
-def evidence(kind: LikenessKind, judge: str, value: float, expected: Simulated) -> str:
+def evidence(kind: LikenessKind, judge: str, value: float, expected: FalseAlarms) -> str:
     said = SAYS[kind].format(judge=judge, value=value)
     return f"{said}; so would {expected.people:.1%} of simulated people"
 

@@ -28,7 +28,7 @@ from casewise.studies.design.design import Design, QualityThresholds
 from casewise.studies.design.ledger import LedgerItem
 from casewise.studies.running.quality import ENOUGH, LIKENESS, LikenessKind
 
-__all__ = ["Seen", "Simulated", "measures", "raised", "simulated_flags", "typical_safe_rates"]
+__all__ = ["FalseAlarms", "Seen", "measures", "raised", "simulated_flags", "typical_safe_rates"]
 
 TYPICAL_SAFE_RATE = {"no_context": 0.45, "safe": 0.75, "unsafe": 0.3}
 """Assumed, so that conditions differ in a rehearsal as they may in a study. No result of anything."""
@@ -127,7 +127,7 @@ def raised(kind: LikenessKind, values: FloatArray, thresholds: QualityThresholds
 
 
 @dataclass(frozen=True)
-class Simulated:
+class FalseAlarms:
     """Of a simulated crowd: the share of people that a flag is raised for, and of the programs among them."""
 
     people: float
@@ -138,7 +138,7 @@ class Simulated:
 
 def simulated_flags(
     design: Design, items: list[LedgerItem], characters: Mapping[str, int], *, rng: np.random.Generator
-) -> dict[LikenessKind, Simulated]:
+) -> dict[LikenessKind, FalseAlarms]:
     """How often each flag is raised in a rehearsal's crowd on this design, at its thresholds.
 
     As many queries and ratings an item as the round has, repeated until there are two thousand people or more; two in a
@@ -150,7 +150,9 @@ def simulated_flags(
         Of each item, as people read it.
     """
     crowd = [simulated(design, items, characters, rng=rng) for _ in range(repeats(design, items))]
-    return {kind: Simulated(*(mean([share[kind][place] for share in crowd]) for place in (0, 1))) for kind in LIKENESS}
+    return {
+        kind: FalseAlarms(*(mean([share[kind][place] for share in crowd]) for place in (0, 1))) for kind in LIKENESS
+    }
 
 
 def mean(shares: list[float]) -> float:
