@@ -7,7 +7,7 @@ from tests.support.study import design
 
 from casewise.studies.design.design import QualityThresholds
 from casewise.studies.design.ledger import LedgerItem
-from casewise.studies.watching.likeness import Seen, measures, raised, simulated_flags
+from casewise.studies.watching.likeness import SeenAnswers, measures, raised, simulated_flags
 
 ITEMS = 12
 
@@ -15,7 +15,7 @@ ITEMS = 12
 def crowd(*answers, seconds=None, after_sight=None):
     """Each row of `answers` is one annotator's, on the same twelve items of growing length."""
     n = len(answers)
-    return Seen(
+    return SeenAnswers(
         annotator=np.repeat(np.arange(n), ITEMS),
         item=np.tile(np.arange(ITEMS), n),
         safe=np.array(answers, dtype=bool).ravel(),

@@ -16,7 +16,7 @@ from casewise.studies.design.ledger import LedgerItem
 from casewise.studies.design.material import StudyItem
 from casewise.studies.running.quality import LIKENESS, Flag, LikenessKind
 from casewise.studies.running.rounds import ROWS_AT_ONCE, Round, shown_items
-from casewise.studies.watching.likeness import FalseAlarms, Seen, measures, raised, simulated_flags
+from casewise.studies.watching.likeness import FalseAlarms, SeenAnswers, measures, raised, simulated_flags
 
 __all__ = ["FlagCount", "FoundFlags", "find_flags", "keep_flags"]
 
@@ -113,9 +113,9 @@ def answered(connection: Connection, study: Round) -> list[Row[Any]]:
 
 def seen_of(
     rows: Sequence[Row[Any]], place: Mapping[str, int], number: Mapping[str, int], characters: Mapping[str, int]
-) -> Seen:
+) -> SeenAnswers:
     seconds = np.array([np.nan if row.seconds is None else row.seconds for row in rows], dtype=float)
-    return Seen(
+    return SeenAnswers(
         annotator=np.array([number[row.annotator_id] for row in rows], dtype=np.int64),
         item=np.array([place[row.item_id] for row in rows], dtype=np.int64),
         safe=np.array([row.verdict == "safe" for row in rows], dtype=bool),

@@ -28,7 +28,7 @@ from casewise.studies.design.design import Design, QualityThresholds
 from casewise.studies.design.ledger import LedgerItem
 from casewise.studies.running.quality import ENOUGH, LIKENESS, LikenessKind
 
-__all__ = ["FalseAlarms", "Seen", "measures", "raised", "simulated_flags", "typical_safe_rates"]
+__all__ = ["FalseAlarms", "SeenAnswers", "measures", "raised", "simulated_flags", "typical_safe_rates"]
 
 TYPICAL_SAFE_RATE = {"no_context": 0.45, "safe": 0.75, "unsafe": 0.3}
 """Assumed, so that conditions differ in a rehearsal as they may in a study. No result of anything."""
@@ -55,7 +55,7 @@ def typical_safe_rates(conditions: list[str]) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenAnswers:
     """One entry an answer in every array; items and annotators as numbers from 0."""
 
     annotator: IntArray
@@ -69,7 +69,7 @@ class Seen:
     """Seconds from when both had been in view to the answer; nan where not known."""
 
 
-def measures(seen: Seen, judges: Mapping[str, FloatArray]) -> dict[tuple[LikenessKind, str], FloatArray]:
+def measures(seen: SeenAnswers, judges: Mapping[str, FloatArray]) -> dict[tuple[LikenessKind, str], FloatArray]:
     """Each measure of each annotator, by its kind and the judge's name ('' where none is asked); nan where it says nothing.
 
     Parameters
@@ -206,16 +206,16 @@ def as_people(
     hurry: FloatArray,
     *,
     rng: np.random.Generator,
-) -> Seen:
+) -> SeenAnswers:
     """Answers with the times of people who read, some in a `hurry` (the share of the time that others take)."""
     n, people = len(safe), int(annotator.max()) + 1
     pace = np.exp(rng.normal(0, SPREAD_OF_PEOPLE, people))[annotator] * np.exp(rng.normal(0, SPREAD_OF_PAGES, n))
     to_sight = 0.5 + rng.exponential(TO_SIGHT_S, n)
     seconds = to_sight + (BEFORE_READING_S + characters / CHARACTERS_A_SECOND) * pace * hurry
-    return Seen(annotator, item, safe, seconds, characters, seconds - to_sight)
+    return SeenAnswers(annotator, item, safe, seconds, characters, seconds - to_sight)
 
 
-def as_programs(seen: Seen, program: IntArray, judge: FloatArray, *, rng: np.random.Generator) -> Seen:
+def as_programs(seen: SeenAnswers, program: IntArray, judge: FloatArray, *, rng: np.random.Generator) -> SeenAnswers:
     """The same, with the answers of some made by programs."""
     who = program[seen.annotator]
     said = np.where(who == ECHO, judge[seen.item] == 1, rng.random(len(who)) < 0.5)
