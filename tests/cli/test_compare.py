@@ -34,7 +34,7 @@ def test_json_is_one_document_and_nothing_else(runs):
     found = json.loads(casewise_("compare", *runs, "--json").stdout)
 
     assert found["n_items"] == 90
-    assert {"p_exact", "p_mid", "p_holm"} <= set(found["pairs"][0]["mcnemar"])
+    assert {"p_exact", "p_mid", "p_holm"} <= set(found["pairs"][0]["exact_test"])
 
 
 def test_every_face_is_written_where_it_was_asked_for(runs, tmp_path):

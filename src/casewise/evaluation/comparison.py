@@ -103,7 +103,7 @@ class ComparisonNumbers:
                     "first": pair.first,
                     "second": pair.second,
                     "differences": [asdict(e) for e in pair.differences],
-                    "mcnemar": pair.test._asdict() if pair.test else None,
+                    "exact_test": pair.test._asdict() if pair.test else None,
                     "turning_point": asdict(pair.turning_point) if pair.turning_point else None,
                 }
                 for pair in found.pairs

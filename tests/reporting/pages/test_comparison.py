@@ -53,7 +53,7 @@ def test_scalar_judges_are_compared_by_order_and_given_no_verdicts():
 
     assert "tests-table" not in tables(found)
     assert "AUROC" in found.sentence
-    assert found.as_json()["pairs"][0]["mcnemar"] is None
+    assert found.as_json()["pairs"][0]["exact_test"] is None
     assert "0.0001" not in found.to_markdown()
 
 

@@ -39,7 +39,8 @@ def test_differences_are_of_the_judges_estimates(three):
     assert [(pair.first, pair.second) for pair in found.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
 
 
-def test_the_paired_test_is_exact_mcnemar_over_items_with_a_majority(three):
+def test_the_paired_test_is_exact_mcnemar_over_items_with_a_majority_where_a_query_has_one_item(three):
+    three = [replace(one, sample=replace(one.sample, cluster=np.arange(len(one.sample)))) for one in three]
     test = some(compare_judges(three).pairs[0].test)
     a, b = three[0].sample, three[1].sample
     clear = a.weight != 0.5
@@ -50,6 +51,15 @@ def test_the_paired_test_is_exact_mcnemar_over_items_with_a_majority(three):
     oracle = statsmodels_mcnemar([[0, test.only_first_right], [test.only_second_right, 0]], exact=True)
     assert test.p_exact == pytest.approx(oracle.pvalue)
     assert test.p_mid < test.p_exact
+
+
+def test_the_paired_test_knows_that_items_of_a_query_go_together(three):
+    both = [replace(one, sample=replace(one.sample, cluster=np.arange(len(one.sample)) // 6)) for one in three]
+    alone = [replace(one, sample=replace(one.sample, cluster=np.arange(len(one.sample)))) for one in three]
+
+    together, apart = (some(compare_judges(some_judges).pairs[2].test) for some_judges in (both, alone))
+    assert (together.only_first_right, together.only_second_right) == (apart.only_first_right, apart.only_second_right)
+    assert together.p_exact != apart.p_exact
 
 
 def test_holm_takes_all_pairs_into_account(three):

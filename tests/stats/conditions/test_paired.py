@@ -1,4 +1,5 @@
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from tests.support.data import reference
 
 from casewise.errors import StatisticsError
 from casewise.stats import mcnemar
+from casewise.stats.conditions.paired import sign_flips
 
 
 @pytest.mark.parametrize("case", reference("mcnemar.json"))
@@ -59,3 +61,27 @@ def test_tables_are_vectorised():
 def test_negative_counts_are_errors():
     with pytest.raises(StatisticsError):
         mcnemar(-1, 3)
+
+
+def test_signs_of_clusters_are_flipped_in_every_way():
+    net = [2, -1, 1, 1, 2, -2, 1]
+    sums = np.abs([np.dot(signs, net) for signs in product((1, -1), repeat=len(net))])
+
+    found = sign_flips(net)
+
+    assert found.p_exact == pytest.approx((sums >= 4).mean())
+    assert found.p_mid == pytest.approx((sums > 4).mean() + (sums == 4).mean() / 2)
+
+
+@pytest.mark.parametrize(("b", "c"), [(0, 0), (3, 3), (0, 5), (11, 9), (59, 37), (400, 520)])
+def test_signs_of_single_items_are_mcnemars_exact_test(b, c):
+    found, oracle = sign_flips([1] * b + [-1] * c + [0]), mcnemar(b, c)
+
+    assert found.p_exact == pytest.approx(float(oracle.p_exact), rel=1e-9)
+    assert found.p_mid == pytest.approx(float(oracle.p_mid), rel=1e-9)
+
+
+@pytest.mark.parametrize("net", [[0.5], [2**40], [[1, 2]], ["a"]])
+def test_differences_that_are_none_of_items_are_refused(net):
+    with pytest.raises(StatisticsError):
+        sign_flips(net)

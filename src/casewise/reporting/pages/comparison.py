@@ -200,11 +200,11 @@ def tests(report: ComparisonNumbers) -> Iterator[Block]:
     ]
     frame = pl.DataFrame([{"first": pair.first, "second": pair.second, **test._asdict()} for pair, test in tested])
     head = ("First", "Second", "Only first right", "Only second right", "p, exact", "p, mid", "p, Holm")
-    yield table_of("tests-table", "McNemar's test of each pair", head, rows, frame=frame)
+    yield table_of("tests-table", "Exact test of each pair, over queries", head, rows, frame=frame)
     yield Prose(
-        "The mid-p value is the one to quote; Holm's correction of it takes all pairs of judges into account. The test takes "
-        "items for independent, which the two items of a query are not, and leaves out items on which people are tied: where "
-        "it and the interval of the difference in accuracy disagree, go by the interval."
+        "The mid-p value is the one to quote; Holm's correction of it takes all pairs of judges into account. Which of two "
+        "judges a query favours is as likely to be the one as the other where they are equally good: the test counts all such "
+        "signs (where a query has one item it is McNemar's). Items on which people are tied are left out."
     )
 
 

@@ -16,8 +16,8 @@ from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_
 from casewise.stats.agreeing.metrics import METRICS, REFUSALS
 from casewise.stats.agreeing.pairs import PairIndex, measured_flips
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.conditions.paired import mcnemar
-from casewise.stats.core.arrays import BoolArray
+from casewise.stats.conditions.paired import sign_flips
+from casewise.stats.core.arrays import BoolArray, IntArray
 from casewise.stats.core.measured import Measured
 from casewise.stats.core.multiplicity import holm
 
@@ -44,10 +44,9 @@ class Entrant:
 
 
 class PairedTest(NamedTuple):
-    """McNemar's test of whether two judges are right equally often.
+    """Whether two judges are right equally often: the exact test of `sign_flips`, over queries.
 
-    It takes items for independent, which the two of one query are not: where it and the interval of the difference in
-    accuracy disagree, the interval is right. Items on which people are tied favour neither judge and are left out.
+    Where a query has one item it is McNemar's. Items on which people are tied favour neither judge and are left out.
     """
 
     only_first_right: int
@@ -172,20 +171,20 @@ def differences(first: tuple[Measured, ...], second: tuple[Measured, ...]) -> tu
 
 
 def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ...]:
-    """McNemar's test of each pair of judges of the same items, with Holm's correction over all of them."""
+    """The exact test of each pair of judges of the same items, with Holm's correction over all of them."""
     if not pairs:
         return ()
     counts = [discordant(first, second) for first, second in pairs]
-    found = mcnemar([one.only_first for one in counts], [one.only_second for one in counts])
-    testable = np.asarray(found.testable)
-    corrected = holm(found.p_mid, where=testable)
+    found = [sign_flips(one.net) for one in counts]
+    testable = np.array([bool(one.net.any()) for one in counts])
+    corrected = holm([one.p_mid for one in found], where=testable)
     return tuple(
         PairedTest(
             only_first_right=one.only_first,
             only_second_right=one.only_second,
             n=one.n,
-            p_exact=float(found.p_exact[i]),
-            p_mid=float(found.p_mid[i]),
+            p_exact=found[i].p_exact,
+            p_mid=found[i].p_mid,
             p_holm=float(corrected[i]),
             testable=bool(testable[i]),
         )
@@ -197,14 +196,18 @@ class Discordant(NamedTuple):
     only_first: int
     only_second: int
     n: int
+    net: IntArray
+    """For each query, the items that only the first is right on less those that only the second is."""
 
 
 def discordant(first: Sample, second: Sample) -> Discordant:
     counted = first.in_label_metrics & second.in_label_metrics & np.isin(first.weight, (0, 1))
     first_right = counted & (first.safe == first.weight)
     second_right = counted & (second.safe == second.weight)
+    ahead = first_right.astype(int) - second_right
     return Discordant(
-        only_first=int((first_right & ~second_right).sum()),
-        only_second=int((second_right & ~first_right).sum()),
+        only_first=int((ahead > 0).sum()),
+        only_second=int((ahead < 0).sum()),
         n=int(counted.sum()),
+        net=np.rint(np.bincount(first.cluster, weights=ahead, minlength=first.n_clusters)).astype(np.int64),
     )

@@ -1,17 +1,19 @@
-"""Two conditions, or two judges, on the same units: McNemar's test."""
+"""Two conditions, or two judges, on the same units: McNemar's test, and the same for units in clusters."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, gammaln, ndtr
 
+from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray, integers
-from casewise.stats.core.checks import of_one_shape
+from casewise.stats.core.checks import of_one_shape, vector
 
-__all__ = ["McNemar", "mcnemar"]
+__all__ = ["McNemar", "SignFlips", "mcnemar", "sign_flips"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,64 @@ def mcnemar(b: ArrayLike, c: ArrayLike) -> McNemar:
         log_p_exact=_log_exact(smaller, discordant, lower=lower, log_at=log_at)[()],
         testable=(discordant > 0)[()],
     )
+
+
+MOST = 1_000_000
+"""Items on which two judges differ."""
+
+
+class SignFlips(NamedTuple):
+    """Two-sided p values of `sign_flips`."""
+
+    p_exact: float
+    p_mid: float
+
+
+def sign_flips(net: ArrayLike) -> SignFlips:
+    r"""Do two paired conditions do equally well, where observations come in clusters?
+
+    Under the null each cluster's net difference :math:`d_g` is as likely to have the other sign, so that
+
+    .. math:: p = P\Big(\Big|\sum_g \pm d_g\Big| \ge \Big|\sum_g d_g\Big|\Big)
+
+    over all :math:`2^G` signs, which a convolution gives exactly. With clusters of one it is McNemar's exact test;
+    `p_mid` counts half of the probability of what was observed.
+
+    Parameters
+    ----------
+    net : (clusters,) integers
+        Wins of the first condition less those of the second.
+
+    Raises
+    ------
+    StatisticsError
+        A difference is no whole number, or they add up to more than a million.
+
+    References
+    ----------
+    .. [1] Fisher (1935), The Design of Experiments, §21. Pesarin & Salmaso (2010), Permutation Tests for Complex Data.
+
+    Examples
+    --------
+    >>> sign_flips([1] * 11 + [-1] * 9).p_mid == float(mcnemar(11, 9).p_mid)
+    True
+    """
+    differences = vector(net, "net")
+    if (differences != np.rint(differences)).any():
+        raise StatisticsError("net differences are whole numbers of items")
+    if np.abs(differences).sum() > MOST:
+        raise StatisticsError(f"net differences add up to more than {MOST:,}: they are of items, so they never should")
+    steps, times = np.unique(np.abs(differences[differences != 0]), return_counts=True)
+    chance = np.ones(1)
+    for step, n in zip(steps.astype(int).tolist(), times.tolist(), strict=True):
+        heads = np.arange(n + 1)
+        spaced = np.zeros(n * step + 1)
+        spaced[::step] = np.exp(gammaln(n + 1) - gammaln(heads + 1) - gammaln(n - heads + 1) - n * np.log(2))
+        chance = np.convolve(chance, spaced)
+    signed = np.abs(2 * np.arange(len(chance)) - len(chance) + 1)
+    seen = abs(int(differences.sum()))
+    beyond, at = float(chance[signed > seen].sum()), float(chance[signed == seen].sum())
+    return SignFlips(min(1.0, beyond + at), min(1.0, beyond + (at / 2 if seen else at)))
 
 
 def _log_exact(smaller: IntArray, discordant: IntArray, *, lower: FloatArray, log_at: FloatArray) -> FloatArray:
