@@ -66,7 +66,8 @@ def thresholds(sample: Sample, ratio: float) -> Iterator[float]:
     """The ones that `cost_curve` fits, one a fold."""
     folds = Folds.of(sample.cluster, n=min(10, sample.n_clusters), seed=0)
     for fold in range(folds.n):
-        yield cheapest_threshold(sample, ratio, learn=folds.of_row != fold)
+        learn = folds.of_row != fold
+        yield cheapest_threshold(sample.value[learn], sample.weight[learn], ratio)
 
 
 def repeats(studies: int) -> Iterator[Row]:
