@@ -31,7 +31,7 @@ def test_the_command_line_starts_with_nothing_heavy_but_typer():
 
 
 def test_replaying_loads_neither_a_classifier_nor_a_chart_library():
-    assert not set(loaded_by("from casewise.evaluation.replay import replay")) & {
+    assert not set(loaded_by("from casewise.evaluation.published.replay import replay")) & {
         "scipy",
         "sklearn",
         "altair",

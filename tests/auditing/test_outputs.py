@@ -7,7 +7,7 @@ from tests.support.published import output_rows, write
 from casewise.auditing.audit import audit
 from casewise.auditing.outputs import audit_outputs
 from casewise.auditing.subject import AuditOptions, Subject
-from casewise.evaluation.replay import replay
+from casewise.evaluation.published.replay import replay
 from casewise.judging.judges.recorded import RecordedJudge
 from casewise.storage import load_benchmark
 

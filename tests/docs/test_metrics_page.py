@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from tests.support.samples import some
 
-from casewise.evaluation.replay import our_values, table
+from casewise.evaluation.published.replay import our_values, table
 from casewise.stats.agreeing.calibration import calibration
 from casewise.stats.agreeing.comparison import Entrant, compare_judges
 from casewise.stats.agreeing.estimates import estimate

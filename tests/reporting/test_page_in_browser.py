@@ -63,3 +63,23 @@ def test_the_page_works_offline_without_a_script_and_says_that_the_data_are_made
         anchor = section.get_attribute("href")
         assert anchor is not None
         assert page.locator(anchor).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("size", "last"), [(DESKTOP, "#table-answer-errors"), (PHONE, "#answer-forest")], ids=["desk", "phone"]
+)
+def test_the_answer_stands_on_the_first_screen(opened, size, last):
+    page = opened(size)
+
+    for place in ("#answer > p", "#answer-forest", last):
+        box = page.locator(place).first.bounding_box()
+        assert box["y"] + box["height"] <= size["height"], place
+
+
+def test_the_sections_stand_beside_the_page_where_there_is_room_and_stay_there(opened):
+    page = opened(DESKTOP)
+    page.evaluate("window.scrollTo(0, 3000)")
+
+    box = page.locator("nav ul").bounding_box()
+    assert box["x"] < page.locator("main").bounding_box()["x"]
+    assert 0 <= box["y"] < DESKTOP["height"]

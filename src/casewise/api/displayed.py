@@ -59,7 +59,7 @@ class Displayed(ABC):
         return markdown(self.document)
 
     def _repr_html_(self) -> str:
-        return html_fragment(self.document.in_brief)
+        return html_fragment(self.document.answer)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.document.title}>"

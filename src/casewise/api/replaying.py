@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from casewise.evaluation.replay import Replay, replay
+from casewise.evaluation.published.replay import Replay, replay
 from casewise.reporting.pages.replay import replay_page
 
 __all__ = ["Replay", "replay", "replay_page"]

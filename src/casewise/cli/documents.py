@@ -48,8 +48,8 @@ class DocumentOptions:
     ] = None
     as_json: JsonOption = False
 
-    def present(self, found: HasDocument) -> None:
-        """Print `found`, or write it where `--out` says, and write what else was asked for."""
+    def present(self, found: HasDocument, *, full: bool = True) -> None:
+        """Print `found` (its answer alone unless `full`), or write it where `--out` says, and write what else was asked for."""
         for path in self.written_beside(found.document):
             note(f"written: {path}")
         if self.out is not None:
@@ -60,7 +60,7 @@ class DocumentOptions:
         elif self.form is not None:
             typer.echo(api.format_named(self.form).write(found.document), nl=False)
         else:
-            show(found.document)
+            show(found.document, full=full)
 
     @property
     def wants_json(self) -> bool:

@@ -78,8 +78,8 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def show(document: api.Document) -> None:
-    """Print the brief sections of a report."""
+def show(document: api.Document, *, full: bool = True) -> None:
+    """Print the answer of a report; `full` adds its brief sections."""
     from rich.console import Console
 
-    api.print_document(document, Console(soft_wrap=False))
+    api.print_document(document, Console(soft_wrap=False), full=full)

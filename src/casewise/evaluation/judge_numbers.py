@@ -14,6 +14,7 @@ import polars as pl
 from casewise.errors import StatisticsError
 from casewise.evaluation.against_people import Misjudged, PeopleAndJudge, against_people, misjudged
 from casewise.evaluation.among_people import BesidePeople, beside_people
+from casewise.evaluation.answer import ShortAnswer, answer_of
 from casewise.evaluation.arms import arm_table
 from casewise.evaluation.covered_mass import covered_mass_table
 from casewise.evaluation.doing.corrected import Corrected, corrected
@@ -157,6 +158,29 @@ class JudgeNumbers:
         return beside_people(self.runs, self.backdrop, margin=self.options.margin)
 
     @cached_property
+    def answers(self) -> tuple[ShortAnswer, ...]:
+        """What a reader wants to know first, of each of the main series; nothing of one without verdicts or labels."""
+        among = {judge.name: judge.new_person for judge in self.among_people.judges}
+        errors = {one.series.name: one.refusals.at for one in self.details if one.refusals is not None}
+        return tuple(
+            answer_of(
+                self.runs,
+                series,
+                self.besides[series.name],
+                not_worse=among[series.name],
+                errors=errors.get(series.name),
+                pooled=self.pooled.filter(*(pl.col(name) == value for name, value in series_key(series).items())),
+            )
+            for series in self.runs.main_series
+            if series.name in self.besides
+        )
+
+    @property
+    def without_verdicts(self) -> tuple[str, ...]:
+        """The main series that give values and no verdicts, so that nothing can be said of them first."""
+        return tuple(one.name for one in self.runs.main_series if not self.runs.sample(one).gives_verdicts)
+
+    @cached_property
     def does(self) -> tuple[WhatItDoes, ...]:
         """What the chatbots do whose replies are among the runs."""
         return what_they_do(self.runs, policy=self.options.labels)
@@ -210,6 +234,7 @@ class JudgeNumbers:
             "covered_mass": self.covered_mass.to_dicts(),
             "disagreements": [asdict(found) for found in self.disagreements],
             "items": self.options.items,
+            "answers": [one.as_json() for one in self.answers],
             "beside": {name: found.as_json() for name, found in self.besides.items()},
             "distributions": self.among_people.as_json() if self.besides else None,
             **({"does": [one.as_json() for one in self.does]} if self.does else {}),
@@ -275,8 +300,12 @@ def pooled_categories(runs: JudgedRuns, series: Series, options: ReportOptions) 
     numbers = (found.share, found.pooled, found.ci_low, found.ci_high, found.shrinkage)
     ranks = {"best_rank": found.best, "worst_rank": found.worst}
     columns = {"category": np.unique(category.astype(str)), **dict(zip(POOLED, numbers, strict=True)), **ranks}
-    named = {"judge": series.judge, "elicitation": series.elicitation, "arm": series.arm}
-    return pl.DataFrame({name: pl.Series([value] * len(ranks["best_rank"])) for name, value in named.items()} | columns)
+    named = {name: pl.Series([value] * len(ranks["best_rank"])) for name, value in series_key(series).items()}
+    return pl.DataFrame(named | columns)
+
+
+def series_key(series: Series) -> dict[str, str]:
+    return {"judge": series.judge, "elicitation": series.elicitation, "arm": series.arm}
 
 
 def row(series: Series, where: str, policy: LabelPolicy, options: ReportOptions, found: Estimate) -> Row:

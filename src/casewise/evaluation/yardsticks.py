@@ -27,7 +27,17 @@ from casewise.stats.people.panel import panel_curve, reference_weight, usual_ref
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.worked_out import worked_out_numbers
 
-__all__ = ["Backdrop", "Beside", "People", "against_others", "besides", "or_none", "plain", "what_it_shows"]
+__all__ = [
+    "Backdrop",
+    "Beside",
+    "People",
+    "against_others",
+    "besides",
+    "or_none",
+    "plain",
+    "share_in_words",
+    "what_it_shows",
+]
 
 T = TypeVar("T")
 
@@ -279,4 +289,5 @@ def what_it_shows(found: Beside) -> str:
 
 
 def share_in_words(share: float | None) -> str:
+    """A share as a percentage in a sentence."""
     return "–" if share is None or np.isnan(share) else f"{100 * share:.1f} %"

@@ -20,6 +20,8 @@ __all__ = [
     "Document",
     "Exhibit",
     "Figure",
+    "Forest",
+    "ForestRow",
     "Notice",
     "Prose",
     "Section",
@@ -78,6 +80,8 @@ class Table(ShortRepr):
     """The numbers behind the cells, unrounded, for Parquet."""
     hover: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Of a cell that was shortened, all of it."""
+    about: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """What names in it mean, for readers who ask."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,7 +107,70 @@ class Exhibit(ShortRepr):
     reply: str | None = None
 
 
-Block = Prose | Notice | Table | Figure | Exhibit
+@dataclass(frozen=True)
+class ForestRow:
+    """An estimate and its interval on the axis of a `Forest`; only a range where there is no estimate."""
+
+    label: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    strong: bool = False
+    """Whether it is what the report is about."""
+
+    @property
+    def written(self) -> str:
+        """The numbers in words."""
+        limits = interval(self.low, self.high)
+        return " ".join(part for part in (number(self.estimate), limits) if part != NOTHING)
+
+
+@dataclass(frozen=True, repr=False)
+class Forest(ShortRepr):
+    """Shares under each other on one axis. Every face draws it in its own way: it has to be read on a phone too.
+
+    Attributes
+    ----------
+    groups
+        Heading and rows; what stands under different headings is measured against different things.
+    """
+
+    name: str
+    caption: str
+    groups: tuple[tuple[str, tuple[ForestRow, ...]], ...]
+
+    @property
+    def rows(self) -> tuple[ForestRow, ...]:
+        """All rows."""
+        return tuple(row for _, rows in self.groups for row in rows)
+
+    @property
+    def start(self) -> float:
+        """Where the axis begins: the tenth below all that is drawn. It ends at 1."""
+        least = min((value for row in self.rows for value in (row.estimate, row.low) if value is not None), default=0.0)
+        return max(0.0, math.floor(10 * least) / 10) if least < 1 else 0.9
+
+    def place(self, value: float) -> float:
+        """Where a value lies on the axis, in per cent of it."""
+        return round(100 * min(1.0, max(0.0, (value - self.start) / (1 - self.start))), 2)
+
+    @property
+    def ticks(self) -> tuple[float, ...]:
+        """Where the axis is named."""
+        return (self.start, round((self.start + 1) / 2, 3), 1.0)
+
+    @property
+    def table(self) -> Table:
+        """The same as a table."""
+        cells = [
+            (row.label, heading, number(row.estimate), interval(row.low, row.high))
+            for heading, rows in self.groups
+            for row in rows
+        ]
+        return table_of(f"{self.name}-table", self.caption, ("Who", "Against", "Accuracy", "95 % interval"), cells)
+
+
+Block = Prose | Notice | Table | Figure | Forest | Exhibit
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,6 +182,8 @@ class Section(ShortRepr):
     blocks: tuple[Block, ...]
     brief: bool = False
     """True for what the terminal shows too."""
+    first: bool = False
+    """True for the answer: what stands on the first screen, and all that a terminal shows unless it is asked for more."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,11 +203,18 @@ class Document(ShortRepr):
                     yield block
                 elif isinstance(block, Figure) and block.behind is not None:
                     yield block.behind
+                elif isinstance(block, Forest):
+                    yield block.table
 
     @property
     def in_brief(self) -> Document:
         """The sections that a terminal shows too; all where none is brief."""
         return replace(self, sections=tuple(one for one in self.sections if one.brief) or self.sections)
+
+    @property
+    def answer(self) -> Document:
+        """The answer alone; what is brief where the document has none."""
+        return replace(self, sections=tuple(one for one in self.sections if one.first) or self.in_brief.sections)
 
     def figures(self) -> Iterable[Figure]:
         """Every figure, in reading order."""

@@ -9,8 +9,8 @@ import casewise
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.evaluation.board.leaderboard import leaderboard
 from casewise.evaluation.options import ReportOptions
-from casewise.evaluation.published_numbers import published_numbers
-from casewise.evaluation.replay import replay
+from casewise.evaluation.published.numbers import published_numbers
+from casewise.evaluation.published.replay import replay
 from casewise.records import Arm
 from casewise.reporting.faces.html import html
 from casewise.reporting.pages.leaderboard import leaderboard_page

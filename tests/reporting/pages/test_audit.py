@@ -5,7 +5,7 @@ import pytest
 from tests.auditing.builders import benchmark_of, crowd
 
 from casewise.auditing import AuditOptions, audit
-from casewise.evaluation.published_numbers import published_numbers
+from casewise.evaluation.published.numbers import published_numbers
 from casewise.reporting.faces.html import html
 from casewise.reporting.faces.markdown import markdown
 from casewise.reporting.pages.audit import audit_page

@@ -65,17 +65,18 @@ def report(
         Path | None,
         typer.Option("--grader-labels", help="People's labels of some replies (item_id, label): is the grader right?"),
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Print the main tables too, not the answer alone.")] = False,
     documents: DocumentOptions,
 ) -> None:
-    """How well judges agree with people: print the main numbers, and write the page."""
+    """How well judges agree with people: print the answer, and write the page."""
     options = replace(numbers.options(fit_thresholds=fit_thresholds), margin=margin, grader_labels=grader_labels)
     found = api.report(*runs, benchmark=numbers.benchmark, options=options)
     page = documents.html or runs[0] / "report.html"
     api.write_text(page, found.to_html())
     if len(runs) == 1:
         found.write_metrics(runs[0])
-    replace(documents, html=None).present(found)
-    note(f"page: {page}")
+    replace(documents, html=None).present(found, full=full)
+    note(f"page: {page}" + ("" if full else " (here with the main tables: --full)"))
     if found.nothing_scored:
         raise typer.Exit(ExitCode.NOTHING_SCORED)
 

@@ -16,7 +16,7 @@ from casewise.evaluation.board.contenders import Contender, Kind, baselines, fro
 from casewise.evaluation.board.scale import JudgeScale, judge_scale
 from casewise.evaluation.judged_runs import JudgedRuns, read_runs
 from casewise.evaluation.options import ReportOptions
-from casewise.evaluation.published_numbers import PublishedNumbers, numbers_beside
+from casewise.evaluation.published.numbers import PublishedNumbers, numbers_beside
 from casewise.evaluation.subsets import subset_notes
 from casewise.evaluation.yardsticks import Backdrop, People, against_others
 from casewise.records import ShortRepr

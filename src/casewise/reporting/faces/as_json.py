@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from casewise.reporting.document import Document, Exhibit, Figure, Notice, Prose, Table
+from casewise.reporting.document import Block, Document, Figure, Forest, Notice, Prose, Table
 
 __all__ = ["document_json", "plain"]
 
@@ -31,7 +31,7 @@ def document_json(document: Document) -> dict[str, Any]:
     }
 
 
-def block_json(block: Prose | Notice | Table | Figure | Exhibit) -> dict[str, Any]:
+def block_json(block: Block) -> dict[str, Any]:
     if isinstance(block, (Prose, Notice)):
         return {"text": block.text}
     if isinstance(block, Table):
@@ -41,6 +41,8 @@ def block_json(block: Prose | Notice | Table | Figure | Exhibit) -> dict[str, An
             "columns": list(block.columns),
             "rows": [list(row) for row in block.rows],
         }
+    if isinstance(block, Forest):
+        return block_json(block.table)
     if isinstance(block, Figure):
         behind = {"behind": block_json(block.behind)} if block.behind is not None else {}
         return {"figure": block.name, "caption": block.caption, "shows": block.alt, **behind}

@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from casewise.reporting.document import Document, Exhibit, Figure, Notice, Prose, Table
+from casewise.reporting.document import Document, Exhibit, Figure, Forest, Notice, Prose, Table
 
 __all__ = ["html", "html_fragment"]
+
+LONG_TABLE = 15
+"""A table of more rows is folded, and says how many it has."""
 
 
 def html(document: Document) -> str:
@@ -16,12 +19,12 @@ def html(document: Document) -> str:
     Charts are drawn into the page as SVG, so it needs no script and works offline, in print, and under a strict
     Content-Security-Policy.
     """
-    return str(template("page.html").render(document=document, kind=kind))
+    return str(template("page.html").render(document=document, kind=kind, long_table=LONG_TABLE))
 
 
 def html_fragment(document: Document) -> str:
     """`document` for a notebook: the page's content with its style, without the page around it."""
-    return str(template("fragment.html").render(document=document, kind=kind))
+    return str(template("fragment.html").render(document=document, kind=kind, long_table=LONG_TABLE))
 
 
 def kind(block: object) -> str:
@@ -31,6 +34,7 @@ def kind(block: object) -> str:
         Notice: "notice",
         Table: "table",
         Figure: "figure",
+        Forest: "forest",
         Exhibit: "exhibit",
     }
     return names[type(block)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from casewise.reporting.document import Document, Exhibit, Figure, Notice, Prose, Table
+from casewise.reporting.document import Block, Document, Exhibit, Figure, Forest, Notice, Prose, Table
 
 __all__ = ["markdown", "markdown_table"]
 
@@ -18,13 +18,15 @@ def markdown(document: Document) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def written(block: Prose | Notice | Table | Figure | Exhibit) -> list[str]:
+def written(block: Block) -> list[str]:
     if isinstance(block, Prose):
         return [escaped(block.text)]
     if isinstance(block, Notice):
         return [f"> **{escaped(block.text)}**"]
     if isinstance(block, Table):
         return [f"**{escaped(block.caption)}**", markdown_table(block)]
+    if isinstance(block, Forest):
+        return written(block.table)
     if isinstance(block, Figure):
         behind = [markdown_table(block.behind)] if block.behind is not None else []
         return [f"**{escaped(block.caption)}** {escaped(block.alt)}", *behind]

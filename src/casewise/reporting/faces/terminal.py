@@ -1,4 +1,4 @@
-"""A report at the terminal: its brief sections."""
+"""A report at the terminal: its answer, or its brief sections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from casewise.reporting.document import Document, Exhibit, Notice, Prose, Section, Table
+from casewise.reporting.document import Document, Exhibit, Forest, ForestRow, Notice, Prose, Section, Table
 
 __all__ = ["plain", "print_document", "print_table", "text"]
 
@@ -26,15 +26,16 @@ LEAST_PIECE = 8
 """Words are broken into no shorter pieces than this, if that helps."""
 
 
-def print_document(document: Document, console: Console) -> None:
-    """Print the title, the notices and the brief sections of `document`."""
+def print_document(document: Document, console: Console, *, full: bool = True) -> None:
+    """Print the title, the notices and the answer of `document`; `full` adds the brief sections."""
     console.print(said(document.title, style="bold"))
     if document.subtitle:
         console.print(said(document.subtitle, style="dim"))
     for notice in document.notices:
         console.print(Panel(said(notice), border_style="yellow"))
+    answered = any(section.first for section in document.sections)
     for section in document.sections:
-        if section.brief:
+        if section.first or (section.brief and (full or not answered)):
             print_section(section, console)
 
 
@@ -49,6 +50,8 @@ def print_section(section: Section, console: Console) -> None:
     for block in section.blocks:
         if isinstance(block, Table):
             print_table(block, console)
+        elif isinstance(block, Forest):
+            print_forest(block, console)
         elif isinstance(block, Prose):
             console.print(said(block.text))
         elif isinstance(block, Notice):
@@ -70,6 +73,50 @@ def print_exhibit(exhibit: Exhibit, console: Console) -> None:
         console.print(Text.assemble(said(f"{name}: ", style="bold"), said(value)))
     if exhibit.reply:
         console.print(Panel(said(exhibit.reply), title="reply", title_align="left"))
+
+
+def print_forest(forest: Forest, console: Console) -> None:
+    """A line a row: its name, its interval drawn with the estimate in it, and the numbers."""
+    label, written = (max(cell_len(cell) for cell in cells) for cells in zip(*map(cells_of, forest.rows), strict=True))
+    room = max(MIN_AXIS, min(MAX_AXIS, console.width - label - written - 6))
+    console.print(said(forest.caption, style="bold"))
+    for heading, rows in forest.groups:
+        console.print(said(heading, style="dim"))
+        for row in rows:
+            name, numbers = cells_of(row)
+            style = "bold" if row.strong else ""
+            drawn = drawn_row(forest, row, room)
+            console.print(
+                Text.assemble("  ", said(name.ljust(label), style=style), "  ", (drawn, style), "  ", (numbers, style)),
+                no_wrap=True,
+                overflow="crop",
+            )
+    first, middle, last = (f"{tick:g}" for tick in forest.ticks)
+    axis = first + middle.center(room - len(first) - len(last)) + last
+    console.print(said(" " * (label + 4) + axis, style="dim"))
+
+
+MIN_AXIS, MAX_AXIS = 12, 40
+"""Cells that an axis takes."""
+
+
+def cells_of(row: ForestRow) -> tuple[str, str]:
+    return plain(row.label), row.written
+
+
+def drawn_row(forest: Forest, row: ForestRow, room: int) -> str:
+    """An interval as a line and an estimate as a dot on it, in `room` cells."""
+
+    def cell(value: float) -> int:
+        return round(forest.place(value) / 100 * (room - 1))
+
+    cells = ["·"] * room
+    if row.low is not None and row.high is not None:
+        for at in range(cell(row.low), cell(row.high) + 1):
+            cells[at] = "─"
+    if row.estimate is not None:
+        cells[cell(row.estimate)] = "●" if row.strong else "○"
+    return "".join(cells)
 
 
 def print_table(table: Table, console: Console) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 from casewise.auditing import CODES, Audit, Finding, Part
 from casewise.auditing.findings import EFFECTS
 from casewise.auditing.subsets import SUBSETS
-from casewise.evaluation.published_numbers import PublishedNumbers, numbers_beside
+from casewise.evaluation.published.numbers import PublishedNumbers, numbers_beside
 from casewise.reporting.charts.drawing import for_page, votes_by_intent
 from casewise.reporting.document import (
     Block,

@@ -31,7 +31,8 @@ def behaviour_sections(
     """What chatbots do; nothing where there is none."""
     if not found:
         return
-    yield Section("does", "What it does", tuple(blocks(found, unmeasured=not checked)), brief=True)
+    does = tuple(blocks(found, unmeasured=not checked))
+    yield Section("does", "What it does", does, brief=True, first=True)
     if checked:
         yield Section("grader", "Is the grader right?", tuple(checked_blocks(checked)), brief=True)
     if pairs:

@@ -28,6 +28,7 @@ from casewise.reporting.document import (
     percent,
     table_of,
 )
+from casewise.reporting.pages.answer import answer_section
 from casewise.reporting.pages.arms import arms_blocks
 from casewise.reporting.pages.behaviour import behaviour_sections
 from casewise.reporting.pages.judge_beside import beside_sections
@@ -51,6 +52,7 @@ def judge_page(report: JudgeNumbers) -> Document:
 
 
 def sections(report: JudgeNumbers) -> Iterator[Section]:
+    yield from answer_section(report)
     yield from behaviour_sections(report.does, report.grader_pairs, report.corrected)
     yield Section("headline", "How well it agrees with people", tuple(headline(report)), brief=True)
     yield from beside_sections(report)

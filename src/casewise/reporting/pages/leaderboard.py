@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from casewise.evaluation.board.leaderboard import Leaderboard, LeaderboardRow
-from casewise.evaluation.published_numbers import PublishedNumbers
+from casewise.evaluation.published.numbers import PublishedNumbers
 from casewise.reporting.charts.drawing import dots_with_intervals, for_page
 from casewise.reporting.document import (
     Block,

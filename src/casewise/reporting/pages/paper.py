@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from casewise.evaluation.paper import CASE_STUDIES, CaseStudy, PaperNumbers, paper_numbers
+from casewise.evaluation.published.paper import CASE_STUDIES, CaseStudy, PaperNumbers, paper_numbers
 from casewise.records import CONDITIONS, Taxonomy
 from casewise.reporting.charts.drawing import dots_with_intervals, for_page
 from casewise.reporting.document import (
@@ -51,7 +51,7 @@ NOT_POSSIBLE: tuple[tuple[str, str], ...] = (
 def paper_page(benchmark: Benchmark, *, outputs: Sequence[Path] = ()) -> Document:
     """Each table and figure of the paper that `benchmark` and judges' output files allow.
 
-    Parameters and errors as `casewise.evaluation.paper.paper_numbers`.
+    Parameters and errors as `casewise.evaluation.published.paper.paper_numbers`.
     """
     found = paper_numbers(benchmark, outputs=outputs)
     return Document(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from casewise.evaluation.replay import Replay
+from casewise.evaluation.published.replay import Replay
 from casewise.reporting.document import Document, Table, count, interval_or, number, of_tables, table_of
 from casewise.stats.agreeing.metrics import metric_named
 

@@ -56,7 +56,7 @@ class PublishedNumbers(Record):
 @cache
 def published_numbers() -> PublishedNumbers:
     """The numbers of the paper's judges on the CASE-Bench release that could be checked."""
-    return PublishedNumbers.model_validate(shipped_toml("casewise.evaluation", "published_numbers.toml"))
+    return PublishedNumbers.model_validate(shipped_toml("casewise.evaluation.published", "numbers.toml"))
 
 
 def numbers_beside(published: Published | None) -> PublishedNumbers | None:

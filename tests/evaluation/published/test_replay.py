@@ -5,7 +5,7 @@ from tests.support.data import SHARED
 from tests.support.published import output_rows, write
 
 from casewise.errors import CasewiseError, ConfigurationError, DataError
-from casewise.evaluation.replay import replay
+from casewise.evaluation.published.replay import replay
 from casewise.records import PARAMETERS
 from casewise.records.context import omit
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import BenchmarkError, CasewiseError
-from casewise.evaluation.replay import Replay, replay
+from casewise.evaluation.published.replay import Replay, replay
 from casewise.records import ShortRepr
 from casewise.stats.conditions.kruskal import KruskalWallis, kruskal_wallis
 from casewise.stats.conditions.proportions import TwoProportionZ, two_proportion_z

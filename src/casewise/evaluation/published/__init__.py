@@ -1,0 +1,1 @@
+"""The release: its numbers as published, recomputed, and the paper's tables beside ours."""
