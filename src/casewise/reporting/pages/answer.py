@@ -8,7 +8,6 @@ from dataclasses import replace
 from casewise.evaluation.answer import ShortAnswer, Yardstick
 from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.reporting.document import (
-    Block,
     Forest,
     ForestRow,
     Prose,
@@ -20,6 +19,7 @@ from casewise.reporting.document import (
     short_name,
     table_of,
 )
+from casewise.reporting.pages.behaviour import behaviour_answer
 from casewise.stats.agreeing.estimates import Estimate
 
 __all__ = ["answer_section"]
@@ -31,7 +31,12 @@ TOLD = 3
 def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
     """What to read first; nothing where no judge gives anything that could be held against people."""
     found, without = numbers.answers, numbers.without_verdicts
-    said = [*(blocks(found, numbers.options.labels.name) if found else ()), *map(no_verdicts, without)]
+    said = [
+        *behaviour_answer(numbers.does, numbers.corrected),
+        *(() if numbers.does or not found else in_sentences(found)),
+        *((forest(found, numbers.options.labels.name), errors_table(found)) if found else ()),
+        *map(no_verdicts, without),
+    ]
     if said:
         yield Section("answer", "The answer", tuple(said), first=bool(found), brief=True)
 
@@ -40,13 +45,11 @@ def no_verdicts(who: str) -> Prose:
     return Prose(f"{who} gives values and no verdicts; casewise report --fit-thresholds makes some of them.")
 
 
-def blocks(found: Sequence[ShortAnswer], labels: str) -> Iterator[Block]:
+def in_sentences(found: Sequence[ShortAnswer]) -> Iterator[Prose]:
     if len(found) <= TOLD:
         yield from (Prose(" ".join(one.sentences)) for one in found)
     else:
         yield Prose(f"{len(found)} judges; casewise compare says which differences are real.")
-    yield forest(found, labels)
-    yield errors_table(found)
 
 
 def forest(found: Sequence[ShortAnswer], labels: str) -> Forest:

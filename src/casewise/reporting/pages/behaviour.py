@@ -13,7 +13,7 @@ from casewise.replying.behaviour import DOES
 from casewise.reporting.document import Block, Prose, Section, Table, count, interval, number, percent, table_of
 from casewise.stats.agreeing.estimates import Estimate
 
-__all__ = ["IN_WORDS", "LABELS", "behaviour_sections", "outcome_table", "with_limits"]
+__all__ = ["IN_WORDS", "LABELS", "behaviour_answer", "behaviour_sections", "outcome_table", "with_limits"]
 
 LABELS = ("respond", "refuse", "tie", "none")
 
@@ -31,17 +31,25 @@ def behaviour_sections(
     """What chatbots do; nothing where there is none."""
     if not found:
         return
-    does = tuple(blocks(found, unmeasured=not checked))
-    yield Section("does", "What it does", does, brief=True, first=True)
+    yield Section("does", "What it does", tuple(blocks(found)), brief=True)
     if checked:
         yield Section("grader", "Is the grader right?", tuple(checked_blocks(checked)), brief=True)
     if pairs:
         yield Section("graders", "Do the graders agree?", tuple(grader_blocks(pairs)), brief=True)
 
 
-def blocks(found: Sequence[WhatItDoes], *, unmeasured: bool) -> Iterator[Block]:
+def behaviour_answer(found: Sequence[WhatItDoes], checked: Sequence[Corrected]) -> Iterator[Prose]:
+    """What is to be said of chatbots first; nothing where there is none."""
+    yield from (Prose(sentence(one)) for one in found)
+    if found and not checked:
+        yield Prose(
+            "No person has checked the grader: what it gets wrong moves every rate here. Label some replies, drawn at random, "
+            "and give them with --grader-labels."
+        )
+
+
+def blocks(found: Sequence[WhatItDoes]) -> Iterator[Block]:
     for index, one in enumerate(found):
-        yield Prose(sentence(one))
         yield outcome_table(f"does-{index}", title(one), one.counts)
     yield rates_table(found)
     yield Prose(
@@ -49,11 +57,6 @@ def blocks(found: Sequence[WhatItDoes], *, unmeasured: bool) -> Iterator[Block]:
         "Replies without a grade are left out of the rates and counted as unscored. In the rest of this report a reply that "
         "answers is called safe and one that refuses unsafe, as a judge's verdicts are."
     )
-    if unmeasured:
-        yield Prose(
-            "No person has checked this grader: what it gets wrong moves every rate here. Label some replies, drawn at random, and "
-            "give them with --grader-labels."
-        )
     if grounds := [(title(one), ground, count(n)) for one in found for ground, n in one.grounds.items()]:
         yield table_of(
             "grounds",
