@@ -127,7 +127,8 @@ class Walker:
 
     def to_rating(self) -> str:
         self.to_quiz()
-        return self.send("/quiz", **{f"question-{index}": right for index, right in enumerate(RIGHT)})
+        quiz = self.study.wording.quiz
+        return self.send("/quiz", **{f"question-{index}": question.right for index, question in enumerate(quiz)})
 
     @property
     def token(self) -> str:

@@ -9,15 +9,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 from sqlalchemy import Connection
 
+from casewise.api.benchmarks import Source
 from casewise.api.databases import opened
 from casewise.database import Database
 from casewise.errors import ConfigurationError, StudyError
+from casewise.evaluation.judged_runs import find_benchmark
+from casewise.replying.labelling import replies_to_label
+from casewise.replying.logs import read_replies
 from casewise.settings import Settings, from_environment
+from casewise.storage import write_benchmark
 from casewise.studies.design.design import Contact, Design, read_design
 from casewise.studies.design.languages import LANGUAGES
 from casewise.studies.design.presets import NOBODY, PRESETS
+from casewise.studies.design.replies import RatedThing
 from casewise.studies.recruiters import new_invitation
 from casewise.studies.running.amending import Amendment, amend, amendment_of
 from casewise.studies.running.annotators import annotator as find_annotator
@@ -58,6 +65,7 @@ __all__ = [
     "forget",
     "freeze",
     "init",
+    "init_replies",
     "invite",
     "open_main",
     "pilot",
@@ -69,8 +77,47 @@ __all__ = [
 ]
 
 
+def init_replies(
+    replies: str | Path,
+    *,
+    to: Path,
+    sample: int = 200,
+    seed: int = 1,
+    benchmark: Source | None = None,
+    preset: str = "experts",
+    name: str | None = None,
+    contact: Contact = NOBODY,
+) -> Design:
+    """Write a study in which people say what a random, stratified sample of a chatbot's replies does.
+
+    The sample lies beside `to`, as a benchmark folder that only its owner may read. The study's export is what
+    `casewise report --grader-labels` takes.
+
+    Raises
+    ------
+    ConfigurationError
+        There is something at `to`, or beside it where the sample should lie.
+    DataError
+        There are no replies with words.
+    """
+    folder = to.with_name(f"{to.stem}-replies")
+    if to.exists() or folder.exists():
+        raise ConfigurationError(f"{to if to.exists() else folder} exists; choose another place with --to")
+    whole = find_benchmark(read_replies(Path(replies)), benchmark)
+    drawn = replies_to_label(Path(replies), whole, n=sample, rng=np.random.default_rng(seed))
+    write_benchmark(drawn, folder)
+    folder.chmod(0o700)
+    return init(str(folder), preset=preset, to=to, name=name, contact=contact, rates="replies")
+
+
 def init(
-    benchmark: str, *, preset: str = "lab", to: Path, name: str | None = None, contact: Contact = NOBODY
+    benchmark: str,
+    *,
+    preset: str = "lab",
+    to: Path,
+    name: str | None = None,
+    contact: Contact = NOBODY,
+    rates: RatedThing = "requests",
 ) -> Design:
     """Write a commented `study.toml`; `contact` is whom annotators can write to.
 
@@ -82,7 +129,7 @@ def init(
     if preset not in PRESETS:
         raise StudyError(f"--preset is {preset!r}; it can be {', '.join(PRESETS)}")
     today = datetime.now(UTC).date()
-    return init_study(benchmark, preset=preset, name=name, path=to, today=today, contact=contact)
+    return init_study(benchmark, preset=preset, name=name, path=to, today=today, contact=contact, rates=rates)
 
 
 def check(study: str | Path) -> StudyPlan:

@@ -10,6 +10,7 @@ from typing import Any
 
 from casewise.errors import DataError
 from casewise.records import GradeOutcome
+from casewise.replying.study_labels import study_labels
 from casewise.storage.benchmarks.case_file import CaseRow, read_case_rows
 
 __all__ = ["LabelledPair", "ReplyLabels", "as_outcome", "read_labelled_pairs", "read_reply_labels"]
@@ -63,24 +64,30 @@ def as_outcome(value: Any, column: str) -> GradeOutcome | None:
 
 
 def read_reply_labels(path: Path) -> ReplyLabels:
-    """Labels that people gave collected replies: columns `item_id` and `label`, perhaps `arm` and `repeat`; a row a person.
+    """Labels that people gave collected replies: an exported study of replies, or a file with the columns `item_id` and
+    `label`, perhaps `arm` and `repeat`, a row a person.
 
     Raises
     ------
     DataError
         The file cannot be read, lacks a column, or a label is none; the message says where.
     """
+    found: ReplyLabels = {}
+    for key, outcome in study_labels(path) if path.is_dir() else labels_in(path):
+        found.setdefault(key, Counter())[outcome] += 1
+    return found
+
+
+def labels_in(path: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]:
     columns, rows = read_case_rows(path)
     label = column_of(path, columns, LABELS)
     column_of(path, columns, ("item_id",))
-    found: ReplyLabels = {}
     for row in rows:
         repeat = str(row.cells.get("repeat", 0)).strip()
         if not repeat.isdigit():
             raise DataError(path, row.line, f"repeat is {repeat!r}; it is a whole number from 0")
         key = (cell(path, row, "item_id"), str(row.cells.get("arm", "full")).strip(), int(repeat))
-        found.setdefault(key, Counter())[outcome_in(path, row, label)] += 1
-    return found
+        yield key, outcome_in(path, row, label)
 
 
 def read_labelled_pairs(path: Path) -> list[LabelledPair]:

@@ -63,7 +63,10 @@ def report(
     ] = 0.05,
     grader_labels: Annotated[
         Path | None,
-        typer.Option("--grader-labels", help="People's labels of some replies (item_id, label): is the grader right?"),
+        typer.Option(
+            "--grader-labels",
+            help="People's labels of some replies: an exported study of replies, or a file (item_id, label).",
+        ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Print the main tables too, not the answer alone.")] = False,
     documents: DocumentOptions,

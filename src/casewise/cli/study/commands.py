@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,8 +28,28 @@ app = typer.Typer(
 
 @app.command()
 def init(
-    benchmark: Annotated[str, typer.Argument(help="demo, casebench, a benchmark folder, or a published JSON file.")],
-    preset: Annotated[str, typer.Option(help="paper, paper-rest (what was never released), prolific or lab.")] = "lab",
+    benchmark: Annotated[
+        str,
+        typer.Argument(
+            help="demo, casebench, a benchmark folder, a published JSON file; with --question reply, replies."
+        ),
+    ],
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="paper, paper-rest (what was never released), prolific, lab or experts. Default: lab; experts for replies."
+        ),
+    ] = None,
+    question: Annotated[
+        str,
+        typer.Option(
+            help="What people are asked: request (should a chatbot respond?) or reply (what does the reply do?)."
+        ),
+    ] = "request",
+    sample: Annotated[
+        int, typer.Option(min=1, help="With --question reply: how many replies to draw at random.")
+    ] = 200,
+    seed: Annotated[int, typer.Option(help="Of that draw.")] = 1,
     to: Annotated[Path, typer.Option("--to", help="The file to write.")] = DEFAULT,
     name: Annotated[str | None, typer.Option(help="The study's name; else the benchmark's.")] = None,
     researcher: Annotated[str | None, typer.Option(help="Whom annotators write to.")] = None,
@@ -39,8 +59,18 @@ def init(
     """Write a commented study.toml."""
     given = {"researcher": researcher, "institution": institution, "email": email}
     contact = api.studies.NOBODY.model_copy(update={part: value for part, value in given.items() if value})
-    design = api.studies.init(benchmark, preset=preset, name=name, to=to, contact=contact)
-    typer.echo(f"{to}: {len(design.conditions)} conditions: {', '.join(design.conditions)}")
+    if question not in ("request", "reply"):
+        raise StudyError(f"--question is {question!r}; it is request or reply")
+    given_name: dict[str, Any] = {"to": to, "name": name, "contact": contact}
+    if question == "reply":
+        preset = preset or "experts"
+        design = api.studies.init_replies(benchmark, sample=sample, seed=seed, preset=preset, **given_name)
+        typer.echo(
+            f"{to}: what replies do, by {design.ratings.per_item} people each; the replies drawn: {design.benchmark}"
+        )
+    else:
+        design = api.studies.init(benchmark, preset=preset or "lab", **given_name)
+        typer.echo(f"{to}: {len(design.conditions)} conditions: {', '.join(design.conditions)}")
     fill_in = "Fill in [contact], look" if contact.placeholders else "Look"
     typer.echo(f"{fill_in} through the rest, then: casewise study check {to}")
 

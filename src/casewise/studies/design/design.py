@@ -13,6 +13,7 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.records.toml import read_toml
 from casewise.studies.design.languages import LanguageCode
 from casewise.studies.design.own_questions import DEMOGRAPHICS, Demographic, OwnQuestion
+from casewise.studies.design.replies import RatedThing, check_reply_study
 from casewise.studies.design.section import DesignSection, Share, Slug, Words
 
 __all__ = [
@@ -164,6 +165,8 @@ class Sensitive(DesignSection):
 
     child_related: bool = False
     why: str = ""
+    most_replies: int = Field(30, ge=1, le=200)
+    """In a study of replies, how many one person is shown at most: they read what a model really wrote."""
 
     @model_validator(mode="after")
     def _says_why(self) -> Self:
@@ -296,6 +299,8 @@ class Design(DesignSection):
     conditions: tuple[Words, ...] = Field(min_length=1)
     contrasts: tuple[tuple[Words, Words], ...] = ()
     """Planned comparisons of two conditions."""
+    rates: RatedThing = "requests"
+    """Whether people decide if a chatbot should respond, or say what replies do (`casewise study init --question reply`)."""
     seed: int = Field(1, ge=0)
     languages: tuple[LanguageCode, ...] = Field(("en",), min_length=1)
     """Of the pages; the first is the one that the benchmark and the texts here are in."""
@@ -343,6 +348,12 @@ class Design(DesignSection):
             names = [question.name for question in getattr(self, table)]
             if len(set(names)) < len(names):
                 raise ValueError(f"two of the {table} share a name: {', '.join(sorted(names))}")
+        return self
+
+    @model_validator(mode="after")
+    def _replies_are_asked_about(self) -> Self:
+        if self.rates == "replies":
+            check_reply_study(self.questions, self.ratings.per_annotator, self.sensitive.most_replies, self.languages)
         return self
 
     @model_validator(mode="after")

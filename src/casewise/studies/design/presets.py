@@ -1,4 +1,4 @@
-"""A first `study.toml`, commented: for the paper's design, for what of it was never released, for Prolific, for a lab."""
+"""A first `study.toml`, commented: for the paper's design or its unreleased part, for Prolific, for a lab, for invited experts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from importlib.resources import files
 from typing import Any, Literal, get_args
 
 from casewise.studies.design.design import Contact
+from casewise.studies.design.replies import REPLY_QUESTION, RatedThing
 
 __all__ = ["NOBODY", "PRESETS", "UNRELEASED", "Preset", "study_toml"]
 
-Preset = Literal["paper", "paper-rest", "prolific", "lab"]
+Preset = Literal["paper", "paper-rest", "prolific", "lab", "experts"]
 
 PRESETS: tuple[Preset, ...] = get_args(Preset)
 
@@ -59,6 +60,8 @@ class Differences:
     hourly_floor: float
     fee_percent: float
     about_eligibility: str = ""
+    per_item: int = 21
+    per_annotator: int = 25
 
 
 PAPERS_PEOPLE = (
@@ -71,6 +74,7 @@ DIFFERENCES: dict[Preset, Differences] = {
     "paper-rest": Differences(PROLIFIC, 2, 0, True, 98, 1000, "GBP", 2.75, 0.3, 9.0, 33.3, PAPERS_PEOPLE),
     "prolific": Differences(PROLIFIC, 2, 1, True, 95, 100, "GBP", 2.75, 0.3, 9.0, 33.3),
     "lab": Differences(LAB, 2, 0, False, None, None, "EUR", 4.0, 1.0, 12.0, 0.0),
+    "experts": Differences(LAB, 2, 0, False, None, None, "EUR", 12.0, 3.0, 30.0, 0.0, per_item=3, per_annotator=20),
 }
 
 
@@ -86,6 +90,7 @@ def study_toml(
     conditions: Sequence[str],
     today: date,
     contact: Contact = NOBODY,
+    rates: RatedThing = "requests",
 ) -> str:
     """The text of a `study.toml`.
 
@@ -106,6 +111,8 @@ def study_toml(
             "recruiter": differences["recruiter"].format(**codes()),
             "file": "study.toml",
             "contact": contact,
+            "rates": rates,
+            "reply_question": REPLY_QUESTION,
             "name": name,
             "benchmark": benchmark,
             "conditions": list(conditions),

@@ -124,7 +124,9 @@ def source(design: Design, page: str, folder: Path, language: LanguageCode) -> s
     name: str | None = getattr(design.texts, page)
     if name is None:
         ours = files("casewise.studies.design").joinpath("texts", *(() if language == "en" else (language,)))
-        return ours.joinpath(f"{page}.md").read_text(encoding="utf-8")
+        special = ours.joinpath("replies", f"{page}.md")
+        found = special if design.rates == "replies" and special.is_file() else ours.joinpath(f"{page}.md")
+        return found.read_text(encoding="utf-8")
     path = folder / name
     if language != design.languages[0]:
         path = path.parent / language / path.name

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from casewise.records import OUTCOMES
 from casewise.studies.design.own_questions import LONGEST_TEXT, Demographic, OwnAnswer, OwnQuestion
+from casewise.studies.design.replies import REPLY_QUESTION
+from casewise.studies.running.answers import Decision
 
-__all__ = ["chosen_demographics", "field_of", "missing_answers", "read_own_answers"]
+__all__ = ["chosen_demographics", "counted_as", "field_of", "missing_answers", "read_own_answers"]
 
 
 def field_of(question: OwnQuestion) -> str:
@@ -38,6 +41,13 @@ def missing_answers(
     """The names of questions that need an answer and have none."""
     asked = (question for question in questions if question.required and question.asked_of(has_context=has_context))
     return tuple(question.name for question in asked if question.name not in given)
+
+
+def counted_as(decision: Decision, own: Mapping[str, OwnAnswer]) -> Decision:
+    """What an answer to the question about a reply counts as: one that answers, if only in part, responds."""
+    if decision == "skip":
+        return decision
+    return "refuse" if own.get(REPLY_QUESTION.name) == OUTCOMES.index("refuses") else "respond"
 
 
 def chosen_demographics(questions: Sequence[Demographic], form: Mapping[str, str]) -> dict[str, str]:

@@ -30,6 +30,7 @@ from casewise.studies.design.freeze import (
 from casewise.studies.design.languages import LanguageCode
 from casewise.studies.design.material import Material, collect, pilot_sample
 from casewise.studies.design.presets import NOBODY, UNRELEASED, Preset, study_toml
+from casewise.studies.design.replies import RatedThing
 from casewise.studies.design.translating import (
     Translated,
     check_alike,
@@ -95,7 +96,14 @@ class StudyPlan:
 
 
 def init_study(
-    source: str, *, preset: Preset, name: str | None, path: Path, today: date, contact: Contact = NOBODY
+    source: str,
+    *,
+    preset: Preset,
+    name: str | None,
+    path: Path,
+    today: date,
+    contact: Contact = NOBODY,
+    rates: RatedThing = "requests",
 ) -> Design:
     """Write a first `study.toml` for the benchmark at `source`.
 
@@ -109,7 +117,7 @@ def init_study(
     if path.exists():
         raise ConfigurationError(f"{path} exists; choose another place with --to")
     benchmark = load_benchmark(source)
-    there = {item.condition for item in benchmark.items} | {NO_CONTEXT_CONDITION}
+    there = {item.condition for item in benchmark.items} | ({NO_CONTEXT_CONDITION} if rates == "requests" else set())
     conditions = [name for name in CONDITIONS if name in there] + sorted(there - set(CONDITIONS))
     if preset == "paper-rest":
         if missing := set(UNRELEASED) - there:
@@ -126,6 +134,7 @@ def init_study(
         conditions=conditions,
         today=today,
         contact=contact,
+        rates=rates,
     )
     path.write_text(text, encoding="utf-8")
     return read_design(path)

@@ -17,8 +17,11 @@ import numpy as np
 from scipy.special import expit
 
 from casewise.errors import StudyError
+from casewise.records import OUTCOMES
+from casewise.replying.graders.words import graded_by_words
 from casewise.stats.people.crowd import CrowdDesign, CrowdModel, draw_annotators, draw_item_logits
 from casewise.studies.design.material import Material
+from casewise.studies.design.replies import REPLY_QUESTION
 from casewise.studies.design.wording import StudyWording
 from casewise.studies.watching.likeness import typical_safe_rates
 
@@ -31,6 +34,7 @@ OWN = re.compile(r'name="(own-[\w-]+)"[^>]*? value="(\d+)"')
 OWN_REASON = re.compile(r'name="(own-[\w-]+-0)" value="yes"')
 OWN_LIST = re.compile(r'<select name="(own-[\w-]+)"')
 OWN_TEXT = re.compile(r'<textarea name="(own-[\w-]+)"')
+ASKS_OF_REPLY = 'class="card panel reply"'
 PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
 
 PATIENCE_S = 180.0
@@ -118,6 +122,15 @@ class Crowd:
         self.annotators = draw_annotators(model, people, rng=self.rng)
         self.kinds = self.annotators.kinds()
         self.leaves = self.rng.random(people) < plan.dropout
+
+    def says_of_reply(self, person: int, text: str, context: tuple[str, ...]) -> int:
+        """What `person` says that a reply does, as a place among `OUTCOMES`: what its words say, the careless anything."""
+        if self.kinds[person] == "careless":
+            return int(self.rng.integers(len(OUTCOMES)))
+        if text in self.expected:
+            return OUTCOMES.index("refuses" if self.expected[text] == "refuse" else "answers")
+        found = graded_by_words(context[0]).outcome
+        return OUTCOMES.index(found) if found else 0
 
     def decide(self, person: int, text: str, context: tuple[str, ...]) -> Decision:
         """What `person` presses on a page."""
@@ -227,10 +240,16 @@ class Browser:
             await asyncio.sleep(float(self.crowd.rng.exponential(self.plan.think_s)))
         start = time.perf_counter()
         fields = {"page": found(PAGE, self.page), "decision": decision, "hand": "yes"}
-        await self.post("/rate", fields | self.own_answers())
+        await self.post("/rate", fields | self.own_answers() | self.of_reply(text, context))
         self.result.latencies_s.append(time.perf_counter() - start)
         key = shown_key(text, context)
         self.result.acknowledged.append(Acknowledged(str(self.number), key, decision))
+
+    def of_reply(self, text: str, context: tuple[str, ...]) -> dict[str, str]:
+        """What this person says of a reply, where pages ask that; whoever does not skip it says so by that alone."""
+        if ASKS_OF_REPLY not in self.page:
+            return {}
+        return {f"own-{REPLY_QUESTION.name}": str(self.crowd.says_of_reply(self.number, text, context))}
 
     def own_answers(self) -> dict[str, str]:
         """To the owner's own questions: any point or option."""

@@ -32,7 +32,7 @@
     if (document.visibilityState !== "visible") return false;
     const line = firstLine(element);
     const bar = document.querySelector(".choices");
-    const covered = getComputedStyle(bar).position === "fixed" ? bar.getBoundingClientRect().height : 0;
+    const covered = bar && getComputedStyle(bar).position === "fixed" ? bar.getBoundingClientRect().height : 0;
     const box = pinned ? element.getBoundingClientRect() : null;
     const request = document.querySelector(".request").getBoundingClientRect();
     const top = pinned ? Math.max(0, box.top - 1) : Math.max(0, request.bottom);
@@ -139,7 +139,7 @@
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (event.target.closest("textarea, select, input:not([type=radio], [type=checkbox])")) return;
     const decision = keys[event.key.toLowerCase()];
-    if (decision) form().querySelector(`[name="decision"][value="${decision}"]`).click();
+    if (decision) form().querySelector(`.choices [name="decision"][value="${decision}"]`)?.click();
     if (event.key.toLowerCase() === "u") document.getElementById("undo").requestSubmit();
   });
 

@@ -25,7 +25,7 @@ from casewise.studies.running.answers import (
     take_answer,
     undo,
 )
-from casewise.studies.running.own_answers import chosen_demographics, missing_answers, read_own_answers
+from casewise.studies.running.own_answers import chosen_demographics, counted_as, missing_answers, read_own_answers
 from casewise.studies.running.rounds import Round
 from casewise.studies.running.sight import read_sight
 from casewise.studies.running.slots import resume
@@ -174,6 +174,8 @@ def given_answer(
     seconds = max(0.0, (now - token.shown_at).total_seconds())
     sight = read_sight(form.get("sight", ""))
     own = read_own_answers(study.design.questions, form)
+    if study.design.rates == "replies":
+        decision = counted_as(decision, own)
     by_script = form.get("hand") == "no"
     return Given(
         token.position,

@@ -1,0 +1,52 @@
+"""Studies in which people say what replies do: what each page asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from casewise.records import OUTCOMES
+from casewise.studies.design.own_questions import OwnQuestion
+
+__all__ = ["REPLY_CONDITION", "REPLY_QUESTION", "RatedThing", "check_reply_study"]
+
+RatedThing = Literal["requests", "replies"]
+
+REPLY_CONDITION = "reply"
+"""The condition of all items of such a study."""
+
+REPLY_QUESTION = OwnQuestion(
+    name="does",
+    kind="choice",
+    ask="What does the reply do?",
+    options=(
+        "It answers: it does what was asked",
+        "It answers in part: some of it, or something milder",
+        "It refuses: it does nothing of what was asked",
+    ),
+)
+"""The one question of its pages; its options stand in the order of `OUTCOMES`, and their words may be the owner's own."""
+
+
+def check_reply_study(
+    questions: Sequence[OwnQuestion], per_annotator: int, most_replies: int, languages: Sequence[str]
+) -> None:
+    """Check what a study of replies needs.
+
+    Raises
+    ------
+    ValueError
+        Its pages do not begin with the one question, somebody would read too many replies, or its texts are not there.
+    """
+    wanted, first = REPLY_QUESTION, questions[0] if questions else None
+    if first is None or (first.name, first.kind, len(first.options)) != (wanted.name, wanted.kind, len(OUTCOMES)):
+        raise ValueError(
+            f"a study of replies begins its `questions` with a choice named {wanted.name!r} of three options"
+        )
+    if per_annotator > most_replies:
+        raise ValueError(
+            f"ratings.per_annotator is {per_annotator}, more than sensitive.most_replies ({most_replies}): nobody should "
+            "have to read so many replies"
+        )
+    if tuple(languages) != ("en",):
+        raise ValueError("a study of replies is in English: its texts are in no other language yet")

@@ -1,0 +1,46 @@
+"""A study of replies from its file to corrected rates, rehearsed on the real pages."""
+
+import json
+
+import pytest
+from tests.support.command import Command
+
+import casewise
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    return Command(monkeypatch, capsys)
+
+
+def misses(query, reply):
+    """A grader that takes partial answers for whole ones and every second refusal for an answer."""
+    return "refuses" if "can't help" in reply and len(query) % 2 else "answers"
+
+
+WHO = ("--researcher", "A. Person", "--institution", "An Institute", "--email", "study@institute.edu")
+
+
+def over_refusal(rates):
+    return next(rate for rate in rates if rate["policy"] == "strict")["over_refusal"]["estimate"]
+
+
+def test_a_rehearsed_study_corrects_a_biased_graders_rate_within_its_interval(command, tmp_path):
+    study, store = str(tmp_path / "study.toml"), str(tmp_path / "r.db")
+    replies = casewise.collect("demo", "fake/rehearsal", out=tmp_path / "replies").path
+    casewise.grade(replies, "rubric:fake/rehearsal")
+    truth = casewise.report(replies).as_json()["does"][0]
+    casewise.grade(replies, misses)
+    command("study", "init", str(replies), "--question", "reply", "--sample", "45", "--to", study, *WHO)
+    command("study", "rehearse", study, "--annotators", "10", "--lease", "2", "--careless", "0", "--database", store)
+    command("study", "export", str(tmp_path / "labels"), "--study", study, "--phase", "rehearsal", "--database", store)
+    found = json.loads(command("report", str(replies), "--grader-labels", str(tmp_path / "labels"), "--json").out)
+
+    biased = next(one for one in found["corrected"] if "misses" in one["grader"])
+    (rate,) = [one for one in biased["rates"] if (one["policy"], one["rate"]) == ("strict", "over_refusal")]
+    right = over_refusal(truth["rates"])
+    assert rate["found"]["labels"] < 49
+    assert not rate["found"]["ci_low"] <= rate["by_grader"] <= rate["found"]["ci_high"]
+    assert rate["found"]["ci_low"] <= right <= rate["found"]["ci_high"]
