@@ -58,6 +58,8 @@ class Settings:
     """The address in a browser; `https` makes cookies Secure and sends HSTS."""
     mail: MailSettings | None = None
     """What alerts are sent by; None sends none."""
+    hook_secret: str = field(default="", repr=False)
+    """With which Prolific signs what it tells; empty listens to nobody."""
 
     def __post_init__(self) -> None:
         if len(self.secret_key) < SHORTEST_KEY:
@@ -76,7 +78,7 @@ class Settings:
 def from_environment(
     environment: Mapping[str, str] | None = None, *, database: str | None = None, site_url: str | None = None
 ) -> Settings:
-    """The settings in `CASEWISE_DATABASE`, `CASEWISE_SITE_URL`, `CASEWISE_SECRET_KEY` or `CASEWISE_SECRET_KEY_FILE`.
+    """The settings in `CASEWISE_DATABASE`, `CASEWISE_SITE_URL`, `CASEWISE_SECRET_KEY` or `CASEWISE_SECRET_KEY_FILE`, and more.
 
     What is given as an argument goes before the environment. Where no key is given, one is made once and kept beside
     an SQLite database, in a file that only its owner may read.
@@ -90,7 +92,13 @@ def from_environment(
     database = database or environment.get("CASEWISE_DATABASE") or DEFAULT_DATABASE
     site_url = site_url or environment.get("CASEWISE_SITE_URL") or DEFAULT_SITE_URL
     key = environment.get("CASEWISE_SECRET_KEY") or kept_key(key_file(environment, database))
-    return Settings(database=database, secret_key=key, site_url=site_url.rstrip("/"), mail=mail_settings(environment))
+    return Settings(
+        database=database,
+        secret_key=key,
+        site_url=site_url.rstrip("/"),
+        mail=mail_settings(environment),
+        hook_secret=environment.get("CASEWISE_PROLIFIC_HOOK_SECRET", ""),
+    )
 
 
 def mail_settings(environment: Mapping[str, str]) -> MailSettings | None:

@@ -1,7 +1,8 @@
-"""Writing to, paying more and asking back one annotator at Prolific, on record and never twice by accident."""
+"""Writing to, paying more and asking back one annotator at Prolific, on record and never twice by accident; places, groups
+and webhooks there."""
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from tests.support.databases import empty_database
 from tests.support.prolific import stand_in
 from tests.support.study import SECRET, START, design
@@ -91,3 +92,65 @@ def test_who_is_forgotten_or_unknown_cannot_be_written_to(prolific, there, monke
     with pytest.raises(StudyError, match="deleted"):
         api.prolific.message(who, "hello", **place)
     assert prolific.messages == []
+
+
+def test_places_are_raised_and_lowered_to_what_the_round_needs_now(prolific, there):
+    _, place = there
+    found = api.prolific.fit_places("study-1", **place)
+    needed = found.needed
+
+    assert needed > 6
+    assert prolific.places["total_available_places"] == found.after == 4 + needed
+    prolific.places |= {"total_available_places": 500}
+    assert api.prolific.fit_places("study-1", **place).after == 4 + needed
+    assert prolific.places["total_available_places"] == 4 + needed
+
+
+def test_where_no_place_can_be_taken_away_the_study_is_paused_once_nobody_is_needed(prolific, there):
+    _, place = there
+    prolific.lets_shrink = False
+    prolific.places |= {"total_available_places": 500}
+    found = api.prolific.fit_places("study-1", **place)
+    assert (found.after, found.paused) == (500, False)
+    assert "can only be increased" in found.why
+    assert prolific.paused == []
+
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        connection.execute(update(tables.slots).values(holder_id=there[0]))
+        connection.execute(update(tables.annotators).values(lease_until=None))
+    found = api.prolific.fit_places("study-1", **place)
+    assert (found.needed, found.paused) == (0, True)
+    assert prolific.paused == ["study-1 PAUSE"]
+
+
+def test_a_rounds_people_go_into_a_group_that_is_kept_out(prolific, there):
+    _, place = there
+    place = dict(place)
+    assert api.prolific.keep_out("project", place.pop("study"), **place) == (1, "group-0")
+    assert prolific.groups == {"group-0": ["person-1"]}
+
+
+def test_how_many_people_are_left_is_asked_with_the_filters_of_the_design(prolific, there):
+    assert api.prolific.eligible(there[1]["study"]) == 1234
+    assert {one["filter_id"] for one in prolific.counted} == {"age", "approval_rate", "approval_numbers"}
+
+
+def test_a_busy_recruiter_is_said_to_be(prolific, there):
+    prolific.busy = 1
+    with pytest.raises(StudyError, match="429"):
+        api.prolific.eligible(there[1]["study"])
+
+
+def test_a_webhook_is_subscribed_to_and_confirmed_with_a_secret_of_the_workspace(prolific, monkeypatch):
+    with pytest.raises(ConfigurationError, match="https"):
+        api.prolific.hook("w1")
+    made = api.prolific.hook("w1", site_url="https://study.uni.edu")
+    assert made == ("sub-1", "a new secret")
+    assert prolific.subscriptions["sub-1"] == {
+        "workspace_id": "w1",
+        "event_type": "submission.status.change",
+        "target_url": "https://study.uni.edu/prolific/hooks",
+    }
+    assert prolific.confirmed == ["sub-1"]
+    monkeypatch.setenv("CASEWISE_PROLIFIC_HOOK_SECRET", "known")
+    assert api.prolific.hook("w1", site_url="https://study.uni.edu") == ("sub-1", None)

@@ -163,7 +163,7 @@ def test_the_client_says_to_prolific_what_it_should():
     async def conversation(client):
         assert await client.create_study({"name": "x"}) == "new"
         await client.publish("s1")
-        await client.raise_places("s1", 30)
+        await client.set_places("s1", 30)
         await client.approve("u1")
         assert await client.create_group("p1", "took part") == "new"
         await client.add_to_group("g1", ["a", "b"])

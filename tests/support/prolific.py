@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from json import dumps, loads
 from typing import Any
 
+CONFIRM = "confirm with this"
+
 
 @dataclass
 class StandIn:
@@ -20,10 +22,22 @@ class StandIn:
     bonuses: dict[str, str] = field(default_factory=dict)
     paid: list[str] = field(default_factory=list)
     returns: dict[str, list[str]] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=lambda: {"total_available_places": 10, "places_taken": 4})
+    lets_shrink: bool = True
+    paused: list[str] = field(default_factory=list)
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    counted: list[dict[str, Any]] = field(default_factory=list)
+    subscriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    confirmed: list[str] = field(default_factory=list)
+    busy: int = 0
+    """How many more requests are answered with 429."""
     breaks_after_paying: bool = False
     """Whether a payment is made and then answered with 502, as a broken line would."""
 
-    def answer(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if self.busy:
+            self.busy -= 1
+            return 429, {"error": {"title": "Too many requests"}}
         match path.strip("/").split("/"):
             case ["messages"]:
                 self.messages.append(body)
@@ -40,7 +54,44 @@ class StandIn:
                     return 400, {"error": {"detail": "a return was requested already"}}
                 self.returns[submission] = body["request_return_reasons"]
                 return 200, {"id": submission}
+        return self.answer_of_studies(method, path, body)
+
+    def answer_of_studies(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        match path.strip("/").split("/"):
+            case ["studies", _]:
+                return self.study(method, body)
+            case ["studies", study, "transition"]:
+                self.paused.append(f"{study} {body['action']}")
+                return 200, {"id": study}
+            case ["participant-groups"]:
+                name = f"group-{len(self.groups)}"
+                self.groups[name] = []
+                return 201, {"id": name}
+            case ["participant-groups", name, "participants"] if name in self.groups:
+                self.groups[name] += body["participant_ids"]
+                return 200, {}
+            case ["participant-counts"]:
+                self.counted = body["filters"]
+                return 200, {"count": 1234.0}
+            case ["hooks", "secrets"]:
+                return 201, {"id": "s1", "value": "a new secret", "workspace_id": body["workspace_id"]}
+            case ["hooks", "subscriptions"]:
+                self.subscriptions["sub-1"] = body
+                return 201, {"id": "sub-1", "is_enabled": False}
+            case ["hooks", "subscriptions", name] if name in self.subscriptions:
+                if body["secret"] != CONFIRM:
+                    return 400, {"error": {"detail": "the secret is not that of the subscription"}}
+                self.confirmed.append(name)
+                return 200, {"id": name, "is_enabled": True}
         return 404, {"error": {"title": "Not found"}}
+
+    def study(self, method: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if method == "PATCH":
+            fewer = body["total_available_places"] < self.places["total_available_places"]
+            if fewer and not self.lets_shrink:
+                return 400, {"error": {"detail": {"total_available_places": ["can only be increased"]}}}
+            self.places |= body
+        return 200, dict(self.places)
 
 
 @contextmanager
@@ -50,15 +101,23 @@ def stand_in(token: str) -> Iterator[StandIn]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")
+            body = loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"{}")
             known = self.headers["Authorization"] == f"Token {token}"
-            status, said = state.answer(self.path, body) if known else (401, {"error": "Authentication failed"})
+            failed = (401, {"error": "Authentication failed"})
+            status, said = state.answer(self.command, self.path, body) if known else failed
             text = dumps(said).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
+            self.send_header("X-Hook-Secret", CONFIRM)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
             self.wfile.write(text)
+
+        def do_GET(self) -> None:
+            self.do_POST()
+
+        def do_PATCH(self) -> None:
+            self.do_POST()
 
         def log_message(self, *_said: object) -> None:
             """Quietly."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -17,15 +18,43 @@ from casewise.api.studies import study_round
 from casewise.api.waiting import finished
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
-from casewise.studies.recruiters.prolific_client import API, Approval, ProlificClient, study_request, to_set_by_hand
+from casewise.settings import from_environment
+from casewise.studies.recruiters.prolific_client import (
+    API,
+    Approval,
+    ProlificClient,
+    filters_of,
+    study_request,
+    to_set_by_hand,
+)
+from casewise.studies.recruiters.prolific_hooks import SUBMISSION_EVENT
 from casewise.studies.recruiters.protocol import RecruiterIds
 from casewise.studies.running.annotators import annotator as find_annotator
 from casewise.studies.running.annotators import person_of
 from casewise.studies.running.events import note
 from casewise.studies.running.owner import Payable, everybody, to_be_paid
 from casewise.studies.running.plan import read_plan
+from casewise.studies.running.slots import people_needed
+from casewise.studies.watching.upkeep import keep_up
 
-__all__ = ["add_places", "approve", "ask_return", "bonus", "create", "keep_out", "message", "payable", "publish"]
+__all__ = [
+    "FittedPlaces",
+    "approve",
+    "ask_return",
+    "bonus",
+    "create",
+    "eligible",
+    "fit_places",
+    "hook",
+    "keep_out",
+    "message",
+    "payable",
+    "publish",
+    "set_places",
+]
+
+HOOKS = "/prolific/hooks"
+"""Where the app listens (`casewise.web.security.csrf.HOOKS_PATH`)."""
 
 T = TypeVar("T")
 
@@ -105,9 +134,77 @@ def publish(prolific_study: str) -> None:
     talked(lambda prolific: prolific.publish(prolific_study))
 
 
-def add_places(prolific_study: str, total: int) -> None:
-    """Raise the number of places to `total`, as skips, leavers and voids re-open slots."""
-    talked(lambda prolific: prolific.raise_places(prolific_study, total))
+def set_places(prolific_study: str, total: int) -> None:
+    """Set the number of places to `total`."""
+    talked(lambda prolific: prolific.set_places(prolific_study, total))
+
+
+@dataclass(frozen=True)
+class FittedPlaces:
+    """What became of the places there."""
+
+    before: int
+    taken: int
+    needed: int
+    """More people whom the round needs now."""
+    after: int
+    paused: bool
+    """Whether people are kept out there instead, since nobody is needed and places could not be taken away."""
+    why: str = ""
+    """Prolific's words where it let nothing be taken away."""
+
+
+def fit_places(
+    prolific_study: str, study: str | Path, *, phase: str = "main", database: str | None = None
+) -> FittedPlaces:
+    """Raise or lower the places there to those taken and as many more as the round needs now.
+
+    Where Prolific lets none be taken away, and nobody is needed, the study is paused there.
+    """
+    with study_round(study, phase, database=database) as there, there.store.write() as connection:
+        keep_up(connection, there.round, now=datetime.now(UTC))
+        needed = people_needed(connection, there.round)
+
+    async def fit(prolific: ProlificClient) -> FittedPlaces:
+        places = await prolific.places(prolific_study)
+        wanted = places.taken + needed
+        found = FittedPlaces(places.total, places.taken, needed, wanted, paused=False)
+        if wanted == places.total:
+            return found
+        try:
+            await prolific.set_places(prolific_study, wanted)
+        except StudyError as error:
+            if wanted > places.total:
+                raise
+            if not needed:
+                await prolific.pause(prolific_study)
+            return replace(found, after=places.total, paused=not needed, why=str(error))
+        return found
+
+    return talked(fit)
+
+
+def eligible(study: str | Path) -> int:
+    """How many people there pass the design's filters, but for those to be chosen by hand; 0 for fewer than 25."""
+    filters = filters_of(read_plan(Path(study)).design)
+    return talked(lambda prolific: prolific.eligible(filters))
+
+
+def hook(workspace: str, *, site_url: str | None = None) -> tuple[str, str | None]:
+    """Have Prolific tell the app what becomes of submissions: the subscription's id, and the secret if it is a new one.
+
+    A workspace has one secret: what `CASEWISE_PROLIFIC_HOOK_SECRET` names is kept, and else one is made.
+    """
+    settings = from_environment(site_url=site_url)
+    url = settings.site_url + HOOKS
+    if not can_be_reached(url):
+        raise ConfigurationError(f"Prolific tells only https:// addresses that everybody can reach, not {url}")
+
+    async def subscribe(prolific: ProlificClient) -> tuple[str, str | None]:
+        secret = None if settings.hook_secret else await prolific.create_secret(workspace)
+        return await prolific.subscribe(workspace, SUBMISSION_EVENT, url), secret
+
+    return talked(subscribe)
 
 
 def payable(study: str | Path, *, phase: str = "main", database: str | None = None) -> Payable:

@@ -47,11 +47,45 @@ def publish(prolific_study: IdArgument) -> None:
 
 @app.command()
 def places(
-    prolific_study: IdArgument, total: Annotated[int, typer.Argument(min=1, help="Places in all; more than before.")]
+    prolific_study: IdArgument,
+    total: Annotated[
+        int | None, typer.Argument(min=1, help="Places in all. Default: those taken, and as many as are needed.")
+    ] = None,
+    study: StudyOption = DEFAULT,
+    phase: PhaseOption = "main",
+    database: DatabaseOption = None,
 ) -> None:
-    """Raise the number of places, as skips, leavers and voids re-open slots."""
-    api.prolific.add_places(prolific_study, total)
-    typer.echo(f"{prolific_study} has {total} places")
+    """Raise or lower the number of places to what the round needs now, as skips, leavers and voids re-open slots."""
+    if total is not None:
+        api.prolific.set_places(prolific_study, total)
+        typer.echo(f"{prolific_study} has {total} places")
+        return
+    found = api.prolific.fit_places(prolific_study, study, phase=phase, database=database)
+    typer.echo(
+        f"{prolific_study}: {found.taken} of {found.before} places taken, {found.needed} more people needed; "
+        f"it has {found.after} places now"
+    )
+    if found.why:
+        what = "it is paused there instead" if found.paused else "they stay, and whoever finds no item is paid"
+        typer.echo(f"Prolific lets no place be taken away, so {what}: {found.why}", err=True)
+
+
+@app.command()
+def eligible(study: StudyArgument = DEFAULT) -> None:
+    """How many people there pass the study's filters, before you pay for anything."""
+    many = api.prolific.eligible(study)
+    typer.echo("fewer than 25 people" if many == 0 else f"{many:,} people")
+
+
+@app.command()
+def hook(
+    workspace: Annotated[str, typer.Argument(help="The workspace's id at Prolific.")], site_url: UrlOption = None
+) -> None:
+    """Have Prolific tell the app when a submission is returned or times out: its slots re-open at once."""
+    made, secret = api.prolific.hook(workspace, site_url=site_url)
+    typer.echo(f"subscribed: {made}")
+    if secret:
+        typer.echo(f"Start casewise serve with CASEWISE_PROLIFIC_HOOK_SECRET={secret}")
 
 
 @app.command()

@@ -35,7 +35,19 @@ from sqlalchemy import (
 from casewise.database.columns import UtcTime
 from casewise.database.tables.metadata import metadata
 
-__all__ = ["annotators", "events", "fingerprints", "flags", "items", "keys", "pages", "slots", "studies", "tallies"]
+__all__ = [
+    "annotators",
+    "events",
+    "fingerprints",
+    "flags",
+    "hooks",
+    "items",
+    "keys",
+    "pages",
+    "slots",
+    "studies",
+    "tallies",
+]
 
 studies = Table(
     "studies",
@@ -231,3 +243,11 @@ events = Table(
     Index("ix_study_events_study_id_annotator_id", "study_id", "annotator_id"),
 )
 """Every decision, without personal text. Only ever added to."""
+
+hooks = Table(
+    "study_hooks",
+    metadata,
+    Column("event_id", String(100), primary_key=True),
+    Column("received_at", UtcTime, nullable=False),
+)
+"""What the recruiter has told already, so that what it tells again is dropped. Nothing about anybody."""

@@ -6,7 +6,7 @@ ratings are voided are asked to return, or paid; whoever wants to reject someone
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -16,7 +16,7 @@ import aiohttp
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.design.design import Design
 
-__all__ = ["API", "Approval", "ProlificClient", "study_request", "to_set_by_hand"]
+__all__ = ["API", "Approval", "Places", "ProlificClient", "filters_of", "study_request", "to_set_by_hand"]
 
 API = "https://api.prolific.com/api/v1"
 
@@ -26,6 +26,25 @@ def study_request(design: Design, *, url: str, places: int, minutes: float, grou
 
     `url` is where `casewise serve` answers; `group` is a participant group whose members are kept out.
     """
+    return {
+        "name": design.title,
+        "internal_name": f"{design.name} {design.version}",
+        "description": "You decide whether a chatbot should answer requests. Some of them are unpleasant to read.",
+        "external_study_url": url
+        + "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
+        "prolific_id_option": "url_parameters",
+        "completion_codes": completion_codes(design, places),
+        "total_available_places": places,
+        "estimated_completion_time": round(minutes),
+        "reward": round(design.pay.per_batch * 100),
+        "device_compatibility": ["desktop", "mobile", "tablet"],
+        "content_warnings": ["sensitive", "explicit"],
+        "filters": filters_of(design, group=group),
+    }
+
+
+def filters_of(design: Design, *, group: str | None = None) -> list[dict[str, Any]]:
+    """The design's eligibility as Prolific's filters."""
     eligibility = design.eligibility
     filters: list[dict[str, Any]] = [
         {"filter_id": "age", "selected_range": {"lower": eligibility.minimum_age, "upper": 100}}
@@ -40,21 +59,7 @@ def study_request(design: Design, *, url: str, places: int, minutes: float, grou
         )
     if group:
         filters.append({"filter_id": "participant_group_blocklist", "selected_values": [group]})
-    return {
-        "name": design.title,
-        "internal_name": f"{design.name} {design.version}",
-        "description": "You decide whether a chatbot should answer requests. Some of them are unpleasant to read.",
-        "external_study_url": url
-        + "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
-        "prolific_id_option": "url_parameters",
-        "completion_codes": completion_codes(design, places),
-        "total_available_places": places,
-        "estimated_completion_time": round(minutes),
-        "reward": round(design.pay.per_batch * 100),
-        "device_compatibility": ["desktop", "mobile", "tablet"],
-        "content_warnings": ["sensitive", "explicit"],
-        "filters": filters,
-    }
+    return filters
 
 
 def to_set_by_hand(design: Design) -> str | None:
@@ -105,6 +110,14 @@ class Approval:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of a study there: how many it has, and how many of them are taken."""
+
+    total: int
+    taken: int
+
+
 class ProlificClient:
     """An `async with` client; `token` is the owner's API token, `api` another address for tests."""
 
@@ -131,9 +144,42 @@ class ProlificClient:
         """Let people in."""
         await self._call("POST", f"/studies/{study}/transition/", {"action": "PUBLISH"})
 
-    async def raise_places(self, study: str, places: int) -> None:
-        """Set the number of places, as re-opened slots need more people. Prolific never lets it shrink."""
+    async def pause(self, study: str) -> None:
+        """Let nobody new in; whoever has begun may finish."""
+        await self._call("POST", f"/studies/{study}/transition/", {"action": "PAUSE"})
+
+    async def places(self, study: str) -> Places:
+        """How many places a study has, and how many are taken.
+
+        Raises
+        ------
+        StudyError
+            Prolific does not say so.
+        """
+        said = await self._call("GET", f"/studies/{study}/")
+        try:
+            return Places(int(said["total_available_places"]), int(said["places_taken"]))
+        except (KeyError, TypeError, ValueError):
+            raise StudyError(f"Prolific does not say how many places {study} has, and how many are taken") from None
+
+    async def set_places(self, study: str, places: int) -> None:
+        """Set the number of places. Whether a published study's may become fewer is for Prolific to say."""
         await self._call("PATCH", f"/studies/{study}/", {"total_available_places": places})
+
+    async def eligible(self, filters: list[dict[str, Any]]) -> int:
+        """How many people pass all filters; 0 for fewer than 25."""
+        return round(float((await self._call("POST", "/participant-counts/", {"filters": filters}))["count"]))
+
+    async def create_secret(self, workspace: str) -> str:
+        """A secret that the workspace's webhooks are signed with; the one before is no longer."""
+        return str((await self._call("POST", "/hooks/secrets/", {"workspace_id": workspace}))["value"])
+
+    async def subscribe(self, workspace: str, event: str, url: str) -> str:
+        """Have Prolific tell `url` of each such event, and confirm it; the subscription's id."""
+        body = {"workspace_id": workspace, "event_type": event, "target_url": url}
+        made, headers = await self._answer("POST", "/hooks/subscriptions/", body)
+        await self._call("POST", f"/hooks/subscriptions/{made['id']}/", {"secret": headers.get("X-Hook-Secret", "")})
+        return str(made["id"])
 
     async def submission_status(self, submission: str) -> str:
         """Where a submission stands: ACTIVE, AWAITING REVIEW, APPROVED, RETURNED, …"""
@@ -188,6 +234,11 @@ class ProlificClient:
         await self._call("POST", f"/participant-groups/{group}/participants/", {"participant_ids": people})
 
     async def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        return (await self._answer(method, path, body))[0]
+
+    async def _answer(
+        self, method: str, path: str, body: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], Mapping[str, str]]:
         if self._session is None:
             raise ConfigurationError("use ProlificClient in an `async with` block")
         try:
@@ -197,6 +248,6 @@ class ProlificClient:
                 if response.status >= 400:
                     text = (await response.text())[:500]
                     raise StudyError(f"Prolific answered {response.status} to {method} {path}: {text}")
-                return dict(await response.json()) if response.status != 204 else {}
+                return dict(await response.json()) if response.status != 204 else {}, response.headers
         except (aiohttp.ClientError, TimeoutError) as error:
             raise StudyError(f"Prolific could not be reached for {method} {path}: {error!r}; try again") from error

@@ -8,6 +8,7 @@ who both had added one would wait for each other. On SQLite every write has the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,7 +22,17 @@ from casewise.studies.design.assignment import Open, choose_batch, choose_condit
 from casewise.studies.running.events import note
 from casewise.studies.running.rounds import Round
 
-__all__ = ["assign", "lapse", "lapse_expired", "lease_end", "open_slots", "release", "resume", "take_slot"]
+__all__ = [
+    "assign",
+    "lapse",
+    "lapse_expired",
+    "lease_end",
+    "open_slots",
+    "people_needed",
+    "release",
+    "resume",
+    "take_slot",
+]
 
 SLOTS, PAGES, ANNOTATORS, ITEMS = tables.slots, tables.pages, tables.annotators, tables.items
 
@@ -75,6 +86,17 @@ def open_slots(connection: Connection, study_id: str) -> dict[str, int]:
         .group_by(SLOTS.c.condition)
     )
     return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def people_needed(connection: Connection, study: Round) -> int:
+    """How many more people it takes to fill the open slots: a batch each, and one item of a query each."""
+    each, people = study.design.ratings.per_annotator, 0
+    for condition, slots in open_slots(connection, study.id).items():
+        by_query: Counter[str] = Counter()
+        for item in open_in(connection, study.id, condition)[0]:
+            by_query[item.query_id] += item.slots
+        people += max(-(-slots // each), *by_query.values())
+    return people
 
 
 def open_in(connection: Connection, study_id: str, condition: str) -> tuple[list[Open], dict[str, int]]:

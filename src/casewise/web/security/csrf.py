@@ -13,12 +13,23 @@ from fastapi import HTTPException, Request
 
 from casewise.web.security.cookies import read_cookie
 
-__all__ = ["BROWSER_COOKIE", "CSRF_FIELD", "CSRF_HEADER", "SESSION_COOKIE", "browser_id", "check_csrf", "csrf_token"]
+__all__ = [
+    "BROWSER_COOKIE",
+    "CSRF_FIELD",
+    "CSRF_HEADER",
+    "HOOKS_PATH",
+    "SESSION_COOKIE",
+    "browser_id",
+    "check_csrf",
+    "csrf_token",
+]
 
 BROWSER_COOKIE = "casewise_browser"
 SESSION_COOKIE = "casewise_session"
 CSRF_FIELD = "csrf"
 CSRF_HEADER = "X-CSRF-Token"
+HOOKS_PATH = "/prolific/hooks"
+"""Where no browser sends anything: what comes there is signed itself."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -38,7 +49,7 @@ def csrf_token(request: Request) -> str:
 
 async def check_csrf(request: Request) -> None:
     """Refuse what changes something and does not come from one of our own pages. A dependency of the whole app."""
-    if request.method in SAFE_METHODS:
+    if request.method in SAFE_METHODS or request.url.path == HOOKS_PATH:
         return
     sent = request.headers.get(CSRF_HEADER)
     if sent is None and "form" in request.headers.get("content-type", ""):

@@ -8,6 +8,7 @@ from casewise.database.staff import Role
 from casewise.studies.running.privacy import Vault
 from casewise.web.frame.pages import NAVIGATION
 from casewise.web.study import arrival as study_arrival
+from casewise.web.study import hooks as study_hooks
 from casewise.web.study import owner as study_owner
 from casewise.web.study import owner_people as study_people
 from casewise.web.study import rating as study_rating
@@ -21,7 +22,7 @@ def install(app: FastAPI) -> None:
     """Add the study's routes and state to `app`."""
     app.state.rounds = {}
     app.state.vault = Vault(app.state.settings.secret_key)
-    for router in (study_arrival.router, study_rating.router, study_owner.router, study_people.router):
-        app.include_router(router)
+    for part in (study_arrival, study_rating, study_owner, study_people, study_hooks):
+        app.include_router(part.router)
     if OWNERS not in NAVIGATION:
         NAVIGATION.append(OWNERS)

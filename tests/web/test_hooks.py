@@ -1,0 +1,139 @@
+"""What Prolific tells by itself: only signed, once each, and whoever left holds no slot."""
+
+import base64
+import hashlib
+import hmac
+import json
+from dataclasses import replace
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import func, select
+from tests.studies.test_store import pages_of
+from tests.support.databases import empty_database
+from tests.support.server import KEY
+from tests.support.study import RIGHT, START, design, opened
+
+from casewise.database.tables import study as tables
+from casewise.settings import Settings
+from casewise.studies.recruiters import RecruiterIds
+from casewise.studies.running.admission import admit
+from casewise.studies.running.annotators import answer_quiz, pass_tutorial
+from casewise.web import create_app
+
+HOOK = "of the workspace"
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def app(request, tmp_path):
+    """The app on either database, with the workspace's secret."""
+    url = empty_database(tmp_path / "casewise.db") if request.param == "sqlite" else None
+    url = url or request.getfixturevalue("postgres_copy")
+    made = create_app(Settings(database=url, secret_key=KEY, site_url="http://testserver", hook_secret=HOOK))
+    yield made
+    made.state.database.close()
+
+
+@pytest.fixture
+def store(app):
+    return app.state.database
+
+
+@pytest.fixture
+def told(app):
+    """Send an event as Prolific does; its answer."""
+    browser = TestClient(app)
+
+    def tell(status="RETURNED", *, submission="sub-1", event="e1", secret=HOOK, written=None, kind=None):
+        said = {
+            "resource_id": submission,
+            "event_type": kind or "submission.status.change",
+            "participant_id": "person-1",
+            "status": status,
+        }
+        body = written if written is not None else json.dumps(said).encode()
+        digest = hmac.new(secret.encode(), b"1764000000" + body, hashlib.sha256).digest()
+        headers = {
+            "X-Prolific-Request-Timestamp": "1764000000",
+            "X-Prolific-Request-Signature": base64.b64encode(digest).decode(),
+            "X-Event-ID": event,
+            "Content-Type": "application/json",
+        }
+        return browser.post("/prolific/hooks", content=body, headers={k: v for k, v in headers.items() if v})
+
+    return tell
+
+
+@pytest.fixture
+def holder(store, app):
+    """Somebody with a batch, from Prolific."""
+    study = opened(store, design(quiz={"attempts": 2}))
+    with store.write() as connection:
+        who = admit(connection, study, RecruiterIds("person-1", "study-1", "sub-1"), vault=app.state.vault, now=START)
+        assert who is not None
+        pass_tutorial(connection, who.id)
+        answer_quiz(connection, study, who.id, RIGHT, now=START)
+    return who.id
+
+
+def held(store, who):
+    with store.read() as connection:
+        return connection.scalars(
+            select(func.count()).select_from(tables.slots).where(tables.slots.c.holder_id == who)
+        ).one()
+
+
+def heard(store):
+    with store.read() as connection:
+        events = select(tables.events.c.detail).where(tables.events.c.kind == "recruiter told")
+        return list(connection.scalars(events))
+
+
+def test_who_returned_the_submission_holds_no_slot_any_more(told, holder, store):
+    assert held(store, holder) == 3
+    assert told("ACTIVE", event="e0").status_code == 204
+    assert held(store, holder) == 3
+    assert told("RETURNED").status_code == 204
+    assert held(store, holder) == 0
+    assert {page.state for page in pages_of(store, holder) if page.item_id} == {"lapsed"}
+    assert heard(store) == [{"status": "ACTIVE"}, {"status": "RETURNED"}]
+
+
+def test_what_is_told_again_is_dropped_and_acknowledged(told, holder, store):
+    assert [told("ACTIVE").status_code for _ in range(3)] == [204, 204, 204]
+    assert heard(store) == [{"status": "ACTIVE"}]
+
+
+def test_what_fails_is_done_when_it_is_told_again(told, holder, store, monkeypatch):
+    from casewise.studies.watching import told as module
+
+    with monkeypatch.context() as broken:
+        broken.setattr(module, "lapse_and_void", lambda *_a, **_k: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            told("TIMED-OUT")
+    assert heard(store) == []
+    assert told("TIMED-OUT").status_code == 204
+    assert held(store, holder) == 0
+
+
+def test_what_is_not_signed_with_our_secret_is_refused(told, holder, store):
+    assert told(secret="another").status_code == 403
+    assert told(written=b"{").status_code == 403
+    assert held(store, holder) == 3
+    assert heard(store) == []
+
+
+def test_what_cannot_be_understood_is_said_to_be(told, store):
+    assert told(event="").status_code == 400
+    assert told(written=b'{"event_type": "submission.status.change"}').status_code == 400
+    assert told(kind="study.status.change").status_code == 204
+
+
+def test_another_submission_of_the_same_person_says_nothing_of_this_one(told, holder, store):
+    assert told(submission="sub-2").status_code == 204
+    assert held(store, holder) == 3
+
+
+def test_without_a_secret_nobody_is_listened_to(app, told):
+    app.state.settings = replace(app.state.settings, hook_secret="")
+    assert told().status_code == 404
