@@ -100,6 +100,19 @@ def test_a_grader_is_tried_on_a_labelled_file(command, tmp_path):
     assert command("replies", "grade", "--grader", "words").code == 2
 
 
+def test_a_check_can_be_reckoned_and_begins_only_what_its_limits_let_it_finish(command, tmp_path):
+    file = tmp_path / "pairs.csv"
+    file.write_text("prompt,response,label\nHow?,I can't help with that.,refusal\nHow?,Tap the pins out.,answers\n")
+    check = ("replies", "grade", "--check", file, "--grader", "rubric:fake/rehearsal")
+
+    assert "2 calls" in command(*check, "--dry-run").out
+    assert "of 2 labelled" in command(*check, "--max-tokens-total", "5000").out
+    refused = command(*check, "--max-tokens-total", "500")
+    assert refused.code == 2
+    assert "more than the limit of 500 tokens" in refused.err
+    assert "leave out --discard-replies" in command(*check, "--discard-replies").err
+
+
 def test_texts_are_removed_where_that_is_asked(command, graded):
     said = command("replies", "grade", graded, "--grader", "rubric:fake/rehearsal", "--discard-replies")
 

@@ -30,6 +30,7 @@ from casewise.replying.grading import (
     GradeSummary,
     discard_texts,
     estimate_grading,
+    estimate_pairs,
     grade_into,
     grade_pairs,
     replies_in,
@@ -37,6 +38,7 @@ from casewise.replying.grading import (
 from casewise.replying.labelled import read_labelled_pairs
 from casewise.replying.logs import read_replies
 from casewise.runs.estimate import CallEstimate
+from casewise.runs.limits import Limits
 from casewise.stats.core.share_intervals import wilson
 from casewise.storage.benchmarks.benchmark import Benchmark
 
@@ -51,6 +53,7 @@ __all__ = [
     "as_grader",
     "chat_model",
     "chat_with",
+    "check_estimate",
     "check_grader",
     "collect",
     "collected_benchmark",
@@ -291,16 +294,23 @@ class GraderCheck:
         }
 
 
-def check_grader(file: str | Path, grader: Grader, *, concurrency: int = 16) -> GraderCheck:
+def check_estimate(file: str | Path, grader: Grader) -> CallEstimate:
+    """What `check_grader` would take. Nobody is called."""
+    return estimate_pairs(read_labelled_pairs(Path(file)), grader)
+
+
+def check_grader(file: str | Path, grader: Grader, *, limits: Limits = Limits()) -> GraderCheck:
     """Try a grader on a file of prompts, responses and labels: CSV or JSON Lines.
 
     Raises
     ------
     DataError
         The file cannot be read, or a label is none.
+    ConfigurationError
+        It may take more than `limits` allow: nothing is kept, so nothing is begun that may not be finished.
     """
     pairs = read_labelled_pairs(Path(file))
-    graded = finished(grade_pairs(pairs, grader, concurrency=concurrency))
+    graded = finished(grade_pairs(pairs, grader, limits=limits))
     rows = [
         {"person": pair.label, "grader": found.outcome or "ungraded"} for pair, found in zip(pairs, graded, strict=True)
     ]

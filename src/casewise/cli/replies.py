@@ -176,7 +176,8 @@ def grade(
         for name in grader
     ]
     if replies is None or check is not None:
-        tell_checks(checked(check, replies, made, yes=yes), as_json=as_json)
+        file = file_to_check(check, replies, keeps=discard_replies or retry_ungraded > 0)
+        try_graders(file, made, limits, dry_run=dry_run, yes=yes, as_json=as_json)
         return
     if dry_run:
         for one in made:
@@ -215,21 +216,33 @@ def tell_grading(name: str, summary: api.replying.GradeSummary) -> None:
         note(f"note: {text}")
 
 
-def checked(
-    file: Path | None, replies: Path | None, graders: list[api.replying.Grader], *, yes: bool
-) -> list[api.replying.GraderCheck]:
-    """Each grader tried on a labelled file.
+def file_to_check(file: Path | None, replies: Path | None, *, keeps: bool) -> Path:
+    """The labelled file.
 
     Raises
     ------
     ConfigurationError
-        There is no file, or replies are given too.
+        There is none, or something is given that a check has no use for.
     """
     if file is None or replies is not None:
         raise ConfigurationError("give a folder of replies, or a labelled file with --check")
+    if keeps:
+        raise ConfigurationError("--check keeps nothing: leave out --discard-replies and --retry-ungraded")
+    return file
+
+
+def try_graders(
+    file: Path, graders: list[api.replying.Grader], limits: LimitOptions, *, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    """Each grader tried on a labelled file, or what that would take."""
+    if dry_run:
+        for one in graders:
+            tell_estimate(api.replying.check_estimate(file, one), one.name, as_json=as_json)
+        return
     for one in graders:
         api.allow_sending("the prompts and the responses", one.sends_to, agreed=yes, ask=person())
-    return [api.replying.check_grader(file, one) for one in graders]
+    checked = [api.replying.check_grader(file, one, limits=limits.limits()) for one in graders]
+    tell_checks(checked, as_json=as_json)
 
 
 def discard(replies: Path, summaries: list[api.replying.GradeSummary]) -> None:

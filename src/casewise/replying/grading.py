@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from casewise.errors import DataError
+from casewise.errors import ConfigurationError, DataError
 from casewise.records import CollectedReply, Grade, Record
 from casewise.replying.graders.protocol import Graded, Grader, ToGrade
 from casewise.replying.labelled import LabelledPair
@@ -26,7 +26,7 @@ from casewise.replying.logs import (
 from casewise.runs.durable import DurableRun
 from casewise.runs.engine import LiveExecutor
 from casewise.runs.estimate import CallEstimate, estimate_calls
-from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
+from casewise.runs.limits import GIVE_PRICES, Budget, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Took, Watch
 from casewise.runs.run_kind import Asks, LoggedKind
 from casewise.runs.run_log import FolderLog, session_now
@@ -41,6 +41,7 @@ __all__ = [
     "GradeSummary",
     "discard_texts",
     "estimate_grading",
+    "estimate_pairs",
     "grade_folder",
     "grade_into",
     "grade_pairs",
@@ -209,13 +210,7 @@ async def grade_into(
     """
     kind, folder = GradingKind(), grade_folder(replies, grader)
     try:
-        check_limits(
-            options.limits,
-            grader.name,
-            priced=grader.prices is not None,
-            counts_tokens=grader.counts_tokens,
-            to_price=GIVE_PRICES,
-        )
+        check_grading_limits(options.limits, grader)
         plan = plan_of(replies, benchmark, options.retries)
         folder.parent.mkdir(mode=0o700, exist_ok=True)
         with RunFolder.hold(folder, manifest(replies, grader), GRADES, private=True) as held:
@@ -236,6 +231,11 @@ async def grade_into(
                 held.keep_notes(grader.notes())
     finally:
         await grader.close()
+
+
+def check_grading_limits(limits: Limits, grader: Grader) -> None:
+    priced = grader.prices is not None
+    check_limits(limits, grader.name, priced=priced, counts_tokens=grader.counts_tokens, to_price=GIVE_PRICES)
 
 
 def estimate_grading(replies: Path, benchmark: Benchmark, grader: Grader) -> CallEstimate:
@@ -273,16 +273,37 @@ def manifest(replies: Path, grader: Grader) -> GradeManifest:
     )
 
 
-async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, concurrency: int = 16) -> list[Graded]:
-    """What a grader says of labelled pairs, in their order. Nothing is kept."""
-    free = asyncio.Semaphore(max(concurrency, grader.concurrency))
+def estimate_pairs(pairs: Sequence[LabelledPair], grader: Grader) -> CallEstimate:
+    """What grading labelled pairs would take. No call is made."""
+    asks = [ToGrade(pair.prompt, pair.response) for pair in pairs]
+    plan = Asks(lambda: ((ask,) for ask in asks), len(asks))
+    return estimate_calls(plan, usually=grader.usually, at_most=grader.at_most, prices=grader.prices)
 
-    async def one(pair: LabelledPair) -> Graded:
+
+async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, limits: Limits = Limits()) -> list[Graded]:
+    """What a grader says of labelled pairs, in their order. Nothing is kept, so it begins only what it may finish.
+
+    Raises
+    ------
+    ConfigurationError
+        It may take more than the limits allow, or nobody knows what it takes.
+    """
+    check_grading_limits(limits, grader)
+    asks = [ToGrade(pair.prompt, pair.response) for pair in pairs]
+    most = sum((grader.at_most(ask) for ask in asks), Spend())
+    if limits.bounded and (lack := Budget(limits).lacks(most)) is not None:
+        raise ConfigurationError(
+            f"{grader.name} may take up to ${most.cost_usd:.2f} and {most.tokens:,} tokens for {len(asks):,} replies, more "
+            f"than {lack}; nothing of a check is kept, so raise the limit or give fewer rows"
+        )
+    free = asyncio.Semaphore(max(limits.concurrency, grader.concurrency))
+
+    async def one(ask: ToGrade) -> Graded:
         async with free:
-            return await grader.grade(ToGrade(pair.prompt, pair.response))
+            return await grader.grade(ask)
 
     try:
-        return list(await asyncio.gather(*(one(pair) for pair in pairs)))
+        return list(await asyncio.gather(*(one(ask) for ask in asks)))
     finally:
         await grader.close()
 

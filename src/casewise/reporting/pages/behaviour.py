@@ -43,8 +43,8 @@ def behaviour_answer(found: Sequence[WhatItDoes], checked: Sequence[Corrected]) 
     yield from (Prose(sentence(one)) for one in found)
     if found and not checked:
         yield Prose(
-            "No person has checked the grader: what it gets wrong moves every rate here. Label some replies, drawn at random, "
-            "and give them with --grader-labels."
+            "No person has checked the grader: what it gets wrong moves every rate here. Have people label some, drawn at "
+            "random (casewise study init REPLIES --question reply), and give what they said with --grader-labels."
         )
 
 
