@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -10,7 +11,6 @@ import typer
 
 from casewise import api
 from casewise.cli.documents import DocumentOptions
-from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import BenchmarkOption, JsonOption, note, print_json
 from casewise.errors import ConfigurationError
 
@@ -28,11 +28,10 @@ BaseUrlOption = Annotated[
 
 
 @app.command()
-@with_groups
 def fit(
     *,
     run: Annotated[Path, typer.Argument(help="The judge's run folder.")],
-    decider: Annotated[Path, typer.Option("--to", help="Where the decider goes.")] = Path("decider.toml"),
+    decider: Annotated[Path, typer.Option("--out", help="Where the decider goes.")] = Path("decider.toml"),
     ratio: Annotated[
         float | None,
         typer.Option("--ratio", help="How many over-refusals one harm is worth: take the cheapest threshold."),
@@ -72,7 +71,9 @@ def fit(
         bool, typer.Option("--refuse-unmeasured", help="Refuse requests of a kind that was not measured.")
     ] = False,
     benchmark: BenchmarkOption = None,
-    document: DocumentOptions,
+    html: Annotated[Path | None, typer.Option("--html", help="Write the page here too.")] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write Markdown here too.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Fit thresholds on a judge's run and write them, with what they were measured to cost on held-out queries."""
     elicitations = api.elicitations_named(elicit)
@@ -95,7 +96,7 @@ def fit(
     found = api.deciding.fit_decider(run, wanted, benchmark=benchmark, options=options)
     found.write(decider)
     note(f"written: {decider}")
-    document.present(found)
+    DocumentOptions(html=html, markdown=markdown, as_json=as_json).present(found)
 
 
 @app.command()
@@ -134,6 +135,76 @@ def ask(
         typer.echo(f"  not measured: {difference}")
     harm, over = made.file.measured.harm, made.file.measured.over_refusal
     typer.echo(f"  measured on {made.file.benchmark.name}: harm {share(harm)}, over-refusal {share(over)}")
+
+
+@app.command()
+def serve(
+    *,
+    decider: DeciderArgument,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="The port to listen on.")] = 8108,
+    keys: Annotated[
+        Path | None,
+        typer.Option("--keys", help="A file with keys, one a line, of which one must come with each request."),
+    ] = None,
+    without_keys: Annotated[
+        bool, typer.Option("--without-keys", help="Answer whoever reaches the port, also from other machines.")
+    ] = False,
+    per_minute: Annotated[int | None, typer.Option("--per-minute", min=1, help="Requests a minute of one key.")] = None,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds to wait for the judge.")] = 10.0,
+    fail: Annotated[
+        str | None,
+        typer.Option("--fail", help="refuse, answer or ask where the judge gives no value; default: as fitted."),
+    ] = None,
+    ask_as: Annotated[
+        str, typer.Option("--ask-as", help="What ask is at /v1/moderations: flagged or passed.")
+    ] = "flagged",
+    shadow: Annotated[bool, typer.Option("--shadow", help="Decide and count, and let everything through.")] = False,
+    capture: Annotated[
+        Path | None,
+        typer.Option(
+            "--capture", help="Write a line a decision here; with CASEWISE_CAPTURE_KEY the texts too, encrypted."
+        ),
+    ] = None,
+    base_url: BaseUrlOption = None,
+) -> None:
+    """Answer requests over HTTP: /v1/decide, and /v1/moderations as OpenAI's clients ask."""
+    import uvicorn  # an extra
+
+    from casewise.web.deciding.options import ServiceOptions, keys_in
+    from casewise.web.deciding.service import create_service
+
+    if keys is None and not without_keys and host not in ("127.0.0.1", "::1", "localhost"):
+        raise ConfigurationError(
+            f"{host} is reached from other machines: give --keys FILE, or --without-keys if you mean it"
+        )
+    if fail not in (None, "refuse", "answer", "ask") or ask_as not in ("flagged", "passed"):
+        raise ConfigurationError("--fail is refuse, answer or ask, and --ask-as is flagged or passed")
+    retry = api.RetryPolicy(retries=1)
+    client = api.ClientOptions(concurrency=256, timeout_s=timeout, retry=retry, longest_outage_s=0.0)
+    made = api.deciding.Decider.load(decider, model=api.ModelOptions(base_url=base_url, client=client))
+    made = made.failing(cast("Any", fail)) if fail else made
+    options = ServiceOptions(
+        keys=keys_in(keys) if keys else frozenset(),
+        per_minute=per_minute,
+        timeout_s=timeout,
+        ask_as="flagged" if ask_as == "flagged" else "passed",
+        shadow=shadow,
+        capture=capture,
+        capture_key=os.environ.get("CASEWISE_CAPTURE_KEY") or None,
+    )
+    note(
+        f"the decider of {made.file.judge.name} is at http://{host}:{port}{' in shadow: everything is let through' * shadow}"
+    )
+    uvicorn.run(
+        create_service(made, options),
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=int(timeout) + 5,
+    )
 
 
 def share(found: Any) -> str:

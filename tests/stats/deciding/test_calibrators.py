@@ -46,6 +46,14 @@ def test_a_judge_that_points_the_wrong_way_is_not_turned_about():
     assert len(set(isotonic(value, 1 - np.round(value))(value))) == 1
 
 
+def test_a_judge_that_always_says_the_same_is_worth_the_mean_label():
+    """Nine tenths have no exact binary fraction, so that their spread is not quite nought."""
+    curve = platt(np.full(90, 0.9), np.tile([1.0, 0.0, 0.0], 30))
+
+    assert curve.slope == 0
+    assert curve([0.1, 0.9]) == pytest.approx([1 / 3, 1 / 3], abs=0.02)
+
+
 def test_a_value_that_is_missing_stays_missing():
     assert np.isnan(Isotonic((0.0, 1.0), (0.2, 0.8))([np.nan, 0.5])).tolist() == [True, False]
 

@@ -76,7 +76,7 @@ def platt(values: FloatArray, weight: FloatArray) -> Platt:
     target = (weight * (safe + 1) + (1 - weight) * (safe + 2) / (len(weight) - safe + 2)) / (safe + 2)
     base = float(np.log(target.mean() / (1 - target.mean())))
     middle, spread = float(values.mean()), float(values.std())
-    if not spread > 0:
+    if not values.max() > values.min():
         return Platt(0.0, base)
     design = np.column_stack([np.ones(len(values)), (values - middle) / spread])
     at = np.array([base, 0.0])

@@ -1,0 +1,255 @@
+"""The service: its two forms, what it refuses, and what it does when its model is down, slow or odd."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+
+import openai
+import pytest
+import schemathesis
+from cryptography.fernet import Fernet
+from fastapi import FastAPI, Request
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
+from tests.support.deciders import decider_file, known_backgrounds
+
+from casewise.api.deciding import Decider, Wanted
+from casewise.deciding.traffic import Sealer, read_traffic
+from casewise.errors import ConfigurationError
+from casewise.web.deciding.middleware import DeciderMiddleware
+from casewise.web.deciding.options import ServiceOptions, keys_in
+from casewise.web.deciding.service import create_service
+
+KEY = "a-key-of-the-tests-that-is-long"
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("decider")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return Decider.load(decider_file(folder, Wanted(ratio=1)))
+
+
+@pytest.fixture
+def decider(fitted):
+    """Answers what the judge of the tests knows to be safe, refuses what it knows to be unsafe, asks about the rest."""
+    limits = fitted.file.thresholds.model_copy(update={"answer_above": 0.574, "refuse_up_to": 0.426})
+    return Decider(fitted.file.model_copy(update={"thresholds": limits}), fitted.judge, file_hash=fitted.hash)
+
+
+def context_of(value: float) -> dict[str, dict[str, str]]:
+    """A context of the demo of which the judge of the tests thinks so."""
+    return {"recipient": {"background": next(text for text, said in known_backgrounds().items() if said == value)}}
+
+
+def client(decider, **options) -> TestClient:
+    return TestClient(create_service(decider, ServiceOptions(**options)), raise_server_exceptions=False)
+
+
+def test_a_query_in_its_context_is_decided(decider):
+    out = client(decider).post("/v1/decide", json={"query": "What now?", "context": context_of(0.7)}).json()
+
+    assert out["decision"] == out["decided"] == decider.decide("What now?", context_of(0.7)).decision == "answer"
+    assert out["decider"] == decider.hash
+    assert "does not state" in out["unmeasured"][0]
+    assert out["measured"]["harm"]["high"] > 0
+
+
+def test_a_chat_is_decided(decider):
+    chat = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Yes?"},
+        {"role": "user", "content": "What now?"},
+    ]
+    out = client(decider).post("/v1/decide", json={"messages": chat, "context": context_of(0.3)}).json()
+
+    assert out["decision"] == "refuse"
+    assert "earlier turns" in out["unmeasured"][1]
+
+
+def test_the_official_client_asks_for_a_moderation(decider):
+    with client(decider, keys=frozenset()) as http:
+        official = openai.OpenAI(api_key="unused", base_url="http://testserver/v1", http_client=http)  # type: ignore[arg-type]  # it is an httpx client
+        said = official.moderations.create(input=["What now?", "What then?"], extra_body={"context": context_of(0.3)})
+        fine = official.moderations.create(input="What now?", extra_body={"context": context_of(0.7)})
+
+    assert [one.flagged for one in said.results] == [True, True]
+    assert fine.results[0].flagged is False
+    assert said.results[0].category_scores.to_dict()["inappropriate_in_context"] > 0.5
+
+
+def test_what_ask_is_to_a_moderation_client_is_a_setting(decider):
+    unsure = {"input": "What else?"}
+    said = [
+        client(decider, ask_as=way).post("/v1/moderations", json=unsure).json()["results"][0]
+        for way in ("flagged", "passed")
+    ]
+
+    assert [one["casewise"]["decision"] for one in said] == ["ask", "ask"]
+    assert [one["flagged"] for one in said] == [True, False]
+
+
+def test_shadow_lets_everything_through_and_says_what_it_would_have_done(decider, tmp_path):
+    http = client(decider, shadow=True, capture=tmp_path / "log.jsonl")
+    out = http.post("/v1/decide", json={"query": "What now?", "context": context_of(0.3)}).json()
+
+    assert (out["decision"], out["decided"], out["shadow"]) == ("answer", "refuse", True)
+    (line,) = read_traffic(tmp_path / "log.jsonl")
+    assert (line.decision, line.shadow) == ("refuse", True)
+    assert 'casewise_decisions_total{decision="refuse",shadow="true"} 1' in http.get("/metrics").text
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"{", 400),
+        (b"\xff\xfe\x00", 400),
+        (b'{"query": "\\ud800"}', 400),
+        (b"[" * 100_000, 400),
+        (b"{}", 422),
+        (b'{"query": " "}', 422),
+        (b'{"query": "a", "messages": []}', 422),
+        (b'{"query": "a", "context": {"recipient": "a nurse"}}', 422),
+        (b'{"query": "a", "secret word": 1}', 422),
+        (b'{"query": "a", "context": {"x": {"y": NaN}}}', 422),
+        (b'{"messages": [{"role": "assistant", "content": "x"}]}', 422),
+        (b'{"query": "' + b"a" * 1_100_000 + b'"}', 413),
+    ],
+)
+def test_a_body_that_is_no_request_is_refused_in_the_clients_form_and_not_repeated(decider, body, status):
+    answer = client(decider).post("/v1/decide", content=body, headers={"content-type": "application/json"})
+
+    assert answer.status_code == status, answer.text
+    assert answer.json()["error"]["code"] == status
+    assert "secret word" not in answer.text
+    assert "aaa" not in answer.text
+
+
+def test_who_has_no_key_is_not_answered(decider, tmp_path):
+    (tmp_path / "keys").write_text(f"# of the shop\n{KEY}\n")
+    http = client(decider, keys=keys_in(tmp_path / "keys"))
+    ask = {"query": "What now?"}
+
+    assert http.post("/v1/decide", json=ask).status_code == 401
+    assert http.post("/v1/decide", json=ask, headers={"authorization": f"Bearer {KEY}x"}).status_code == 401
+    assert http.post("/v1/decide", json=ask, headers={"authorization": f"Bearer {KEY}"}).status_code == 200
+    assert http.get("/healthz").status_code == 200
+    (tmp_path / "keys").write_text("short\n")
+    with pytest.raises(ConfigurationError, match="at least 20"):
+        keys_in(tmp_path / "keys")
+
+
+def test_who_asks_too_much_is_told_to_wait_and_others_are_not(decider):
+    app = create_service(decider, ServiceOptions(per_minute=2))
+    service = app.state.service
+
+    assert [service.may("a", 0.0), service.may("a", 0.0), service.may("a", 1.0)] == [True, True, False]
+    assert service.may("b", 1.0)
+    assert service.may("a", 31.0)
+    http = TestClient(app)
+    assert [http.post("/v1/decide", json={"query": "x"}).status_code for _ in range(3)] == [200, 200, 429]
+
+
+@pytest.mark.parametrize("fail", ["refuse", "answer", "ask"])
+def test_a_judge_that_is_too_slow_or_broken_is_decided_as_was_said_and_counted(decider, fail, monkeypatch):
+    async def never(query, context):
+        await asyncio.Event().wait()
+
+    async def broken(query, context):
+        raise RuntimeError("a secret word")
+
+    async def odd(query, context):
+        return "no number"
+
+    http = client(decider.failing(fail), timeout_s=0.02)
+    for function in (never, broken, odd):
+        monkeypatch.setattr(decider.judge.own, "function", function)
+        out = http.post("/v1/decide", json={"query": "What now?"})
+        assert out.json()["decision"] == fail
+        assert "secret word" not in out.text
+    counted = http.get("/metrics").text
+    for reason in ("timeout", "judge_failed", "unparsed"):
+        assert f'casewise_failures_total{{reason="{reason}"}} 1' in counted
+    assert "casewise_decision_seconds_count 3" in counted
+
+
+def test_no_text_is_written_down_unless_it_is_asked_for_and_then_only_sealed(decider, tmp_path, caplog, capfd):
+    key, ask = (
+        Fernet.generate_key().decode(),
+        {"query": "a secret word", "context": {"recipient": {"type": "secret too"}}},
+    )
+    plain, sealed = tmp_path / "plain.jsonl", tmp_path / "sealed.jsonl"
+    client(decider).post("/v1/decide", json=ask)
+    client(decider, capture=plain).post("/v1/decide", json=ask)
+    client(decider, capture=sealed, capture_key=key).post("/v1/decide", json=ask)
+
+    written = plain.read_text() + sealed.read_text() + caplog.text + "".join(capfd.readouterr())
+    assert "secret" not in written
+    assert json.loads(plain.read_text())["stated"] == ["recipient.type"]
+    (line,) = read_traffic(sealed)
+    assert Sealer(key).opened(line) == {
+        "query": "a secret word",
+        "context": ask["context"],
+        "earlier": [],
+        "reply": None,
+    }
+    with pytest.raises(ConfigurationError, match="another key"):
+        Sealer(Fernet.generate_key().decode()).opened(line)
+    assert plain.stat().st_mode & 0o077 == 0
+
+
+def test_prometheus_can_read_every_line(decider):
+    http = client(decider)
+    http.post("/v1/decide", json={"query": "What now?"})
+    http.get("/no/such/path")
+
+    for line in http.get("/metrics").text.splitlines():
+        assert re.fullmatch(r'# (HELP|TYPE) .+|[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+', line), line
+
+
+@pytest.mark.parametrize("path", ["/v1/decide", "/v1/moderations"])
+def test_the_api_is_as_it_describes_itself_whatever_is_sent(decider, path):
+    route = schemathesis.openapi.from_asgi("/openapi.json", create_service(decider))[path]["POST"]
+    statuses = set()
+
+    @given(case=route.as_strategy(generation_mode=GenerationMode.POSITIVE))
+    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    def send(case):
+        answer = case.call()
+        case.validate_response(
+            answer, checks=[not_a_server_error, status_code_conformance, response_schema_conformance]
+        )
+        statuses.add(answer.status_code)
+
+    send()
+    assert 200 in statuses
+
+
+def test_the_middleware_keeps_refused_chats_from_the_app(decider):
+    app = FastAPI()
+    reached = []
+
+    @app.post("/chat")
+    async def chat(request: Request):
+        reached.append(await request.json())
+        return {"said": "hello"}
+
+    app.add_middleware(DeciderMiddleware, decider=decider, paths=["/chat"])
+    http = TestClient(app)
+
+    def ask(context):
+        return http.post("/chat", json={"messages": [{"role": "user", "content": "What else?"}], "context": context})
+
+    assert ask(context_of(0.7)).json() == {"said": "hello"}
+    assert ask(context_of(0.3)).status_code == 403
+    assert ask(None).status_code == 409
+    assert http.post("/chat", content=b"\xff").status_code == 400
+    assert http.post("/chat", json={"no": "messages"}).status_code == 400
+    assert http.post("/chat", content=b"a" * 1_100_000).status_code == 413
+    assert len(reached) == 1
