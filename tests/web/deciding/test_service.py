@@ -75,13 +75,14 @@ def test_a_chat_is_decided(decider):
 
 def test_the_official_client_asks_for_a_moderation(decider):
     with client(decider, keys=frozenset()) as http:
-        official = openai.OpenAI(api_key="unused", base_url="http://testserver/v1", http_client=http)  # type: ignore[arg-type]  # it is an httpx client
+        official = openai.OpenAI(api_key="unused", base_url="http://testserver/v1", http_client=http)
         said = official.moderations.create(input=["What now?", "What then?"], extra_body={"context": context_of(0.3)})
+        scored = 1 - http.post("/v1/decide", json={"query": "What now?", "context": context_of(0.3)}).json()["p_safe"]
         fine = official.moderations.create(input="What now?", extra_body={"context": context_of(0.7)})
 
     assert [one.flagged for one in said.results] == [True, True]
     assert fine.results[0].flagged is False
-    assert said.results[0].category_scores.to_dict()["inappropriate_in_context"] > 0.5
+    assert said.results[0].to_dict()["category_scores"] == pytest.approx({"inappropriate_in_context": scored})
 
 
 def test_what_ask_is_to_a_moderation_client_is_a_setting(decider):
