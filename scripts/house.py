@@ -28,6 +28,8 @@ SOURCE = Path(__file__).parents[1] / "src"
 HEAVY = frozenset(
     [
         "altair",
+        "cryptography",
+        "fastapi",
         "genai_prices",
         "inspect_ai",
         "jinja2",

@@ -171,8 +171,7 @@ def serve(
     """Answer requests over HTTP: /v1/decide, and /v1/moderations as OpenAI's clients ask."""
     import uvicorn  # an extra
 
-    from casewise.web.deciding.options import ServiceOptions, keys_in
-    from casewise.web.deciding.service import create_service
+    from casewise.web.deciding.service import ServiceOptions, create_service, keys_in
 
     if keys is None and not without_keys and host not in ("127.0.0.1", "::1", "localhost"):
         raise ConfigurationError(

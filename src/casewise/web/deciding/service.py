@@ -28,10 +28,10 @@ from casewise.web.deciding.forms import (
     moderation_out,
 )
 from casewise.web.deciding.metrics import ServiceMetrics
-from casewise.web.deciding.options import ServiceOptions, key_digest
+from casewise.web.deciding.options import ServiceOptions, key_digest, keys_in
 from casewise.web.security.plain_requests import BodyLimit
 
-__all__ = ["Service", "create_service"]
+__all__ = ["Service", "ServiceOptions", "create_service", "keys_in"]
 
 M = TypeVar("M", bound=BaseModel)
 
