@@ -18,6 +18,7 @@ from casewise.reporting.faces.as_json import plain
 from casewise.reporting.faces.html import html
 from casewise.reporting.faces.latex import latex
 from casewise.reporting.faces.markdown import markdown
+from casewise.reporting.study.mixed_model import write_mixed_model
 from casewise.reporting.study.page import study_page
 from casewise.reporting.study.page_own import own_json
 from casewise.reporting.study.revision import revision_section
@@ -109,7 +110,10 @@ class StudyReport:
         }
 
     def write(self, folder: Path) -> None:
-        """Everything: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`."""
+        """Everything: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`.
+
+        Where it is known who rated, `mixed_model/` has the ratings and a script for R.
+        """
         for name in ("figures", "tables"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         write_text(folder / "report.html", html(self.document))
@@ -121,6 +125,12 @@ class StudyReport:
         revision = {"revision": self.revision.table} if self.revision else {}
         for name, table in (frames(self.analysis) | revision).items():
             table.write_parquet(folder / "tables" / f"{name}.parquet")
+        a = self.analysis
+        if not a.anonymous and len(a.contrasts):
+            pairs = list(a.contrasts.select("first", "second").iter_rows())
+            write_mixed_model(
+                folder / "mixed_model", a.ratings, pairs, correction=a.options.correction, level=a.options.level
+            )
 
 
 def study_report(
