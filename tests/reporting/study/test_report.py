@@ -80,7 +80,7 @@ def test_everything_is_written_to_the_folder(full, tmp_path):
     full.write(tmp_path / "out")
 
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"report.html", "report.md", "report.json", "tables.tex", "figures", "tables"}
+    assert names == {"report.html", "report.md", "report.json", "tables.tex", "figures", "tables", "mixed_model"}
     assert pl.read_parquet(tmp_path / "out" / "tables" / "tasks.parquet").height == 20
     assert "var(--" not in (tmp_path / "out" / "figures" / "panel-curve.svg").read_text()
 
