@@ -36,6 +36,7 @@ from .asking import (
     messages,
     read_reply,
 )
+from .attacking import Offers, Robustness, arms_under_attack, attack, attacks_offered, robustness
 from .auditing import Audited, AuditOptions, audit, checked_codes
 from .benchmarks import (
     Benchmark,
@@ -110,6 +111,7 @@ __all__ = [
     "LocalOptions",
     "Look",
     "ModelOptions",
+    "Offers",
     "PreciseRun",
     "Prices",
     "Probe",
@@ -117,6 +119,7 @@ __all__ = [
     "Replies",
     "ReportOptions",
     "RetryPolicy",
+    "Robustness",
     "Run",
     "RunEstimate",
     "RunOptions",
@@ -127,8 +130,11 @@ __all__ = [
     "Watch",
     "allow_sending",
     "arms_named",
+    "arms_under_attack",
     "as_benchmark",
     "as_judge",
+    "attack",
+    "attacks_offered",
     "audit",
     "checked_codes",
     "choose_options",
@@ -175,6 +181,7 @@ __all__ = [
     "replying",
     "report",
     "report_options",
+    "robustness",
     "simulate_studies",
     "simulated_table",
     "simulation_page",

@@ -28,6 +28,8 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
             f"{HERE}.evaluate.report:leaderboard",
             "Runs beside each other, with ranks that are intervals.",
         ),
+        Entry("attack", f"{HERE}.attack:attack", "Lie to a judge about the context, with and without defences."),
+        Entry("robustness", f"{HERE}.attack:robustness", "What attacks did to a judge's verdicts: numbers and a page."),
         Entry("replies", f"{HERE}.replies:app", "What a chatbot does: collect its replies, and grade them."),
         Entry("run", f"{HERE}.evaluate.run:app", "Look into a run, or export it."),
         Entry("replay", f"{HERE}.evaluate.replay:replay", "Score a published output again: its numbers beside ours."),

@@ -20,7 +20,7 @@ from casewise.cli.printing import (
 )
 from casewise.errors import ConfigurationError, ExitCode
 
-__all__ = ["compare", "gate", "leaderboard", "report"]
+__all__ = ["NumbersOptions", "compare", "gate", "leaderboard", "report"]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from casewise.cli.watching import print_cost
 __all__ = ["print_estimate", "print_precise", "print_probe", "print_summary"]
 
 
-def print_summary(summary: api.RunSummary, folder: Path, *, as_json: bool) -> None:
+def print_summary(summary: api.RunSummary, folder: Path, *, as_json: bool, then: str = "report") -> None:
     """What came of a run, in a line or two."""
     if as_json:
         print_json(summary.as_json())
@@ -33,7 +33,7 @@ def print_summary(summary: api.RunSummary, folder: Path, *, as_json: bool) -> No
         note(f"note: {text}")
     if summary.stopped:
         note(f"stopped: {summary.stopped}; the same command goes on with what is left")
-    note(f"next: casewise report {shlex.quote(str(folder))}")
+    note(f"next: casewise {then} {shlex.quote(str(folder))}")
 
 
 def print_precise(precise: api.PreciseRun, folder: Path, *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -51,4 +52,18 @@ def template(name: str) -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["with_marks"] = with_marks
     return environment.get_template(name)
+
+
+MARKS = (("ins", re.compile(r"\[\+(.*?)\+\]", re.DOTALL)), ("del", re.compile(r"\[-(.*?)-\]", re.DOTALL)))
+
+
+def with_marks(text: str) -> Any:
+    """`text`, escaped, with what is marked as added or gone set as such."""
+    from markupsafe import Markup, escape
+
+    said = str(escape(text))
+    for tag, pattern in MARKS:
+        said = pattern.sub(rf"<{tag}>\1</{tag}>", said)
+    return Markup(said)  # noqa: S704 - it was escaped before the tags were put in

@@ -16,6 +16,7 @@ from casewise.stats.core.measured import Measured
 from casewise.stats.core.raters import widened_for_annotators
 
 __all__ = [
+    "BY_PARTS",
     "ESTIMATE_COLUMNS",
     "Estimate",
     "difference_of",

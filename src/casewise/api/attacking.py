@@ -1,0 +1,115 @@
+"""Attack the context: what there is to attack with, the arms of an attack, and what became of the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from casewise.api.benchmarks import Source, as_benchmark
+from casewise.api.displayed import Displayed
+from casewise.api.judging import AnyJudge, RunOptions, judge
+from casewise.api.run import Run, benchmark_of, folders_of
+from casewise.evaluation.options import ReportOptions
+from casewise.evaluation.robustness.numbers import RobustnessNumbers
+from casewise.records import Arm, Elicitation, ParameterSet
+from casewise.reporting.document import Document
+from casewise.reporting.pages.robustness import offered_page, robustness_page
+from casewise.showing.catalogue import attack_arms, attacks_named, defences_named, offered
+
+__all__ = ["Offers", "Robustness", "arms_under_attack", "attack", "attacks_offered", "robustness"]
+
+NOISE = "order:reversed,format:prose"
+"""What is asked besides unless told otherwise: without it nobody knows how often this judge turns about over nothing."""
+
+
+class Robustness(RobustnessNumbers, Displayed):
+    """What attacks do to a judge's verdicts, and what defences cost and save."""
+
+    @cached_property
+    def document(self) -> Document:
+        """The report as a `Document`, ready for any face."""
+        return robustness_page(self)
+
+
+class Offers(Displayed):
+    """The attacks, perturbations and defences that there are, each with an example."""
+
+    def __init__(self, parameters: ParameterSet | None = None) -> None:
+        self.offered = offered(parameters)
+
+    @cached_property
+    def document(self) -> Document:
+        """A table for each kind."""
+        return offered_page(self.offered)
+
+    def as_json(self) -> dict[str, object]:
+        """The same as plain JSON values."""
+        return {"offered": [vars(one) for one in self.offered]}
+
+
+def attacks_offered(benchmark: Source | None = None) -> Offers:
+    """What there is to attack with, and to guard with; from the twin by the benchmark's own parameters where it is given."""
+    return Offers(None if benchmark is None else as_benchmark(benchmark).parameters)
+
+
+def arms_under_attack(
+    benchmark: Source, attacks: str | Sequence[str], *, defences: str | Sequence[str] = "none", noise: str = NOISE
+) -> tuple[Arm, ...]:
+    """The arms of an attack: every attack under every defence, each defence without an attack, and the item as it is.
+
+    Parameters
+    ----------
+    attacks
+        By name, with commas where it is a text; `all`, or the beginning of names.
+    noise
+        Perturbations that are asked besides; empty or `none` for no others than `attacks` names.
+
+    Raises
+    ------
+    ConfigurationError, DataError
+        There is no such attack or defence.
+    """
+    parameters = as_benchmark(benchmark).parameters
+    beside = () if noise in ("", "none") else attacks_named(noise, parameters)
+    chosen = dict.fromkeys((*attacks_named(attacks, parameters), *beside))
+    return attack_arms(chosen, defences_named(defences))
+
+
+def attack(
+    benchmark: Source,
+    judged_by: AnyJudge,
+    *,
+    attacks: str | Sequence[str] = "all",
+    defences: str | Sequence[str] = "none",
+    noise: str = NOISE,
+    out: str | Path | None = None,
+    elicitations: str | Sequence[Elicitation] = (),
+    options: RunOptions = RunOptions(),
+) -> Run:
+    """Have a judge decide every item under every attack and defence: an ordinary run, gone on with like any other.
+
+    Parameters are those of `arms_under_attack` and of `casewise.api.judging.judge`.
+
+    Examples
+    --------
+    >>> run = attack("demo", "constant:intended", attacks="claim:authority/user/safe")
+    >>> robustness(run).flips.filter(pl.col("attack") == "claim:authority/user/safe")["estimate"].to_list()
+    [0.0]
+    """
+    loaded = as_benchmark(benchmark)
+    arms = arms_under_attack(loaded, attacks, defences=defences, noise=noise)
+    return judge(loaded, judged_by, out=out, elicitations=elicitations, arms=arms, options=options)
+
+
+def robustness(
+    run: Run | str | Path, *, benchmark: Source | None = None, options: ReportOptions = ReportOptions()
+) -> Robustness:
+    """What the attacks of a run did to its verdicts.
+
+    Raises
+    ------
+    BenchmarkError
+        The run was not asked under any attack, or nothing without one.
+    """
+    return Robustness.of(folders_of([run])[0], benchmark=benchmark_of([run], benchmark), options=options)

@@ -1,0 +1,117 @@
+"""`casewise attack` and `casewise robustness`: lie to a judge about the context, and see what becomes of its verdicts."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from casewise import api
+from casewise.cli.documents import DocumentOptions
+from casewise.cli.evaluate.report import NumbersOptions
+from casewise.cli.judge import output
+from casewise.cli.judge.options import AskingOptions, HowOptions, ItemOptions, LimitOptions, LocalModelOptions
+from casewise.cli.option_groups import with_groups
+from casewise.cli.printing import JsonOption, end, note, print_json, show
+from casewise.cli.watching import command_line, person, watching
+from casewise.errors import ConfigurationError
+
+__all__ = ["attack", "robustness"]
+
+
+@dataclass(frozen=True)
+class AttackOptions:
+    """With what a judge is attacked, and what guards it."""
+
+    attacks: Annotated[
+        str,
+        typer.Option(
+            "--attacks",
+            help="Attacks with commas: all, claim:authority, twin:recipient, toml:FILE, python:MODULE:FUNCTION.",
+        ),
+    ] = "all"
+    defences: Annotated[
+        str, typer.Option("--defences", help="Defences with commas: none, system, datamark, delimit.")
+    ] = "none"
+    noise: Annotated[
+        str,
+        typer.Option("--noise", help="Perturbations asked besides, for the judge's own noise; none for none."),
+    ] = "order:reversed,format:prose"
+
+
+@with_groups
+def attack(
+    *,
+    benchmark: Annotated[
+        str | None,
+        typer.Argument(help="A benchmark: a folder, a file of items, 'demo', or a name of casewise data fetch."),
+    ] = None,
+    judge: Annotated[str | None, typer.Option("--judge", help="Who judges, as for casewise judge.")] = None,
+    wanted: AttackOptions,
+    list_all: Annotated[
+        bool, typer.Option("--list", help="Say which attacks and defences there are, with examples, and stop.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Run folder, new or to go on with. Default: runs/BENCHMARK-JUDGE-attack."),
+    ] = None,
+    elicit: Annotated[str | None, typer.Option("--elicit", help="How to ask: binary, score, probability.")] = None,
+    items: ItemOptions,
+    model: AskingOptions,
+    limits: LimitOptions,
+    local: LocalModelOptions,
+    how: HowOptions,
+    as_json: JsonOption = False,
+) -> None:
+    """Have a judge decide every item under every attack and defence. The same command again goes on where it stopped."""
+    if list_all:
+        listed = api.attacks_offered(benchmark)
+        print_json(listed.as_json()) if as_json else show(listed.document)
+        return
+    if benchmark is None or judge is None:
+        raise ConfigurationError(
+            "give a benchmark and --judge; casewise attack --list says what there is to attack with"
+        )
+    live = model.live(limits, local, seed=items.seed, needs_key=not how.dry_run)
+    found = api.load(benchmark)
+    elicitations = api.elicitations_named(elicit)
+    made = api.as_judge(judge, found, elicitations=elicitations, live=live)
+    arms = api.arms_under_attack(found, wanted.attacks, defences=wanted.defences, noise=wanted.noise)
+    options = api.RunOptions(
+        seed=items.seed or 0,
+        limits=limits.limits(),
+        selection=items.selection(found),
+        live=live,
+        command=command_line(),
+        benchmark_source=api.source_of(benchmark, found),
+    )
+    if how.dry_run:
+        estimate = api.estimate(found, made, elicitations=elicitations, arms=arms, options=options)
+        output.print_estimate(estimate, made, as_json=as_json)
+        return
+    api.allow_sending("the benchmark's queries", made.sends_to, agreed=how.yes, ask=person())
+    folder = out or api.default_folder(f"{Path(benchmark).stem}-{judge}-attack")
+    with watching(f"attacking {judge}", quiet=as_json) as watch:
+        run = api.judge(
+            found, made, out=folder, elicitations=elicitations, arms=arms, options=replace(options, watch=watch)
+        )
+    output.print_summary(run.summary, folder, as_json=as_json, then="robustness")
+    end(run.summary)
+
+
+@with_groups
+def robustness(
+    *,
+    run: Annotated[Path, typer.Argument(help="A run folder that casewise attack has made.")],
+    numbers: NumbersOptions,
+    documents: DocumentOptions,
+) -> None:
+    """What attacks did to a judge's verdicts, paired with the items as they are: print the main numbers, write the page."""
+    found = api.robustness(run, benchmark=numbers.benchmark, options=numbers.options())
+    page = documents.html or run / "robustness.html"
+    api.write_text(page, found.to_html())
+    replace(documents, html=None).present(found)
+    note(f"page: {shlex.quote(str(page))}")

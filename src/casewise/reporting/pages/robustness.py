@@ -1,0 +1,324 @@
+"""What attacks do to a judge, laid out; and what there is to attack with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+
+import polars as pl
+
+from casewise.evaluation.robustness.numbers import Attacked, RobustnessNumbers
+from casewise.reporting.charts import drawing as charts
+from casewise.reporting.document import (
+    Block,
+    Document,
+    Figure,
+    Notice,
+    Prose,
+    Section,
+    Table,
+    count,
+    interval_or,
+    number,
+    p_value,
+    percent,
+    table_by,
+)
+from casewise.reporting.pages.attack_exhibits import attack_exhibits
+from casewise.showing.catalogue import Offered
+from casewise.stats.agreeing.estimates import Estimate
+from casewise.stats.robustness.flips import Towards
+
+__all__ = ["offered_page", "robustness_page"]
+
+LEADING = 10
+"""Attacks in the short tables; the long ones have all."""
+
+SIDES: tuple[tuple[Towards, str, str], ...] = (
+    ("safe", "harm", "Turned towards safe, where people find it unsafe: harm"),
+    ("unsafe", "denial", "Turned towards unsafe, where people find it safe: denial of service"),
+)
+
+HOW_TO_READ = (
+    "Each row is paired with the same items under the same defence without the attack. Turned: of the items that the judge had "
+    "right and gave a verdict on under the attack, the share whose verdict turned to what the attack argues for. "
+    "Beyond noise: that, less the mean of it under perturbations, which say nothing new. Silenced: of the items with a "
+    "verdict, the share without one under the attack; they are in no other column. Intervals are 95 %, over queries, each for "
+    "an attack named beforehand; p Holm is of no change of the share of such verdicts, corrected for all {n} attacks, defences and "
+    "verdicts compared here. Whoever looks at the largest row only should go by the latter."
+)
+
+
+def robustness_page(found: RobustnessNumbers) -> Document:
+    """The numbers of a run under attack as a document."""
+    run = found.run
+    return Document(
+        title=f"{found.judge} under attack",
+        subtitle=f"{run.benchmark.title}, asked for {run.elicitation}; labels: {found.options.labels.name}",
+        notices=found.notes,
+        sections=tuple(sections(found)),
+    )
+
+
+def sections(found: RobustnessNumbers) -> Iterator[Section]:
+    yield Section("short", "In short", tuple(in_short(found)), brief=True)
+    for towards, name, heading in SIDES:
+        rows = [row for row in found.rows if row.counts and row.towards == towards]
+        if rows:
+            yield Section(name, heading, tuple(side(found, rows, towards, name)), brief=True)
+    if found.noise:
+        yield Section("noise", "What moves under changes that say nothing new", tuple(noise_blocks(found)), brief=True)
+    if len(found.defences) > 1:
+        yield Section("defences", "What defences cost and save", tuple(defences(found)), brief=True)
+    if found.worst:
+        yield Section("categories", "The attack that hurts most, by category", tuple(categories(found)))
+    if found.by_agreement:
+        yield Section("agreement", "By how strongly people agree", tuple(by_agreement(found)))
+    alike = [row for row in found.rows if row.alike and row.flips.turned.n]
+    if alike:
+        yield Section("alike", "Words from the twin where people's verdicts do not differ", tuple(alike_blocks(alike)))
+    if exhibits := tuple(attack_exhibits(found)):
+        first = Prose(
+            "Words that the attack added are underlined, or stand as [+ … +]; those that it took away are struck out, or [- … -]."
+        )
+        yield Section("exhibits", "Items whose verdict turned", (first, *exhibits))
+    every = [row for row in found.rows if row.counts]
+    noise = [row for row in found.rows if not row.is_attack]
+    tables = [attack_table("every", "Every attack under every defence", every)] + (
+        [perturbations(noise)] if noise else []
+    )
+    yield Section("every", "Every attack and perturbation", tuple(tables))
+
+
+def in_short(found: RobustnessNumbers) -> Iterator[Block]:
+    if found.unmoved:
+        yield Notice(
+            "No verdict moved in any arm. Either none of this moves the judge, or it does not read what it is shown: a "
+            "judge that goes by an item's id, such as linear or constant, cannot be attacked, and is not robust for that."
+        )
+    for towards, _, _ in SIDES:
+        if leading := found.leading(n=1, towards=towards):
+            yield Prose(sentence(found, leading[0]))
+    yield Prose(HOW_TO_READ.format(n=f"{sum(row.counts for row in found.rows):,}"))
+
+
+def sentence(found: RobustnessNumbers, row: Attacked) -> str:
+    among = sum(1 for one in found.rows if one.counts and one.towards == row.towards)
+    other = "unsafe" if row.towards == "safe" else "safe"
+    if not row.turned.estimate:
+        return f"Towards {row.towards}, none of {among:,} attacks and defences turns a verdict."
+    noise = found.noise.get((row.setting.defence, row.towards))
+    beside = (
+        ""
+        if noise is None
+        else f" Changes that say nothing new turn {percent(noise.value)} there: the judge's own noise."
+    )
+    return (
+        f"Towards {row.towards}, of {among:,} attacks and defences, {row.pairing.attacked.arm.name} turns the most: "
+        f"{percent(row.turned.estimate)} {limits(row.turned)} of {count(row.turned.n)} items that people and, unattacked, "
+        f"the judge find {other}.{beside}"
+    )
+
+
+def limits(found: Estimate) -> str:
+    return interval_or(found.ci_low, found.ci_high, f"({found.method})")
+
+
+def side(found: RobustnessNumbers, rows: Sequence[Attacked], towards: Towards, name: str) -> Iterator[Block]:
+    leading = found.leading(n=LEADING, towards=towards)
+    more = f": the first {LEADING} of {len(rows)}" if len(rows) > LEADING else ""
+    caption = f"Verdicts turned towards {towards}{more}"
+    table = attack_table(name, caption, leading, brief=True)
+    drawn = pl.DataFrame(
+        [
+            (row.pairing.attacked.arm.name, row.turned.estimate, row.turned.ci_low, row.turned.ci_high)
+            for row in leading
+        ],
+        schema={"name": pl.String(), "estimate": pl.Float64(), "low": pl.Float64(), "high": pl.Float64()},
+        orient="row",
+    )
+    yield table
+    if not len(drawn):
+        return
+    chart = charts.dots_with_intervals(drawn, title=f"Share turned towards {towards}", order=drawn["name"].to_list())
+    alt = f"{caption}: dots with 95 % intervals, a row an attack; the table above has the numbers."
+    yield Figure(f"{name}-chart", caption, alt, charts.for_page(chart, name=f"{name}-chart"))
+
+
+COLUMNS: dict[str, Callable[[Attacked], str]] = {
+    "Attack": lambda row: str(row.setting.attack),
+    "Defence": lambda row: row.setting.defence,
+    "Towards": lambda row: row.towards,
+    "Turned": lambda row: percent(row.turned.estimate),
+    "95 % interval": lambda row: limits(row.turned),
+    "Items": lambda row: count(row.turned.n),
+    "Beyond noise": lambda row: beyond(row.beyond_noise),
+    "Change": lambda row: number(row.change.estimate),
+    "p Holm": lambda row: p_value(row.p_holm),
+    "Silenced": lambda row: percent(row.silenced.estimate),
+    "Not shown": lambda row: count(row.not_shown),
+}
+
+
+def attack_table(name: str, caption: str, rows: Sequence[Attacked], *, brief: bool = False) -> Table:
+    """A row an attack, defence and verdict."""
+    left_out = ("Towards", "Change", "Not shown") if brief else ()
+    return table_by(name, caption, rows, {head: cell for head, cell in COLUMNS.items() if head not in left_out})
+
+
+def beyond(found: Estimate | None) -> str:
+    if found is None or found.estimate is None:
+        return "–"
+    return f"{number(found.estimate)} {limits(found)}"
+
+
+def noise_blocks(found: RobustnessNumbers) -> Iterator[Block]:
+    yield Prose(
+        "Perturbations change the order of parameters or how they are laid out, and nothing that is said. An attack that turns no "
+        "more verdicts than these has not been believed. A judge that is a function of a query and a context sees no layout."
+    )
+    yield table_by(
+        "noise",
+        "Verdicts that turn under perturbations, in the mean of these",
+        [(defence, towards, mean.estimate) for (defence, towards), mean in found.noise.items()],
+        {
+            "Defence": lambda one: one[0],
+            "Towards": lambda one: one[1],
+            "Turned": lambda one: percent(one[2].estimate),
+            "95 % interval": lambda one: limits(one[2]),
+            "Items": lambda one: count(one[2].n),
+        },
+    )
+
+
+def perturbations(rows: Sequence[Attacked]) -> Table:
+    return table_by(
+        "perturbations",
+        "Verdicts that turn under perturbations",
+        rows,
+        {
+            "Perturbation": lambda row: row.setting.attack,
+            "Defence": lambda row: row.setting.defence,
+            "Towards": lambda row: row.towards,
+            "Turned": lambda row: percent(row.turned.estimate),
+            "95 % interval": lambda row: limits(row.turned),
+            "Items": lambda row: count(row.turned.n),
+            "Silenced": lambda row: percent(row.silenced.estimate),
+        },
+    )
+
+
+def defences(found: RobustnessNumbers) -> Iterator[Block]:
+    yield Prose(
+        "Accuracy is against people's labels and without any attack; a defence costs what it takes from that, and verdicts that "
+        "it silences. It saves what attacks turn without it less what they turn with it, in the mean of the attacks asked both "
+        "ways, each on the items that the judge then had right."
+    )
+    yield table_by(
+        "defences",
+        "What each defence costs without an attack, and saves under attacks",
+        found.defences,
+        {
+            "Defence": lambda one: one.defence,
+            "Accuracy": lambda one: number(one.accuracy.estimate),
+            "95 % interval": lambda one: limits(one.accuracy),
+            "Costs": lambda one: beyond(one.cost),
+            "Silenced": lambda one: "–" if one.silenced is None else percent(one.silenced.estimate),
+            "Saves towards safe": lambda one: beyond(one.saved_safe),
+            "Saves towards unsafe": lambda one: beyond(one.saved_unsafe),
+        },
+    )
+
+
+def categories(found: RobustnessNumbers) -> Iterator[Block]:
+    yield Prose(
+        "The largest of several numbers is too large in itself, and a category has few items: a row says where to look, not "
+        "how bad it is."
+    )
+    yield table_by(
+        "categories",
+        "Without a defence, the attack that turns the most verdicts of each category",
+        found.worst,
+        {
+            "Category": lambda one: one.category,
+            "Towards": lambda one: one.towards,
+            "Attack": lambda one: one.attack,
+            "Turned": lambda one: percent(one.turned.estimate),
+            "95 % interval": lambda one: limits(one.turned),
+            "Items": lambda one: count(one.turned.n),
+            "Largest of": lambda one: count(one.among),
+        },
+    )
+
+
+def by_agreement(found: RobustnessNumbers) -> Iterator[Block]:
+    yield Prose(
+        "In the mean of all attacks towards a verdict: how many are turned, by the share of people in the majority."
+    )
+    for towards, rows in groupby(found.by_agreement, lambda one: one.towards):
+        listed = list(rows)
+        caption = f"Verdicts turned towards {towards}, by how strongly people agree"
+        table = table_by(
+            f"agreement-{towards}",
+            caption,
+            listed,
+            {
+                "People in the majority": lambda one: one.agreement,
+                "Defence": lambda one: one.defence,
+                "Turned": lambda one: percent(one.turned.estimate),
+                "95 % interval": lambda one: limits(one.turned),
+                "Items": lambda one: count(one.turned.n),
+            },
+        )
+        drawn = pl.DataFrame(
+            [
+                (f"{one.agreement}", one.turned.estimate, one.turned.ci_low, one.turned.ci_high, one.defence)
+                for one in listed
+            ],
+            schema={
+                "name": pl.String(),
+                "estimate": pl.Float64(),
+                "low": pl.Float64(),
+                "high": pl.Float64(),
+                "series": pl.String(),
+            },
+            orient="row",
+        )
+        order = drawn["name"].unique(maintain_order=True).to_list()
+        chart = charts.dots_with_intervals(drawn, title=f"Mean share turned towards {towards}", order=order)
+        name = f"agreement-{towards}-chart"
+        alt = f"{caption}: dots with 95 % intervals, a colour a defence; the table below has the numbers."
+        yield Figure(name, caption, alt, charts.for_page(chart, name=name), table)
+
+
+def alike_blocks(rows: Sequence[Attacked]) -> Iterator[Block]:
+    yield Prose(
+        "On these pairs people gave both contexts the same verdict, so that the twin's words make no other verdict right: what "
+        "turns here turned for no reason. These rows are in no mean and in no correction."
+    )
+    yield attack_table("alike", "Pairs on which people's verdicts do not differ", rows)
+
+
+HEADS = {"attack": "Attacks", "perturbation": "Changes that should change nothing", "defence": "Defences"}
+
+
+def offered_page(offered: Sequence[Offered]) -> Document:
+    """All that one can attack and guard with, each with an example."""
+    return Document(
+        "Attacks on the context",
+        "claim:NAME/CHANNEL/DIRECTION; the beginning of a name is all that begin with it, all is all",
+        (),
+        tuple(
+            Section(role, heading, (offered_table(role, [one for one in offered if one.role == role]),), brief=True)
+            for role, heading in HEADS.items()
+        ),
+    )
+
+
+def offered_table(role: str, rows: Sequence[Offered]) -> Table:
+    return table_by(
+        f"offered-{role}",
+        HEADS[role],
+        rows,
+        {"Name": lambda one: one.name, "What it is": lambda one: one.title, "Example": lambda one: one.example},
+    )

@@ -1,0 +1,1 @@
+"""Verdicts under an attack, paired with those without it."""

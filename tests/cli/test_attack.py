@@ -1,0 +1,51 @@
+import json
+
+import pytest
+from tests.support.command import Command
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    return Command(monkeypatch, capsys)
+
+
+FEW = ("--attacks", "claim:authority/user,twin:recipient", "--defences", "none,datamark", "--noise", "order:reversed")
+
+
+def test_every_attack_and_defence_is_listed_with_an_example(command):
+    listed = json.loads(command("attack", "--list", "--json").out)["offered"]
+    assert {one["role"] for one in listed} == {"attack", "perturbation", "defence"}
+    assert all(one["example"] for one in listed)
+    assert "claim:authority/user/safe" in command("attack", "--list").out
+
+
+def test_a_judge_is_attacked_and_the_report_written(command, tmp_path):
+    run = tmp_path / "run"
+    done = command("attack", "demo", "--judge", "fake/rehearsal", *FEW, "--out", run)
+    found = command("robustness", run, "--json")
+
+    assert done.code == found.code == 0
+    assert f"next: casewise robustness {run}" in done.err
+    assert {one["defence"] for one in json.loads(found.out)["attacks"]} == {"none", "datamark"}
+    assert "under attack" in (run / "robustness.html").read_text()
+
+
+def test_a_dry_run_says_what_all_arms_together_take_and_asks_nobody(command, tmp_path):
+    run = tmp_path / "run"
+    said = command("attack", "demo", "--judge", "fake/rehearsal", *FEW, "--dry-run", "--json", "--out", run)
+    assert json.loads(said.out)["n_asks"] == 90 * 2 * (1 + 3 + 1)
+    assert not run.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("demo", "--judge", "linear", "--attacks", "claim:authorty"), "no attack is called 'claim:authorty'"),
+        (("demo", "--judge", "linear", "--defences", "prayer"), "no defence is called 'prayer'"),
+        (("demo",), "give a benchmark and --judge"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_asked(command, arguments, problem):
+    said = command("attack", *arguments)
+    assert said.code == 2
+    assert problem in said.err
