@@ -36,7 +36,7 @@ from .asking import (
     messages,
     read_reply,
 )
-from .attacking import Offers, Robustness, arms_under_attack, attack, attacks_offered, robustness
+from .attacks.attacking import Offers, Robustness, arms_under_attack, attack, attacks_offered, robustness
 from .auditing import Audited, AuditOptions, audit, checked_codes
 from .benchmarks import (
     Benchmark,

@@ -14,7 +14,7 @@ from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.robustness.numbers import RobustnessNumbers
 from casewise.records import Arm, Elicitation, ParameterSet
 from casewise.reporting.document import Document
-from casewise.reporting.pages.robustness import offered_page, robustness_page
+from casewise.reporting.robustness.page import offered_page, robustness_page
 from casewise.showing.catalogue import attack_arms, attacks_named, defences_named, offered
 
 __all__ = ["Offers", "Robustness", "arms_under_attack", "attack", "attacks_offered", "robustness"]

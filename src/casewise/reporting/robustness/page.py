@@ -24,7 +24,7 @@ from casewise.reporting.document import (
     percent,
     table_by,
 )
-from casewise.reporting.pages.attack_exhibits import attack_exhibits
+from casewise.reporting.robustness.exhibits import attack_exhibits
 from casewise.showing.catalogue import Offered
 from casewise.stats.agreeing.estimates import Estimate
 from casewise.stats.robustness.flips import Towards

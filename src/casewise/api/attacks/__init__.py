@@ -1,0 +1,1 @@
+"""Lies about the context, and what a source outside says of it."""

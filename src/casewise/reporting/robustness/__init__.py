@@ -1,0 +1,1 @@
+"""What attacks do to a judge, laid out."""
