@@ -29,6 +29,7 @@ from casewise.studies.recruiters import new_invitation
 from casewise.studies.running.amending import Amendment, amend, amendment_of
 from casewise.studies.running.annotators import annotator as find_annotator
 from casewise.studies.running.answers import void as leave_out
+from casewise.studies.running.deposit import deposit as write_deposit
 from casewise.studies.running.export import Exported
 from casewise.studies.running.export import export as write_export
 from casewise.studies.running.owner import Overview
@@ -61,6 +62,7 @@ __all__ = [
     "amending",
     "change_state",
     "check",
+    "deposit",
     "export",
     "forget",
     "freeze",
@@ -162,6 +164,19 @@ def translate(study: str | Path, language: str, *, to: Path) -> tuple[int, int]:
 def freeze(study: str | Path) -> Path:
     """Fix contrasts, exclusions, stopping and label policy; reports mark every later departure."""
     return freeze_plan(read_plan(Path(study)), at=datetime.now(UTC))
+
+
+def deposit(study: str | Path, to: str | Path) -> Path:
+    """Write a package for a registry: preregistration, frozen plan, texts, codebook and analysis, as a folder or `.zip`.
+
+    Raises
+    ------
+    StudyError
+        The study is not frozen.
+    ConfigurationError
+        There is something at `to` already.
+    """
+    return write_deposit(read_plan(Path(study)), Path(to))
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,14 @@ def freeze(study: StudyArgument = DEFAULT) -> None:
 
 
 @app.command()
+def deposit(
+    to: Annotated[Path, typer.Argument(help="A new folder, or a file that ends in .zip.")], study: StudyOption = DEFAULT
+) -> None:
+    """Write a package for a registry: preregistration text, frozen plan, consent and texts, codebook, analysis."""
+    typer.echo(f"{api.studies.deposit(study, to)}: read preregistration.md before you publish it")
+
+
+@app.command()
 def pilot(
     study: StudyArgument = DEFAULT,
     queries: Annotated[int, typer.Option(min=1, help="Queries, each in all conditions.")] = 10,

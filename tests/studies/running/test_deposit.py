@@ -1,0 +1,110 @@
+"""The package for a registry says what was frozen, names every exported field, and gives nothing away."""
+
+import ast
+import hashlib
+import json
+import zipfile
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.studies.test_store import finished
+from tests.support.databases import new_database
+from tests.support.study import START, design
+
+from casewise.errors import ConfigurationError, StudyError
+from casewise.studies.running.deposit import deposit, deposit_files
+from casewise.studies.running.export import export
+from casewise.studies.running.plan import freeze_plan, init_study, open_plan, read_plan
+from casewise.studies.running.rounds import load_round
+
+
+@pytest.fixture
+def plan(tmp_path):
+    path = tmp_path / "study.toml"
+    init_study("demo", preset="prolific", name="tea", path=path, today=START.date(), contact=design().contact)
+    own = '[[questions]]\nname = "sure"\nkind = "confidence"\n[[questions]]\nname = "why"\nkind = "text"\n[recruiter]'
+    path.write_text(path.read_text().replace("[recruiter]", own))
+    freeze_plan(read_plan(path), at=START)
+    return read_plan(path)
+
+
+def test_it_holds_the_plan_with_its_digest_and_the_texts_with_their_sums(plan, tmp_path):
+    folder = deposit(plan, tmp_path / "package")
+    said = (folder / "preregistration.md").read_text()
+
+    assert plan.frozen.digest in said
+    assert "The safe rates of `safe_revised` and `unsafe_revised` differ" in said
+    assert "exactly 21 valid ratings" in said
+    assert json.loads((folder / "study.frozen.json").read_text())["digest"] == plan.frozen.digest
+    assert "18" in (folder / "texts" / "en" / "consent.md").read_text()
+    for line in (folder / "SHA256SUMS").read_text().splitlines():
+        sum_, name = line.split("  ")
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == sum_
+    with pytest.raises(ConfigurationError, match="exists"):
+        deposit(plan, folder)
+
+
+def test_an_archive_of_the_same_study_is_the_same(plan, tmp_path):
+    one, other = (deposit(plan, tmp_path / place / "package.zip") for place in made(tmp_path))
+
+    assert one.read_bytes() == other.read_bytes()
+    assert "package/analyse.py" in zipfile.ZipFile(one).namelist()
+
+
+def made(tmp_path):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        yield name
+
+
+def test_no_code_no_query_and_no_context_is_given_away(plan):
+    text = "\n".join(deposit_files(plan).values())
+
+    assert plan.design.recruiter.completion_code not in text
+    assert not any(query.text in text for query in plan.benchmark.queries)
+
+
+def test_what_is_not_frozen_cannot_be_deposited_and_a_departure_is_said(plan, tmp_path):
+    with pytest.raises(StudyError, match="not frozen"):
+        deposit(replace(plan, frozen=None), tmp_path / "package")
+    later = replace(plan, design=plan.design.model_copy(update={"seed": 7}))
+    assert "seed: frozen as 1, now 7" in deposit_files(later)["preregistration.md"]
+
+
+def exported(plan, folder, *people):
+    """The study with these people's ratings, exported."""
+    with new_database(folder / "casewise.db") as store:
+        with store.write() as connection:
+            study = load_round(connection, open_plan(connection, plan, phase="main", now=START))
+        assert study is not None
+        for name in people:
+            finished(store, study, name)
+        with store.read() as connection:
+            export(connection, study, benchmark=plan.benchmark, design=plan.design, folder=folder / "rated")
+    return folder / "rated"
+
+
+def test_the_codebook_names_every_file_and_field_of_an_export(plan, tmp_path):
+    rated = exported(plan, tmp_path, "a")
+    book = deposit_files(plan)["codebook.md"]
+    for path in rated.glob("*.jsonl"):
+        assert f"`{path.name}`" in book
+        if path.name not in {"contexts.jsonl", "queries.jsonl", "items.jsonl"}:
+            for line in path.read_text().splitlines():
+                assert {name for name in json.loads(line) if f"`{name}`" not in book} == set(), path.name
+    about = json.loads((rated / "study.json").read_text())
+    assert {name for name in about if f"`{name}`" not in book} == set()
+    assert "`sure` (confidence)" in book
+
+
+def test_the_analysis_runs_on_the_export_of_this_study_and_on_no_other(plan, tmp_path, monkeypatch):
+    exported(plan, tmp_path, *"abcdef")
+    monkeypatch.chdir(tmp_path)
+    script = deposit_files(plan)["analyse.py"]
+    exec(compile(ast.parse(script), "analyse.py", "exec"), {})
+    assert "What people say: tea" in (tmp_path / "report" / "report.md").read_text()
+
+    other = replace(plan, frozen=replace(plan.frozen, digest="another", at=START + timedelta(days=1)))
+    with pytest.raises(AssertionError, match="not the study"):
+        exec(deposit_files(other)["analyse.py"], {})
