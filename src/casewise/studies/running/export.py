@@ -27,7 +27,7 @@ from casewise.studies.running.owner import Overview, overview, people_states
 from casewise.studies.running.quality import LIKENESS, Flag
 from casewise.studies.running.rounds import Round, shown_items
 
-__all__ = ["Exported", "export"]
+__all__ = ["Exported", "export", "without_codes"]
 
 PAGES, ANNOTATORS = tables.pages, tables.annotators
 
