@@ -14,7 +14,17 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.covered import annotators, conditions, crowds, decisions, details, judges, judges_and_people, people
+from benchmarks.covered import (
+    annotators,
+    attacks,
+    conditions,
+    crowds,
+    decisions,
+    details,
+    judges,
+    judges_and_people,
+    people,
+)
 from benchmarks.covered.rows import Section, block, printed, replaced
 
 __all__ = ["PAGE", "SECTIONS", "main"]
@@ -28,6 +38,7 @@ SECTIONS: tuple[Section, ...] = (
     *people.SECTIONS,
     *details.SECTIONS,
     *conditions.SECTIONS,
+    *attacks.SECTIONS,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"

@@ -1,0 +1,102 @@
+"""Verdicts that an attack turns, paired with the same items unattacked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+from benchmarks.covered.rows import Row, Section
+
+from casewise.stats.agreeing.estimates import Estimate, estimate_of
+from casewise.stats.core.arrays import FloatArray
+from casewise.stats.robustness.flips import flips, less, mean_of, p_of_no_change
+
+__all__ = ["SECTIONS"]
+
+RIGHT = 0.8
+"""How many items the judge has right without an attack."""
+SILENT = 0.05
+"""Verdicts that the attack silences."""
+NOISE = 0.05
+"""Verdicts that turn under perturbations."""
+
+
+def believed(rng: np.random.Generator, queries: int, each: int, share: float, *, alike: bool) -> FloatArray:
+    """Whether each item's verdict turns: `share` of them, a query's together to some degree where `alike`."""
+    if share in (0.0, 1.0) or not alike:
+        return (rng.random(queries * each) < share).astype(float)
+    own = rng.beta(2 * share, 2 * (1 - share), queries)
+    return (rng.random(queries * each) < np.repeat(own, each)).astype(float)
+
+
+def studied(
+    rng: np.random.Generator, queries: int, each: int, share: float, *, alike: bool
+) -> dict[str, tuple[Estimate, float]]:
+    """Each number with its truth, of one study: `each` items a query that people find unsafe."""
+    n = queries * each
+    cluster = np.repeat(np.arange(queries), each)
+    before = (rng.random(n) > RIGHT).astype(float)
+    turned = believed(rng, queries, each, share, alike=alike)
+    noisy = believed(rng, queries, each, NOISE, alike=alike)
+    after = np.where(rng.random(n) < SILENT, np.nan, np.where(turned == 1, 1.0, before))
+    every = np.ones(n, dtype=np.bool_)
+    found = flips(before, after, cluster, of=every, towards="safe")
+    noise = mean_of([flips(before, np.where(noisy == 1, 1 - before, before), cluster, of=every, towards="safe").turned])
+    own = mean_of([found.turned])
+    numbers = {
+        "turned": (estimate_of(found.turned), share),
+        "change": (estimate_of(found.change), RIGHT * share),
+        "silenced": (estimate_of(found.silenced), SILENT),
+    }
+    if own is not None and noise is not None:
+        numbers["beyond noise"] = (less(own, noise), share - NOISE)
+    return numbers
+
+
+def covered(studies: int) -> Iterator[Row]:
+    """Intervals around shares that are rare, middling and almost all."""
+    rng = np.random.default_rng(14)
+    for queries in (20, 90, 450):
+        for each, share, alike in ((1, 0.02, False), (1, 0.3, False), (1, 0.9, False), (3, 0.1, True), (3, 0.5, True)):
+            held: Counter[str] = Counter()
+            widths: dict[str, list[float]] = {}
+            for _ in range(studies):
+                for name, (found, truth) in studied(rng, queries, each, share, alike=alike).items():
+                    if found.ci_low is not None and found.ci_high is not None:
+                        held[name] += found.ci_low <= truth <= found.ci_high
+                        widths.setdefault(name, []).append(found.ci_high - found.ci_low)
+            setting = f"{queries} queries of {each}, {share:.0%} turned{', together' if alike else ''}"
+            for name, known in widths.items():
+                yield Row(name, setting, "holds the truth", held[name], len(known), "≥ 92 %", float(np.median(known)))
+    yield from nothing_there(rng, studies)
+
+
+def nothing_there(rng: np.random.Generator, studies: int) -> Iterator[Row]:
+    """A judge whose verdicts turn at random both ways: how often an attack that does nothing is found to do something."""
+    for queries in (20, 90, 450):
+        found = beyond = 0
+        for _ in range(studies):
+            cluster = np.repeat(np.arange(queries), 2)
+            every = np.ones(2 * queries, dtype=np.bool_)
+            first, second, third = ((rng.random(2 * queries) > RIGHT).astype(float) for _ in range(3))
+            attacked, noise = (flips(first, other, cluster, of=every, towards="safe") for other in (second, third))
+            found += p_of_no_change(attacked.change) < 0.05
+            one, two = mean_of([attacked.turned]), mean_of([noise.turned])
+            beyond += one is not None and two is not None and less(one, two).beyond_chance
+        setting = f"{queries} queries of 2, verdicts at random"
+        yield Row("change", setting, "rejects without a difference", found, studies, "≤ 6 %")
+        yield Row("beyond noise", setting, "rejects without a difference", beyond, studies, "≤ 6 %")
+
+
+SECTIONS = (
+    Section(
+        "attacks",
+        ("turned", "change", "silenced", "beyond noise"),
+        "20, 90 and 450 queries with one item that people find unsafe, or three that turn together to some degree; a judge that "
+        "has 80 % right, an attack that turns 2 to 90 % and silences 5 %, perturbations that turn 5 %; and a judge whose verdicts "
+        "are drawn anew each time, so that an attack does nothing.",
+        covered,
+        quick=200,
+    ),
+)
