@@ -265,6 +265,8 @@ def test_a_rehearsal_ends_exact_and_leaves_nothing_behind(casewise):
     assert seen["exact"]
     assert [one["valid"] for one in seen["conditions"]] == [924, 924, 924]
     assert seen["people"] > 111
+    assert sum(seen["outcomes"].values()) == seen["people"]
+    assert seen["for_nothing"] <= 0.02
     assert "no rehearsal round" in casewise("study status --phase rehearsal", fails=True)
 
 

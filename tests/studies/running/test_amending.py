@@ -8,6 +8,7 @@ from tests.support.study import START, design
 
 from casewise.errors import StudyError
 from casewise.reporting.study.report import study_report
+from casewise.storage import load_benchmark, write_benchmark
 from casewise.studies.running.amending import amend, amendment_of
 from casewise.studies.running.export import export
 from casewise.studies.running.plan import freeze_plan, init_study, open_plan, read_plan
@@ -98,3 +99,44 @@ def test_another_country_is_an_amendment_and_another_condition_is_another_study(
     changed(path, r"conditions = \[.*", 'conditions = ["safe_revised", "unsafe_revised", "no_context"]')
     with pytest.raises(StudyError, match="conditions cannot change"):
         amended(store, after, path)
+
+
+def benchmark_of(folder, queries):
+    """The demo's first `queries`, as a benchmark of its own."""
+    demo = load_benchmark("demo")
+    some = {query.id for query in demo.queries[:queries]}
+    write_benchmark(demo.keeping(item for item in demo.items if item.query_id in some), folder)
+
+
+def test_added_items_are_rated_as_often_as_the_others_and_newcomers_are_warned_of_them(store, path, tmp_path):
+    benchmark_of(tmp_path / "few", 6)
+    benchmark_of(tmp_path / "more", 12)
+    (tmp_path / "study.frozen.json").unlink()
+    changed(path, r'benchmark = "demo" ', 'benchmark = "few" ')
+    freeze_plan(read_plan(path), at=START)
+    with store.write() as connection:
+        study = load_round(connection, open_plan(connection, read_plan(path), phase="main", now=START))
+    assert study is not None
+    for name in "ab":
+        finished(store, study, name)
+    with store.write() as connection:
+        set_state(connection, study.id, "paused", by="owner", now=START)
+    rated = seen(store, study).valid
+    changed(path, r'benchmark = "few" ', 'benchmark = "more" ')
+    found, after = amended(store, study, path)
+
+    assert len(found.new_items) == 12
+    assert after is not None
+    assert set(study.categories) < set(after.categories)
+    now = seen(store, after)
+    assert (now.valid, now.promised) == (rated, 2 * 24)
+    for name in "cdef":
+        finished(store, after, name)
+    assert seen(store, after).exact
+    plan = read_plan(path)
+    with store.read() as connection:
+        export(connection, after, benchmark=plan.benchmark, design=plan.design, folder=tmp_path / "out")
+    votes = load_benchmark(tmp_path / "out").votes
+    assert {vote.total for vote in votes.values()} == {2}
+    notes = study_report(tmp_path / "out").notes
+    assert any("12 items were added; they have ratings of the later part only" in note for note in notes)

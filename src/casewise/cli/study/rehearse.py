@@ -57,12 +57,14 @@ def say(done: Rehearsed, *, as_json: bool) -> None:
         "p99_ms": round(result.percentile_ms(99), 1),
     }
     if as_json:
-        print_json({**asdict(done.overview), "exact": done.overview.exact, "people": done.people, **speed})
+        seen = {**asdict(done.overview), "exact": done.overview.exact, "people": done.people}
+        print_json({**seen, "outcomes": dict(result.outcomes), "for_nothing": done.for_nothing, **speed})
         return
     print_overview(done.overview)
     typer.echo(
         f"{done.people:,} simulated people: " + ", ".join(f"{n} {what}" for what, n in sorted(result.outcomes.items()))
     )
+    typer.echo(f"{done.for_nothing:.1%} of those who arrived passed the quiz and found no place")
     typer.echo(
         f"{speed['steps']:,} full steps (answer and next page), {speed['steps_per_s']} a second; "
         f"median {speed['p50_ms']} ms, p99 {speed['p99_ms']} ms"

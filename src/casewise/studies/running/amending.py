@@ -22,8 +22,9 @@ from casewise.studies.running.rounds import ROWS_AT_ONCE, Round, add_items, roun
 
 __all__ = ["FOUND", "Amendment", "PowerChange", "amend", "amendment_of"]
 
-MAY_CHANGE = {"ratings", "eligibility", "pay", "alerts", "quality"}
-"""Tables of `study.toml` that an amendment may change; of the ratings only that there are more of each item."""
+MAY_CHANGE = {"benchmark", "ratings", "eligibility", "pay", "alerts", "quality"}
+"""Tables of `study.toml` that an amendment may change; of the ratings only that there are more of each item, of the
+benchmark that it has more items (a folder is never overwritten, so it is another)."""
 
 FOUND = 0.05
 """The difference of safe rates whose power is told."""
@@ -180,7 +181,11 @@ def amend(
     if wanted.new_items:
         add_items(connection, study.id, wanted.new_items, per_item=wanted.per_item)
     table = tables.studies
-    values = {"design": plan.design.model_dump(mode="json"), "benchmark": plan.material.benchmark}
+    values = {
+        "design": plan.design.model_dump(mode="json"),
+        "benchmark": plan.material.benchmark,
+        "categories": [list(category) for category in plan.material.categories],  # whoever begins now is warned of all
+    }
     connection.execute(update(table).where(table.c.id == study.id).values(**values))
     note(connection, study.id, "amended", at=now, by=by, detail={"why": why, "changes": list(wanted.said)})
 

@@ -25,7 +25,7 @@ from casewise.studies.design.replies import REPLY_QUESTION
 from casewise.studies.design.wording import StudyWording
 from casewise.studies.watching.likeness import typical_safe_rates
 
-__all__ = ["Acknowledged", "Crowd", "RehearsalPlan", "RehearsalResult", "rehearse"]
+__all__ = ["FOR_NOTHING", "Acknowledged", "Crowd", "RehearsalPlan", "RehearsalResult", "rehearse"]
 
 CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 PAGE = re.compile(r'name="page" value="([^"]+)"')
@@ -37,6 +37,8 @@ OWN_TEXT = re.compile(r'<textarea name="(own-[\w-]+)"')
 ASKS_OF_REPLY = 'class="card panel reply"'
 PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
 
+FOR_NOTHING = "found no place after the quiz"
+"""What a walk ends with that was promised more; simulated people answer every quiz question rightly."""
 PATIENCE_S = 180.0
 """As long a simulated browser tries again before it gives up."""
 
@@ -206,11 +208,13 @@ class Browser:
             return "no place"
         await self.get("/consent")
         await self.post("/consent", {"agree": "yes", "adult": "yes"})
+        begun = False
         while self.where in {"/tutorial", "/quiz"}:
+            begun = True
             await self.learn()
         if self.where == "/rate":
             return await self.rate()
-        return "ended before rating"
+        return FOR_NOTHING if begun else "no place"
 
     async def learn(self) -> None:
         if self.where == "/tutorial":

@@ -14,7 +14,7 @@ from casewise.studies.recruiters.prolific import PARAMETERS
 from casewise.studies.running.answers import lapse_and_void
 from casewise.studies.running.owner import Overview, overview
 from casewise.studies.running.rounds import Round
-from casewise.web.load_test.clients import Crowd, RehearsalPlan, RehearsalResult, rehearse
+from casewise.web.load_test.clients import FOR_NOTHING, Crowd, RehearsalPlan, RehearsalResult, rehearse
 
 __all__ = ["Rehearsed", "arrivals", "rehearse_to_the_end"]
 
@@ -28,6 +28,11 @@ class Rehearsed:
     overview: Overview
     result: RehearsalResult
     people: int
+
+    @property
+    def for_nothing(self) -> float:
+        """Share of those who arrived who passed the quiz and found no place."""
+        return self.result.outcomes[FOR_NOTHING] / self.people
 
 
 def arrivals(study: Round, *, invitation_key: bytes) -> Callable[[int], Mapping[str, str]]:
