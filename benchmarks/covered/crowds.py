@@ -42,7 +42,7 @@ def gap_at_majority(studies: int) -> Iterator[Row]:
 def oracle(studies: int) -> Iterator[Row]:
     """The interval for the accuracy of one who knows what a very large crowd says; and the range over priors beside it."""
     rng = np.random.default_rng(23)
-    count = max(1, studies // 2)
+    count = max(1, studies // 4)
     for items, votes, each in ((100, 20, 1), (450, 20, 2), (450, 5, 2)):
         for name in ("beta(1, 1)", "beta(5, 5)", "beta(6.7, 20.7)", "(0.4, 0.6)", "logits N(0.5, 2)"):
             rates = HONEST[name]

@@ -264,7 +264,7 @@ SECTIONS = (
         "Three judges right on 80 % of items each; 30 to 450 queries of one item and of two that are independent, and 225 of two "
         "that a judge is right or wrong on together.",
         comparisons,
-        quick=100,
+        quick=200,
     ),
     Section(
         "arms",
@@ -296,6 +296,6 @@ SECTIONS = (
         "250, 450 and 1,500 queries of two items that go together by 0.3 or 0.9 (of latent variance), right on 80, 95 or 99 %, a "
         "half width of 0.03.",
         until_precise,
-        quick=100,
+        quick=400,
     ),
 )

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.checks import partly_known, truths
 
 __all__ = ["LEAST", "LEVEL", "FilledIn", "filled_in", "of_raw_values"]
 
@@ -111,7 +112,7 @@ def filled_in(
     ----------
     .. [1] Phipson & Smyth (2010), Statistical Applications in Genetics and Molecular Biology 9, 39.
     """
-    x, kind, r = np.asarray(values, dtype=float), np.asarray(odd, dtype=bool), np.asarray(rate, dtype=float)
+    x, kind, r = partly_known(values, "values"), truths(odd, "kinds"), partly_known(rate, "rates")
     if not x.shape == kind.shape == r.shape or x.ndim != 1:
         raise StatisticsError(
             f"values, kinds and rates are of shapes {x.shape}, {kind.shape}, {r.shape}, not of one length"

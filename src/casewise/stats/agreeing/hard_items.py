@@ -12,6 +12,7 @@ from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_counts
+from casewise.stats.core.checks import checked_votes_of_items, clusters_of, partly_known
 from casewise.stats.core.measured import TotalsByCluster, share
 
 __all__ = ["Halves", "HardScore", "halves", "hard_score"]
@@ -79,8 +80,8 @@ def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
     ----------
     .. [1] Own derivation; agrees with simulated splits (tests/stats/test_hard_items.py).
     """
-    s, m = checked_counts(safe, votes)
-    wrong = np.asarray(verdict) > 0.5
+    s, m = checked_votes_of_items(safe, votes)
+    wrong = partly_known(verdict, "verdicts", shape=s.shape) > 0.5
     chosen, kept_safe = np.zeros(len(s)), np.zeros(len(s))
     for some, out_of, said in {(int(a), int(b), bool(c)) for a, b, c in zip(s, m, wrong, strict=True) if b > 1}:
         rows = (s == some) & (m == out_of) & (wrong == said)
@@ -133,11 +134,12 @@ def hard_score(
     StatisticsError
         The baseline is never wrong, so that there are no hard items.
     """
-    verdict, said = np.asarray(baseline, dtype=float), np.asarray(judge, dtype=float)
+    verdict = partly_known(baseline, "verdicts of the baseline")
     split = halves(safe, votes, verdict=verdict)
+    said = partly_known(judge, "verdicts of the judge", shape=verdict.shape)
     if split.chosen.sum() <= 0:
         raise StatisticsError("the baseline is right on every item: there are no hard ones")
-    _, query = np.unique(np.asarray(cluster), return_inverse=True)
+    query = clusters_of(cluster, len(said))
     totals = TotalsByCluster.of(
         {"right": right(said, split.safe, of=split.chosen), "chosen": split.chosen},
         query,

@@ -19,6 +19,7 @@ __all__ = [
     "numbers",
     "of_one_length",
     "of_one_shape",
+    "partly_known",
     "truths",
     "vector",
     "whole",
@@ -49,6 +50,23 @@ def vector(values: ArrayLike, name: str) -> FloatArray:
     array = numbers(values, name)
     if array.ndim != 1:
         raise StatisticsError(f"{name} must be one list of numbers, not of shape {array.shape}")
+    return array
+
+
+def partly_known(values: ArrayLike, name: str, *, shape: tuple[int, ...] | None = None) -> FloatArray:
+    """`values` as floats, nan where one is not known; of this shape, where one is wanted.
+
+    Raises
+    ------
+    StatisticsError
+        A value is no number or is infinite, or the shape is another one.
+    """
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise StatisticsError(f"{name} must be numbers, nan where one is not known") from None
+    if np.isinf(array).any() or (shape is not None and array.shape != shape):
+        raise StatisticsError(f"{name} must be finite numbers or nan" + (f" of shape {shape}" if shape else ""))
     return array
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, IntArray
-from casewise.stats.core.checks import vector, whole
+from casewise.stats.core.arrays import FloatArray, IntArray, integers
+from casewise.stats.core.checks import partly_known, vector, whole
 from casewise.stats.items.response_model import ResponseModel, fit_responses
 
 __all__ = ["PlacedJudge", "Placing", "items_that_place", "left_out_errors", "place"]
@@ -84,11 +84,12 @@ def place(model: ResponseModel, items: ArrayLike, right: ArrayLike) -> PlacedJud
 
     The items not asked are predicted from the ability that the asked ones suggest.
     """
-    some = np.asarray(items, dtype=np.int64)
-    answers = vector(right, "right")
-    if len(some) != len(answers) or len(np.unique(some)) != len(some):
-        raise StatisticsError(f"{len(some)} items and {len(answers)} answers do not fit, or an item stands twice")
+    some, answers = integers(items, "items"), vector(right, "right")
+    if some.shape != answers.shape or len(np.unique(some)) != len(some):
+        raise StatisticsError(f"{some.size} items and {len(answers)} answers do not fit, or an item stands twice")
     chances = model.chances(ABILITIES)
+    if (some >= chances.shape[1]).any() or not np.isin(answers, (0, 0.5, 1)).all():
+        raise StatisticsError(f"answers are 1, 0 or ½, each of one of {chances.shape[1]} items")
     p = chances[:, some]
     log = np.log(p) @ answers + np.log1p(-p) @ (1 - answers) + np.log(expected_of_new(model))
     posterior = np.exp(log - log.max())
@@ -111,7 +112,8 @@ def left_out_errors(right: ArrayLike, n: int, *, folds: int = 10) -> Placing:
     StatisticsError
         Fewer than three judges, or an item without an answer.
     """
-    table = np.asarray(right, dtype=float)
+    table = partly_known(right, "right")
+    whole(folds, "folds", least=2)
     if table.ndim != 2 or len(table) < 3 or np.isnan(table).any():
         raise StatisticsError("placing is tried on three judges at least, each with an answer to every item")
     predicted = np.empty(len(table))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import estimate_of
-from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.arrays import FloatArray, integers
 from casewise.stats.core.checks import clusters_of, coded_labels
 from casewise.stats.core.cluster_variance import cluster_sums
 from casewise.stats.core.measured import Functional, Totals, TotalsByCluster
@@ -51,7 +51,9 @@ def alpha_by_level(counts: ArrayLike, *, level: Level, clusters: ArrayLike | Non
     .. [1] Krippendorff (2011), Computing Krippendorff's alpha-reliability. The tests hold it to the library
        `krippendorff`.
     """
-    table = np.asarray(counts, dtype=float)
+    table = integers(counts, "counts").astype(float)
+    if table.ndim != 2:
+        raise StatisticsError(f"counts must be of items and values, not of shape {table.shape}")
     keep = table.sum(1) >= 2
     if not keep.any():
         raise StatisticsError("no item has two answers, so there is no agreement to speak of")

@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, checked_share
-from casewise.stats.core.checks import checked_votes_of_items, clusters_of
+from casewise.stats.core.checks import checked_votes_of_items, clusters_of, partly_known
 from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.majorities import majority_weight
 
@@ -59,8 +59,8 @@ def leave_one_out(judge: ArrayLike, safe: ArrayLike, votes: ArrayLike) -> FloatA
     nan for items with fewer than two votes; a judge without a verdict (nan) is never right.
     """
     s, m = checked_votes_of_items(safe, votes)
-    verdict = np.asarray(judge, dtype=float)
-    if verdict.shape != s.shape or not (np.isnan(verdict) | (verdict == 0) | (verdict == 1)).all():
+    verdict = partly_known(judge, "verdicts", shape=s.shape)
+    if not (np.isnan(verdict) | (verdict == 0) | (verdict == 1)).all():
         raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
     without_safe, without_unsafe = majority_weight(s - 1, m - 1), majority_weight(s, m - 1)
     share = s / np.maximum(m, 1)

@@ -13,8 +13,8 @@ from scipy.special import bdtr, gammaln
 from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
-from casewise.stats.core.arrays import FloatArray, IntArray
-from casewise.stats.core.checks import checked_votes_of_items, clusters_of, coded_labels, whole
+from casewise.stats.core.arrays import FloatArray, IntArray, integers
+from casewise.stats.core.checks import checked_votes_of_items, clusters_of, coded_labels, partly_known, whole
 from casewise.stats.core.divergence import jensen_shannon
 from casewise.stats.core.intervals import ANYWHERE
 from casewise.stats.core.majorities import majority_weight
@@ -86,10 +86,12 @@ def usual_reference(votes: ArrayLike) -> int:
     StatisticsError
         No item has a vote.
     """
-    rated = np.asarray(votes)[np.asarray(votes) > 0]
+    counts = integers(votes, "votes").ravel()
+    rated = counts[counts > 0]
     if not len(rated):
         raise StatisticsError("no item has a vote, so there is nobody to be held against")
-    return max(1, min(10, int(np.bincount(rated).argmax()) - 1))
+    usual, times = np.unique(rated, return_counts=True)
+    return max(1, min(10, int(usual[times.argmax()]) - 1))
 
 
 def reference_weight(safe: ArrayLike, votes: ArrayLike, *, reference_size: int) -> FloatArray:
@@ -269,12 +271,9 @@ def _usable(
 def _verdicts(judge: ArrayLike, votes: ArrayLike, reference_size: int) -> FloatArray:
     """The judge's verdicts or values on the items that are used, a half where it gave none."""
     enough = np.asarray(votes) > reference_size
-    try:
-        given = np.asarray(judge, dtype=float)
-    except (TypeError, ValueError):
-        raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item") from None
+    given = partly_known(judge, "verdicts", shape=enough.shape)
     found: FloatArray = np.where(np.isnan(given), 0.5, given)
-    if found.shape != enough.shape or not ((found >= 0) & (found <= 1)).all():
+    if not ((found >= 0) & (found <= 1)).all():
         raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
     usable: FloatArray = found[enough]
     return usable

@@ -157,16 +157,16 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
     """
     check_power(power, alpha)
     effect = standardised(difference, deviation)
-    about = ((ndtri(1 - alpha / 2) + ndtri(power)) / effect) ** 2
+    about = min(((ndtri(1 - alpha / 2) + ndtri(power)) / effect) ** 2, 1e12)
     question = f"a difference of {difference:g} between judges"
     return smallest_reaching(power, lambda n: t_power(n, effect, alpha), start=max(2, int(about)), question=question)
 
 
 def standardised(difference: float, deviation: float) -> float:
-    if not abs(difference) > 0:
-        raise StatisticsError("difference must not be 0: no number of queries finds a difference of nothing")
-    if not deviation > 0:
-        raise StatisticsError("the judges' difference does not vary over queries, so one query would tell")
+    if not 0 < abs(difference) < np.inf:
+        raise StatisticsError("difference must be finite and not 0: no number of queries finds a difference of nothing")
+    if not 0 < deviation < np.inf:
+        raise StatisticsError("the judges' difference must vary over queries, and finitely: else one query would tell")
     return abs(difference) / deviation
 
 

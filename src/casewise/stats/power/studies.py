@@ -61,7 +61,15 @@ class StudyVariance:
     """What is left of a rating's variance, the mean of both conditions."""
 
     def error(self, *, queries: int, per_item: int, per_annotator: float) -> float:
-        """Standard error of the difference in such a study."""
+        """Standard error of the difference in such a study.
+
+        Raises
+        ------
+        StatisticsError
+            No queries, ratings of an item or items of an annotator.
+        """
+        if not (queries >= 1 and per_item > 0 and 0 < per_annotator < np.inf):
+            raise StatisticsError("a study has a query at least, ratings of each item and items for each annotator")
         ratings = 2 * (per_annotator * self.of_annotators + self.of_ratings) / per_item
         return float(np.sqrt((self.of_difference + ratings) / queries))
 
@@ -199,6 +207,8 @@ def study_power(
     alpha: float = 0.05,
 ) -> float:
     """Probability that a two-sided test finds `difference`, by the normal distribution."""
+    if not abs(difference) <= 1:
+        raise StatisticsError(f"a difference of rates lies between -1 and 1, not {difference!r}")
     error = variance.error(queries=queries, per_item=per_item, per_annotator=per_annotator)
     if error == 0:
         return 1.0 if difference else alpha

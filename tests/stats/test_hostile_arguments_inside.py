@@ -1,0 +1,193 @@
+"""The functions of statistics that have no place in `casewise.stats` itself answer hostile arguments as those that have."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.stats.test_hostile_arguments import (
+    CALLS,
+    COUNT,
+    COUNTS,
+    LABELS,
+    NUMBERS,
+    SAFE,
+    SHARE,
+    TABLE,
+    TRUTHS,
+    VOTES,
+    WHOLE,
+    column,
+    numbers_in,
+)
+
+import casewise.stats as package
+from casewise.errors import StatisticsError
+from casewise.stats.agreeing.filled_in import filled_in, of_raw_values
+from casewise.stats.agreeing.hard_items import halves, hard_score
+from casewise.stats.conditions.paired import sign_flips
+from casewise.stats.core.cluster_variance import cluster_variance
+from casewise.stats.core.pooled import pooled_shares
+from casewise.stats.core.prediction_powered import labels_needed, prediction_powered_rate
+from casewise.stats.core.share_intervals import binomial_below, score_limits, sign_test
+from casewise.stats.distributions.distances import reachable_entropy_correlation
+from casewise.stats.items.placing import items_that_place, left_out_errors, place
+from casewise.stats.items.response_model import fit_responses
+from casewise.stats.people.agreement import category_counts, gwet_ac1
+from casewise.stats.people.levels import alpha_by_level
+from casewise.stats.people.new_person import against_new_person, leave_one_out
+from casewise.stats.people.panel import distribution_worth, reference_weight, usual_reference
+from casewise.stats.people.vote_reliability import checked_votes
+from casewise.stats.power.judges import (
+    assumed_deviation,
+    power_of_queries,
+    queries_needed,
+    query_differences,
+    simulated_power,
+)
+from casewise.stats.power.studies import PilotRatings, study_power, study_queries, variance_of
+
+MODEL = fit_responses((np.random.default_rng(1).random((5, 12)) < 0.7).astype(float))
+
+INSIDE: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] = {
+    "sign_flips": (sign_flips, {"net": column(st.one_of(st.integers(-4, 4), COUNT))}),
+    "cluster_variance": (cluster_variance, {"influence": NUMBERS, "clusters": LABELS}),
+    "pooled_shares": (pooled_shares, {"values": column(SHARE), "category": LABELS, "query": LABELS, "level": SHARE}),
+    "prediction_powered_rate": (
+        prediction_powered_rate,
+        {"grader": column(SHARE), "labels": TRUTHS, "clusters": LABELS, "level": SHARE},
+    ),
+    "labels_needed": (
+        labels_needed,
+        {"half_width": SHARE, "items": WHOLE, "rate": SHARE, "correlation": SHARE},
+    ),
+    "score_limits": (score_limits, {"estimate": column(SHARE), "n": COUNTS, "level": SHARE}),
+    "sign_test": (sign_test, {"one_way": WHOLE, "other_way": WHOLE}),
+    "binomial_below": (binomial_below, {"successes": COUNT, "n": WHOLE, "share": SHARE}),
+    "reachable_entropy_correlation": (reachable_entropy_correlation, {"safe": SAFE, "votes": VOTES}),
+    "fit_responses": (fit_responses, {"right": TABLE, "clusters": LABELS, "rasch": st.booleans()}),
+    "items_that_place": (lambda n: items_that_place(MODEL, n), {"n": WHOLE}),
+    "place": (lambda items, right: place(MODEL, items, right), {"items": COUNTS, "right": TRUTHS}),
+    "left_out_errors": (left_out_errors, {"right": TABLE, "n": WHOLE, "folds": st.integers(-1, 4)}),
+    "category_counts": (category_counts, {"ratings": TABLE}),
+    "gwet_ac1": (gwet_ac1, {"ratings": TABLE, "categories": st.one_of(st.none(), st.integers(-1, 4))}),
+    "alpha_by_level": (
+        alpha_by_level,
+        {"counts": TABLE, "level": st.sampled_from(["nominal", "ordinal", "interval"]), "clusters": LABELS},
+    ),
+    "against_new_person": (
+        against_new_person,
+        {"judge": TRUTHS, "safe": SAFE, "votes": VOTES, "clusters": LABELS, "margin": SHARE, "alpha": SHARE},
+    ),
+    "leave_one_out": (leave_one_out, {"judge": TRUTHS, "safe": SAFE, "votes": VOTES}),
+    "distribution_worth": (
+        distribution_worth,
+        {"judge": column(SHARE), "safe": SAFE, "votes": VOTES, "clusters": LABELS, "reference_size": WHOLE},
+    ),
+    "reference_weight": (reference_weight, {"safe": SAFE, "votes": VOTES, "reference_size": WHOLE}),
+    "usual_reference": (usual_reference, {"votes": VOTES}),
+    "checked_votes": (checked_votes, {"safe": SAFE, "votes": VOTES, "clusters": LABELS}),
+    "query_differences": (query_differences, {"first": NUMBERS, "second": NUMBERS, "clusters": LABELS}),
+    "assumed_deviation": (
+        assumed_deviation,
+        {"difference": SHARE, "discordance": SHARE, "items_per_query": WHOLE, "correlation": SHARE},
+    ),
+    "queries_needed": (
+        queries_needed,
+        {"difference": SHARE, "deviation": SHARE, "alpha": SHARE, "power": SHARE},
+    ),
+    "power_of_queries": (
+        power_of_queries,
+        {"n": WHOLE, "difference": SHARE, "deviation": SHARE, "alpha": SHARE},
+    ),
+    "simulated_power": (
+        lambda n, alpha, repeats: simulated_power(
+            query_differences([1, 0, 1, 0], [0, 1, 0, 0]), n, alpha=alpha, repeats=repeats
+        ),
+        {"n": st.one_of(st.integers(-1, 40), SHARE), "alpha": SHARE, "repeats": st.sampled_from([10, 0, -1])},
+    ),
+    "variance_of": (
+        lambda **given: variance_of(PilotRatings(**given)),
+        {"safe": TRUTHS, "second": TRUTHS, "query": LABELS, "annotator": LABELS},
+    ),
+    "halves": (halves, {"safe": SAFE, "votes": VOTES, "verdict": TRUTHS}),
+    "hard_score": (
+        hard_score,
+        {"safe": SAFE, "votes": VOTES, "baseline": TRUTHS, "judge": TRUTHS, "cluster": LABELS},
+    ),
+    "filled_in": (
+        lambda **given: filled_in(**given, rng=np.random.default_rng(0), n_permutations=20),
+        {"values": NUMBERS, "odd": TRUTHS, "rate": column(SHARE)},
+    ),
+    "of_raw_values": (
+        of_raw_values,
+        {"raw": st.lists(st.sampled_from(["0.5", "safe", "", None, 3]), max_size=6), "rate": column(SHARE)},
+    ),
+}
+
+MAY_BE_NAN = {"reference_weight", "leave_one_out", "cluster_variance"}
+"""What is undefined for an item by the nature of the thing, and said to be so in its docstring."""
+
+HELPERS = {"core.arrays", "core.checks", "core.divergence", "core.majorities"}
+"""Where arguments are checked, and formulas on arrays that have been."""
+
+
+@pytest.mark.parametrize("name", INSIDE)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_a_statistic_inside_gives_a_value_or_says_why_not(name, data):
+    function, arguments = INSIDE[name]
+    given_ = {key: data.draw(strategy, label=key) for key, strategy in arguments.items()}
+
+    try:
+        result = function(**given_)
+    except StatisticsError:
+        return
+    if name not in MAY_BE_NAN:
+        assert not any(np.isnan(array.astype(float)).any() for array in numbers_in(result)), result
+
+
+def takes_arrays(function: FunctionType) -> bool:
+    return any("ArrayLike" in str(one.annotation) for one in inspect.signature(function).parameters.values())
+
+
+def test_every_function_that_takes_arrays_of_any_kind_is_asked():
+    found = set()
+    for module in pkgutil.walk_packages(package.__path__, "casewise.stats."):
+        if module.name.removeprefix("casewise.stats.") in HELPERS:
+            continue
+        loaded = importlib.import_module(module.name)
+        named = {name: getattr(loaded, name) for name in getattr(loaded, "__all__", [])}
+        found |= {name for name, one in named.items() if inspect.isfunction(one) and takes_arrays(one)}
+
+    assert found <= set(CALLS) | set(INSIDE)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: study_queries(variance(), 0.0, per_item=3, per_annotator=10),
+        lambda: study_queries(variance(), 0.1, per_item=3, per_annotator=10, power=1.2),
+        lambda: study_queries(variance(), 1e-9, per_item=3, per_annotator=10),
+        lambda: study_power(variance(), float("nan"), queries=10, per_item=3, per_annotator=10),
+        lambda: study_power(variance(), 0.1, queries=0, per_item=3, per_annotator=10),
+        lambda: study_power(variance(), 0.1, queries=10, per_item=3, per_annotator=0),
+    ],
+)
+def test_designs_that_cannot_be_are_refused(ask):
+    with pytest.raises(StatisticsError):
+        ask()
+
+
+def variance():
+    rng = np.random.default_rng(2)
+    n = 240
+    return variance_of(PilotRatings(rng.random(n) < 0.5, np.arange(n) % 2, np.arange(n) // 12, rng.integers(0, 12, n)))
