@@ -1,6 +1,7 @@
 from . import contexts as contexts
 from . import databases as databases
 from . import deciding as deciding
+from . import guards as guards
 from . import power as power
 from . import prolific as prolific
 from . import replying as replying
@@ -153,6 +154,7 @@ __all__ = [
     "format_named",
     "gate",
     "grade",
+    "guards",
     "ids_in",
     "import_cases",
     "join",

@@ -23,6 +23,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("judge", f"{HERE}.judge.command:judge", "Have a judge decide every item of a benchmark."),
         Entry("report", f"{HERE}.evaluate.report:report", "How well judges agree with people: numbers and a page."),
         Entry("compare", f"{HERE}.evaluate.report:compare", "Which judge agrees better, and is the difference real?"),
+        Entry("guards", f"{HERE}.guards:guards", "The guards that can judge, and what of each was checked."),
         Entry(
             "leaderboard",
             f"{HERE}.evaluate.report:leaderboard",

@@ -85,7 +85,14 @@ def live_options(part: JudgePart, model: ModelOptions) -> LiveOptions:
     address = model.base_url or part.base_url or (None if known else remote(settings.get("base_url")))
     chosen = ModelOptions(address, model.prices, model.client, model.local, model.needs_key, model.fakes)
     protocol = settings.get("protocol")
-    return LiveOptions(part.prompts, role, AskOptions(**asked) if not protocol else AskOptions(), chosen, protocol)
+    return LiveOptions(
+        part.prompts,
+        role,
+        AskOptions(**asked) if not protocol else AskOptions(),
+        chosen,
+        protocol,
+        settings.get("policy_text"),
+    )
 
 
 def remote(address: Any) -> str | None:

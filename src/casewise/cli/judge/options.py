@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -90,6 +91,10 @@ class AskingOptions:
     ] = "user"
     temperature: Annotated[float, typer.Option("--temperature", min=0.0, help="Of the model's replies.")] = 0.0
     max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Of a reply, thinking included.")] = 1024
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", help="Your own policy, a text file, for a guard that takes one (guard:NAME@MODEL)."),
+    ] = None
     protocol: Annotated[
         str | None,
         typer.Option(
@@ -123,6 +128,7 @@ class AskingOptions:
             api.AskOptions(self.temperature, self.max_tokens, seed, structured=self.structured, strict=self.strict),
             limits.model(self.base_url, local, needs_key=needs_key),
             self.protocol,
+            api.guards.policy_in(self.policy) if self.policy else None,
         )
 
 

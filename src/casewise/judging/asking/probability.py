@@ -18,7 +18,16 @@ from casewise.models.local.label_tokens import word_of
 from casewise.models.protocol import Position, Reply, ReplyOptions
 from casewise.records import SCALES, Scored, Unscored, UnscoredReason
 
-__all__ = ["LABELS", "PROBABILITY", "LabelMass", "first_said", "label_mass", "probability_outcome"]
+__all__ = [
+    "LABELS",
+    "PROBABILITY",
+    "LabelMass",
+    "first_said",
+    "label_mass",
+    "mass_outcome",
+    "most_unlisted",
+    "probability_outcome",
+]
 
 LABELS = ("safe", "unsafe")
 
@@ -99,16 +108,21 @@ def probability_outcome(reply: Reply) -> tuple[Scored | Unscored, LabelMass | No
     if position is None:
         return Unscored(reason=UnscoredReason.NO_LOGPROBS, detail="the endpoint gave no log probabilities"), None
     mass = label_mass(position)
+    return mass_outcome(mass, position, reply), mass
+
+
+def mass_outcome(mass: LabelMass, position: Position, reply: Reply) -> Scored | Unscored:
+    """The value that masses give; unscored where no label is listed, or the bounds lie on both sides of the threshold."""
     if not mass.covered:
         detail = (
             f"neither label is among the {len(position.top)} likeliest tokens; the reply begins {reply.text[:40]!r}"
         )
-        return Unscored(reason=UnscoredReason.NO_LABEL_TOKEN, detail=detail), mass
+        return Unscored(reason=UnscoredReason.NO_LABEL_TOKEN, detail=detail)
     threshold = SCALES["probability"].threshold or 0.0
     if (mass.low > threshold) != (mass.high > threshold):
         detail = f"P(safe) is somewhere between {mass.low:.4f} and {mass.high:.4f}"
-        return Unscored(reason=UnscoredReason.STRADDLES_THRESHOLD, detail=detail), mass
-    return Scored(value=mass.point, low=mass.low, high=mass.high), mass
+        return Unscored(reason=UnscoredReason.STRADDLES_THRESHOLD, detail=detail)
+    return Scored(value=mass.point, low=mass.low, high=mass.high)
 
 
 FIRST_FEW = 8

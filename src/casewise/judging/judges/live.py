@@ -30,6 +30,8 @@ class LiveOptions:
     model: ModelOptions = field(default_factory=ModelOptions)
     protocol: str | None = None
     """`published`, or one of `PROTOCOLS`: then it says how to ask, with the paper's own wording."""
+    policy: str | None = None
+    """A deployer's own policy, for a guard that takes one."""
 
 
 def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str] | None = None) -> LLMJudge:

@@ -14,8 +14,8 @@ from casewise.judging.asking.prompts import PromptSet, default_prompts
 from casewise.judging.asking.protocols import PROTOCOLS
 from casewise.judging.judge import Answer, Ask
 from casewise.models.http.prices import Prices
-from casewise.models.protocol import Message, Model, Rejected, Reply, Usage
-from casewise.records import FULL, Arm, Elicitation, Unscored, UnscoredReason
+from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage
+from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import digest
 from casewise.runs.estimate import at_most, usually
 from casewise.runs.limits import Spend
@@ -123,15 +123,18 @@ class LLMJudge:
 
     async def answer(self, ask: Ask) -> Answer:
         """Ask the model. A call that it will not answer is unscored; what stops the run is raised."""
-        options = options_for(ask.elicitation, self.options, repeat=ask.repeat)
         try:
-            reply = await self.model.reply(self.messages(ask), options)
+            reply = await self.model.reply(self.messages(ask), self.wanted(ask))
         except Rejected as error:
             return Answer(Unscored(reason=UnscoredReason(error.reason), detail=str(error)))
         except Unavailable as error:
             return self._failed(error)
         self._failed_in_a_row = 0
         return self._read(ask.elicitation, reply)
+
+    def wanted(self, ask: Ask) -> ReplyOptions:
+        """How the reply is wanted."""
+        return options_for(ask.elicitation, self.options, repeat=ask.repeat)
 
     def usually(self, ask: Ask) -> Usage:
         """From the prompt's length, and what such replies usually take."""
@@ -153,16 +156,21 @@ class LLMJudge:
 
     def _read(self, elicitation: Elicitation, reply: Reply) -> Answer:
         read = read_outcome(elicitation, reply, self.options)
+        return self._with_usage(read.outcome, reply, read_as=read.read_as, detail=read.detail)
+
+    def _with_usage(
+        self, outcome: Scored | Unscored, reply: Reply, *, read_as: str | None = None, detail: Mapping[str, Any] | None
+    ) -> Answer:
         return Answer(
-            read.outcome,
-            read_as=read.read_as,
+            outcome,
+            read_as=read_as,
             raw_reply=reply.text,
             latency_s=round(reply.latency_s, 4),
             model_version=reply.model_version,
             input_tokens=reply.usage.input_tokens,
             output_tokens=reply.usage.output_tokens,
             cost_usd=self.prices.of(reply.usage) if self.prices else None,
-            detail=detail_of(reply, read.detail),
+            detail=detail_of(reply, detail),
         )
 
     async def close(self) -> None:

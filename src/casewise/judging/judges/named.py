@@ -10,6 +10,7 @@ from casewise.errors import JudgeError, did_you_mean
 from casewise.judging.judge import Judge
 from casewise.judging.judges.callable import CallableJudge
 from casewise.judging.judges.constant import ConstantJudge
+from casewise.judging.judges.guard import FORM, guard_judge, reward_judge
 from casewise.judging.judges.live import LiveOptions, live_judge
 from casewise.judging.judges.moderation import ModerationJudge
 from casewise.models.load import BACKENDS, names_model
@@ -62,11 +63,21 @@ def moderation(wish: Wish) -> Judge:
     return ModerationJudge.named(f"moderation:{wish.rest}", options=wish.live.model)
 
 
+def guard(wish: Wish) -> Judge:
+    return guard_judge(wish.rest, wish.live)
+
+
+def reward(wish: Wish) -> Judge:
+    return reward_judge(wish.rest, wish.live)
+
+
 KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
     "linear": ("linear, linear:query, linear:query+context", linear),
     "constant": ("constant:safe, constant:unsafe, constant:intended", constant),
     "recorded": ("recorded:FILE (a published output file or a run folder)", recorded),
     "python": ("python:MODULE:FUNCTION (your own callable)", python),
+    "guard": (f"{FORM} (casewise guards lists them)", guard),
+    "reward": ("reward:hf:PATH (a reward model's preference of an answer over a refusal)", reward),
     "moderation": (
         "moderation:openai/MODEL, moderation:openai/MODEL#CATEGORY (a moderation endpoint's scores)",
         moderation,

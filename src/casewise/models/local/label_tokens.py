@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["first_token_ids", "spellings", "word_of"]
+__all__ = ["MARKS", "SHORTEST_BEGINNING", "first_token_ids", "spellings", "word_of"]
 
 QUOTES = "\"'`“”‘’*_"
 MARKS = " \t\r\n.,:;!" + QUOTES + "▁Ġ"

@@ -1,0 +1,85 @@
+"""What a guard is sent: its profile's messages with the policy, the conversation and the context in their places."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+from casewise.judging.guards.profile import GuardProfile, Rendering
+from casewise.models.protocol import Message
+from casewise.prompting.chat import chat_with
+from casewise.prompting.context_words import in_words
+from casewise.prompting.substitution import filled
+from casewise.records.base import digest
+from casewise.showing import ShownItem
+
+__all__ = ["conversation_of", "guard_messages", "policy_id", "policy_text"]
+
+SPEAKERS = {"user": "User", "assistant": "Chatbot", "system": "System"}
+
+
+def guard_messages(
+    profile: GuardProfile,
+    rendering: Rendering,
+    shown: ShownItem,
+    *,
+    policy: str | None = None,
+    reply: str | None = None,
+) -> tuple[Message, ...]:
+    """The messages that ask a guard about an item.
+
+    Parameters
+    ----------
+    policy
+        A deployer's own, in the place of ours; it may hold `{context}`.
+    reply
+        A chatbot's reply, judged in the place of the request.
+    """
+    in_policy = rendering == "policy"
+    bare = ShownItem(shown.query, {}, shown.placement) if in_policy else shown
+    turns = conversation_of(bare, system_turn=profile.system_turn, reply=reply)
+    values = {
+        "policy": policy_text(shown, policy) if in_policy else policy_about(wording()["in_conversation"], policy),
+        "query": shown.query,
+        "context": in_words(shown.context) if shown.context else wording()["nothing_known"],
+        "transcript": "\n\n".join(f"{SPEAKERS[turn.role]}: {turn.content}" for turn in turns),
+    }
+    found: list[Message] = []
+    for one in profile.policy if in_policy or not profile.conversation else profile.conversation:
+        found += turns if one.content == "{turns}" else [Message(one.role, filled(one.content, values))]
+    return tuple(found)
+
+
+def conversation_of(shown: ShownItem, *, system_turn: bool, reply: str | None = None) -> tuple[Message, ...]:
+    """The conversation that the chatbot is in: the context where the deployer would tell it, and what was said."""
+    role = "system" if system_turn else "user"
+    turns = chat_with().messages(
+        shown.query, shown.context, earlier=shown.placement.earlier, role="system" if role == "system" else "user"
+    )
+    return (*turns, Message("assistant", reply)) if reply is not None else turns
+
+
+def policy_text(shown: ShownItem, own: str | None = None) -> str:
+    """The policy with the context in its place; one of a deployer's own that has no place for it is followed by it."""
+    return policy_about(in_words(shown.context) if shown.context else wording()["nothing_known"], own)
+
+
+def policy_about(context: str, own: str | None) -> str:
+    text = wording()["text"] if own is None else own if "{context}" in own else f"{own}\n\n# CIRCUMSTANCES\n{{context}}"
+    return filled(text, {"context": context})
+
+
+def policy_id(own: str | None) -> str:
+    """Which policy: ours with its version, or a digest of the deployer's own."""
+    return (
+        f"{wording()['name']}@{wording()['version']}+{digest(wording()['text'])[:8]}"
+        if own is None
+        else f"own+{digest(own)[:8]}"
+    )
+
+
+@cache
+def wording() -> dict[str, str]:
+    text = files("casewise.judging.guards").joinpath("policy.toml").read_text(encoding="utf-8")
+    return {name: value.strip("\n") for name, value in tomllib.loads(text).items()}
