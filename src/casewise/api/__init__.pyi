@@ -1,7 +1,6 @@
 from . import contexts as contexts
 from . import databases as databases
 from . import deciding as deciding
-from . import guards as guards
 from . import power as power
 from . import prolific as prolific
 from . import replying as replying
@@ -154,7 +153,6 @@ __all__ = [
     "format_named",
     "gate",
     "grade",
-    "guards",
     "ids_in",
     "import_cases",
     "join",

@@ -21,7 +21,7 @@ def guards(
     """List the guards that can judge, how each is told of a context, and what of its profile was checked."""
     given = tuple(names or ())
     if as_json:
-        chosen = [api.guards.profile_named(name) for name in given] or list(api.guards.all_profiles().values())
+        chosen = [api.deciding.profile_named(name) for name in given] or list(api.deciding.all_profiles().values())
         print_json({one.name: one.as_json() for one in chosen})
         return
-    show(api.guards.guards_page(given))
+    show(api.deciding.guards_page(given))

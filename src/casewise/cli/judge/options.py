@@ -128,7 +128,7 @@ class AskingOptions:
             api.AskOptions(self.temperature, self.max_tokens, seed, structured=self.structured, strict=self.strict),
             limits.model(self.base_url, local, needs_key=needs_key),
             self.protocol,
-            api.guards.policy_in(self.policy) if self.policy else None,
+            api.deciding.policy_in(self.policy) if self.policy else None,
         )
 
 

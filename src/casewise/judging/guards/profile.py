@@ -22,7 +22,7 @@ Rendering = Literal["policy", "conversation"]
 """How a guard is told of a context: as the policy that it applies, or as the chatbot's own system prompt."""
 
 
-class Wording(Record):
+class GuardMessage(Record):
     """One message; a content of `{turns}` alone is the conversation, message by message."""
 
     role: Literal["system", "user", "assistant"]
@@ -88,8 +88,8 @@ class GuardProfile(Record):
     title: str
     licence: str
     kind: Literal["chat", "moderation", "classifier"] = "chat"
-    policy: tuple[Wording, ...] = ()
-    conversation: tuple[Wording, ...] = ()
+    policy: tuple[GuardMessage, ...] = ()
+    conversation: tuple[GuardMessage, ...] = ()
     system_turn: bool = True
     reads_replies: bool = False
     template_arguments: dict[str, Any] | None = None
