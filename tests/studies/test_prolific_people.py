@@ -27,12 +27,14 @@ def prolific(monkeypatch):
         yield server
 
 
-@pytest.fixture
-def there(tmp_path):
-    """An annotator of a round at Prolific, and where it is."""
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def there(request, tmp_path):
+    """An annotator of a round at Prolific, and where it is: on either database."""
+    sqlite = request.param == "sqlite"
+    url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
     path = tmp_path / "study.toml"
     init_study("demo", preset="prolific", name="tea", path=path, today=START.date(), contact=design().contact)
-    place = {"study": path, "phase": "pilot", "database": empty_database(tmp_path / "casewise.db")}
+    place = {"study": path, "phase": "pilot", "database": url}
     with database.open(str(place["database"])) as store, store.write() as connection:
         study = load_round(connection, open_plan(connection, read_plan(path), phase="pilot", now=START))
         assert study is not None

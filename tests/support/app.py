@@ -23,6 +23,7 @@ from casewise.settings import Settings
 from casewise.web import create_app
 
 PASSWORD = "plum orbit lantern"
+HOOK_SECRET = "of the workspace"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -30,6 +31,17 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 def app(tmp_path: Path) -> Iterator[FastAPI]:
     path = empty_database(tmp_path / "casewise.db")
     made = create_app(Settings(database=path, secret_key=KEY, site_url="http://testserver"))
+    yield made
+    made.state.database.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def app_on_either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FastAPI]:
+    """The app on SQLite and on a real PostgreSQL: for a module whose own `app` asks for it."""
+    sqlite = request.param == "sqlite"
+    url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
+    settings = Settings(database=url, secret_key=KEY, site_url="http://testserver", hook_secret=HOOK_SECRET)
+    made = create_app(settings)
     yield made
     made.state.database.close()
 

@@ -10,28 +10,18 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 from tests.studies.test_store import pages_of
-from tests.support.databases import empty_database
-from tests.support.server import KEY
+from tests.support.app import HOOK_SECRET
 from tests.support.study import RIGHT, START, design, opened
 
 from casewise.database.tables import study as tables
-from casewise.settings import Settings
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.running.admission import admit
 from casewise.studies.running.annotators import answer_quiz, pass_tutorial
-from casewise.web import create_app
-
-HOOK = "of the workspace"
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def app(request, tmp_path):
-    """The app on either database, with the workspace's secret."""
-    url = empty_database(tmp_path / "casewise.db") if request.param == "sqlite" else None
-    url = url or request.getfixturevalue("postgres_copy")
-    made = create_app(Settings(database=url, secret_key=KEY, site_url="http://testserver", hook_secret=HOOK))
-    yield made
-    made.state.database.close()
+@pytest.fixture
+def app(app_on_either):
+    return app_on_either
 
 
 @pytest.fixture
@@ -44,7 +34,7 @@ def told(app):
     """Send an event as Prolific does; its answer."""
     browser = TestClient(app)
 
-    def tell(status="RETURNED", *, submission="sub-1", event="e1", secret=HOOK, written=None, kind=None):
+    def tell(status="RETURNED", *, submission="sub-1", event="e1", secret=HOOK_SECRET, written=None, kind=None):
         said = {
             "resource_id": submission,
             "event_type": kind or "submission.status.change",

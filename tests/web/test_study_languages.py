@@ -11,6 +11,11 @@ from casewise.studies.running.rounds import NewRound, load_round, open_round
 
 
 @pytest.fixture
+def app(app_on_either):
+    return app_on_either
+
+
+@pytest.fixture
 def study(app, tmp_path):
     plan = design(languages=["en", "es"], conditions=["safe_revised"], attention={"checks_per_batch": 1})
     there = material(plan)
