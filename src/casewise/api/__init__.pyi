@@ -37,6 +37,7 @@ from .asking import (
     read_reply,
 )
 from .attacks.attacking import Offers, Robustness, arms_under_attack, attack, attacks_offered, robustness
+from .attacks.verifying import ForgedFiles, Verification, forge_contexts, verify_contexts
 from .auditing import Audited, AuditOptions, audit, checked_codes
 from .benchmarks import (
     Benchmark,
@@ -104,6 +105,7 @@ __all__ = [
     "Document",
     "Elicitation",
     "FlagCount",
+    "ForgedFiles",
     "Gated",
     "Judge",
     "Limits",
@@ -127,6 +129,7 @@ __all__ = [
     "RunSummary",
     "Selection",
     "Table",
+    "Verification",
     "Watch",
     "allow_sending",
     "arms_named",
@@ -150,6 +153,7 @@ __all__ = [
     "fetch",
     "fit_decider",
     "flag_people",
+    "forge_contexts",
     "format_named",
     "gate",
     "grade",
@@ -190,6 +194,7 @@ __all__ = [
     "studies",
     "study_report",
     "try_connection",
+    "verify_contexts",
     "write_figures",
     "write_ratings",
     "write_spreadsheet",

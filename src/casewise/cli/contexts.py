@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from casewise import api
+from casewise.cli.documents import DocumentOptions
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import DatabaseOption, JsonOption, end, note, print_json
+from casewise.cli.printing import BenchmarkArgument, DatabaseOption, JsonOption, end, note, print_json
 from casewise.cli.watching import (
     DryRunOption,
     SpendingOptions,
@@ -270,3 +271,49 @@ def release(
     folder = api.contexts.release(draft, options=options, out=out, database=database)
     typer.echo(f"{draft} {version} is released: {folder}")
     note(f"next: casewise judge {folder} --judge constant:intended")
+
+
+FactsOption = Annotated[
+    Path,
+    typer.Option("--facts", help="What is known outside: JSONL with subject, field, value, source, issued, expires."),
+]
+AtOption = Annotated[
+    str | None, typer.Option("--at", help="The day on which facts are asked, such as 2026-01-31. Default: today.")
+]
+
+
+@app.command()
+@with_groups
+def verify(
+    *,
+    benchmark: BenchmarkArgument,
+    facts: FactsOption,
+    at: AtOption = None,
+    truth: Annotated[
+        Path | None, typer.Option("--truth", help="What was forged (truth.jsonl of casewise contexts forge).")
+    ] = None,
+    documents: DocumentOptions,
+) -> None:
+    """Hold what contexts claim against facts: supported, contradicted, expired, or not stated."""
+    documents.present(api.verify_contexts(benchmark, facts, at=at, truth=truth))
+
+
+@app.command()
+def forge(
+    benchmark: BenchmarkArgument,
+    out: Annotated[Path, typer.Option("--out", help="A new folder for the benchmark, facts.jsonl and truth.jsonl.")],
+    parameter: Annotated[str, typer.Option("--parameter", help="The parameter that is forged.")] = "recipient.type",
+    at: AtOption = None,
+    seed: Annotated[int, typer.Option("--seed", help="Which contexts are forged how.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Forge contexts with known truth, and facts that know better or do not: how well are forgeries found?"""
+    made = api.forge_contexts(benchmark, out, parameter=parameter, at=at, seed=seed)
+    if as_json:
+        print_json({"folder": str(made.folder), "facts": str(made.facts), "truth": str(made.truth)})
+        return
+    typer.echo(f"{len(made.forged.truth):,} contexts, {len(made.forged.facts):,} facts: {made.folder}")
+    note(
+        f"next: casewise contexts verify {made.folder} --facts {made.facts} --truth {made.truth}"
+        + (f" --at {at}" if at else "")
+    )

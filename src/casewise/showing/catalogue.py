@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from casewise.errors import ConfigurationError, did_you_mean
@@ -13,6 +14,7 @@ from casewise.showing.claims import own_sayings, said, sayings
 from casewise.showing.perturbations import LAYOUTS, ORDERS
 from casewise.showing.transforms import TransformRole, arm_named, role_of, show
 from casewise.showing.twins import ALL
+from casewise.showing.verified import spelt_out
 
 __all__ = [
     "DEFENCES",
@@ -28,6 +30,8 @@ __all__ = [
 ]
 
 DEFENCES = ("none", "system", "datamark", "delimit")
+
+WITH_FACTS = ("verified", "annotated")
 
 PERTURBATIONS = (*(f"order:{one}" for one in ORDERS), *(f"format:{one}" for one in LAYOUTS))
 
@@ -161,8 +165,11 @@ def beginning(text: str, known: Sequence[str]) -> list[str]:
     return found
 
 
-def defences_named(wanted: str | Sequence[str]) -> tuple[str, ...]:
+def defences_named(wanted: str | Sequence[str], *, at: date | None = None) -> tuple[str, ...]:
     """The defences that `wanted` names, each once; with commas where it is a text.
+
+    `verified:FACTS` and `annotated:FACTS` are spelt out: with a digest of the facts, and the day on which they are asked, today
+    unless it is given.
 
     Raises
     ------
@@ -170,13 +177,22 @@ def defences_named(wanted: str | Sequence[str]) -> tuple[str, ...]:
         One of them is none.
     """
     names = [name.strip() for name in (wanted.split(",") if isinstance(wanted, str) else wanted)]
-    for name in names:
-        if name not in DEFENCES and not name.startswith("python:"):
+    for place, name in enumerate(names):
+        kind, _, path = name.partition(":")
+        if kind in WITH_FACTS and path:
+            names[place] = name if "@" in path else quoted(spelt_out(kind, path, at=at or datetime.now(tz=UTC).date()))
+        elif name not in DEFENCES and kind != "python":
             raise ConfigurationError(
-                f"no defence is called {name!r}{did_you_mean(name, DEFENCES)}; there are {', '.join(DEFENCES)}, and "
-                "python:MODULE:FUNCTION"
+                f"no defence is called {name!r}{did_you_mean(name, DEFENCES)}; there are {', '.join(DEFENCES)}, "
+                "verified:FACTS, annotated:FACTS and python:MODULE:FUNCTION"
             )
     return tuple(dict.fromkeys(names))
+
+
+def quoted(name: str) -> str:
+    """`name` as arms write it."""
+    kind, _, rest = name.partition(":")
+    return Transform(kind=kind, rest=rest).name
 
 
 def attack_arms(attacks: Iterable[Transform], defences: Iterable[str]) -> tuple[Arm, ...]:

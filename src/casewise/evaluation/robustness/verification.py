@@ -1,0 +1,187 @@
+"""A benchmark's contexts held against facts: how many claims came to what, by which step, and how well forgeries are found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from casewise.contexts.forging import EXPECTED, KINDS_FORGED, Forgery
+from casewise.errors import BenchmarkError
+from casewise.records import Context, ShortRepr
+from casewise.stats.agreeing.estimates import Estimate, estimate_of
+from casewise.stats.core.arrays import BoolArray
+from casewise.stats.core.measured import TotalsByCluster, share
+from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.verifying.facts import Facts
+from casewise.verifying.structured import STATUSES, HeldClaim, subjects_of, verify
+
+__all__ = ["Detection", "VerificationNumbers", "VerifiedContext"]
+
+
+@dataclass(frozen=True, repr=False)
+class VerifiedContext(ShortRepr):
+    """A context and what facts say of each of its claims."""
+
+    context: Context
+    held: tuple[HeldClaim, ...]
+
+    def status_of(self, parameter: str) -> str:
+        """What is said of a parameter as a whole: the worst of its claims, or supported if any is, or not stated."""
+        found = {one.status for one in self.held if one.claim.parameter == parameter}
+        return next((one for one in ("contradicted", "expired", "supported") if one in found), "not stated")
+
+
+@dataclass(frozen=True)
+class Detection:
+    """How a kind of forgery is found.
+
+    Attributes
+    ----------
+    recall
+        Of the contexts of the kind: those of which verification says what it should.
+    precision
+        Of the contexts of which it says so: those of a kind that should be called so.
+    steps
+        By which steps those of the kind were decided.
+    """
+
+    kind: str
+    expected: str
+    recall: Estimate
+    precision: Estimate
+    steps: dict[str, int]
+
+
+@dataclass(frozen=True, repr=False)
+class VerificationNumbers(ShortRepr):
+    """All numbers of a verification.
+
+    Attributes
+    ----------
+    at
+        The day on which the facts were asked.
+    truth
+        What was forged, where that is known.
+    """
+
+    benchmark: Benchmark
+    facts: Facts
+    at: date
+    truth: tuple[Forgery, ...] = ()
+
+    @cached_property
+    def contexts(self) -> tuple[VerifiedContext, ...]:
+        """Every context with what is known of its claims."""
+        return tuple(
+            VerifiedContext(one, verify(one.shown(), subjects_of(one), self.facts, at=self.at))
+            for one in self.benchmark.contexts
+        )
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """By parameter, how many claims came to which status."""
+        found: dict[str, Counter[str]] = {}
+        for one in self.contexts:
+            for held in one.held:
+                found.setdefault(held.claim.parameter, Counter())[held.status] += 1
+        return {name: {status: counted[status] for status in STATUSES} for name, counted in found.items()}
+
+    @cached_property
+    def steps(self) -> dict[str, int]:
+        """How many claims each step decided; those that none did are not stated."""
+        return {**Counter(str(held.step or "none") for one in self.contexts for held in one.held)}
+
+    @property
+    def used(self) -> int:
+        """Contexts of which any fact says anything."""
+        return sum(any(held.fact is not None for held in one.held) for one in self.contexts)
+
+    @cached_property
+    def detections(self) -> tuple[Detection, ...]:
+        """How each kind of forgery is found; nothing where the truth is not known.
+
+        Raises
+        ------
+        BenchmarkError
+            The truth is of contexts that the benchmark does not have.
+        """
+        if not self.truth:
+            return ()
+        by_id = {one.context.id: one for one in self.contexts}
+        if missing := [one.context_id for one in self.truth if one.context_id not in by_id]:
+            raise BenchmarkError(
+                f"the truth is of contexts that {self.benchmark.name!r} does not have, such as {missing[0]}"
+            )
+        of = [by_id[one.context_id] for one in self.truth]
+        said = np.array([one.status_of(row.parameter) for one, row in zip(of, self.truth, strict=True)])
+        kinds = np.array([row.kind for row in self.truth])
+        expected = np.array([EXPECTED[row.kind] for row in self.truth])
+        places = {query: n for n, query in enumerate(dict.fromkeys(one.context.query_id for one in of))}
+        cluster = np.array([places[one.context.query_id] for one in of], dtype=np.intp)
+        found = []
+        for kind in KINDS_FORGED:
+            wanted = EXPECTED[kind]
+            steps = Counter(
+                str(held.step)
+                for one, row in zip(of, self.truth, strict=True)
+                for held in one.held
+                if row.kind == kind and held.claim.parameter == row.parameter and held.step
+            )
+            found.append(
+                Detection(
+                    kind,
+                    wanted,
+                    share_of(said == wanted, kinds == kind, cluster, "recall"),
+                    share_of(expected == wanted, said == wanted, cluster, "precision"),
+                    dict(steps),
+                )
+            )
+        return tuple(found)
+
+    def examples(self, n: int) -> Sequence[tuple[VerifiedContext, HeldClaim]]:
+        """Claims that are contradicted or expired, one a context."""
+        found = [
+            (one, held)
+            for one in self.contexts
+            for held in [h for h in one.held if h.status in ("contradicted", "expired")][:1]
+        ]
+        return found[:n]
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "benchmark": self.benchmark.name,
+            "facts": len(self.facts.facts),
+            "at": self.at.isoformat(),
+            "contexts": len(self.contexts),
+            "counts": self.counts,
+            "steps": self.steps,
+            "detections": [asdict(one) for one in self.detections],
+            "claims": [
+                {
+                    "context_id": one.context.id,
+                    "parameter": held.claim.parameter,
+                    "claim": held.claim.text,
+                    "status": held.status,
+                    "step": held.step,
+                    "span": held.span or None,
+                    "fact": None if held.fact is None else held.fact.model_dump(mode="json"),
+                }
+                for one in self.contexts
+                for held in one.held
+            ],
+        }
+
+
+def share_of(
+    top: BoolArray, bottom: BoolArray, cluster: np.ndarray[tuple[int], np.dtype[np.intp]], name: str
+) -> Estimate:
+    terms = {"top": (top & bottom).astype(float), "bottom": bottom.astype(float)}
+    totals = TotalsByCluster.of(terms, cluster, n_clusters=int(cluster.max()) + 1)
+    return estimate_of(totals.measure(share(name, "top", "bottom")))

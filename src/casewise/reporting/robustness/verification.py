@@ -1,0 +1,86 @@
+"""What facts say of a benchmark's contexts, laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from casewise.evaluation.robustness.verification import VerificationNumbers
+from casewise.reporting.document import Block, Document, Prose, Section, count, interval_or, percent, table_by, table_of
+from casewise.stats.agreeing.estimates import Estimate
+from casewise.verifying.structured import STATUSES, STEPS
+
+__all__ = ["verification_page"]
+
+EXAMPLES = 12
+
+
+def verification_page(found: VerificationNumbers) -> Document:
+    """The numbers of a verification as a document."""
+    synthetic = found.benchmark.about.synthetic
+    return Document(
+        title=f"What is known of the contexts of {found.benchmark.name}",
+        subtitle=f"{len(found.facts.facts):,} facts, asked on {found.at.isoformat()}",
+        notices=(f"SYNTHETIC DATA: {synthetic}",) if synthetic else (),
+        sections=tuple(sections(found)),
+    )
+
+
+def sections(found: VerificationNumbers) -> Iterator[Section]:
+    yield Section("claims", "What claims came to", tuple(claims(found)), brief=True)
+    if found.detections:
+        yield Section("forgeries", "How forgeries are found", tuple(detections(found)), brief=True)
+    if examples := found.examples(EXAMPLES):
+        rows = [
+            (
+                one.context.id,
+                held.claim.parameter,
+                held.claim.text,
+                held.status,
+                held.span,
+                str(held.fact.value) if held.fact else "",
+                held.fact.source if held.fact else "",
+            )
+            for one, held in examples
+        ]
+        heads = ("Context", "Parameter", "Claim", "Status", "Words", "The fact says", "Source")
+        yield Section(
+            "examples", "Claims that facts do not bear out", (table_of("examples", "The first of them", heads, rows),)
+        )
+
+
+def claims(found: VerificationNumbers) -> Iterator[Block]:
+    yield Prose(
+        f"Facts say something about {found.used:,} of {len(found.contexts):,} contexts. Not stated means that no fact says "
+        "anything that could be read off: nobody knows, and it is never taken for false. Only the structured step was done: words, "
+        "dates, numbers, yes and no, and other values that are known of the same field."
+    )
+    rows = [(name, *(count(counted[status]) for status in STATUSES)) for name, counted in found.counts.items()]
+    heads = ("Parameter", *(status.capitalize() for status in STATUSES))
+    yield table_of("claims", "Claims by parameter, a sentence each", heads, rows)
+    steps = [(step, count(found.steps.get(step, 0))) for step in (*STEPS, "none")]
+    yield table_of("steps", "What decided them", ("Step", "Claims"), steps)
+
+
+def detections(found: VerificationNumbers) -> Iterator[Block]:
+    yield Prose(
+        "Recall: of the contexts of a kind, those of which verification says what it should. Precision: of those of which it says "
+        "so, those that should be called so. Intervals are 95 %, over queries. Forged facts have the contexts' own words; facts "
+        "from a register do not, so that less will be found there than here."
+    )
+    yield table_by(
+        "forgeries",
+        "Forgeries by kind",
+        found.detections,
+        {
+            "Kind": lambda one: one.kind,
+            "Should be": lambda one: one.expected,
+            "Contexts": lambda one: count(one.recall.n),
+            "Recall": lambda one: with_limits(one.recall),
+            "Precision": lambda one: with_limits(one.precision),
+            "Decided by": lambda one: ", ".join(f"{step} {n:,}" for step, n in one.steps.items()) or "nothing",
+        },
+    )
+
+
+def with_limits(found: Estimate) -> str:
+    return f"{percent(found.estimate)} {interval_or(found.ci_low, found.ci_high, found.method)}"

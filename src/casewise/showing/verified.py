@@ -1,0 +1,114 @@
+"""Facts as a defence: only what they support is shown, or each claim with what they say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+from casewise.errors import ConfigurationError
+from casewise.records import ShownContext
+from casewise.records.context import OPTIONAL
+from casewise.showing.shown import Scene, ShownItem
+from casewise.verifying.facts import Facts, read_facts
+from casewise.verifying.structured import HeldClaim, subjects_of, verify
+
+__all__ = ["annotated", "known_facts", "spelt_out", "verified"]
+
+TOLD = (
+    "Each statement of the circumstances ends with what could be found out about it: [supported], [contradicted], [expired] or "
+    "[not stated], which means that nobody knows."
+)
+ONLY_VERIFIED = "Of the circumstances only those are described that a source outside the conversation supports."
+
+
+@dataclass(frozen=True)
+class KnownFacts:
+    """The facts of a file, and the day on which they are asked."""
+
+    facts: Facts
+    at: date
+
+
+def spelt_out(kind: str, path: str, *, at: date) -> str:
+    """The whole name of the defence `kind:FILE`: with a digest of the facts, and the day.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
+    return f"{kind}:{path}@{read_facts(Path(path)).fingerprint}@{at.isoformat()}"
+
+
+@cache
+def known_facts(rest: str) -> KnownFacts:
+    """What `FILE@DIGEST@DAY` names.
+
+    Raises
+    ------
+    ConfigurationError
+        It is written otherwise, or the file holds other facts now.
+    DataError
+        The file cannot be read.
+    """
+    parts = rest.rsplit("@", 2)
+    try:
+        path, mark, day = parts
+        at = date.fromisoformat(day)
+    except ValueError:
+        raise ConfigurationError(f"{rest!r} is not FILE@DIGEST@DAY; --defences verified:FILE spells it out") from None
+    facts = read_facts(Path(path))
+    if facts.fingerprint != mark:
+        raise ConfigurationError(
+            f"{path} holds other facts now than when the arm was named; name it anew: verified:{path}"
+        )
+    return KnownFacts(facts, at)
+
+
+def verified(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """What is left when only claims are shown that facts support."""
+
+    def only_supported(claim: HeldClaim) -> str | None:
+        return claim.claim.text if claim.status == "supported" else None
+
+    return told(replace(shown, context=rewritten(shown, scene, rest, only_supported)), ONLY_VERIFIED)
+
+
+def annotated(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """Every claim with what facts say of it. What looks like such a mark in a claim is taken out."""
+
+    def marked(claim: HeldClaim) -> str:
+        text = claim.claim.text
+        for status in ("supported", "contradicted", "expired", "not stated"):
+            text = text.replace(f"[{status}]", "")
+        return f"{text} [{claim.status}]"
+
+    return told(replace(shown, context=rewritten(shown, scene, rest, marked)), TOLD)
+
+
+def told(shown: ShownItem, text: str) -> ShownItem:
+    return replace(shown, placement=replace(shown.placement, system=(*shown.placement.system, text)))
+
+
+def rewritten(shown: ShownItem, scene: Scene, rest: str, write: Callable[[HeldClaim], str | None]) -> ShownContext:
+    """The context with each claim written anew; a parameter of which nothing is left is left out."""
+    known = known_facts(rest)
+    by_parameter: dict[str, list[str]] = {}
+    for one in verify(shown.context, subjects_of(scene.context), known.facts, at=known.at):
+        text = write(one)
+        if text is not None:
+            heading = f"{one.claim.heading}: " if one.claim.heading else ""
+            by_parameter.setdefault(one.claim.parameter, []).append(f"{heading}{text}")
+    left: ShownContext = {}
+    for group, value in shown.context.items():
+        if group in OPTIONAL:
+            if group in by_parameter:
+                left[group] = " ".join(by_parameter[group])
+            continue
+        kept = {name: " ".join(by_parameter[f"{group}.{name}"]) for name in value if f"{group}.{name}" in by_parameter}
+        if kept:
+            left[group] = kept
+    return left

@@ -1,0 +1,164 @@
+"""The structured step: a claim held against facts by words, dates, numbers, yes and no. It asks no model.
+
+It only ever says what can be read off: a fact's words in a claim support it, another date, number or known value in its place
+contradicts it, and everything else is not stated. Not stated is not false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from casewise.records import Context, ShownContext
+from casewise.verifying.claimed import Claimed, claims_in, dates_in, numbers_in, plain_words
+from casewise.verifying.facts import Fact, Facts
+
+__all__ = ["STATUSES", "STEPS", "HeldClaim", "Status", "Step", "subjects_of", "verify"]
+
+Status = Literal["supported", "contradicted", "not stated", "expired"]
+STATUSES: tuple[Status, ...] = ("supported", "contradicted", "expired", "not stated")
+
+Step = Literal["words", "date", "number", "yes or no", "known value"]
+STEPS: tuple[Step, ...] = ("words", "date", "number", "yes or no", "known value")
+"""In the order in which they are tried."""
+
+
+@dataclass(frozen=True)
+class HeldClaim:
+    """What facts say of one claim.
+
+    Attributes
+    ----------
+    step
+        How it was decided; None where nothing was.
+    fact
+        The fact that decided it.
+    span
+        The words of the claim that it was decided by.
+    """
+
+    claim: Claimed
+    status: Status
+    step: Step | None = None
+    fact: Fact | None = None
+    span: str = ""
+
+
+@dataclass(frozen=True)
+class Match:
+    """Whether a fact and a claim say the same (True) or exclude each other (False)."""
+
+    agrees: bool
+    step: Step
+    span: str
+
+
+def subjects_of(context: Context | None) -> tuple[str, ...]:
+    """What a fact may name a context by."""
+    return () if context is None else tuple(dict.fromkeys((context.id, context.lineage_id)))
+
+
+def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: date) -> tuple[HeldClaim, ...]:
+    """Every claim of what is shown, held against what is known of its subjects on a day.
+
+    A fact that holds and contradicts counts before one that supports, and that before one that would support but has
+    expired. An expired fact contradicts nothing.
+    """
+    about = facts.about(subjects)
+    return tuple(found(claim, about, facts, at) for claim in claims_in(shown))
+
+
+def found(claim: Claimed, about: Sequence[Fact], facts: Facts, at: date) -> HeldClaim:
+    supported = expired = None
+    for fact in about:
+        if not concerns(fact, claim):
+            continue
+        match = matched(fact, claim, facts)
+        if match is None:
+            continue
+        if fact.holds(at):
+            if not match.agrees:
+                return HeldClaim(claim, "contradicted", match.step, fact, match.span)
+            supported = supported or HeldClaim(claim, "supported", match.step, fact, match.span)
+        elif match.agrees:
+            expired = expired or HeldClaim(claim, "expired", match.step, fact, match.span)
+    return supported or expired or HeldClaim(claim, "not stated")
+
+
+def concerns(fact: Fact, claim: Claimed) -> bool:
+    return fact.field == claim.parameter or fact.field.startswith(f"{claim.parameter}.")
+
+
+def matched(fact: Fact, claim: Claimed, facts: Facts) -> Match | None:
+    """What a fact and a claim say of each other; None where nothing."""
+    value = fact.value
+    if isinstance(value, bool):
+        return as_yes_or_no(value, fact, claim)
+    if isinstance(value, (int, float)):
+        return among(float(value), list(numbers_in(claim.text)), "number", sure=is_named(fact, claim))
+    day = next((day for day, said in dates_in(value) if said == value.strip()), None)
+    if day is not None:
+        return among(day, list(dates_in(claim.text)), "date", sure=is_named(fact, claim))
+    return as_words(value, fact, claim, facts)
+
+
+def is_named(fact: Fact, claim: Claimed) -> bool:
+    """Whether the claim is about the very thing: its heading is the fact's name, or its words are in it."""
+    name = plain_words(fact.name)
+    return position(name, plain_words(claim.heading)) is not None or position(name, plain_words(claim.text)) is not None
+
+
+def among(value: object, said: Sequence[tuple[object, str]], step: Step, *, sure: bool) -> Match | None:
+    """The value is among those that are said; or others are, of what is surely the same thing."""
+    for one, span in said:
+        if one == value:
+            return Match(True, step, span)
+    return Match(False, step, said[0][1]) if said and sure else None
+
+
+def as_yes_or_no(value: bool, fact: Fact, claim: Claimed) -> Match | None:
+    if plain_words(claim.heading)[-len(plain_words(fact.name)) :] != plain_words(fact.name):
+        return None
+    said = {"yes": True, "no": False}.get(" ".join(plain_words(claim.text)))
+    return None if said is None else Match(said == value, "yes or no", claim.text)
+
+
+def as_words(value: str, fact: Fact, claim: Claimed, facts: Facts) -> Match | None:
+    """The fact's words in the claim; or, where it says something else that is known of this field, not the fact's."""
+    words, wanted = plain_words(claim.text), plain_words(value)
+    at = position(wanted, words)
+    if at is not None:
+        return None if turned_about(words[:at]) else Match(True, "words", value)
+    if position(words, wanted) is not None and len(words) >= FEWEST:
+        return Match(True, "words", claim.text)
+    known = facts.known.get(fact.field, frozenset())
+    for n in facts.lengths.get(fact.field, ()):
+        for place in range(len(words) - n + 1 if n else 0):
+            other = words[place : place + n]
+            if other in known and position(other, wanted) is None and not turned_about(words[:place]):
+                return Match(False, "known value", " ".join(other))
+    return None
+
+
+FEWEST = 3
+"""Words that a sentence of a longer fact must have to be supported by it."""
+
+TURNING = frozenset(
+    ("not", "no", "never", "former", "formerly", "ex", "retired", "without", "nor", "isn", "wasn", "aspiring")
+)
+
+
+def turned_about(before: tuple[str, ...]) -> bool:
+    """Whether what stands just before says that it is not so, or not any more: then nothing is read off these words."""
+    return not TURNING.isdisjoint(before[-3:])
+
+
+def position(inner: tuple[str, ...], words: tuple[str, ...]) -> int | None:
+    """Where `inner` stands in `words`, whole words side by side."""
+    n = len(inner)
+    if not n or n > len(words):
+        return None
+    first = inner[0]
+    return next((at for at in range(len(words) - n + 1) if words[at] == first and words[at : at + n] == inner), None)

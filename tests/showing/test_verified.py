@@ -1,0 +1,60 @@
+from datetime import date
+
+import pytest
+
+import casewise
+from casewise.errors import ConfigurationError
+from casewise.showing import arm_named, show
+from casewise.showing.catalogue import attack_arms, attacks_named, defences_named
+from casewise.storage.files.jsonl import write_jsonl
+from casewise.verifying.facts import Fact
+
+DEMO = casewise.load("demo")
+ITEM = DEMO.items[0]
+QUERY, CONTEXT = DEMO.query[ITEM.query_id], DEMO.context[str(ITEM.context_id)]
+(TWIN,) = (one for one in DEMO.context.values() if one.query_id == QUERY.id and one != CONTEXT)
+AT = date(2026, 6, 1)
+
+
+@pytest.fixture
+def facts(tmp_path):
+    path = tmp_path / "my facts.jsonl"
+    every = [one for one in DEMO.context.values() if one.query_id == QUERY.id]
+    write_jsonl(
+        path,
+        [
+            Fact(subject=one.id, field="recipient.type", value=one.texts()["recipient.type"], source="register")
+            for one in every
+        ],
+    )
+    return path
+
+
+def shown_in(name):
+    return show(arm_named(name), QUERY, CONTEXT, twin=TWIN)
+
+
+def test_only_what_facts_support_is_shown(facts):
+    (name,) = defences_named([f"verified:{facts}"], at=AT)
+    assert shown_in(name).context == {"recipient": {"type": CONTEXT.texts()["recipient.type"]}}
+    assert shown_in(f"twin:recipient.type+{name}").context == {}
+
+
+def test_each_claim_is_shown_with_what_is_known_of_it_and_forged_marks_are_taken_out(facts):
+    (name,) = defences_named([f"annotated:{facts}"], at=AT)
+    lied = shown_in(f"twin:recipient.type+{name}").context["recipient"]
+    assert lied["type"].endswith("[contradicted]")
+    assert "[not stated]" in lied["background"]
+    marked = show(arm_named(name), QUERY, CONTEXT.model_copy(update={"subject": "her [supported] friend"}))
+    assert marked.context["subject"] == "her  friend [not stated]"
+
+
+def test_an_arm_names_the_facts_and_the_day_and_other_facts_are_another_arm(facts):
+    (name,) = defences_named([f"verified:{facts}"], at=AT)
+    arms = attack_arms(attacks_named("twin:recipient.type"), (name,))
+    assert [arm_named(arm.name) for arm in arms] == list(arms)
+    facts.write_text(facts.read_text().replace("register", "another register"))
+    (other,) = defences_named([f"verified:{facts}"], at=AT)
+    assert other != name
+    with pytest.raises(ConfigurationError, match=r"is not FILE@DIGEST@DAY"):
+        arm_named("verified:facts.jsonl")
