@@ -83,8 +83,8 @@ GROUPS = {
         data check vote.json
         data show demo zzz
         data fetch mnist
-        data convert demo folder --to word
-        data convert demo full --to folder
+        export demo --to word --out folder
+        export demo --to folder --out full
         data export demo full --for-spreadsheet
         judge demo --judge gtp-4
         judge demo --judge constant:maybe
@@ -112,7 +112,7 @@ GROUPS = {
     """,
     "bad-runs": """
         judge demo --judge constant:safe --out run
-        data convert demo published.json
+        export demo --to published --out published.json
         ! head published.json 4
         judge published.json --judge constant:safe --out run
         judge published.json --judge constant:safe --out other
@@ -150,15 +150,15 @@ GROUPS = {
         data check demo [--json]
         data show demo [--json]
         data show demo 1 [--json]
-        data convert demo folder
+        export demo --to folder --out folder
         data check folder [--json]
-        data convert demo published.json
+        export demo --to published --out published.json
         data check published.json
         data show published.json 2
-        data convert demo table.parquet --to parquet
-        data convert demo hugging --to huggingface
+        export demo --to parquet --out table.parquet
+        export demo --to huggingface --out hugging
         data check hugging
-        data convert published.json back
+        export published.json --to folder --out back
         data export demo sheet.csv --for-spreadsheet
         data export demo sheet2.csv
         data fetch casebench
@@ -187,8 +187,8 @@ GROUPS = {
         report rules --unscored miss --markdown rules.md
         run show rules [--json]
         run show rules 1 [--json]
-        run export rules --to inspect
-        run export rules --to nothing
+        export rules --to inspect --out rules.eval
+        export rules --to nothing --out rules.eval
     """,
     "judge-rehearsal": """
         judge demo --judge fake/rehearsal --dry-run --elicit binary,score,probability --ablate groups [--json]
@@ -261,7 +261,7 @@ GROUPS = {
         audit demo --fail-on coverage.thin
         audit demo --fail-on labels.intent-in-votes
         audit demo --fail-on labels.nothing
-        data convert demo published.json
+        export demo --to published --out published.json
         ! release published.json
         audit released.json [--json]
         judge released.json --judge linear --out linear

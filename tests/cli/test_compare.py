@@ -58,13 +58,13 @@ def test_a_report_writes_its_figures_and_tables_too(runs, tmp_path):
 
 
 def test_a_benchmark_is_converted_and_read_again(tmp_path):
-    casewise_("data", "convert", "demo", tmp_path / "p", "--to", "huggingface")
+    casewise_("export", "demo", "--out", tmp_path / "p", "--to", "huggingface")
 
     assert json.loads(casewise_("data", "check", tmp_path / "p", "--json").stdout)["items"] == 90
 
 
 def test_what_is_lost_is_said(tmp_path):
-    done = casewise_("data", "convert", "demo", tmp_path / "demo.json")
+    done = casewise_("export", "demo", "--to", "published", "--out", tmp_path / "demo.json")
 
     assert "no room for who gave 1,890 ratings" in done.stderr
 

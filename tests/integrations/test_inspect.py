@@ -99,7 +99,17 @@ def test_a_model_of_inspect_is_a_judge_of_ours(monkeypatch, tmp_path):
 def test_a_run_is_exported_as_a_log_that_inspect_reads():
     judge("demo", "fake/rehearsal", elicitations=("binary", "score"), out="run")
     done = subprocess.run(
-        [sys.executable, "-c", "from casewise.cli.app import main; main()", "run", "export", "run", "--to", "inspect"],
+        [
+            sys.executable,
+            "-c",
+            "from casewise.cli.app import main; main()",
+            "export",
+            "run",
+            "--to",
+            "inspect",
+            "--out",
+            "run.eval",
+        ],
         capture_output=True,
         text=True,
         check=False,

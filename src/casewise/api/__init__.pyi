@@ -68,6 +68,7 @@ from .displayed import (
     write_text,
 )
 from .evaluating import Board, Gated, ReportOptions, compare, gate, leaderboard, long_table, report, report_options
+from .exporting import Handed, hand_on
 from .judging import (
     Judge,
     Probe,
@@ -107,6 +108,7 @@ __all__ = [
     "FlagCount",
     "ForgedFiles",
     "Gated",
+    "Handed",
     "Judge",
     "Limits",
     "LiveOptions",
@@ -157,6 +159,7 @@ __all__ = [
     "format_named",
     "gate",
     "grade",
+    "hand_on",
     "ids_in",
     "import_cases",
     "join",

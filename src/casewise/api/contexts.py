@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from casewise.api.databases import opened
-from casewise.api.waiting import finished
 from casewise.contexts.drafts import Draft, checked_intent, create_draft, find_draft
 from casewise.contexts.releasing.release import ReleaseOptions
 from casewise.contexts.releasing.release import release as write_release
@@ -36,6 +35,7 @@ from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits
 from casewise.runs.progress import Watch
 from casewise.runs.run_log import default_folder
+from casewise.runs.waiting import finished
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.load import load_benchmark
 

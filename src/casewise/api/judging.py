@@ -10,7 +10,6 @@ from typing import Any
 from casewise.api.asking import arms_named, elicitations_named
 from casewise.api.benchmarks import Source, as_benchmark, source_of
 from casewise.api.run import PassingFolder, Run
-from casewise.api.waiting import finished
 from casewise.errors import ConfigurationError, JudgeError
 from casewise.judging.asking.protocols import protocol_for
 from casewise.judging.judge import Judge, completed
@@ -26,6 +25,7 @@ from casewise.runs.consent import allow_sending
 from casewise.runs.limits import Limits
 from casewise.runs.progress import RunProgress
 from casewise.runs.run_log import default_folder
+from casewise.runs.waiting import finished
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = [

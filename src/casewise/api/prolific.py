@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 from sqlalchemy import select
 
 from casewise.api.studies import study_round
-from casewise.api.waiting import finished
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
+from casewise.runs.waiting import finished
 from casewise.settings import from_environment
 from casewise.studies.recruiters.prolific_client import (
     API,

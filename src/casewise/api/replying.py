@@ -13,7 +13,6 @@ from casewise.api.asking import arms_named
 from casewise.api.benchmarks import Source, as_benchmark, source_of
 from casewise.api.evaluating import report_options
 from casewise.api.run import Run, SaysDoesReport, benchmark_of, folders_of
-from casewise.api.waiting import finished
 from casewise.evaluation.judged_runs import find_benchmark
 from casewise.evaluation.options import ReportOptions
 from casewise.judging.running.plan import Selection, select
@@ -39,6 +38,7 @@ from casewise.replying.labelled import read_labelled_pairs
 from casewise.replying.logs import read_replies
 from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits
+from casewise.runs.waiting import finished
 from casewise.stats.core.share_intervals import wilson
 from casewise.storage.benchmarks.benchmark import Benchmark
 

@@ -13,7 +13,6 @@ import numpy as np
 from casewise.api.asking import elicitations_named
 from casewise.api.benchmarks import Source, as_benchmark, source_of
 from casewise.api.judging import AnyJudge, RunOptions, as_judge, planned
-from casewise.api.waiting import apart
 from casewise.auditing.subject import Subject
 from casewise.errors import ConfigurationError, RunConflict, Stopped
 from casewise.evaluation.until_precise import PreciseRun, known_queries, right, sampling
@@ -21,6 +20,7 @@ from casewise.judging.judge import Judge
 from casewise.judging.running.plan import Plan, Selection
 from casewise.judging.running.run import Target, judge_into
 from casewise.records import Arm, Elicitation
+from casewise.runs.waiting import apart
 from casewise.stats.agreeing.adaptive_sampling import sample_until_precise
 from casewise.stats.core.arrays import FloatArray, IntArray
 from casewise.storage.benchmarks.benchmark import Benchmark

@@ -32,7 +32,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("attack", f"{HERE}.attack:attack", "Lie to a judge about the context, with and without defences."),
         Entry("robustness", f"{HERE}.attack:robustness", "What attacks did to a judge's verdicts: numbers and a page."),
         Entry("replies", f"{HERE}.replies:app", "What a chatbot does: collect its replies, and grade them."),
-        Entry("run", f"{HERE}.evaluate.run:app", "Look into a run, or export it."),
+        Entry("run", f"{HERE}.evaluate.run:app", "Look into a run."),
         Entry("replay", f"{HERE}.evaluate.replay:replay", "Score a published output again: its numbers beside ours."),
         Entry("paper", f"{HERE}.evaluate.replay:paper", "The CASE-Bench paper's tables and figures, recomputed."),
     ),
@@ -52,7 +52,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("decider", f"{HERE}.decider:app", "A judge with fitted thresholds: fit, ask, serve, monitor."),
         Entry("gate", f"{HERE}.evaluate.report:gate", "Is this run worse than that one by more than is allowed?"),
     ),
-    "Share": (),
+    "Share": (Entry("export", f"{HERE}.export:export", "Benchmarks and runs in other people's formats."),),
     "Keep": (
         Entry("backup", f"{HERE}.keep:backup", "Write everything that people have done to one file."),
         Entry("restore", f"{HERE}.keep:restore", "Put a backup into a new, empty database."),

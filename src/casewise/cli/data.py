@@ -152,22 +152,6 @@ def column_and_parameter(text: str) -> tuple[str, str]:
 
 
 @app.command()
-def convert(
-    benchmark: AnyFormatArgument,
-    target: Annotated[Path, typer.Argument(help="Where to write it: a new folder, or a file that ends in .json.")],
-    to: Annotated[
-        str | None,
-        typer.Option("--to", help="folder, published, parquet or huggingface. Default: by the target's name."),
-    ] = None,
-) -> None:
-    """Write a benchmark in another format: its folder, the published JSON, Parquet, a Hugging Face dataset folder."""
-    done = api.convert(benchmark, target, to=to)  # type: ignore[arg-type]  # convert checks it
-    for text in done.lost:
-        note(f"note: the published format has no room for {text}")
-    typer.echo(f"{done.benchmark.name} is at {done.path} ({done.format})")
-
-
-@app.command()
 def join(
     first: AnyFormatArgument,
     second: Annotated[str, typer.Argument(help="Another over the same queries, such as an exported study.")],
@@ -191,7 +175,7 @@ def export(
     """Write one row an item as CSV for a spreadsheet program, with formulas made harmless."""
     if not for_spreadsheet:
         raise ConfigurationError(
-            "CSV is for spreadsheet programs only: give --for-spreadsheet, or use casewise data convert for a file "
+            "CSV is for spreadsheet programs only: give --for-spreadsheet, or use casewise export for a file "
             "that casewise reads back"
         )
     api.write_spreadsheet(api.load(benchmark), target)

@@ -1,0 +1,95 @@
+"""Benchmarks and runs handed on in other people's formats; nothing is uploaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from casewise.auditing.audit import audit
+from casewise.errors import ConfigurationError, did_you_mean
+from casewise.evaluation.judge_numbers import JudgeNumbers
+from casewise.evaluation.options import ReportOptions
+from casewise.exporting.card import write_card
+from casewise.exporting.croissant import read_croissant_about, write_croissant
+from casewise.exporting.every_eval_ever import write_every_eval_ever
+from casewise.storage.benchmarks.convert import Format, convert
+from casewise.storage.benchmarks.load import load_benchmark
+
+__all__ = ["BENCHMARK_FORMATS", "RUN_FORMATS", "Handed", "hand_on"]
+
+BENCHMARK_FORMATS = (*get_args(Format), "croissant")
+RUN_FORMATS = ("card", "eee")
+
+
+@dataclass(frozen=True)
+class Handed:
+    """What was written, and what to say with it."""
+
+    path: Path
+    notes: tuple[str, ...] = ()
+
+
+def hand_on(
+    sources: Sequence[str | Path],
+    target: Path,
+    *,
+    to: str,
+    about: Path | None = None,
+    benchmark: str | Path | None = None,
+    options: ReportOptions = ReportOptions(),
+    with_texts: bool = False,
+) -> Handed:
+    """Write a benchmark, or runs over one, in the format `to`.
+
+    Parameters
+    ----------
+    sources
+        A benchmark for `BENCHMARK_FORMATS`; run folders for `RUN_FORMATS`, of which only `card` takes several.
+    about
+        For `croissant`: what a benchmark cannot know of itself (`casewise.exporting.croissant.CroissantAbout`).
+    with_texts
+        For `eee`: write the texts of a gated benchmark.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such format, it is not for such a source, or there is something at `target` already.
+    """
+    formats = (*BENCHMARK_FORMATS, *RUN_FORMATS)
+    if to not in formats:
+        raise ConfigurationError(f"--to is {to!r}{did_you_mean(to, formats)}; it can be {', '.join(formats)}")
+    if len(sources) != 1 and to != "card":
+        raise ConfigurationError(f"--to {to} takes one source, not {len(sources)}")
+    if about is not None and to != "croissant":
+        raise ConfigurationError("--about is for --to croissant")
+    if target.exists() and (target.is_file() or any(target.iterdir())):
+        raise ConfigurationError(f"{target} exists, and nothing is overwritten; choose another place")
+    if to == "croissant":
+        return as_croissant(sources[0], target, about)
+    if to in BENCHMARK_FORMATS:
+        done = convert(sources[0], target, to=to)  # type: ignore[arg-type]  # it is one of them
+        return Handed(done.path, tuple(f"the published format has no room for {text}" for text in done.lost))
+    numbers = JudgeNumbers.of(sources, benchmark=benchmark, options=options)
+    if to == "card":
+        return Handed(write_card(numbers, audit(numbers.benchmark), target))
+    written = write_every_eval_ever(numbers, target, with_texts=with_texts)
+    return Handed(
+        written.aggregate, tuple(notes_of(written.n_left_out, written.left_out, withheld=written.texts_withheld))
+    )
+
+
+def as_croissant(source: str | Path, target: Path, about: Path | None) -> Handed:
+    said = read_croissant_about(about)
+    benchmark = load_benchmark(source)
+    biases = [f"{one.title} ({100 * one.share:.0f} % of items)" for one in audit(benchmark).findings]
+    done = write_croissant(benchmark, target, about=said, biases=biases)
+    return Handed(done.path, tuple(f"nothing says {name}: give it with --about FILE" for name in done.lacking))
+
+
+def notes_of(n_left_out: int, left_out: Path | None, *, withheld: bool) -> Iterator[str]:
+    if left_out is not None:
+        yield f"{n_left_out:,} judgements are neither right nor wrong and stand in {left_out.name}"
+    if withheld:
+        yield "the benchmark's texts and the replies are withheld; --with-texts writes them"

@@ -1,0 +1,50 @@
+"""`casewise export`: benchmarks and runs in other people's formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from casewise import api
+from casewise.cli.printing import BenchmarkOption, LabelsOption, note
+from casewise.errors import ConfigurationError
+
+__all__ = ["export"]
+
+
+def export(
+    sources: Annotated[list[str], typer.Argument(help="A benchmark, or a run folder (for a card, several).")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="Of a benchmark: folder, published, parquet, huggingface or croissant. Of a run: card, eee (Every Eval "
+            "Ever) or inspect.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Where to: a new file or folder. Nothing is uploaded.")],
+    about: Annotated[
+        Path | None,
+        typer.Option("--about", help="For croissant: a TOML file with what a benchmark cannot know of itself."),
+    ] = None,
+    benchmark: BenchmarkOption = None,
+    labels: LabelsOption = "votes",
+    with_texts: Annotated[
+        bool, typer.Option("--with-texts", help="For eee: write the texts of a gated benchmark too.")
+    ] = False,
+) -> None:
+    """Hand a benchmark or a run on in another format."""
+    options = api.report_options(labels)
+    if to == "inspect":
+        from casewise.integrations.inspect_log import export_inspect_log  # needs an extra
+
+        if len(sources) != 1:
+            raise ConfigurationError("--to inspect takes one run")
+        typer.echo(str(export_inspect_log(Path(sources[0]), out, benchmark=benchmark, policy=options.labels)))
+        return
+    done = api.hand_on(sources, out, to=to, about=about, benchmark=benchmark, options=options, with_texts=with_texts)
+    for text in done.notes:
+        note(f"note: {text}")
+    typer.echo(str(done.path))
