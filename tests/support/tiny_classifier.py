@@ -39,15 +39,12 @@ def make_tiny_classifier(folder: Path, labels: tuple[str, ...], **config: Any) -
     PreTrainedTokenizerFast(tokenizer_object=core, **special).save_pretrained(str(folder))
     torch.manual_seed(0)
     made = BertConfig(
+        **{"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, **config},
         vocab_size=len(WORDS),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
         num_attention_heads=4,
         id2label=dict(enumerate(labels)),
         label2id={label: place for place, label in enumerate(labels)},
         initializer_range=0.5,
-        **config,
     )
     BertForSequenceClassification(made).save_pretrained(str(folder))
     return folder

@@ -1,0 +1,142 @@
+"""What collecting and grading a chatbot's replies costs: each part beside its floor, in one run.
+
+    python benchmarks/replies.py calls [--calls 20000] [--rounds 5]
+    python benchmarks/replies.py classifier [--replies 2000] [--layers 2] [--width 32]
+    python benchmarks/replies.py report [--replies 100800]
+
+`calls` is the processor time of a call with a model that answers at once, collected and judged in turn: what differs is
+casewise's own. `classifier` is a small random classifier on the CPU, as a grader and one reply at a time. `report` is
+the whole command on a folder of that many graded replies, a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+SHAPES = Path(__file__).parents[2] / "shared" / "data" / "casebench_shapes.json"
+REPLY = "Here is what you asked for, in so many words that it has the length of a plain answer. " * 5
+
+
+def benchmark() -> str:
+    """The release's shape with made-up words where that is at hand, else the demo."""
+    return str(SHAPES) if SHAPES.is_file() else "demo"
+
+
+def calls(wanted: argparse.Namespace) -> None:
+    import casewise
+    from casewise.judging.judges.llm import LLMJudge
+    from casewise.models.fake import FakeModel
+
+    found = casewise.load(benchmark())
+    repeats = max(1, wanted.calls // len(found.items))
+    ways: dict[str, list[float]] = {"judge": [], "collect": []}
+    for _ in range(wanted.rounds):
+        for way, seconds in ways.items():
+            with tempfile.TemporaryDirectory() as folder:
+                out, started = Path(folder) / "run", time.process_time()
+                if way == "judge":
+                    said = f'{{"judgement": "safe", "explanation": "{REPLY}"}}'
+                    done: Any = casewise.judge(found, LLMJudge(FakeModel(said)), out=out, repeats=repeats)
+                else:
+                    done = casewise.collect(found, FakeModel(REPLY), out=out, repeats=repeats)
+                seconds.append((time.process_time() - started) / done.summary.n_calls * 1e6)
+    for way, seconds in ways.items():
+        print(f"{way}: {min(seconds):.0f} us of processor time a call (least of {wanted.rounds}: {spread(seconds)})")
+    print(f"collect / judge: {min(ways['collect']) / min(ways['judge']):.3f}")
+
+
+def spread(values: list[float]) -> str:
+    return f"{min(values):.0f} to {max(values):.0f}, median {statistics.median(values):.0f}"
+
+
+def classifier(wanted: argparse.Namespace) -> None:
+    import numpy as np
+    import torch
+    from tests.support.tiny_classifier import WORDS, make_tiny_classifier
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    from casewise.api.replying import as_grader
+    from casewise.replying.graders.protocol import ToGrade
+
+    rng = np.random.default_rng(0)
+    lengths = np.clip(rng.lognormal(4.0, 0.6, wanted.replies), 5, 400).astype(int)
+    replies = [" ".join(rng.choice(WORDS[4:], length)) for length in lengths]
+    with tempfile.TemporaryDirectory() as folder:
+        path = make_tiny_classifier(
+            Path(folder) / "model",
+            ("Non-refusal", "Refusal"),
+            num_hidden_layers=wanted.layers,
+            hidden_size=wanted.width,
+        )
+        grader = as_grader(f"hf:{path}")
+        asks = [ToGrade("how to lock ?", reply) for reply in replies]
+
+        async def warm() -> None:
+            await grader.grade(asks[0])
+
+        async def batched() -> None:
+            await asyncio.gather(*(grader.grade(ask) for ask in asks))
+
+        asyncio.run(warm())
+        started = time.perf_counter()
+        asyncio.run(batched())
+        together = time.perf_counter() - started
+        tokenizer, model = AutoTokenizer.from_pretrained(path), AutoModelForSequenceClassification.from_pretrained(path)
+        started = time.perf_counter()
+        with torch.inference_mode():
+            for reply in replies:
+                model(
+                    **tokenizer(f"<|user|>\nhow to lock ?\n<|assistant|>\n{reply}", return_tensors="pt")
+                ).logits.softmax(-1)
+        alone = time.perf_counter() - started
+    print(
+        f"{wanted.replies:,} replies: {alone:.2f} s one at a time, {together:.2f} s in batches by length: {alone / together:.1f} times"
+    )
+
+
+def report(wanted: argparse.Namespace) -> None:
+    import casewise
+
+    with tempfile.TemporaryDirectory() as folder:
+        found = casewise.load(benchmark())
+        out = Path(folder) / "replies"
+        kept = casewise.collect(
+            benchmark(), "fake/rehearsal", out=out, repeats=max(1, wanted.replies // len(found.items))
+        )
+        casewise.grade(kept, "rubric:fake/rehearsal")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "casewise", "report", str(out)], check=True, stdout=subprocess.DEVNULL)
+        seconds, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(
+        f"{kept.summary.n_usable:,} replies: {seconds:.1f} s, of which {used:.1f} s of processor time, {after.ru_maxrss / 1024:.0f} MiB"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("calls", "classifier", "report"))
+    parser.add_argument("--calls", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--replies", type=int)
+    parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("--width", type=int, default=32)
+    wanted = parser.parse_args()
+    wanted.replies = wanted.replies or (2_000 if wanted.part == "classifier" else 100_800)
+    {"calls": calls, "classifier": classifier, "report": report}[wanted.part](wanted)
+
+
+if __name__ == "__main__":
+    main()
