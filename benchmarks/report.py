@@ -50,7 +50,7 @@ def benchmark_of_900():
     return Benchmark(About(name="made-up"), queries, contexts, items, tuple(ratings))
 
 
-def write_run(folder: Path, benchmark, n: int) -> None:
+def write_run(folder: Path, benchmark, n: int, *, source: Path | None = None) -> None:
     import numpy as np
 
     from casewise.storage.runs.judgement_run import RunIdentity, RunManifest
@@ -63,7 +63,7 @@ def write_run(folder: Path, benchmark, n: int) -> None:
         identity=identity,
         judge_name="made-up",
         benchmark_name=benchmark.name,
-        benchmark_source=str(folder.parent / "benchmark"),
+        benchmark_source=str(source or folder.parent / "benchmark"),
         created=datetime.now(UTC),
     )
     folder.mkdir()

@@ -21,7 +21,7 @@ from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.words.baseline import weighty_phrases
 from casewise.storage.benchmarks.item_table import texts
-from casewise.storage.benchmarks.worked_out import worked_out
+from casewise.storage.benchmarks.worked_out import worked_out, worked_out_numbers
 
 __all__ = ["WHAT_WOULD_SHOW_A_SHORTCUT", "BaselineRow", "Gain", "audit_baseline", "gain_over_constant"]
 
@@ -93,12 +93,12 @@ def audit_baseline(subject: Subject) -> Part:
     rows = [row(subject, "context", "queries", subject.baseline), *held_out_wider(subject)]
     rows += [row(subject, name, "queries", values) for name, values in single.items()]
     rows.append(row(subject, "query", "queries", by_query))
-    phrases = weighty_phrases(subject.context_words, subject.label, n=PHRASES)
+    for_safe, for_unsafe = telling_phrases(subject)
     measured: dict[str, Any] = {
         "baselines": [found.as_json() for found in rows],
         "constants": constants(subject),
-        "phrases_for_safe": [phrase._asdict() for phrase in phrases[0]],
-        "phrases_for_unsafe": [phrase._asdict() for phrase in phrases[1]],
+        "phrases_for_safe": for_safe,
+        "phrases_for_unsafe": for_unsafe,
         "exchanged_contexts": int(subject.exchanged.sum()),
     }
     findings = [
@@ -136,9 +136,33 @@ def held_out_wider(subject: Subject) -> list[BaselineRow]:
     }
     for name, groups in groupings.items():
         if groups is not None and len(np.unique(groups)) > 1:
-            folds = min(subject.options.folds, len(np.unique(groups)))
-            found.append(row(subject, "context", name, subject.predict(subject.context_words, groups, folds=folds)))
+            found.append(row(subject, "context", name, held_out(subject, name, groups)))
     return found
+
+
+def held_out(subject: Subject, what: str, groups: NDArray[np.intp]) -> FloatArray:
+    """Predictions from the words of contexts, with whole groups held out."""
+    folds = min(subject.options.folds, len(np.unique(groups)))
+    return worked_out(
+        subject.benchmark,
+        f"words of contexts, {what} held out in {folds} folds",
+        lambda: subject.predict(subject.context_words, groups, folds=folds),
+        made_with="scikit-learn",
+    )
+
+
+def telling_phrases(subject: Subject) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The phrases of contexts that speak most for safe, and for unsafe, with their coefficients."""
+
+    def work() -> dict[str, float]:
+        sides = weighty_phrases(subject.context_words, subject.label, n=PHRASES)
+        return {f"{side}{one.text}": one.coefficient for side, ones in zip("+-", sides, strict=True) for one in ones}
+
+    found = worked_out_numbers(
+        subject.benchmark, f"{PHRASES} phrases of contexts for each verdict", work, made_with="scikit-learn"
+    )
+    rows = [(name[0], {"text": name[1:], "coefficient": value}) for name, value in found.items()]
+    return [one for side, one in rows if side == "+"], [one for side, one in rows if side == "-"]
 
 
 def authors(subject: Subject) -> NDArray[np.intp] | None:

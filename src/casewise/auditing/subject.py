@@ -123,11 +123,13 @@ class Subject(ShortRepr):
     @cached_property
     def exchanged(self) -> BoolArray:
         """Items of a condition of the study's own whose context stands, word for word, under another query too."""
+        own = ~self.items["condition"].is_in(CONDITIONS).to_numpy()
+        if not own.any():
+            return np.zeros(len(own), dtype=bool)
         written = [as_key(context) for context in self.contexts]
         queries: dict[str, set[int]] = {}
         for text, query in zip(written, self.query, strict=True):
             queries.setdefault(text, set()).add(int(query))
-        own = ~self.items["condition"].is_in(CONDITIONS).to_numpy()
         again: BoolArray = np.array([bool(text) and len(queries[text]) > 1 for text in written], dtype=bool)
         moved: BoolArray = again & own
         return moved

@@ -23,8 +23,8 @@ def canonical_json(value: Any) -> str:
 
 def canonical(value: Any) -> Any:
     if isinstance(value, str):
-        return unicodedata.normalize("NFC", value)
-    if isinstance(value, Mapping):
+        return value if value.isascii() else unicodedata.normalize("NFC", value)
+    if isinstance(value, (dict, Mapping)):
         return {canonical(str(key)): canonical(item) for key, item in value.items() if item is not None}
     if isinstance(value, (list, tuple)):
         return [canonical(item) for item in value]

@@ -1,11 +1,15 @@
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from casewise.records import Rating
 from casewise.storage.benchmarks.ratings import RatingColumns
+from casewise.storage.files.jsonl import write_jsonl
 
 ratings = st.lists(
     st.builds(
@@ -83,3 +87,37 @@ def test_arrays_say_who_rated_what_and_minus_one_where_nobody_is_known():
     assert found.safe.tolist() == [True, False]
     assert found.annotators == ("p2", "p1")
     assert found.item.dtype == np.intp
+
+
+@given(ratings)
+def test_plainly_written_ratings_are_read_as_records_are_or_not_at_all(given):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "ratings.jsonl"
+        write_jsonl(path, given)
+        found = RatingColumns.plainly_written(path)
+
+    odd = any(one.at or "\t" in one.item_id or "e" in repr(one.seconds or 0.0) for one in given)
+    assert found == (None if odd else RatingColumns.of(given))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"item_id":"i","verdict":"Safe"}',
+        b'{"item_id":"i","verdict":"safe","verdict":"unsafe"}',
+        b'{"item_id":"i","position":01,"verdict":"safe"}',
+        b'{"item_id":"i","position":1.0,"verdict":"safe"}',
+        b'{"item_id":"i","verdict":"safe","seconds":NaN}',
+        b'{"item_id":"i","verdict":"safe","colour":"red"}',
+        b'{"item_id":"i\xff","verdict":"safe"}',
+        b'{"item_id":"i\x1f","verdict":"safe"}',
+        b'{"verdict":"safe"}',
+        b'{"item_id":"i","verdict":"safe"} ',
+        b"",
+    ],
+)
+def test_what_is_not_plainly_written_is_left_to_the_reader_that_explains(tmp_path, line):
+    good = b'{"item_id":"i","position":0,"verdict":"safe"}\n'
+    (tmp_path / "ratings.jsonl").write_bytes(good + line + b"\n" + good.replace(b"0", b"2"))
+
+    assert RatingColumns.plainly_written(tmp_path / "ratings.jsonl") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -330,31 +331,38 @@ def check_ids(kind: str, records: Sequence[ContentRecord], by_id: Mapping[str, C
 
 
 def check_parents(benchmark: Benchmark) -> None:
-    queries, contexts = benchmark.query, benchmark.context
     known = {name for c in benchmark.taxonomy.categories for name in (c.name, *c.aliases)}
     for query in benchmark.queries:
         if query.category not in known:
             raise BenchmarkError(f"query {query.id}: the taxonomy has no category {query.category!r}")
-    for context in benchmark.contexts:
-        if context.query_id not in queries:
-            raise BenchmarkError(f"context {context.id} belongs to no query here ({context.query_id!r})")
-        if problem := benchmark.parameters.problem(context):
-            raise BenchmarkError(f"context {context.id} {problem}")
-    for item in benchmark.items:
-        if item.query_id not in queries:
-            raise BenchmarkError(f"item {item.id} belongs to no query here ({item.query_id!r})")
-        check_context(item, contexts)
+    check_contexts(benchmark)
     for item_id in benchmark.rated.items:
         if item_id not in benchmark.item:
             raise BenchmarkError(f"a rating belongs to no item here ({item_id!r})")
 
 
-def check_context(item: Item, contexts: Mapping[str, Context]) -> None:
-    if item.context_id is None:
-        return
-    context = contexts.get(item.context_id)
-    if context is None:
-        raise BenchmarkError(f"item {item.id} shows no context that is here ({item.context_id!r})")
+def check_contexts(benchmark: Benchmark) -> None:
+    """Check contexts and the items that show them; each context is read once, for it may lie in a file."""
+    queries, contexts = benchmark.query, benchmark.context
+    shown: defaultdict[str, list[Item]] = defaultdict(list)
+    for item in benchmark.items:
+        if item.context_id is not None:
+            shown[item.context_id].append(item)
+    for context in benchmark.contexts:
+        if context.query_id not in queries:
+            raise BenchmarkError(f"context {context.id} belongs to no query here ({context.query_id!r})")
+        if problem := benchmark.parameters.problem(context):
+            raise BenchmarkError(f"context {context.id} {problem}")
+        for item in shown.get(context.id, ()):
+            check_shown(item, context)
+    for item in benchmark.items:
+        if item.query_id not in queries:
+            raise BenchmarkError(f"item {item.id} belongs to no query here ({item.query_id!r})")
+        if item.context_id is not None and item.context_id not in contexts:
+            raise BenchmarkError(f"item {item.id} shows no context that is here ({item.context_id!r})")
+
+
+def check_shown(item: Item, context: Context) -> None:
     if context.query_id != item.query_id:
         raise BenchmarkError(f"item {item.id} shows a context of another query ({context.query_id!r})")
     if problem := condition_problem(item.condition, context):

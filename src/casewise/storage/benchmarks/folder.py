@@ -83,5 +83,6 @@ def read_all(folder: Path, name: str, *, in_file: bool) -> Sequence[Record]:
     if name == "contexts" and in_file:
         return ContextFile(path)
     if name == "ratings":
-        return RatingColumns.of(read_jsonl(path, Rating))
+        plain = RatingColumns.plainly_written(path)
+        return RatingColumns.of(read_jsonl(path, Rating)) if plain is None else plain
     return tuple(read_jsonl(path, RECORDS[name]))
