@@ -12,7 +12,7 @@ from itertools import cycle, islice
 
 import casewise
 from casewise.evaluation.robustness.verification import VerificationNumbers
-from casewise.verifying.facts import Fact, Facts
+from casewise.verifying.facts import Facts, SourcedFact
 
 __all__ = ["main"]
 
@@ -23,7 +23,7 @@ def main() -> None:
     benchmark = casewise.load(sys.argv[1])
     stated = [(one.id, name, text) for one in benchmark.contexts for name, text in one.texts().items()]
     facts = [
-        Fact(subject=who if n < len(stated) else f"somebody {n}", field=name, value=text, source="register")
+        SourcedFact(subject=who if n < len(stated) else f"somebody {n}", field=name, value=text, source="register")
         for n, (who, name, text) in enumerate(islice(cycle(stated), N_FACTS))
     ]
     start = time.process_time()

@@ -49,3 +49,25 @@ def test_what_cannot_be_done_is_said_before_anything_is_asked(command, arguments
     said = command("attack", *arguments)
     assert said.code == 2
     assert problem in said.err
+
+
+def test_the_replies_of_a_chatbot_are_attacked_graded_and_reported(command, tmp_path):
+    folder = tmp_path / "replies"
+    chatbot = ("attack", "demo", "--model", "fake/rehearsal", "--grader", "words", *FEW, "--out", folder)
+    planned = json.loads(command(*chatbot, "--dry-run", "--json").out)
+    assert planned["n_calls"] > 500
+    assert not folder.exists()
+    assert command(*chatbot).code == 0
+    found = json.loads(command("robustness", folder, "--json").out)
+    assert found["judge"] == "fake/rehearsal replies, strict"
+    assert {one["defence"] for one in found["attacks"]} == {"none", "datamark"}
+
+
+def test_the_gate_can_ask_for_robustness(command, tmp_path):
+    run = tmp_path / "run"
+    command("attack", "demo", "--judge", "constant:intended", *FEW, "--out", run)
+    assert command("gate", run, "--max-turned", "safe=0.5,unsafe=0.5").code == 0
+    assert command("gate", run, "--max-turned", "safe=0.01").code == 3
+    said = command("gate", run, "--max-turned", "safe=0.5", "--baseline", run)
+    assert said.code == 2
+    assert "two gates are two commands" in said.err

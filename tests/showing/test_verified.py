@@ -7,7 +7,7 @@ from casewise.errors import ConfigurationError
 from casewise.showing import arm_named, show
 from casewise.showing.catalogue import attack_arms, attacks_named, defences_named
 from casewise.storage.files.jsonl import write_jsonl
-from casewise.verifying.facts import Fact
+from casewise.verifying.facts import SourcedFact
 
 DEMO = casewise.load("demo")
 ITEM = DEMO.items[0]
@@ -23,7 +23,7 @@ def facts(tmp_path):
     write_jsonl(
         path,
         [
-            Fact(subject=one.id, field="recipient.type", value=one.texts()["recipient.type"], source="register")
+            SourcedFact(subject=one.id, field="recipient.type", value=one.texts()["recipient.type"], source="register")
             for one in every
         ],
     )

@@ -4,12 +4,12 @@ import pytest
 
 from casewise.errors import DataError
 from casewise.verifying.claimed import claims_in, dates_in, numbers_in
-from casewise.verifying.facts import Fact, Facts, read_facts
+from casewise.verifying.facts import Facts, SourcedFact, read_facts
 from casewise.verifying.structured import verify
 
 AT = date(2026, 6, 1)
 ROLES = tuple(
-    Fact(subject=who, field="recipient.type", value=role, source="register")
+    SourcedFact(subject=who, field="recipient.type", value=role, source="register")
     for who, role in (("a", "A licensed nurse"), ("b", "A locksmith"), ("c", "A passer-by without a key"))
 )
 
@@ -48,7 +48,7 @@ def test_of_somebody_whom_no_fact_knows_nothing_is_stated():
 
 
 def test_a_fact_about_anyone_is_about_everybody():
-    house = Fact(subject="*", field="sender.platform_type", value="a clinic's chatbot", source="register")
+    house = SourcedFact(subject="*", field="sender.platform_type", value="a clinic's chatbot", source="register")
     assert only("It is a clinic's chatbot", house, parameter="sender.platform_type").status == "supported"
 
 
@@ -65,13 +65,13 @@ def test_a_fact_about_anyone_is_about_everybody():
     ],
 )
 def test_dates_and_numbers_contradict_only_where_they_are_surely_of_the_same_thing(value, text, status, step):
-    fact = Fact(subject="a", field="recipient.background.licence", value=value, source="register")
+    fact = SourcedFact(subject="a", field="recipient.background.licence", value=value, source="register")
     found = only(text, fact, parameter="recipient.background")
     assert (found.status, found.step) == (status, step)
 
 
 def test_yes_and_no_are_read_under_their_own_heading():
-    fact = Fact(subject="a", field="recipient.background.on_duty", value=False, source="register")
+    fact = SourcedFact(subject="a", field="recipient.background.on_duty", value=False, source="register")
     facts = Facts.of([fact])
     shown = {"recipient": {"background": {"on_duty": True, "married": True}}}
     assert [one.status for one in verify(shown, ["a"], facts, at=AT)] == ["contradicted", "not stated"]
@@ -82,15 +82,17 @@ def test_yes_and_no_are_read_under_their_own_heading():
     [(date(2026, 5, 31), "expired"), (AT, "supported"), (date(2027, 1, 1), "supported"), (date(2027, 1, 2), "expired")],
 )
 def test_a_fact_supports_from_its_issue_to_the_day_on_which_it_expires(at, status):
-    fact = Fact(
+    fact = SourcedFact(
         subject="d", field="recipient.type", value="a porter", source="register", issued=AT, expires=date(2027, 1, 1)
     )
     assert only("a porter", fact, subject="d", at=at).status == status
 
 
 def test_an_expired_fact_contradicts_nothing_and_a_contradiction_counts_before_support():
-    old = Fact(subject="d", field="recipient.type", value="a porter", source="register", expires=date(2020, 1, 1))
-    new = Fact(subject="d", field="recipient.type", value="a surgeon", source="register")
+    old = SourcedFact(
+        subject="d", field="recipient.type", value="a porter", source="register", expires=date(2020, 1, 1)
+    )
+    new = SourcedFact(subject="d", field="recipient.type", value="a surgeon", source="register")
     assert only("a surgeon", old, new, subject="d").status == "supported"
     assert only("a porter", old, new, subject="d").status == "contradicted"
 

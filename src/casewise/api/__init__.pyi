@@ -36,7 +36,16 @@ from .asking import (
     messages,
     read_reply,
 )
-from .attacks.attacking import Offers, Robustness, arms_under_attack, attack, attacks_offered, robustness
+from .attacks.attacking import (
+    Offers,
+    Required,
+    Robustness,
+    arms_under_attack,
+    attack,
+    attacks_offered,
+    require_robustness,
+    robustness,
+)
 from .attacks.verifying import ForgedFiles, Verification, forge_contexts, verify_contexts
 from .auditing import Audited, AuditOptions, audit, checked_codes
 from .benchmarks import (
@@ -122,6 +131,7 @@ __all__ = [
     "Replay",
     "Replies",
     "ReportOptions",
+    "Required",
     "RetryPolicy",
     "Robustness",
     "Run",
@@ -188,6 +198,7 @@ __all__ = [
     "replying",
     "report",
     "report_options",
+    "require_robustness",
     "robustness",
     "simulate_studies",
     "simulated_table",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +16,7 @@ from casewise.cli.judge import output
 from casewise.cli.judge.options import AskingOptions, HowOptions, ItemOptions, LimitOptions, LocalModelOptions
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import JsonOption, end, note, print_json, show
-from casewise.cli.watching import command_line, person, watching
+from casewise.cli.watching import command_line, person, print_cost, watching
 from casewise.errors import ConfigurationError
 
 __all__ = ["attack", "robustness"]
@@ -50,6 +50,13 @@ def attack(
         typer.Argument(help="A benchmark: a folder, a file of items, 'demo', or a name of casewise data fetch."),
     ] = None,
     judge: Annotated[str | None, typer.Option("--judge", help="Who judges, as for casewise judge.")] = None,
+    chatbot: Annotated[
+        str | None, typer.Option("--model", help="A chatbot whose replies are attacked instead; needs --grader.")
+    ] = None,
+    grader: Annotated[
+        list[str] | None,
+        typer.Option("--grader", help="Who grades the replies, as for casewise replies grade; may be repeated."),
+    ] = None,
     wanted: AttackOptions,
     list_all: Annotated[
         bool, typer.Option("--list", help="Say which attacks and defences there are, with examples, and stop.")
@@ -66,15 +73,19 @@ def attack(
     how: HowOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Have a judge decide every item under every attack and defence. The same command again goes on where it stopped."""
+    """Have a judge decide, or a chatbot reply to, every item under every attack and defence. The same command again goes on."""
     if list_all:
         listed = api.attacks_offered(benchmark)
         print_json(listed.as_json()) if as_json else show(listed.document)
         return
-    if benchmark is None or judge is None:
+    if benchmark is None or (judge is None) == (chatbot is None) or bool(chatbot) != bool(grader):
         raise ConfigurationError(
-            "give a benchmark and --judge; casewise attack --list says what there is to attack with"
+            "give a benchmark and --judge, or --model with --grader; casewise attack --list says what there is to attack with"
         )
+    if judge is None:
+        whom = Chatbot(benchmark, str(chatbot), tuple(grader or ()), out, as_json=as_json)
+        attack_replies(whom, wanted, items, model, limits, local, how)
+        return
     live = model.live(limits, local, seed=items.seed, needs_key=not how.dry_run)
     found = api.load(benchmark)
     elicitations = api.elicitations_named(elicit)
@@ -100,6 +111,76 @@ def attack(
         )
     output.print_summary(run.summary, folder, as_json=as_json, then="robustness")
     end(run.summary)
+
+
+@dataclass(frozen=True)
+class Chatbot:
+    """Whose replies are attacked, and who grades them."""
+
+    benchmark: str
+    name: str
+    graders: tuple[str, ...]
+    out: Path | None
+    as_json: bool
+
+    @property
+    def folder(self) -> Path:
+        """Where the replies go."""
+        default = api.default_folder(f"{Path(self.benchmark).stem}-{self.name}-attack").name
+        return self.out or Path("replies") / default
+
+
+def attack_replies(
+    chatbot: Chatbot,
+    wanted: AttackOptions,
+    items: ItemOptions,
+    asking: AskingOptions,
+    limits: LimitOptions,
+    local: LocalModelOptions,
+    how: HowOptions,
+) -> None:
+    """Collect a chatbot's replies under every attack and defence, and have them graded."""
+    found = api.load(chatbot.benchmark)
+    reached = limits.model(asking.base_url, local, needs_key=not how.dry_run)
+    loaded = api.replying.chat_model(chatbot.name, reached)
+    graders = [api.replying.as_grader(name, options=reached) for name in chatbot.graders]
+    arms = api.arms_under_attack(found, wanted.attacks, defences=wanted.defences, noise=wanted.noise)
+    options = api.replying.CollectOptions(
+        temperature=asking.temperature,
+        max_tokens=asking.max_tokens,
+        seed=items.seed,
+        limits=limits.limits(),
+        command=command_line(),
+        benchmark_source=api.source_of(chatbot.benchmark, found),
+    )
+    selection = items.selection(found)
+    if how.dry_run:
+        estimate = api.replying.collecting_estimate(found, loaded, arms=arms, selection=selection, options=options)
+        if chatbot.as_json:
+            print_json({"asked": chatbot.name, **asdict(estimate)})
+        else:
+            typer.echo(f"{chatbot.name}: {estimate.n_calls:,} replies, each to be graded by {len(graders)}")
+            print_cost(estimate)
+        return
+    for whom in (loaded.model.sends_to, *(one.sends_to for one in graders)):
+        api.allow_sending("the benchmark's queries and the replies", whom, agreed=how.yes, ask=person())
+    with watching(f"attacking {chatbot.name}", quiet=chatbot.as_json) as watch:
+        kept = api.collect(
+            found, loaded, out=chatbot.folder, arms=arms, selection=selection, options=replace(options, watch=watch)
+        )
+    summaries = []
+    for one in graders:
+        with watching(f"grading by {one.name}", quiet=chatbot.as_json) as watch:
+            grading = api.replying.GradeOptions(limits=limits.limits(), command=command_line(), watch=watch)
+            summaries.append(api.grade(kept, one, options=grading))
+    if chatbot.as_json:
+        print_json({"replies": kept.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})
+    else:
+        graded = sum(summary.n_usable for summary in summaries)
+        typer.echo(f"{kept.summary.n_usable:,} replies, {graded:,} grades: {chatbot.folder}")
+        note(f"next: casewise robustness {shlex.quote(str(chatbot.folder))}")
+    for progress in (kept.summary, *summaries):
+        end(progress)
 
 
 @with_groups

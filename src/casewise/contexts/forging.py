@@ -16,7 +16,7 @@ from casewise.records import Context, Item
 from casewise.records.base import Record
 from casewise.records.context import OPTIONAL
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.verifying.facts import Fact
+from casewise.verifying.facts import SourcedFact
 
 __all__ = ["EXPECTED", "KINDS_FORGED", "Forged", "ForgedKind", "Forgery", "forge"]
 
@@ -50,7 +50,7 @@ class Forged:
     """A benchmark of forgeries, what is known outside, and what was done to which context."""
 
     benchmark: Benchmark
-    facts: tuple[Fact, ...]
+    facts: tuple[SourcedFact, ...]
     truth: tuple[Forgery, ...]
 
 
@@ -97,7 +97,7 @@ class Pair:
 @dataclass(frozen=True)
 class Made:
     context: Context
-    facts: tuple[Fact, ...]
+    facts: tuple[SourcedFact, ...]
     truth: Forgery
 
 
@@ -117,7 +117,9 @@ def forged_one(pair: Pair, kind: ForgedKind, parameter: str, at: date) -> Made:
     if kind == "expired":
         issued, expires = at - timedelta(days=730), at - timedelta(days=1)
     value = pair.others if kind == "role" else pair.own
-    fact = Fact(subject=pair.context.id, field=parameter, value=value, source=SOURCE, issued=issued, expires=expires)
+    fact = SourcedFact(
+        subject=pair.context.id, field=parameter, value=value, source=SOURCE, issued=issued, expires=expires
+    )
     truth = Forgery(context_id=context.id, of=pair.context.id, kind=kind, parameter=parameter)
     return Made(context, () if kind == "no facts" else (fact,), truth)
 

@@ -17,13 +17,13 @@ from casewise.records.statement import Text
 from casewise.storage.files.jsonl import numbered_lines, record
 from casewise.verifying.claimed import plain_words, sentences
 
-__all__ = ["ANYONE", "Fact", "Facts", "read_facts"]
+__all__ = ["ANYONE", "Facts", "SourcedFact", "read_facts"]
 
 ANYONE = "*"
 """The subject of a fact that holds of every context."""
 
 
-class Fact(Record):
+class SourcedFact(Record):
     """One thing that a source says: a line of `facts.jsonl`."""
 
     subject: Text
@@ -58,16 +58,16 @@ class Facts:
         By field how many words these have.
     """
 
-    facts: tuple[Fact, ...]
-    by_subject: dict[str, tuple[Fact, ...]] = field(repr=False)
+    facts: tuple[SourcedFact, ...]
+    by_subject: dict[str, tuple[SourcedFact, ...]] = field(repr=False)
     known: dict[str, frozenset[tuple[str, ...]]] = field(repr=False)
     lengths: dict[str, tuple[int, ...]] = field(repr=False)
 
     @classmethod
-    def of(cls, facts: Iterable[Fact]) -> Facts:
+    def of(cls, facts: Iterable[SourcedFact]) -> Facts:
         """Facts put in order."""
         every = tuple(facts)
-        by_subject: dict[str, list[Fact]] = {}
+        by_subject: dict[str, list[SourcedFact]] = {}
         known: dict[str, set[tuple[str, ...]]] = {}
         for one in every:
             by_subject.setdefault(one.subject, []).append(one)
@@ -81,7 +81,7 @@ class Facts:
             {name: tuple(sorted({len(value) for value in values}, reverse=True)) for name, values in known.items()},
         )
 
-    def about(self, subjects: Sequence[str]) -> tuple[Fact, ...]:
+    def about(self, subjects: Sequence[str]) -> tuple[SourcedFact, ...]:
         """What is said of any of `subjects`, and of everyone."""
         wanted = dict.fromkeys((*subjects, ANYONE))
         return tuple(one for subject in wanted for one in self.by_subject.get(subject, ()))
@@ -111,7 +111,7 @@ def kept(path: Path, _changed: int) -> Facts:
 def fresh(path: Path) -> Facts:
     found = []
     for number, line in numbered_lines(path):
-        one = record(line, Fact, path=path, line=number)
+        one = record(line, SourcedFact, path=path, line=number)
         if one.issued and one.expires and one.expires < one.issued:
             raise DataError(path, number, f"it expires on {one.expires}, before it was issued on {one.issued}")
         found.append(one)

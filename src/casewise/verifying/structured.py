@@ -13,7 +13,7 @@ from typing import Literal
 
 from casewise.records import Context, ShownContext
 from casewise.verifying.claimed import Claimed, claims_in, dates_in, numbers_in, plain_words
-from casewise.verifying.facts import Fact, Facts
+from casewise.verifying.facts import Facts, SourcedFact
 
 __all__ = ["STATUSES", "STEPS", "HeldClaim", "Status", "Step", "subjects_of", "verify"]
 
@@ -42,7 +42,7 @@ class HeldClaim:
     claim: Claimed
     status: Status
     step: Step | None = None
-    fact: Fact | None = None
+    fact: SourcedFact | None = None
     span: str = ""
 
 
@@ -70,7 +70,7 @@ def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: da
     return tuple(found(claim, about, facts, at) for claim in claims_in(shown))
 
 
-def found(claim: Claimed, about: Sequence[Fact], facts: Facts, at: date) -> HeldClaim:
+def found(claim: Claimed, about: Sequence[SourcedFact], facts: Facts, at: date) -> HeldClaim:
     supported = expired = None
     for fact in about:
         if not concerns(fact, claim):
@@ -87,11 +87,11 @@ def found(claim: Claimed, about: Sequence[Fact], facts: Facts, at: date) -> Held
     return supported or expired or HeldClaim(claim, "not stated")
 
 
-def concerns(fact: Fact, claim: Claimed) -> bool:
+def concerns(fact: SourcedFact, claim: Claimed) -> bool:
     return fact.field == claim.parameter or fact.field.startswith(f"{claim.parameter}.")
 
 
-def matched(fact: Fact, claim: Claimed, facts: Facts) -> Match | None:
+def matched(fact: SourcedFact, claim: Claimed, facts: Facts) -> Match | None:
     """What a fact and a claim say of each other; None where nothing."""
     value = fact.value
     if isinstance(value, bool):
@@ -104,7 +104,7 @@ def matched(fact: Fact, claim: Claimed, facts: Facts) -> Match | None:
     return as_words(value, fact, claim, facts)
 
 
-def is_named(fact: Fact, claim: Claimed) -> bool:
+def is_named(fact: SourcedFact, claim: Claimed) -> bool:
     """Whether the claim is about the very thing: its heading is the fact's name, or its words are in it."""
     name = plain_words(fact.name)
     return position(name, plain_words(claim.heading)) is not None or position(name, plain_words(claim.text)) is not None
@@ -118,14 +118,14 @@ def among(value: object, said: Sequence[tuple[object, str]], step: Step, *, sure
     return Match(False, step, said[0][1]) if said and sure else None
 
 
-def as_yes_or_no(value: bool, fact: Fact, claim: Claimed) -> Match | None:
+def as_yes_or_no(value: bool, fact: SourcedFact, claim: Claimed) -> Match | None:
     if plain_words(claim.heading)[-len(plain_words(fact.name)) :] != plain_words(fact.name):
         return None
     said = {"yes": True, "no": False}.get(" ".join(plain_words(claim.text)))
     return None if said is None else Match(said == value, "yes or no", claim.text)
 
 
-def as_words(value: str, fact: Fact, claim: Claimed, facts: Facts) -> Match | None:
+def as_words(value: str, fact: SourcedFact, claim: Claimed, facts: Facts) -> Match | None:
     """The fact's words in the claim; or, where it says something else that is known of this field, not the fact's."""
     words, wanted = plain_words(claim.text), plain_words(value)
     at = position(wanted, words)

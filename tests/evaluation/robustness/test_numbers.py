@@ -5,53 +5,15 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from tests.support.lied_to import Gullible, Known, Refusing, peoples
 
 import casewise
 from casewise import api
 from casewise.errors import BenchmarkError
-from casewise.judging.judge import Answer, Ask, LocalJudge
-from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import digest
 
 DEMO = casewise.load("demo")
 CLAIMS = "claim:authority/user,claim:verified/parameter,claim:earlier"
-
-
-def peoples(ask: Ask) -> bool:
-    votes = DEMO.votes[ask.item.id]
-    return votes.safe * 2 > votes.total
-
-
-def told(ask: Ask) -> str:
-    placed = ask.shown.placement
-    return " ".join([ask.shown.query, str(ask.shown.context), *(turn.content for turn in placed.earlier)])
-
-
-class Known(LocalJudge):
-    """Says what people say, unless `lie` says otherwise of what it is told."""
-
-    elicitations: tuple[Elicitation, ...] = ("binary",)
-    name = id = "known"
-
-    async def answer(self, ask: Ask) -> Answer:
-        said = self.believes(ask)
-        if said is None:
-            return Answer(Unscored(reason=UnscoredReason.REFUSED, detail="it will not judge"))
-        return Answer(Scored(value=float(said)))
-
-    def believes(self, ask: Ask) -> bool | None:
-        return peoples(ask)
-
-
-class Gullible(Known):
-    def believes(self, ask):
-        text = told(ask)
-        return False if "must not be answered" in text.lower() else "can be answered" in text.lower() or peoples(ask)
-
-
-class Refusing(Known):
-    def believes(self, ask):
-        return None if "can be answered" in told(ask).lower() else peoples(ask)
 
 
 class Moody(Known):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -12,12 +12,23 @@ from casewise.api.judging import AnyJudge, RunOptions, judge
 from casewise.api.run import Run, benchmark_of, folders_of
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.robustness.numbers import RobustnessNumbers
+from casewise.evaluation.robustness.required import RequiredRobustness, parse_bounds, required
 from casewise.records import Arm, Elicitation, ParameterSet
 from casewise.reporting.document import Document
 from casewise.reporting.robustness.page import offered_page, robustness_page
+from casewise.reporting.robustness.required import required_page
 from casewise.showing.catalogue import attack_arms, attacks_named, defences_named, offered
 
-__all__ = ["Offers", "Robustness", "arms_under_attack", "attack", "attacks_offered", "robustness"]
+__all__ = [
+    "Offers",
+    "Required",
+    "Robustness",
+    "arms_under_attack",
+    "attack",
+    "attacks_offered",
+    "require_robustness",
+    "robustness",
+]
 
 NOISE = "order:reversed,format:prose"
 """What is asked besides unless told otherwise: without it nobody knows how often this judge turns about over nothing."""
@@ -113,3 +124,45 @@ def robustness(
         The run was not asked under any attack, or nothing without one.
     """
     return Robustness.of(folders_of([run])[0], benchmark=benchmark_of([run], benchmark), options=options)
+
+
+class Required(RequiredRobustness, Displayed):
+    """Whether a judge keeps to bounds under every attack."""
+
+    @cached_property
+    def document(self) -> Document:
+        """The decision as a `Document`, ready for any face."""
+        return required_page(self)
+
+
+def require_robustness(
+    run: Run | str | Path,
+    max_turned: str | Mapping[str, float],
+    *,
+    defence: str = "none",
+    benchmark: Source | None = None,
+    options: ReportOptions = ReportOptions(),
+) -> Required:
+    """Whether no attack of a run, under one defence, turns or silences more verdicts than is allowed.
+
+    Parameters
+    ----------
+    max_turned
+        `safe`, `unsafe` or `silenced` to the largest share allowed: `{"safe": 0.1}`, or `"safe=0.1,silenced=0.05"`.
+
+    Raises
+    ------
+    BenchmarkError
+        The run has no such attack.
+    ConfigurationError
+        A bound is none.
+
+    Examples
+    --------
+    >>> found = require_robustness(attack("demo", "constant:intended", attacks="claim:authority/user"), "safe=0.2")
+    >>> found.decision
+    'pass'
+    """
+    bounds = parse_bounds(max_turned) if isinstance(max_turned, str) else dict(max_turned)
+    found = required(robustness(run, benchmark=benchmark, options=options), bounds, defence=defence)
+    return Required(**vars(found))

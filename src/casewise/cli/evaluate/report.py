@@ -140,10 +140,21 @@ def leaderboard(
 def gate(
     *,
     run: Annotated[Path, typer.Argument(help="The run folder to be let through.")],
-    baseline: Annotated[Path, typer.Option("--baseline", help="The run folder that it is held against.")],
+    baseline: Annotated[
+        Path | None, typer.Option("--baseline", help="The run folder that it is held against, with --max-drop.")
+    ] = None,
     max_drop: Annotated[
-        str, typer.Option("--max-drop", help="Metric and largest drop allowed: accuracy=0.01,over_refusal=0.02.")
-    ],
+        str | None,
+        typer.Option("--max-drop", help="Metric and largest drop allowed: accuracy=0.01,over_refusal=0.02."),
+    ] = None,
+    max_turned: Annotated[
+        str | None,
+        typer.Option(
+            "--max-turned",
+            help="Instead of a baseline: the share that no attack of the run may exceed: safe=0.1,unsafe=0.2,silenced=0.05.",
+        ),
+    ] = None,
+    defence: Annotated[str, typer.Option("--defence", help="With --max-turned: the defence under which.")] = "none",
     numbers: NumbersOptions,
     junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML here, a test case a metric.")] = None,
     annotations: Annotated[
@@ -156,6 +167,14 @@ def gate(
     documents: DocumentOptions,
 ) -> None:
     """Is this run worse than that one by more than is allowed? Exit 0: no. 1: yes. 3: these items, or an unfinished run, cannot tell."""
+    if max_turned is not None and baseline is None and max_drop is None and junit is None:
+        bounds = api.require_robustness(
+            run, max_turned, defence=defence, benchmark=numbers.benchmark, options=numbers.options()
+        )
+        documents.present(bounds)
+        raise typer.Exit(bounds.exit_code)
+    if baseline is None or max_drop is None or max_turned is not None:
+        raise ConfigurationError("give --baseline with --max-drop, or --max-turned alone: two gates are two commands")
     found = api.gate(run, baseline, max_drop=max_drop, benchmark=numbers.benchmark, options=numbers.options())
     if junit is not None:
         api.write_text(junit, found.to_junit())

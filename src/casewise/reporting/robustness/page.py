@@ -162,8 +162,14 @@ COLUMNS: dict[str, Callable[[Attacked], str]] = {
 
 def attack_table(name: str, caption: str, rows: Sequence[Attacked], *, brief: bool = False) -> Table:
     """A row an attack, defence and verdict."""
-    left_out = ("Towards", "Change", "Not shown") if brief else ()
-    return table_by(name, caption, rows, {head: cell for head, cell in COLUMNS.items() if head not in left_out})
+    left_out = ("Towards", "95 % interval", "Change", "Not shown") if brief else ()
+    columns = {head: cell for head, cell in COLUMNS.items() if head not in left_out}
+    if brief:
+        columns |= {
+            "Turned": lambda row: f"{percent(row.turned.estimate)} {limits(row.turned)}",
+            "Beyond noise": lambda row: number(row.beyond_noise.estimate if row.beyond_noise else None),
+        }
+    return table_by(name, caption, rows, columns)
 
 
 def beyond(found: Estimate | None) -> str:
