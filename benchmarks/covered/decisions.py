@@ -149,7 +149,7 @@ SECTIONS = (
         "wrong ones gained, and of eight items a query by 8 % of pairs lost and 5 % gained; the same run twice at 450 queries; "
         "accuracy's drop where none is allowed beside a one-sided exact sign test over queries.",
         gates,
-        quick=60,
+        quick=40,
     ),
     Section(
         "ranks",

@@ -211,7 +211,7 @@ SECTIONS = (
         "15 to 450 queries of one or eight items; judges that are calibrated, draw values in to 0.6 about a half, shrink them to "
         "0.4, or are wrong on 2, 10 or 50 % of items. The truth is of as many bins on 60,000 queries.",
         calibrations,
-        quick=40,
+        quick=30,
     ),
     Section(
         "pairs",

@@ -170,7 +170,7 @@ SECTIONS = (
         "15 to 450 queries of two items with 20 votes; a judge that says safe more often the more people do. The truth is of "
         "20,000 queries.",
         panels,
-        quick=60,
+        quick=30,
     ),
     Section(
         "strata",

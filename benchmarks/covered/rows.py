@@ -94,7 +94,8 @@ def block(section: Section, rows: Iterable[Row]) -> str:
 
 
 def line(what: str, measure: str, wanted: str, rows: list[Row]) -> str:
-    known = [row for row in rows if row.studies]
+    # A setting in which hardly a study has an interval says nothing of intervals.
+    known = [row for row in rows if 10 * row.studies >= max(one.studies for one in rows) > 0]
     low, high = min(known, key=lambda row: row.share), max(known, key=lambda row: row.share)
     worst = max(row.error for row in known)
     together = sum(row.right for row in known) / sum(row.studies for row in known)

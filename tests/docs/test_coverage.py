@@ -1,11 +1,16 @@
 """The simulations of `benchmarks/coverage.py` have a place in the docs, and a name once."""
 
+import ast
+import importlib
+import inspect
 from pathlib import Path
 
 import pytest
 from benchmarks.coverage import PAGE, SECTIONS
+from benchmarks.covered.printed import BEHIND, DERIVED, NOT_SIMULATED, WITHOUT
 from benchmarks.covered.rows import Row, Section, block, replaced
 
+import casewise
 from casewise.stats.agreeing.gate import GATED
 from casewise.stats.agreeing.metrics import FLOORS, METRICS, REFUSALS
 from casewise.stats.agreeing.pairs import SHARES
@@ -46,3 +51,30 @@ def test_a_block_shows_the_least_and_the_most_over_all_settings_of_a_number() ->
 def test_a_page_without_a_place_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no place for 'gap'"):
         replaced("nothing here", "gap", "found")
+
+
+def asked_of_statistics() -> set[str]:
+    """Every function of statistics that the rest of the package imports."""
+    found = set()
+    source = Path(casewise.__file__).parent
+    for path in source.rglob("*.py"):
+        if path.is_relative_to(source / "stats"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("casewise.stats"):
+                loaded = importlib.import_module(str(node.module))
+                found |= {name.name for name in node.names if inspect.isfunction(getattr(loaded, name.name, None))}
+    return found
+
+
+def test_whatever_gives_commands_an_interval_or_a_p_value_has_a_section_or_says_what_it_rests_on() -> None:
+    known = set(BEHIND) | set(DERIVED) | set(NOT_SIMULATED) | WITHOUT
+
+    assert asked_of_statistics() - known == set()
+    assert set(BEHIND.values()) <= {section.name for section in SECTIONS}
+
+
+def test_the_page_says_what_no_section_simulates() -> None:
+    text = PAGE.read_text("utf-8")
+
+    assert [name for name in (*DERIVED, *NOT_SIMULATED) if f"`{name}`" not in text] == []

@@ -114,12 +114,13 @@ def _judge(runs: JudgedRuns, series: Series, *, epsilon: float, margin: float) -
     verdict = np.full(len(series.asked), np.nan)
     verdict[series.asked] = sample.safe
     why: list[str] = []
+    who = None if runs.raters is None else runs.raters.where(series.asked)
 
     def worth(of: FloatArray, question: Callable[..., PanelWorth]) -> PanelWorth | None:
         safe, votes = votes_of(runs, series.asked)
         query = runs.items["query_id"].to_numpy()[series.asked]
         try:
-            return question(of, safe, votes, clusters=query, reference_size=usual_reference(votes))
+            return question(of, safe, votes, clusters=query, reference_size=usual_reference(votes), raters=who)
         except StatisticsError as error:
             why.append(f"panel: {error}")
             return None
@@ -134,7 +135,7 @@ def _judge(runs: JudgedRuns, series: Series, *, epsilon: float, margin: float) -
     distribution = worth(value, distribution_worth) if panel and distances else None
     query = runs.items["query_id"].to_numpy()[series.asked]
     counts = votes_of(runs, series.asked)
-    person = or_none(lambda: against_new_person(sample.safe, *counts, clusters=query, margin=margin))
+    person = or_none(lambda: against_new_person(sample.safe, *counts, clusters=query, margin=margin, raters=who))
     return JudgeAmongPeople(series.name, panel, distances, distribution, person, alternative, tuple(why))
 
 

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, random_sample, sample_of, some
 
 from casewise.errors import StatisticsError
@@ -109,3 +110,15 @@ def test_a_scalar_costs_what_its_best_threshold_does_and_has_no_verdicts_of_its_
 
     assert point.cost is None
     assert point.best_threshold == cost_curve(sample, ratios=(1,)).points[0].best_threshold
+
+
+def test_a_threshold_of_few_queries_has_a_cost_and_no_interval():
+    rng = np.random.default_rng(3)
+    few, enough = (cost_curve(wrong_at_random(rng, queries, 0.8, each=2)).points[3] for queries in (30, 60))
+
+    assert few.best_threshold is not None
+    assert few.best_threshold.estimate is not None
+    assert few.best_threshold.limits is None
+    assert "fewer than 60 queries" in few.best_threshold.method
+    assert enough.best_threshold is not None
+    assert enough.best_threshold.limits is not None

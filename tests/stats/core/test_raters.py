@@ -7,7 +7,9 @@ from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.clustered import clustered_mean
 from casewise.stats.core.measured import VotesTerms
 from casewise.stats.core.raters import Raters, annotators_variance
+from casewise.stats.distributions.distances import distances_of
 from casewise.stats.people.agreement import agreement_of_votes
+from casewise.stats.people.new_person import against_new_person
 from casewise.stats.people.panel import panel_curve, panel_worth
 from casewise.stats.people.vote_reliability import reliability
 
@@ -88,6 +90,22 @@ def test_reliability_and_panels_are_known_less_well_where_it_is_known_who_voted(
 
     assert (widths(found.raters) >= widths(None)).all()
     assert (widths(found.raters) > widths(None)).sum() == 2  # this judge's agreement happens not to move
+
+
+def test_distances_and_a_new_person_are_known_less_well_where_it_is_known_who_voted():
+    found = annotated_study(np.random.default_rng(0), queries=60, votes=12, items_each=40, annotator_sd=1.5)
+    verdict = (found.values > 0.5).astype(float)
+
+    def doubt(known: bool) -> float:
+        low, high = named(distances_of(found.sample(known=known)))["entropy_excess"].limits or (0.0, 0.0)
+        return high - low
+
+    def lead(raters: Raters | None) -> float:
+        new = against_new_person(verdict, *found.counts, clusters=found.query, raters=raters)
+        return new.difference - new.low
+
+    assert doubt(True) > doubt(False)
+    assert lead(found.raters) > lead(None)
 
 
 def test_what_a_vote_adds_by_exchange_is_what_a_mean_loses_without_it():

@@ -73,7 +73,8 @@ def test_a_pilot_that_cannot_say_is_refused():
         study_queries(StudyVariance(0, 0.1, 0.1, 0.1), 0.0, per_item=5, per_annotator=5)
 
 
-def test_intervals_lie_around_the_parts():
+def test_the_interval_lies_around_what_queries_differ_by():
     some = pilot(crowd(queries=60, seed=2))
     parts, limits = variance_of(some), pilot_intervals(some, rng=np.random.default_rng(1), draws=200)
-    assert limits.of_annotators[0] < parts.of_annotators < limits.of_annotators[1]
+
+    assert limits.of_difference[0] < parts.of_difference < limits.of_difference[1]

@@ -78,7 +78,6 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
         "variance_of_difference": found.of_difference,
         "variance_of_difference_interval": intervals.of_difference,
         "variance_of_annotators": found.of_annotators,
-        "variance_of_annotators_interval": intervals.of_annotators,
         "variance_of_ratings": found.of_ratings,
         "alpha": planned.alpha,
         "per_item": planned.per_item,
@@ -99,7 +98,7 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
     remarks = (
         f"{conditions[0]} against {conditions[1]}; power is for other queries of the kind and other people.",
         differ,
-        "The intervals are over the pilot's queries; a pilot of few annotators knows their variance poorly.",
+        "The interval is over the pilot's queries. What annotators differ by has none: a pilot of few people knows it poorly.",
     )
     return PowerAnswer("A study planned from a pilot", numbers, remarks, queries, power_at, axis="Queries")
 

@@ -77,7 +77,6 @@ WORDS = {
     "variance_of_difference": "Variance of the difference between queries",
     "variance_of_difference_interval": "95 % interval over the pilot's queries",
     "variance_of_annotators": "Variance of annotators",
-    "variance_of_annotators_interval": "95 % interval of that",
     "variance_of_ratings": "Variance left of a rating",
     "per_item": "Ratings of each item",
     "per_annotator": "Items of each annotator",

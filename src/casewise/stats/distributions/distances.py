@@ -21,7 +21,7 @@ from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray, IntArray
 from casewise.stats.core.checks import checked_votes_of_items
 from casewise.stats.core.divergence import debiased, entropy, jensen_shannon
-from casewise.stats.core.measured import Totals, TotalsByCluster
+from casewise.stats.core.measured import Totals, TotalsByCluster, VotesTerms
 from casewise.stats.people.ceiling import rates_of_any_shape
 
 __all__ = ["DISTANCES", "VERDICT_DISTANCES", "distances_of", "reachable_entropy_correlation"]
@@ -80,9 +80,9 @@ VERDICT_DISTANCES = DISTANCES[:1]
 
 
 def distances_of(sample: Sample) -> tuple[Estimate, ...]:
-    """Every distance that the sample gives, with its interval over queries; none without values and votes.
+    """Every distance that the sample gives, with its interval over queries, and annotators where they are known.
 
-    A judge that gives verdicts alone is sure of each: of it only the Jensen-Shannon divergence is finite.
+    There is none without values and votes. A judge that gives verdicts alone is sure of each: of it only the Jensen-Shannon divergence is finite.
     """
     graded = bool(sample.in_rate_metrics.any())
     given = sample if graded else replace(sample, probability=sample.safe)
@@ -90,6 +90,14 @@ def distances_of(sample: Sample) -> tuple[Estimate, ...]:
     if not columns["several"].any():
         return ()
     totals = TotalsByCluster.of(columns, sample.cluster, n_clusters=sample.n_clusters)
+    if sample.raters is not None:
+        votes = np.maximum(np.nan_to_num(sample.n_votes), 1).astype(int)
+        safe = np.rint(np.nan_to_num(sample.rate) * votes).astype(int)
+
+        def of_counts(s: IntArray, m: IntArray) -> FloatArray:
+            return np.column_stack(list(terms(replace(given, rate=s / m)).values()))
+
+        totals = replace(totals, votes=VotesTerms.of_counts(of_counts, safe, votes, sample.raters))
     wanted = DISTANCES if graded else VERDICT_DISTANCES
     return tuple(estimate_of(metric.measure(given, totals)) for metric in wanted)
 

@@ -17,10 +17,13 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, checked_share
+from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
 from casewise.stats.core.checks import checked_votes_of_items, clusters_of, partly_known
 from casewise.stats.core.cluster_variance import cluster_variance
+from casewise.stats.core.intervals import degrees_of_freedom
 from casewise.stats.core.majorities import majority_weight
+from casewise.stats.core.measured import VotesTerms
+from casewise.stats.core.raters import Raters
 
 __all__ = ["AgainstNewPerson", "against_new_person", "leave_one_out"]
 
@@ -78,10 +81,13 @@ def against_new_person(
     clusters: ArrayLike | None = None,
     margin: float = 0.05,
     alpha: float = 0.05,
+    raters: Raters | None = None,
 ) -> AgainstNewPerson:
     r"""Test that a judge agrees with people no less than a new person does, but for `margin` (non-inferiority).
 
-    :math:`H_0: d \le -\text{margin}`, by Student's *t* with the cluster-robust error on one less than the clusters.
+    :math:`H_0: d \le -\text{margin}`, by Student's *t* with the cluster-robust error on what the clusters' spread allows, at most one less
+    than there are;
+    of clusters and annotators together where these are known, on one less than the fewer of them.
 
     Parameters
     ----------
@@ -93,6 +99,8 @@ def against_new_person(
         How much less agreement would not matter: to be chosen before looking.
     alpha : float
         One-sided level.
+    raters : Raters, optional
+        Who gave which vote.
 
     Raises
     ------
@@ -113,11 +121,21 @@ def against_new_person(
     if groups < 2:
         raise StatisticsError("a judge is held against a new person on two queries at least, with two votes on an item")
     difference = float(d.mean())
-    error = float(np.sqrt(cluster_variance((d - difference) / len(d), ids)))
+    own = np.bincount(np.unique(ids, return_inverse=True)[1], weights=(d - difference) / len(d))
+    variance, df = cluster_variance(own), degrees_of_freedom(own)
+    if raters is not None:
+
+        def ahead(safe: IntArray, votes: IntArray) -> FloatArray:
+            found: FloatArray = np.nan_to_num(leave_one_out(judge, safe, votes) @ [[1.0], [-1.0]]) / len(d)
+            return found
+
+        more = VotesTerms.of_counts(ahead, *checked_votes_of_items(safe, votes), raters).variance(np.ones(1))
+        variance, df = variance + more, min(df, len(np.unique(raters.annotator)) - 1)
+    error = float(np.sqrt(variance))
     error = max(error, 1e-12)  # a judge that never differs from a person is that person
     t = (difference + margin) / error
-    p = float(stdtr(groups - 1, -t))
-    critical = float(stdtrit(groups - 1, 1 - alpha))
+    p = float(stdtr(df, -t))
+    critical = float(stdtrit(df, 1 - alpha))
     return AgainstNewPerson(
         judge=float(both[used, 0].mean()),
         person=float(both[used, 1].mean()),

@@ -170,14 +170,16 @@ def from_sums(coded: CodedPilot, weight: FloatArray) -> StudyVariance:
 
 @dataclass(frozen=True)
 class PilotIntervals:
-    """95 % intervals of a pilot's parts over its queries; what its annotators add to that is not in them."""
+    """The 95 % interval of what a pilot's queries differ by.
+
+    What its annotators differ by has none: one over queries held in 67 to 73 % of simulated pilots.
+    """
 
     of_difference: tuple[float, float]
-    of_annotators: tuple[float, float]
 
 
 def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int = 500) -> PilotIntervals:
-    """Percentile intervals from resampled queries.
+    """A percentile interval from resampled queries.
 
     Raises
     ------
@@ -190,11 +192,8 @@ def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int
         weight = np.bincount(rng.integers(0, coded.queries, coded.queries), minlength=coded.queries).astype(float)
         if ((coded.n * weight).sum(1) > 0).all():
             drawn.append(from_sums(coded, weight))
-    difference, annotators = (
-        np.quantile([getattr(one, name) for one in drawn], [0.025, 0.975]).tolist()
-        for name in ("of_difference", "of_annotators")
-    )
-    return PilotIntervals(tuple(difference), tuple(annotators))
+    low, high = np.quantile([one.of_difference for one in drawn], [0.025, 0.975])
+    return PilotIntervals((float(low), float(high)))
 
 
 def study_power(
