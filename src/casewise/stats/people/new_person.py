@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
 from casewise.stats.core.checks import checked_votes_of_items, clusters_of, partly_known
-from casewise.stats.core.cluster_variance import cluster_variance
+from casewise.stats.core.cluster_variance import cluster_sums, cluster_variance
 from casewise.stats.core.intervals import degrees_of_freedom
 from casewise.stats.core.majorities import majority_weight
 from casewise.stats.core.measured import VotesTerms
@@ -121,7 +121,9 @@ def against_new_person(
     if groups < 2:
         raise StatisticsError("a judge is held against a new person on two queries at least, with two votes on an item")
     difference = float(d.mean())
-    own = np.bincount(np.unique(ids, return_inverse=True)[1], weights=(d - difference) / len(d))
+    own = cluster_sums((d - difference)[:, None] / len(d), np.unique(ids, return_inverse=True)[1], n_clusters=groups)[
+        :, 0
+    ]
     variance, df = cluster_variance(own), degrees_of_freedom(own)
     if raters is not None:
 
