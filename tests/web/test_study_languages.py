@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import select
-from tests.support.study import START, Walker, design, material
+from tests.support.study import START, Walker, design, material, opened
 
 from casewise.database.tables import study as tables
 from casewise.studies.design.translating import Translated, to_translate, translated_material
@@ -75,3 +75,22 @@ def test_error_pages_are_in_the_language_that_was_chosen(app, study):
     answer = walker.guest.client.get(f"{walker.at}/nowhere")
     assert '<html lang="es"' in answer.text
     assert "Aquí no hay nada" in answer.text
+
+
+@pytest.mark.parametrize("place", ["{at}/nowhere", "/study/none/rate"])
+def test_error_pages_are_in_the_browsers_language_where_none_was_chosen(app, study, place):
+    walker = Walker(app, study)
+    walker.guest.client.headers["accept-language"] = "es-MX, en"
+    walker.arrive()
+    walker.guest.client.headers["accept"] = "text/html"
+    answer = walker.guest.client.get(place.format(at=walker.at))
+    assert answer.status_code == 404
+    assert "Aquí no hay nada" in answer.text
+
+
+def test_an_error_page_of_a_study_in_english_alone_is_in_english(app):
+    walker = Walker(app, opened(app.state.database, design(name="english")))
+    walker.guest.client.headers["accept-language"] = "es-MX, en"
+    walker.arrive()
+    walker.guest.client.headers["accept"] = "text/html"
+    assert '<html lang="en"' in walker.guest.client.get(f"{walker.at}/nowhere").text

@@ -44,6 +44,9 @@ def choose_language(request: Request, response: Response, study: Round, wanted: 
 
 
 def spoken_before(request: Request) -> Speech:
-    """For a page that is of no study any more: the language kept in the browser, or English."""
-    kept = read_cookie(request, LANGUAGE_COOKIE)
-    return Speech(next((known for known in LANGUAGES if known == kept), "en"))
+    """For a page that says what went wrong: as the round's pages are, or else as the browser keeps or asks for."""
+    study = request.app.state.rounds.get(request.url.path.removeprefix("/study/").partition("/")[0])
+    if study is not None:
+        return speech_of(request, study)
+    wanted = [read_cookie(request, LANGUAGE_COOKIE) or "", *asked(request)]
+    return Speech(next((known for one in wanted for known in LANGUAGES if known == one), "en"))
