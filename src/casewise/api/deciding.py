@@ -11,6 +11,7 @@ from casewise.api.benchmarks import Source, as_benchmark
 from casewise.api.displayed import Displayed
 from casewise.api.judging import AnyJudge, as_judge
 from casewise.api.run import Run, benchmark_of, folders_of
+from casewise.deciding.beside import Besides, besides
 from casewise.deciding.decider import Decided, Decider
 from casewise.deciding.decider_file import write_decider
 from casewise.deciding.fitting import FitOptions, FittedDecider, fit_run
@@ -18,11 +19,13 @@ from casewise.deciding.requests import DecisionRequest, from_messages
 from casewise.errors import ConfigurationError, DataError
 from casewise.judging.guards.profile import GuardProfile, all_profiles, profile_named
 from casewise.reporting.document import Document, Table, of_tables, table_of
+from casewise.reporting.pages.besides import besides_page
 from casewise.reporting.pages.decider import decider_page
 from casewise.stats.deciding.decisions import Wanted
 from casewise.storage.files.atomic import read_text
 
 __all__ = [
+    "Beside",
     "Decided",
     "Decider",
     "DecisionRequest",
@@ -31,6 +34,7 @@ __all__ = [
     "GuardProfile",
     "Wanted",
     "all_profiles",
+    "beside_each_other",
     "fit_decider",
     "from_messages",
     "guards_page",
@@ -160,3 +164,53 @@ def verdict_of(profile: GuardProfile) -> str:
         return "scores"
     classes = "three classes" if profile.read.middle else "two classes"
     return f"{classes}, P(safe)" if profile.tokens else classes
+
+
+@dataclass(frozen=True, repr=False)
+class Beside(Displayed):
+    """Judges beside each other, for who must choose one and a threshold."""
+
+    found: Besides
+
+    @cached_property
+    def document(self) -> Document:
+        """Curves, costs, coverage, two together, and what asking takes."""
+        return besides_page(self.found)
+
+    def as_json(self) -> dict[str, Any]:
+        """The curves' numbers as plain JSON values."""
+        return {
+            "people": {str(size): list(point) for size, point in self.found.people.items()},
+            "dominated": [list(one) for one in self.found.dominated],
+            "judges": [
+                {
+                    "name": one.name,
+                    "over_refusal": one.curve.over_refusal.tolist(),
+                    **{part: vars(one.curve)[part].tolist() for part in ("harm", "low", "high")},
+                    "area": one.coverage.area,
+                    "calls": one.calls,
+                }
+                for one in self.found.contenders
+            ],
+        }
+
+
+def beside_each_other(
+    *runs: Run | str | Path,
+    benchmark: Source | None = None,
+    ratios: tuple[float, ...] = (1, 5, 20),
+    n_resamples: int = 2000,
+) -> Beside:
+    """Runs of several judges over one benchmark, for who must choose one and a threshold.
+
+    Raises
+    ------
+    ConfigurationError
+        There are no runs, or a ratio is not positive.
+    BenchmarkError
+        They were not asked the same items.
+    """
+    if not runs or any(not ratio > 0 for ratio in ratios):
+        raise ConfigurationError("give one run at least, and ratios above 0")
+    given = benchmark_of(runs, benchmark)
+    return Beside(besides(folders_of(runs), benchmark=given, ratios=ratios, n_resamples=n_resamples))
