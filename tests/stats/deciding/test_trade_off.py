@@ -76,5 +76,6 @@ def test_majorities_are_counted_as_if_every_group_of_people_were_drawn():
                 harmed += (1 - label) * answers / len(drawn)
                 safe, unsafe = safe + label / len(drawn), unsafe + (1 - label) / len(drawn)
         found = people_points(np.array([sum(one) for one in votes]), np.array([len(one) for one in votes]))
-        assert found[size] == (pytest.approx(refused / safe), pytest.approx(harmed / unsafe))
+        assert found[size][0] == pytest.approx(refused / safe)
+        assert found[size][1] == pytest.approx(harmed / unsafe)
     assert 7 not in people_points(np.array([2]), np.array([3]), sizes=(7,))
