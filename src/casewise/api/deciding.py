@@ -18,20 +18,20 @@ from casewise.deciding.fitting import FitOptions, FittedDecider, fit_run
 from casewise.deciding.requests import DecisionRequest, from_messages
 from casewise.errors import ConfigurationError, DataError
 from casewise.judging.guards.profile import GuardProfile, all_profiles, profile_named
+from casewise.reporting.deciding.besides import besides_page
+from casewise.reporting.deciding.decider import decider_page
 from casewise.reporting.document import Document, Table, of_tables, table_of
-from casewise.reporting.pages.besides import besides_page
-from casewise.reporting.pages.decider import decider_page
 from casewise.stats.deciding.decisions import Wanted
 from casewise.storage.files.atomic import read_text
 
 __all__ = [
-    "Beside",
     "Decided",
     "Decider",
     "DecisionRequest",
     "Fit",
     "FitOptions",
     "GuardProfile",
+    "JudgesBeside",
     "Wanted",
     "all_profiles",
     "beside_each_other",
@@ -167,7 +167,7 @@ def verdict_of(profile: GuardProfile) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Beside(Displayed):
+class JudgesBeside(Displayed):
     """Judges beside each other, for who must choose one and a threshold."""
 
     found: Besides
@@ -200,7 +200,7 @@ def beside_each_other(
     benchmark: Source | None = None,
     ratios: tuple[float, ...] = (1, 5, 20),
     n_resamples: int = 2000,
-) -> Beside:
+) -> JudgesBeside:
     """Runs of several judges over one benchmark, for who must choose one and a threshold.
 
     Raises
@@ -213,4 +213,4 @@ def beside_each_other(
     if not runs or any(not ratio > 0 for ratio in ratios):
         raise ConfigurationError("give one run at least, and ratios above 0")
     given = benchmark_of(runs, benchmark)
-    return Beside(besides(folders_of(runs), benchmark=given, ratios=ratios, n_resamples=n_resamples))
+    return JudgesBeside(besides(folders_of(runs), benchmark=given, ratios=ratios, n_resamples=n_resamples))

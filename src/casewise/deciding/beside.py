@@ -31,14 +31,14 @@ from casewise.stats.deciding.trade_off import (
 )
 from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["Besides", "Contender", "Together", "besides"]
+__all__ = ["Besides", "JudgeBeside", "Together", "besides"]
 
 SENT_ON = (0.1, 0.25, 0.5)
 """Shares of requests that a cascade sends on to the second judge."""
 
 
 @dataclass(frozen=True, repr=False)
-class Contender(ShortRepr):
+class JudgeBeside(ShortRepr):
     """One judge: its curve, its errors over coverage, its costs at ratios, and what asking it takes."""
 
     name: str
@@ -66,7 +66,7 @@ class Besides(ShortRepr):
 
     benchmark: Benchmark
     ratio: float
-    contenders: tuple[Contender, ...]
+    contenders: tuple[JudgeBeside, ...]
     people: dict[int, tuple[float, float]]
     together: tuple[Together, ...]
     dominated: tuple[tuple[str, str, float], ...]
@@ -100,7 +100,7 @@ def besides(
     for one, sample, seen in zip(series, samples, evidence, strict=True):
         found = calibrated(seen.value, seen.weight, cluster=seen.cluster, seed=seed)
         contenders.append(
-            Contender(
+            JudgeBeside(
                 name=one.name,
                 curve=trade_off(seen, weights),
                 coverage=risk_coverage(found.out_of_fold, seen, weights),
@@ -120,7 +120,7 @@ def besides(
     )
 
 
-def dominated(contenders: list[Contender]) -> list[tuple[str, str, float]]:
+def dominated(contenders: list[JudgeBeside]) -> list[tuple[str, str, float]]:
     found = []
     for better, worse in permutations(contenders, 2):
         nowhere_higher, surely = better.curve.below(worse.curve)
@@ -151,7 +151,7 @@ def calls_of(series: Series) -> dict[str, float | str | None]:
     return {**told, "usd_per_1000": per_1000, "licence": profile.licence if profile else None}
 
 
-def pairs(contenders: list[Contender], ratio: float) -> list[Together]:
+def pairs(contenders: list[JudgeBeside], ratio: float) -> list[Together]:
     """The first judge alone, with the second on those it is least sure of, with all, and the second alone."""
     first, second = contenders
     p, q = first.calibrated.out_of_fold, second.calibrated.out_of_fold

@@ -16,7 +16,7 @@ from casewise.records.base import Record, digest
 from casewise.storage.files.atomic import read_text
 from casewise.storage.files.strict_json import what_is_wrong
 
-__all__ = ["Fact", "GuardProfile", "HowRead", "Rendering", "all_profiles", "profile_named"]
+__all__ = ["GuardProfile", "HowRead", "ProfileFact", "Rendering", "all_profiles", "profile_named"]
 
 Rendering = Literal["policy", "conversation"]
 """How a guard is told of a context: as the policy that it applies, or as the chatbot's own system prompt."""
@@ -59,7 +59,7 @@ class HowRead(Record):
         return {word.lower(): kind for kind, words in kinds.items() for word in words}
 
 
-class Fact(Record):
+class ProfileFact(Record):
     """Something that the profile takes for true of the guard, where it is written, and whether that was read there."""
 
     says: str
@@ -97,7 +97,7 @@ class GuardProfile(Record):
     max_tokens: int = 1024
     tokens: bool = False
     read: HowRead
-    facts: dict[str, Fact] = Field(default_factory=dict)
+    facts: dict[str, ProfileFact] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> Self:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from casewise.deciding.beside import Besides, Contender
+from casewise.deciding.beside import Besides, JudgeBeside
 from casewise.reporting.charts.drawing import for_page
 from casewise.reporting.charts.trade_off import banded_curves
 from casewise.reporting.document import Block, Document, Figure, Prose, Section, Table, number, percent, table_of
@@ -70,7 +70,7 @@ def people_words(size: int) -> str:
 
 
 def at_limits(found: Besides) -> Table:
-    def cell(one: Contender, limit: float) -> str:
+    def cell(one: JudgeBeside, limit: float) -> str:
         place = int((one.curve.over_refusal <= limit + 1e-9).sum()) - 1
         return f"{percent(one.curve.harm[place])} ({percent(one.curve.low[place])} to {percent(one.curve.high[place])})"
 
@@ -86,7 +86,7 @@ def at_limits(found: Besides) -> Table:
 def costs(found: Besides) -> Table:
     ratios = [point.ratio for point in found.contenders[0].costs]
 
-    def cell(one: Contender, place: int) -> str:
+    def cell(one: JudgeBeside, place: int) -> str:
         point = one.costs[place]
         best = point.best_threshold or point.cost
         return "–" if best is None else number(best.estimate)
