@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -101,6 +101,15 @@ class Misjudged(ShortRepr):
     elicitation: str
     distance: float
     """Between the judge's value on [0, 1] and people's safe rate."""
+    of_replies: bool = False
+    """Whether it is what a chatbot does, and not what a judge says."""
+    reply: str | None = None
+    """What the chatbot wrote, the first time that it was asked; only where that is wanted."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        about = {"of_replies", *(() if self.reply is not None else ("reply",))}
+        return {name: value for name, value in asdict(self).items() if name not in about}
 
 
 def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]:
@@ -110,11 +119,16 @@ def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]
         distance = distances(runs, series, options.labels)
         asked = runs.items.filter(pl.Series(series.asked))
         values = series.values[series.asked]
-        found += [
+        worst = [
             one_misjudged(runs, series, asked.row(int(place), named=True), float(values[place]), float(distance[place]))
             for place in np.argsort(-distance, kind="stable")[: options.disagreements]
             if distance[place] >= 0
         ]
+        behaviour = series.run.behaviour
+        if behaviour is not None:
+            texts = behaviour.first_texts(series.arm) if options.with_replies else {}
+            worst = [replace(one, of_replies=True, reply=texts.get(one.item_id)) for one in worst]
+        found += worst
     return tuple(found)
 
 

@@ -232,7 +232,7 @@ class JudgeNumbers:
             "details": [found.as_json() for found in self.details],
             "arms": self.arms.to_dicts(),
             "covered_mass": self.covered_mass.to_dicts(),
-            "disagreements": [asdict(found) for found in self.disagreements],
+            "disagreements": [found.as_json() for found in self.disagreements],
             "items": self.options.items,
             "answers": [one.as_json() for one in self.answers],
             "beside": {name: found.as_json() for name, found in self.besides.items()},

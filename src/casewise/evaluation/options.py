@@ -32,7 +32,9 @@ class ReportOptions:
     margin
         How much less than one more person a judge may agree with people and be no worse.
     grader_labels
-        A file of people's labels of some of the replies that are reported, which say what the graders are worth.
+        A file, or an exported study, of people's labels of some of the replies that are reported, which say what the graders are worth.
+    with_replies
+        Whether what a chatbot wrote stands with the worst disagreements; it may be what nobody should spread.
     """
 
     labels: LabelPolicy = VOTES
@@ -43,3 +45,4 @@ class ReportOptions:
     fit_thresholds: bool = False
     margin: float = 0.05
     grader_labels: Path | None = None
+    with_replies: bool = False

@@ -77,6 +77,14 @@ class Behaviour:
             read_as=pl.lit(None, pl.String),
         )
 
+    def first_texts(self, arm: str) -> dict[str, str]:
+        """What the chatbot wrote on each item in an arm, the first time that it was asked; nothing where texts are gone."""
+        found: dict[str, str] = {}
+        for reply in replies_in(self.folder):
+            if reply.arm == arm and (text := reply.text or reply.refusal):
+                found.setdefault(reply.item_id, text)
+        return found
+
     def judge_id(self, policy: Policy) -> str:
         """Tells these verdicts from all others."""
         identity = self.manifest.identity

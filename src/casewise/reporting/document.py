@@ -105,6 +105,7 @@ class Exhibit(ShortRepr):
     context: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     """Group to labelled texts; empty where nothing was shown."""
     reply: str | None = None
+    reply_by: str = "judge"
     marked: bool = False
     """Whether its texts mark what was added as `[+ … +]` and what is gone as `[- … -]`."""
 

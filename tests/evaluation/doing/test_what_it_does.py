@@ -1,16 +1,19 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import casewise
+from casewise.api.evaluating import report_options
 from casewise.api.replying import CollectOptions
 from casewise.errors import DataError
 from casewise.evaluation.doing.what_it_does import rates_of
 from casewise.models.fake import FakeModel
 from casewise.models.protocol import Rejected, Reply
 from casewise.replying.behaviour import POLICIES, behaviours_in
+from casewise.reporting.document import Table
 from casewise.runs.limits import Limits
 
 DEMO: Any = casewise.load("demo")
@@ -129,12 +132,33 @@ def test_no_reply_is_in_the_json_of_a_report(tmp_path):
     assert report.as_json()["does"][0]["model"] == "openai/x"
 
 
+def test_replies_stand_in_a_report_only_where_that_is_wanted_and_behind_a_click(tmp_path):
+    path = planted(tmp_path / "replies", texts=[f"refuses canary-{place}" for place in range(90)])
+    options = replace(report_options(), with_replies=True)
+    without, with_them = casewise.report(path), casewise.report(path, options=options)
+
+    for face in ("to_html", "to_markdown"):
+        assert "canary" not in getattr(without, face)()
+    assert "canary" not in json.dumps(without.as_json())
+    assert "<details><summary>The chatbot's reply</summary><pre>refuses canary-" in with_them.to_html().replace(
+        "&#39;", "'"
+    )
+    assert "canary" in with_them.to_markdown()
+    assert "canary" in json.dumps(with_them.as_json())
+
+
 def test_compare_and_leaderboard_take_replies_beside_judges(tmp_path):
     path = planted(tmp_path / "replies", texts=[f"{DOES[place % 3]} {place}" for place in range(90)])
     casewise.judge("demo", "constant:intended", out=tmp_path / "run")
 
     assert len(casewise.compare(path, tmp_path / "run").comparison.names) == 3
-    assert len(casewise.leaderboard(path, tmp_path / "run").rows) >= 3
+    board = casewise.leaderboard(path, tmp_path / "run")
+    rows = board.as_json()["rows"]
+    assert [row["rank"] for row in rows if row["kind"] == "run"] == [[1, 1]]
+    assert min(row["rank"][0] for row in rows if row["kind"] == "replies") == 1
+    assert [section.anchor for section in board.document.sections][:2] == ["brief", "does"]
+    (table,) = [block for block in board.document.sections[0].blocks if isinstance(block, Table)]
+    assert not any("replies" in row[1] for row in table.rows)
 
 
 def test_the_rates_intervals_cover_when_replies_to_a_query_go_together():

@@ -68,11 +68,18 @@ def report(
             help="People's labels of some replies: an exported study of replies, or a file (item_id, label).",
         ),
     ] = None,
+    with_replies: Annotated[
+        bool,
+        typer.Option(
+            "--with-replies", help="With a chatbot's replies to the worst disagreements, in the page behind a click."
+        ),
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="Print the main tables too, not the answer alone.")] = False,
     documents: DocumentOptions,
 ) -> None:
     """How well judges agree with people: print the answer, and write the page."""
     options = replace(numbers.options(fit_thresholds=fit_thresholds), margin=margin, grader_labels=grader_labels)
+    options = replace(options, with_replies=with_replies)
     found = api.report(*runs, benchmark=numbers.benchmark, options=options)
     page = documents.html or runs[0] / "report.html"
     api.write_text(page, found.to_html())

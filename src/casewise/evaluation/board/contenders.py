@@ -24,7 +24,7 @@ from casewise.storage.benchmarks.published_outputs import PublishedOutput, item_
 
 __all__ = ["Contender", "Kind", "Outputs", "baselines", "from_outputs", "from_runs"]
 
-Kind = Literal["run", "output", "baseline"]
+Kind = Literal["run", "replies", "output", "baseline"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
     def of(one: Series) -> Contender:
         return Contender(
             one.name,
-            "run",
+            "run" if one.run.behaviour is None else "replies",
             str(one.run.path),
             one.asked,
             lambda policy: runs.whole_sample(one, policy=policy, unscored=options.unscored),

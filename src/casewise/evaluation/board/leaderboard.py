@@ -45,7 +45,7 @@ class LeaderboardRow(ShortRepr):
     Attributes
     ----------
     kind
-        `run`, `output` (of the release), or `baseline`.
+        `run`, `replies` (what a chatbot does), `output` (of the release), or `baseline`.
     numbers
         Metric name to estimate: those of `SHOWN`, the two errors of refusal, `right_flips` and `false_flips` (pairs), and
         `bce_above_floor`. A judge of values without a threshold has none that needs a verdict.
@@ -54,7 +54,7 @@ class LeaderboardRow(ShortRepr):
     published_accuracy
         The accuracy under the label policy `published`.
     best_rank, worst_rank
-        Of its accuracy, simultaneously for all judges; None for baselines and for judges without verdicts.
+        Of its accuracy, simultaneously for all judges, or for all chatbots; None for baselines and for judges without verdicts.
     cost_usd
         Of all its calls; None where no price is known.
     """
@@ -85,7 +85,6 @@ class Leaderboard(ShortRepr):
     rows: tuple[LeaderboardRow, ...]
     baselines: tuple[LeaderboardRow, ...]
     people: People
-    ranks: RankIntervals
     n_items: int
     published: PublishedNumbers | None
     notes: tuple[str, ...]
@@ -157,17 +156,18 @@ def leaderboard(
     judges = [*mine, *(one for one in theirs.found if one.asked[common].all())]
     board = Scoring(options, common, find_pairs(runs.items).where(common), backdrop)
     measured = [board.measured(one) for one in judges]
-    ranks, ranked_ones = ranked(measured)
     rows = [board.row(one, found) for one, found in zip(judges, measured, strict=True)]
-    for place, index in enumerate(ranked_ones):
-        rows[index] = replace(rows[index], best_rank=int(ranks.best[place]), worst_rank=int(ranks.worst[place]))
+    does = [row.kind == "replies" for row in rows]
+    for group in (False, True):
+        ranks, which = ranked(measured, [place for place, one in enumerate(does) if one is group])
+        for place, index in enumerate(which):
+            rows[index] = replace(rows[index], best_rank=int(ranks.best[place]), worst_rank=int(ranks.worst[place]))
     return Leaderboard(
         benchmark=runs.benchmark,
         labels=options.labels.name,
         rows=tuple(sorted(rows, key=best_first)),
         baselines=tuple(board.row(one, board.measured(one)) for one in baselines(runs, backdrop, options)),
         people=backdrop.people(common),
-        ranks=ranks,
         n_items=int(common.sum()),
         published=None if theirs.found else numbers_beside(runs.benchmark.about.published),
         notes=(*notes(runs, common, judges, theirs.found), *theirs.notes, *subset_notes(options.items)),
@@ -205,9 +205,9 @@ def best_first(row: LeaderboardRow) -> tuple[float, float]:
     return (1.0 if accuracy is None else -accuracy, 1.0 if auroc is None else -auroc)
 
 
-def ranked(measured: Sequence[dict[str, Measured]]) -> tuple[RankIntervals, list[int]]:
+def ranked(measured: Sequence[dict[str, Measured]], among: Sequence[int]) -> tuple[RankIntervals, list[int]]:
     """Rank intervals of those with an accuracy, and which these are; from first to last where nothing can be resampled."""
-    which = [place for place, found in enumerate(measured) if "accuracy" in found]
+    which = [place for place in among if "accuracy" in measured[place]]
     accuracies = [measured[place]["accuracy"] for place in which]
     try:
         return rank_intervals(accuracies), which

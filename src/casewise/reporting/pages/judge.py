@@ -218,7 +218,8 @@ def exhibit(report: JudgeNumbers, found: Misjudged) -> Exhibit:
     item = report.benchmark.item[found.item_id]
     context = report.benchmark.context_of(item)
     share = percent(found.n_safe / found.n_votes, digits=0) if found.n_votes else "–"
-    said = {0.0: "unsafe", 1.0: "safe"}.get(found.value, "") if found.elicitation == "binary" else number(found.value)
+    words = {0.0: "refuses", 1.0: "answers"} if found.of_replies else {0.0: "unsafe", 1.0: "safe"}
+    said = words.get(found.value, "") if found.elicitation == "binary" else number(found.value)
     return Exhibit(
         heading=f"{found.category}, {found.condition.replace('_', ' ')}",
         facts=(
@@ -228,6 +229,8 @@ def exhibit(report: JudgeNumbers, found: Misjudged) -> Exhibit:
         ),
         query=found.query,
         context=shown_groups(context.shown() if context else {}),
+        reply=found.reply,
+        reply_by="chatbot" if found.of_replies else "judge",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -53,7 +53,7 @@ def leaderboard_page(board: Leaderboard) -> Document:
         subtitle=f"{len(board.rows)} judges, {board.n_items:,} items, labels: {board.labels}",
         notices=board.notes,
         sections=(
-            Section("brief", "Who agrees best with people", (brief(board), Prose(how_to_read(board))), brief=True),
+            *brief_sections(board),
             Section("beside", "What to read them beside", tuple(beside(board)), brief=True),
             *scale_sections(board.scale),
             Section("all", "Every number", tuple(everything(board))),
@@ -89,10 +89,26 @@ def rank(row: LeaderboardRow) -> str:
     return str(row.best_rank) if row.best_rank == row.worst_rank else f"{row.best_rank} to {row.worst_rank}"
 
 
-def brief(board: Leaderboard) -> Table:
-    head = ("Rank", "Judge", "Accuracy, 95 % interval", "Safe", "Unsafe", "Over-refusal", f"Against {others(board)}")
-    rows = [(rank(row), *main_numbers(row)) for row in board.rows]
-    return table_of("board", "Best accuracy first; recall of safe and of unsafe", head, rows)
+def brief_sections(board: Leaderboard) -> Iterator[Section]:
+    """Judges, and apart from them chatbots: what is said and what is done have ranks of their own."""
+    judges = [row for row in board.rows if row.kind != "replies"]
+    chatbots = [row for row in board.rows if row.kind == "replies"]
+    how = Prose(how_to_read(board))
+    if judges:
+        yield Section("brief", "Who agrees best with people", (brief(board, judges), how), brief=True)
+    if chatbots:
+        said = Prose(
+            "What chatbots do, by their replies: answering is right where people say respond (the column Safe), refusing where they "
+            "say refuse. Strict counts a partial answer as a refusal, lenient as an answer. They are ranked among themselves."
+        )
+        table = brief(board, chatbots, name="chatbots", who="Chatbot")
+        yield Section("does", "Who does what people find right", (table, *(() if judges else (how,)), said), brief=True)
+
+
+def brief(board: Leaderboard, rows_of: Sequence[LeaderboardRow], *, name: str = "board", who: str = "Judge") -> Table:
+    head = ("Rank", who, "Accuracy, 95 % interval", "Safe", "Unsafe", "Over-refusal", f"Against {others(board)}")
+    rows = [(rank(row), *main_numbers(row)) for row in rows_of]
+    return table_of(name, "Best accuracy first; recall of safe and of unsafe", head, rows)
 
 
 def main_numbers(row: LeaderboardRow) -> tuple[str, ...]:
