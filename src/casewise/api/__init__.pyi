@@ -92,6 +92,7 @@ from .judging import (
     estimate,
     judge,
     judge_async,
+    judge_several,
     try_connection,
 )
 from .looking import Look, look_at, look_at_run, paper
@@ -176,6 +177,7 @@ __all__ = [
     "json_text",
     "judge",
     "judge_async",
+    "judge_several",
     "judge_until_precise",
     "leaderboard",
     "load",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,15 @@ from casewise.judging.running.plan import Plan, RunEstimate, Selection, estimate
 from casewise.judging.running.run import RunSummary, Target, Watch, judge_into
 from casewise.models.http.capabilities import Probe, probe
 from casewise.models.protocol import Model
-from casewise.records import Arm, Elicitation
+from casewise.records import Arm, Elicitation, Judgement
 from casewise.runs.consent import allow_sending
-from casewise.runs.limits import Limits
+from casewise.runs.limits import Limits, Spend
 from casewise.runs.progress import RunProgress
 from casewise.runs.run_log import default_folder
 from casewise.runs.waiting import finished
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.runs.judgement_run import JUDGEMENTS
 
 __all__ = [
     "AnyJudge",
@@ -43,6 +46,7 @@ __all__ = [
     "estimate",
     "judge",
     "judge_async",
+    "judge_several",
     "planned",
     "try_connection",
 ]
@@ -140,6 +144,64 @@ def judge(
             repeats=repeats,
             options=options,
         )
+    )
+
+
+def judge_several(
+    benchmark: Source,
+    judges: Mapping[str, AnyJudge],
+    *,
+    out: str | Path,
+    elicitations: str | Sequence[Elicitation] = (),
+    arms: str | Arm | Sequence[Arm | str] = (),
+    repeats: int = 1,
+    options: RunOptions = RunOptions(),
+    watch: Callable[[str], AbstractContextManager[Watch]] | None = None,
+) -> dict[str, Run]:
+    """Have one judge after another decide every item: a run folder each under `out`, and one budget for all.
+
+    A run that is stopped ends the row; the same call goes on with it. Parameters are those of `judge`, besides:
+
+    Parameters
+    ----------
+    judges
+        By what their folders are called.
+    watch
+        Follows the run of the judge that it is called with.
+    """
+    done: dict[str, Run] = {}
+    folders = {name: Path(out) / default_folder(name).name for name in judges}
+    if len(set(folders.values())) < len(folders):
+        raise ConfigurationError(f"two of the judges would share a folder: {', '.join(judges)}")
+    for name, one in judges.items():
+        others = sum((spent_in(folder) for other, folder in folders.items() if other != name), Spend())
+        shared = replace(options, limits=options.limits.less(others))
+        with watch(name) if watch else nullcontext(options.watch) as watching:
+            done[name] = judge(
+                benchmark,
+                one,
+                out=folders[name],
+                elicitations=elicitations,
+                arms=arms,
+                repeats=repeats,
+                options=replace(shared, watch=watching),
+            )
+        if done[name].summary.stopped:
+            break
+    return done
+
+
+def spent_in(folder: Path) -> Spend:
+    """What the calls of a run took so far; nothing where there is no run yet."""
+    log = folder / JUDGEMENTS
+    if not log.exists():
+        return Spend()
+    return sum(
+        (
+            Spend(one.cost_usd or 0.0, (one.input_tokens or 0) + (one.output_tokens or 0))
+            for one in read_jsonl(log, Judgement)
+        ),
+        Spend(),
     )
 
 

@@ -101,7 +101,7 @@ def attack(
     )
     if how.dry_run:
         estimate = api.estimate(found, made, elicitations=elicitations, arms=arms, options=options)
-        output.print_estimate(estimate, made, as_json=as_json)
+        output.print_estimates([(estimate, made)], as_json=as_json)
         return
     api.allow_sending("the benchmark's queries", made.sends_to, agreed=how.yes, ask=person())
     folder = out or api.default_folder(f"{Path(benchmark).stem}-{judge}-attack")

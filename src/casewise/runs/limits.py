@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from casewise.errors import ConfigurationError
@@ -11,6 +11,20 @@ from casewise.errors import ConfigurationError
 __all__ = ["GIVE_PRICES", "Budget", "Limits", "Spend", "check_limits"]
 
 GIVE_PRICES = "give --price-in and --price-out (US dollars for a million tokens)"
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """Money in US dollars, and tokens in and out together."""
+
+    cost_usd: float = 0.0
+    tokens: int = 0
+
+    def __add__(self, other: Spend) -> Spend:
+        return Spend(self.cost_usd + other.cost_usd, self.tokens + other.tokens)
+
+    def __sub__(self, other: Spend) -> Spend:
+        return Spend(self.cost_usd - other.cost_usd, self.tokens - other.tokens)
 
 
 @dataclass(frozen=True)
@@ -26,19 +40,14 @@ class Limits:
         """Whether money or tokens are limited."""
         return self.max_cost_usd is not None or self.max_tokens_total is not None
 
-
-@dataclass(frozen=True, slots=True)
-class Spend:
-    """Money in US dollars, and tokens in and out together."""
-
-    cost_usd: float = 0.0
-    tokens: int = 0
-
-    def __add__(self, other: Spend) -> Spend:
-        return Spend(self.cost_usd + other.cost_usd, self.tokens + other.tokens)
-
-    def __sub__(self, other: Spend) -> Spend:
-        return Spend(self.cost_usd - other.cost_usd, self.tokens - other.tokens)
+    def less(self, spent: Spend) -> Limits:
+        """What is left of them, where others share them."""
+        cost, tokens = self.max_cost_usd, self.max_tokens_total
+        return replace(
+            self,
+            max_cost_usd=None if cost is None else max(0.0, cost - spent.cost_usd),
+            max_tokens_total=None if tokens is None else max(0, tokens - spent.tokens),
+        )
 
 
 def check_limits(limits: Limits, name: str, *, priced: bool, counts_tokens: bool, to_price: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypedDict
@@ -21,6 +22,7 @@ from casewise.cli.judge.options import (
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import BenchmarkArgument, JsonOption, end
 from casewise.cli.watching import command_line, person, watching
+from casewise.errors import ConfigurationError
 
 __all__ = ["judge"]
 
@@ -32,13 +34,20 @@ def judge(
     *,
     benchmark: BenchmarkArgument,
     judge: Annotated[
-        str,
+        list[str],
         typer.Option(
-            "--judge", help="Who judges: openai/MODEL, vllm/MODEL, hf:PATH, linear, constant:safe, recorded:FILE, ..."
+            "--judge",
+            help="Who judges: openai/MODEL, vllm/MODEL, hf:PATH, linear, constant:safe, recorded:FILE, ... Given more than "
+            "once: a folder each, one budget, and a comparison at the end.",
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Run folder, new or to go on with. Default: runs/BENCHMARK-JUDGE.")
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Run folder, new or to go on with; of several judges, what holds their folders. Default: "
+            "runs/BENCHMARK-JUDGE, or runs/BENCHMARK.",
+        ),
     ] = None,
     plan: PlanOptions,
     items: ItemOptions,
@@ -59,10 +68,13 @@ def judge(
     live = model.live(limits, local, seed=items.seed, needs_key=not how.dry_run)
     found = api.load(benchmark)
     elicitations = api.elicitations_named(plan.elicit)
-    made = api.as_judge(judge, found, elicitations=elicitations, live=live)
+    made = {name: api.as_judge(name, found, elicitations=elicitations, live=live) for name in judge}
+    if len(made) > 1 and (how.test_connection or until_precise is not None):
+        raise ConfigurationError("--test-connection and --until-precise are for one --judge at a time")
+    one = next(iter(made.values()))
     if how.test_connection:
-        api.allow_sending(QUERIES, made.sends_to, agreed=how.yes, ask=person())
-        output.print_probe(api.try_connection(made), as_json=as_json)
+        api.allow_sending(QUERIES, one.sends_to, agreed=how.yes, ask=person())
+        output.print_probe(api.try_connection(one), as_json=as_json)
         return
     arms = plan.chosen_arms(found)
     options = api.RunOptions(
@@ -76,16 +88,29 @@ def judge(
     )
     asked = Asked(elicitations=elicitations, arms=arms, repeats=plan.repeats)
     if how.dry_run:
-        output.print_estimate(api.estimate(found, made, **asked, options=options), made, as_json=as_json)
+        estimates = [(api.estimate(found, each, **asked, options=options), each) for each in made.values()]
+        output.print_estimates(estimates, as_json=as_json)
         return
-    api.allow_sending(QUERIES, made.sends_to, agreed=how.yes, ask=person())
-    folder = out or api.default_folder(f"{Path(benchmark).stem}-{judge}")
+    for each in made.values():
+        api.allow_sending(QUERIES, each.sends_to, agreed=how.yes, ask=person())
+    if len(made) > 1:
+
+        def follow(name: str) -> AbstractContextManager[api.Watch]:
+            return watching(f"judging {benchmark}: {name}", quiet=as_json)
+
+        folder = out or api.default_folder(Path(benchmark).stem)
+        runs = api.judge_several(found, made, out=folder, **asked, options=options, watch=follow)
+        output.print_several(runs, n_judges=len(made), as_json=as_json)
+        for run in runs.values():
+            end(run.summary)
+        return
+    folder = out or api.default_folder(f"{Path(benchmark).stem}-{judge[0]}")
     if until_precise is not None:
-        precise = api.judge_until_precise(found, made, half_width=until_precise, out=folder, **asked, options=options)
+        precise = api.judge_until_precise(found, one, half_width=until_precise, out=folder, **asked, options=options)
         output.print_precise(precise, folder, as_json=as_json)
         return
     with watching(f"judging {benchmark}", quiet=as_json) as watch:
-        run = api.judge(found, made, out=folder, **asked, options=replace(options, watch=watch))
+        run = api.judge(found, one, out=folder, **asked, options=replace(options, watch=watch))
     output.print_summary(run.summary, folder, as_json=as_json)
     end(run.summary)
 

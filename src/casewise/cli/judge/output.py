@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import typer
 
 from casewise import api
-from casewise.cli.printing import note, print_json
+from casewise.cli.printing import note, print_json, show
 from casewise.cli.watching import print_cost
 
-__all__ = ["print_estimate", "print_precise", "print_probe", "print_summary"]
+__all__ = ["print_estimates", "print_precise", "print_probe", "print_several", "print_summary"]
 
 
 def print_summary(summary: api.RunSummary, folder: Path, *, as_json: bool, then: str = "report") -> None:
@@ -45,18 +46,41 @@ def print_precise(precise: api.PreciseRun, folder: Path, *, as_json: bool) -> No
     note(f"next: casewise report {shlex.quote(str(folder))}")
 
 
-def print_estimate(estimate: api.RunEstimate, judge: api.Judge, *, as_json: bool) -> None:
-    """What a run would take."""
-    labels = label_tokens(judge)
+def print_several(runs: Mapping[str, api.Run], *, n_judges: int, as_json: bool) -> None:
+    """What came of runs of several judges, and how they compare once all are done."""
     if as_json:
-        print_json({"judge": judge.name, **estimate.as_json(), **({"label_tokens": labels} if labels else {})})
+        print_json({"runs": {name: run.summary.as_json() for name, run in runs.items()}})
         return
-    typer.echo(
-        f"{judge.name}: {estimate.n_asks:,} judgements of {estimate.n_items:,} items in {estimate.n_calls:,} calls"
-    )
-    print_cost(estimate)
-    for word, tokens in labels.items():
-        typer.echo(f"tokens that count as {word!r}: {' '.join(repr(token) for token in tokens)}")
+    for name, run in runs.items():
+        typer.echo(f"{name}:")
+        print_summary(run.summary, run.path, as_json=False)
+    if len(runs) == n_judges and not any(run.summary.stopped for run in runs.values()):
+        show(api.compare(*(run.path for run in runs.values())).document)
+
+
+def print_estimates(estimates: Sequence[tuple[api.RunEstimate, api.Judge]], *, as_json: bool) -> None:
+    """What runs would take: one as an object, several as a list with what they cost together."""
+    found = [
+        {
+            "judge": judge.name,
+            **estimate.as_json(),
+            **({"label_tokens": labels} if (labels := label_tokens(judge)) else {}),
+        }
+        for estimate, judge in estimates
+    ]
+    if as_json:
+        print_json(found[0] if len(found) == 1 else {"judges": found})
+        return
+    for estimate, judge in estimates:
+        typer.echo(
+            f"{judge.name}: {estimate.n_asks:,} judgements of {estimate.n_items:,} items in {estimate.n_calls:,} calls"
+        )
+        print_cost(estimate)
+        for word, tokens in label_tokens(judge).items():
+            typer.echo(f"tokens that count as {word!r}: {' '.join(repr(token) for token in tokens)}")
+    most = [estimate.cost_at_most_usd for estimate, _ in estimates]
+    if len(most) > 1 and None not in most:
+        typer.echo(f"together: at most ${sum(cost for cost in most if cost is not None):.2f}")
 
 
 def label_tokens(judge: api.Judge) -> dict[str, list[str]]:
