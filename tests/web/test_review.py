@@ -11,6 +11,11 @@ from casewise.web import create_app
 
 
 @pytest.fixture
+def app(app_on_either):
+    return app_on_either
+
+
+@pytest.fixture
 def here(app):
     return room(app.state.database)
 

@@ -59,7 +59,7 @@ def test_an_echo_and_a_program_are_flagged_with_evidence_and_the_false_alarms_be
     kinds = {flag.kind: flag.evidence for flag in flags}
     assert {"llm_echo", "time_to_sight"} <= set(kinds)
     assert "follows gpt" in kinds["llm_echo"]
-    assert "% of simulated people" in kinds["llm_echo"]
+    assert "% of simulated people would be flagged" in kinds["llm_echo"]
     assert {flag["kind"] for flag in lines[echo]["flags"]} == set(kinds), "none twice, and exported"
     assert not any(flag["kind"] == "llm_echo" for flag in lines[halves[0]]["flags"])
     assert not lines[echo]["voided"]

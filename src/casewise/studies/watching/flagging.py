@@ -89,7 +89,7 @@ def find_flags(
 
 def evidence(kind: LikenessKind, judge: str, value: float, expected: FalseAlarms) -> str:
     said = SAYS[kind].format(judge=judge, value=value)
-    return f"{said}; so would {expected.people:.1%} of simulated people"
+    return f"{said}; {expected.people:.1%} of simulated people would be flagged"
 
 
 def keep_flags(connection: Connection, study: Round, found: FoundFlags) -> None:
