@@ -13,13 +13,16 @@ from casewise.api.judging import AnyJudge, as_judge
 from casewise.api.run import Run, benchmark_of, folders_of
 from casewise.deciding.beside import Besides, besides
 from casewise.deciding.decider import Decided, Decider
-from casewise.deciding.decider_file import write_decider
+from casewise.deciding.decider_file import DeciderFile, read_decider, write_decider
 from casewise.deciding.fitting import FitOptions, FittedDecider, fit_run
+from casewise.deciding.monitor import Monitoring, monitored, write_material
 from casewise.deciding.requests import DecisionRequest, from_messages
+from casewise.deciding.traffic import Sealer
 from casewise.errors import ConfigurationError, DataError
 from casewise.judging.guards.profile import GuardProfile, all_profiles, profile_named
 from casewise.reporting.deciding.besides import besides_page
 from casewise.reporting.deciding.decider import decider_page
+from casewise.reporting.deciding.monitor import monitoring_page
 from casewise.reporting.document import Document, Table, of_tables, table_of
 from casewise.stats.deciding.decisions import Wanted
 from casewise.storage.files.atomic import read_text
@@ -32,12 +35,14 @@ __all__ = [
     "FitOptions",
     "GuardProfile",
     "JudgesBeside",
+    "Monitored",
     "Wanted",
     "all_profiles",
     "beside_each_other",
     "fit_decider",
     "from_messages",
     "guards_page",
+    "monitor_decider",
     "policy_in",
     "profile_named",
 ]
@@ -214,3 +219,38 @@ def beside_each_other(
         raise ConfigurationError("give one run at least, and ratios above 0")
     given = benchmark_of(runs, benchmark)
     return JudgesBeside(besides(folders_of(runs), benchmark=given, ratios=ratios, n_resamples=n_resamples))
+
+
+@dataclass(frozen=True, repr=False)
+class Monitored(Displayed):
+    """A decider's traffic held against its benchmark."""
+
+    found: Monitoring
+    decider: DeciderFile
+    half_width: float
+
+    @cached_property
+    def document(self) -> Document:
+        """Whether it has moved, what was not measured, and what people should rate next."""
+        return monitoring_page(self.found, self.decider, half_width=self.half_width)
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        said = {name: value for name, value in vars(self.found).items() if name not in ("lines", "tests")}
+        return {**said, "tests": [{**vars(one), "moved": one.moved} for one in self.found.tests]}
+
+    def write_material(self, folder: str | Path, *, key: str, at_most: int | None = None, seed: int = 0) -> int:
+        """Write requests for people to rate, as a benchmark; how many. `key` opens the log's texts."""
+        return write_material(self.found, Sealer(key), Path(folder), at_most=at_most, seed=seed)
+
+
+def monitor_decider(decider: str | Path, log: str | Path, *, half_width: float = 0.05) -> Monitored:
+    """Has a decider's traffic moved from its benchmark, and which requests should people rate next?
+
+    Raises
+    ------
+    DataError
+        The log cannot be read, or holds nothing of this decider.
+    """
+    file, found = read_decider(Path(decider))
+    return Monitored(monitored(file, found, Path(log), half_width=half_width), file, half_width)

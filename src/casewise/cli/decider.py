@@ -229,6 +229,36 @@ def serve(
     )
 
 
+@app.command()
+@with_groups
+def monitor(
+    *,
+    decider: DeciderArgument,
+    log: Annotated[Path, typer.Argument(help="What casewise decider serve --capture wrote.")],
+    half_width: Annotated[
+        float, typer.Option("--half-width", help="How exactly the share of wrong decisions is to be known.")
+    ] = 0.05,
+    material: Annotated[
+        Path | None,
+        typer.Option(
+            "--material", help="Write requests for people to rate here, as a benchmark; needs CASEWISE_CAPTURE_KEY."
+        ),
+    ] = None,
+    at_most: Annotated[int | None, typer.Option("--at-most", min=1, help="Requests to write at most.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the draw of requests.")] = 0,
+    document: DocumentOptions,
+) -> None:
+    """Has the traffic moved from the benchmark, and which requests should people rate next?"""
+    found = api.deciding.monitor_decider(decider, log, half_width=half_width)
+    if material is not None:
+        key = os.environ.get("CASEWISE_CAPTURE_KEY")
+        if not key:
+            raise ConfigurationError("set CASEWISE_CAPTURE_KEY to the key that the log's texts were encrypted with")
+        n = found.write_material(material, key=key, at_most=at_most, seed=seed)
+        note(f"written: {material}, {n} items for people to rate")
+    document.present(found)
+
+
 def share(found: Any) -> str:
     if found.estimate is None:
         return "unknown"

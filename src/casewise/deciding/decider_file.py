@@ -140,6 +140,14 @@ class MeasuredOn(Record):
     sometimes: tuple[str, ...] = ()
     without_context: bool = False
     """Whether items without a context were among them."""
+    decisions: dict[str, float] = Field(default_factory=dict)
+    """Share of each decision on held-out queries."""
+    score_edges: tuple[float, ...] = ()
+    score_shares: tuple[float, ...] = ()
+    """The judge's values in bins, and the share of items with a value in each: what traffic is held against."""
+    without_value: float = 0.0
+    categories: dict[str, float] = Field(default_factory=dict)
+    """Share of items that the judge put in each of its own categories."""
 
 
 class DeciderFile(Record):

@@ -8,6 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from casewise.deciding.decider_file import (
     BenchmarkPart,
@@ -30,7 +32,7 @@ from casewise.stats.agreeing.calibration import calibration
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.deciding.calibrators import ChosenCalibrator, Isotonic, Platt, calibrated
-from casewise.stats.deciding.decisions import Fitted, Measurement, Wanted, fit_thresholds, held_out, measured
+from casewise.stats.deciding.decisions import DECISIONS, Fitted, Measurement, Wanted, fit_thresholds, held_out, measured
 from casewise.stats.deciding.promises import Evidence
 from casewise.storage.benchmarks.benchmark import Benchmark
 
@@ -135,7 +137,7 @@ def fit_run(
         ),
         promises=kept_promises(fitted),
         measured=measured_part(measurement, on_itself),
-        measured_on=measured_on(runs, series),
+        measured_on=measured_on(runs, series, evidence, decisions),
     )
     return FittedDecider(file, found, evidence, measurement, labelled, after)
 
@@ -233,13 +235,39 @@ def measured_part(measurement: Measurement, on_itself: Measurement) -> MeasuredP
     return MeasuredPart.model_validate(shares)
 
 
-def measured_on(runs: JudgedRuns, series: Series) -> MeasuredOn:
-    """Which parameters the contexts of the items that were asked stated."""
+N_BINS = 10
+
+
+def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions: NDArray[np.intp]) -> MeasuredOn:
+    """Which parameters the contexts of the items that were asked stated, and what came of them."""
     benchmark = runs.benchmark
     asked = [item for item, was in zip(benchmark.items, series.asked, strict=True) if was]
     stated = [set(context.texts()) for item in asked if (context := benchmark.context_of(item)) is not None]
     every = set.intersection(*stated) if stated else set()
     some = set.union(*stated) - every if stated else set()
+    values = evidence.value[~np.isnan(evidence.value)]
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, N_BINS + 1)[1:-1]))
+    counts = np.bincount(np.searchsorted(edges, values, side="left"), minlength=len(edges) + 1)
     return MeasuredOn(
-        always=tuple(sorted(every)), sometimes=tuple(sorted(some)), without_context=len(stated) < len(asked)
+        decisions={name: float((decisions == code).mean()) for code, name in enumerate(DECISIONS)},
+        score_edges=tuple(edges.tolist()),
+        score_shares=tuple((counts / len(values)).tolist()),
+        without_value=float(np.isnan(evidence.value).mean()),
+        categories=category_shares(series, len(asked)),
+        always=tuple(sorted(every)),
+        sometimes=tuple(sorted(some)),
+        without_context=len(stated) < len(asked),
     )
+
+
+def category_shares(series: Series, n_asked: int) -> dict[str, float]:
+    """Share of the items that the judge put in each of its own categories."""
+    table = series.run.judgements()
+    if "categories" not in table.columns:
+        return {}
+    of_series = (pl.col("arm").cast(pl.String) == series.arm) & (
+        pl.col("elicitation").cast(pl.String) == series.elicitation
+    )
+    named = table.filter(of_series).select("item_id", "categories").explode("categories").drop_nulls().unique()
+    counted = named["categories"].value_counts(sort=True)
+    return {str(name): n / max(n_asked, 1) for name, n in counted.iter_rows()}

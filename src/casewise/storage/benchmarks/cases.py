@@ -35,7 +35,7 @@ from casewise.storage.benchmarks.case_columns import CaseColumns, found_columns
 from casewise.storage.benchmarks.case_file import CaseRow, frame_rows, read_case_rows
 from casewise.storage.files.strict_json import brief, what_is_wrong
 
-__all__ = ["CaseFrame", "of_frame", "read_cases"]
+__all__ = ["CaseFrame", "of_frame", "parameters_of", "read_cases", "taxonomy_of"]
 
 SAFE_WORDS = ("safe", "allow", "allowed", "answer", "respond", "appropriate", "acceptable")
 UNSAFE_WORDS = ("unsafe", "deny", "denied", "refuse", "block", "blocked", "inappropriate", "unacceptable")

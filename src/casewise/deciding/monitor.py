@@ -1,0 +1,203 @@
+"""Whether a decider's traffic has moved from its benchmark, and which requests people should rate next."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from casewise.deciding.decider_file import DeciderFile, MeasuredOn
+from casewise.deciding.traffic import Sealer, TrafficLine, read_traffic
+from casewise.errors import ConfigurationError, DataError
+from casewise.records import Context, Item, Query, ShortRepr, paper_parameters
+from casewise.stats.core.multiplicity import holm
+from casewise.stats.deciding.decisions import DECISIONS
+from casewise.storage.benchmarks.benchmark import About, Benchmark
+from casewise.storage.benchmarks.cases import parameters_of, taxonomy_of
+from casewise.storage.benchmarks.folder import write_benchmark
+
+__all__ = ["DriftTest", "Monitoring", "monitored", "ratings_needed", "write_material"]
+
+CATEGORY = "traffic"
+"""What all requests' category is: nobody has put them in any."""
+
+FEWEST = 30
+"""Requests below which nothing is tested."""
+
+
+@dataclass(frozen=True)
+class DriftTest:
+    """One comparison of traffic and benchmark.
+
+    Attributes
+    ----------
+    traffic, benchmark
+        Shares by name, as far as they are compared.
+    p, adjusted
+        Of no difference, by a chi-squared test in which each query of the benchmark counts once; and by Holm over all tests.
+    """
+
+    what: str
+    traffic: dict[str, float]
+    benchmark: dict[str, float]
+    p: float
+    adjusted: float
+
+    @property
+    def moved(self) -> bool:
+        """Whether there is a difference, at 5 % over all tests."""
+        return self.adjusted < 0.05
+
+
+@dataclass(frozen=True, repr=False)
+class Monitoring(ShortRepr):
+    """What a log says of a decider's traffic."""
+
+    n: int
+    other_deciders: int
+    tests: tuple[DriftTest, ...]
+    failed: dict[str, int]
+    unmeasured: dict[str, int]
+    needed: int
+    """Requests that people would have to rate for an interval of the width asked for."""
+    lines: tuple[TrafficLine, ...]
+
+
+def monitored(file: DeciderFile, file_hash: str, log: Path, *, half_width: float = 0.05) -> Monitoring:
+    """Read a service's log and hold it against the benchmark.
+
+    Raises
+    ------
+    DataError
+        The log cannot be read, or holds nothing of this decider.
+    """
+    every = list(read_traffic(log))
+    lines = tuple(line for line in every if line.decider == file_hash)
+    if not lines:
+        raise DataError(log, None, "holds no decision of this decider")
+    wrong = file.measured.answered_wrongly.estimate
+    return Monitoring(
+        n=len(lines),
+        other_deciders=len(every) - len(lines),
+        tests=drift_tests(lines, file),
+        failed=dict(Counter(line.failed for line in lines if line.failed)),
+        unmeasured=dict(Counter(why for line in lines for why in line.unmeasured)),
+        needed=ratings_needed(wrong or 0.5, half_width),
+        lines=lines,
+    )
+
+
+def ratings_needed(share: float, half_width: float) -> int:
+    """How many requests must be rated for a 95 % interval of that half-width around a share of about that size.
+
+    Examples
+    --------
+    >>> ratings_needed(0.5, 0.05)
+    385
+    """
+    if not 0 < half_width < 0.5:
+        raise ConfigurationError(f"--half-width is {half_width!r}; it lies between 0 and 0.5, such as 0.05")
+    return math.ceil(1.959964**2 * max(share * (1 - share), half_width * (1 - half_width)) / half_width**2)
+
+
+def drift_tests(lines: tuple[TrafficLine, ...], file: DeciderFile) -> tuple[DriftTest, ...]:
+    """Scores, decisions, missing values and categories against the benchmark's; none where there is too little."""
+    on, n_queries = file.measured_on, file.benchmark.n_queries
+    if len(lines) < FEWEST or not on.decisions:
+        return ()
+    compared = [
+        ("scores", score_shares(lines, on), dict(zip(score_names(on), on.score_shares, strict=True))),
+        ("decisions", shares([line.decision for line in lines], DECISIONS), on.decisions),
+        ("no value", shares([str(line.value is None) for line in lines], ("True", "False")), missing(on)),
+    ]
+    for name, share in on.categories.items():
+        has = [str(name in (line.categories or ())) for line in lines]
+        compared.append((f"category {name}", shares(has, ("True", "False")), {"True": share, "False": 1 - share}))
+    compared = [one for one in compared if one[2]]
+    p = np.array([chi_squared(now, then, len(lines), n_queries) for _, now, then in compared])
+    adjusted = holm(p)
+    return tuple(
+        DriftTest(what, now, then, float(p[place]), float(adjusted[place]))
+        for place, (what, now, then) in enumerate(compared)
+    )
+
+
+def missing(on: MeasuredOn) -> dict[str, float]:
+    return {"True": on.without_value, "False": 1 - on.without_value}
+
+
+def shares(said: list[str], names: tuple[str, ...]) -> dict[str, float]:
+    counted = Counter(said)
+    return {name: counted[name] / max(len(said), 1) for name in names}
+
+
+def score_names(on: MeasuredOn) -> list[str]:
+    edges = ["", *(f"{edge:.4g}" for edge in on.score_edges), ""]
+    return [f"{place}: {low} to {high}" for place, (low, high) in enumerate(pairwise(edges), 1)]
+
+
+def score_shares(lines: tuple[TrafficLine, ...], on: MeasuredOn) -> dict[str, float]:
+    values = np.array([line.value for line in lines if line.value is not None], dtype=np.float64)
+    counts = np.bincount(np.searchsorted(on.score_edges, values, side="left"), minlength=len(on.score_edges) + 1)
+    return dict(zip(score_names(on), (counts / max(len(values), 1)).tolist(), strict=True))
+
+
+def chi_squared(now: dict[str, float], then: dict[str, float], n_now: int, n_then: int) -> float:
+    """P of no difference between two sets of shares, from so many each."""
+    from scipy.stats import chi2_contingency  # 0.5 s that not every command needs to wait for
+
+    table = np.array([[now.get(name, 0.0) * n_now, share * n_then] for name, share in then.items()]).T
+    table = table[:, table.sum(axis=0) > 0]
+    return float(chi2_contingency(table, correction=False).pvalue) if table.shape[1] > 1 else 1.0
+
+
+def write_material(
+    found: Monitoring, sealer: Sealer, folder: Path, *, at_most: int | None = None, seed: int = 0
+) -> int:
+    """Write requests for people to rate as a benchmark that a study can be made of; how many there are.
+
+    They are drawn at random from the log, each request as likely as any other, so that what people say of them says what is true of
+    the traffic. The same request is rated once.
+
+    Raises
+    ------
+    ConfigurationError
+        The log holds no texts, or they were encrypted with another key.
+    """
+    kept = [line for line in found.lines if line.sealed is not None]
+    if not kept:
+        raise ConfigurationError(
+            "the log holds no texts: serve with --capture and CASEWISE_CAPTURE_KEY set to keep them, encrypted"
+        )
+    order = np.random.default_rng(seed).permutation(len(kept))[: found.needed if at_most is None else at_most]
+    queries: dict[str, Query] = {}
+    contexts: dict[str, Context] = {}
+    items: dict[str, Item] = {}
+    for place in order:
+        said = sealer.opened(kept[place]) or {}
+        query = Query(text=said["query"], category=CATEGORY)
+        queries[query.id] = query
+        if said["context"]:
+            context = Context.stating(said["context"], query_id=query.id, origin="imported")
+            contexts[context.id] = context
+            item = Item.of(context)
+        else:
+            item = Item(query_id=query.id, condition="no_context")
+        items[item.id] = item
+    about = About(
+        name=f"traffic of {found.lines[0].decider[:8]}", description="Requests drawn at random from a decider's log."
+    )
+    made = Benchmark(
+        about,
+        tuple(queries.values()),
+        tuple(contexts.values()),
+        tuple(items.values()),
+        taxonomy=taxonomy_of("traffic", queries.values()),
+        parameters=parameters_of("traffic", contexts.values()) if contexts else paper_parameters(),
+    )
+    write_benchmark(made, folder)
+    return len(items)

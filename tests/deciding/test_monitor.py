@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cryptography.fernet import Fernet
+from tests.support.deciders import decider_file
+from typer.testing import CliRunner
+
+import casewise
+from casewise.api.deciding import Decider, DecisionRequest, monitor_decider
+from casewise.cli.app import app
+from casewise.deciding.monitor import ratings_needed
+from casewise.deciding.traffic import Sealer, traffic_line
+from casewise.errors import ConfigurationError, DataError
+from casewise.storage.benchmarks.load import load_benchmark
+
+KEY = Fernet.generate_key().decode()
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return decider_file(tmp_path)
+
+
+def log_of(path: Path, *, n: int, only_safe: bool = False, sealed: bool = False) -> Path:
+    """A log of so many requests drawn from the demo, or from its safe half."""
+    decider, demo, rng = Decider.load(path), casewise.load("demo"), np.random.default_rng(1)
+    contexts = [context for context in demo.contexts if context.intended_safe or not only_safe]
+    sealer = Sealer(KEY) if sealed else None
+    log = path.with_name("log.jsonl")
+    with log.open("w") as file:
+        for place in rng.integers(0, len(contexts), n):
+            context = contexts[place]
+            request = DecisionRequest(demo.query[context.query_id].text, context.shown())
+            said = decider.decide_request(request)
+            file.write(traffic_line(request, said, decider=decider.hash, shadow=False, sealer=sealer).line() + "\n")
+    return log
+
+
+def test_traffic_like_the_benchmarks_has_not_moved(path):
+    found = monitor_decider(path, log_of(path, n=300))
+
+    assert found.found.n == 300
+    assert {one.what for one in found.found.tests} == {"scores", "decisions", "no value"}
+    assert not any(one.moved for one in found.found.tests)
+    assert "No difference from the benchmark is seen" in found.to_markdown()
+
+
+def test_traffic_that_is_safer_is_seen_to_have_moved(path):
+    found = monitor_decider(path, log_of(path, n=300, only_safe=True))
+
+    assert {one.what for one in found.found.tests if one.moved} == {"scores", "decisions"}
+    assert "Traffic differs from the benchmark in scores, decisions" in found.to_markdown()
+
+
+def test_all_tests_together_are_wrong_no_more_often_than_one_may_be(path):
+    found = monitor_decider(path, log_of(path, n=100)).found
+
+    assert all(one.adjusted >= one.p for one in found.tests)
+    assert max(one.adjusted for one in found.tests) <= 1
+
+
+def test_too_little_traffic_is_tested_for_nothing(path):
+    assert monitor_decider(path, log_of(path, n=5)).found.tests == ()
+
+
+def test_how_many_requests_people_must_rate():
+    assert ratings_needed(0.1, 0.03) == 385
+    with pytest.raises(ConfigurationError, match="--half-width"):
+        ratings_needed(0.1, 0.7)
+
+
+def test_requests_are_written_as_a_benchmark_that_people_can_rate(path, tmp_path, monkeypatch):
+    log = log_of(path, n=40, sealed=True)
+    monkeypatch.setenv("CASEWISE_CAPTURE_KEY", KEY)
+    words = ["decider", "monitor", path, log, "--material", tmp_path / "next", "--at-most", 10, "--json"]
+    said = CliRunner().invoke(app, [str(word) for word in words])
+
+    assert said.exit_code == 0, said.output
+    assert json.loads(said.stdout)["needed"] > 100
+    made, demo = load_benchmark(str(tmp_path / "next")), casewise.load("demo")
+    assert 5 <= len(made.items) <= 10
+    known = {json.dumps(context.shown()) for context in demo.contexts}
+    assert {json.dumps(context.shown()) for context in made.contexts} <= known
+
+
+def test_a_log_without_texts_gives_nothing_to_rate(path, tmp_path):
+    with pytest.raises(ConfigurationError, match="holds no texts"):
+        monitor_decider(path, log_of(path, n=5)).write_material(tmp_path / "next", key=KEY)
+
+
+def test_another_deciders_log_is_refused(path, tmp_path):
+    log = log_of(path, n=3)
+    log.write_text(log.read_text().replace('"decider":"', '"decider":"0'))
+
+    with pytest.raises(DataError, match="no decision of this decider"):
+        monitor_decider(path, log)
+    with pytest.raises(DataError, match="no such log"):
+        monitor_decider(path, tmp_path / "none.jsonl")
