@@ -1,10 +1,12 @@
 import asyncio
+import json
 import math
 
 import pytest
 from tests.support.tiny_llama import make_tiny_llama
 
 from casewise.errors import ConfigurationError
+from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.judges.live import LiveOptions, live_judge
 from casewise.judging.running.plan import Plan, Selection
 from casewise.judging.running.run import Target, judge_into
@@ -182,3 +184,16 @@ def test_a_wrong_setting_is_named(folder, options, problem):
 def test_a_model_that_is_not_there_is_said_to_be_missing(tmp_path):
     with pytest.raises(ConfigurationError, match="cannot load the model"):
         TransformersModel.load(f"hf:{tmp_path / 'nothing'}", LocalOptions())
+
+
+@pytest.mark.parametrize("elicitation", ["binary", "score"])
+def test_a_local_model_held_to_the_schema_says_nothing_else(folder, tmp_path, elicitation):
+    benchmark = load_benchmark("demo")
+    judge = live_judge(f"hf:{folder}", LiveOptions(ask=AskOptions(structured=True, max_tokens=60)))
+    plan = Plan.of(benchmark, judge, elicitations=(elicitation,), selection=Selection(limit=6))
+    asyncio.run(judge_into(Target(tmp_path / "run", "demo"), benchmark, judge, plan=plan))
+    rows = [json.loads(line) for line in (tmp_path / "run" / "judgements.jsonl").read_text().splitlines()]
+
+    assert [row["read_as"] for row in rows] == ["json"] * 6
+    assert all(json.loads(row["raw_reply"]).keys() == {"judgement", "explanation"} for row in rows)
+    assert judge.settings()["structured"] is True

@@ -15,6 +15,7 @@ from typing import Any
 
 from casewise.errors import ConfigurationError
 from casewise.models.local.batching import Batcher, common_prefix, length_sorted_batches
+from casewise.models.local.held_to_schema import Grammar, HeldToSchema, TokenTexts
 from casewise.models.local.label_tokens import first_token_ids
 from casewise.models.local.loading import LocalOptions, is_classifier, load_pretrained, settings_of
 from casewise.models.protocol import (
@@ -50,7 +51,7 @@ class TransformersModel(ModelDefaults):
 
     concurrency = 1024
     """How many asks should wait at once, so that batches are full and of similar lengths."""
-    takes = frozenset({"temperature", "seed", *MUST_BE_TAKEN})
+    takes = frozenset({"temperature", "seed", "json_schema", *MUST_BE_TAKEN})
 
     def __init__(self, name: str, model: Any, tokenizer: Any, options: LocalOptions) -> None:
         self.name = name
@@ -59,6 +60,7 @@ class TransformersModel(ModelDefaults):
         self._prefix: SharedPrefix | None = None
         self._batcher: Batcher[list[int], Reply] = Batcher(self._answer)
         self._ids: dict[tuple[str, ...], Mapping[str, tuple[int, ...]]] = {}
+        self._texts = TokenTexts(tokenizer, self._stops())
         tokenizer.padding_side = "left"
 
     @classmethod
@@ -204,19 +206,33 @@ class TransformersModel(ModelDefaults):
         if options.seed is not None:
             torch.manual_seed(options.seed)
         drawn = bool(options.temperature)
+        held = self._held_to(options, ids.shape[1])
         made = self._model.generate(
             ids,
             attention_mask=mask,
             max_new_tokens=options.max_tokens,
             do_sample=drawn,
             pad_token_id=self._tokenizer.pad_token_id,
+            logits_processor=held,
             **(drawing(options) if drawn else {}),
         )[:, ids.shape[1] :].tolist()
         return [self._generated_reply(len(prompt), row) for prompt, row in zip(prompts, made, strict=True)]
 
-    def _generated_reply(self, n_tokens: int, row: list[int]) -> Reply:
+    def _held_to(self, options: ReplyOptions, width: int) -> Any:
+        """The processors of a reply that begins after `width` tokens: one that holds it to its schema, or none."""
+        if options.json_schema is None:
+            return None
+        from transformers import LogitsProcessorList
+
+        grammar = Grammar.of(options.json_schema)
+        return LogitsProcessorList([HeldToSchema(self._texts, grammar, width=width, max_tokens=options.max_tokens)])
+
+    def _stops(self) -> list[int]:
         ends = self._model.generation_config.eos_token_id
-        stops = set(ends if isinstance(ends, list) else [ends]) - {None}
+        return [id_ for id_ in (ends if isinstance(ends, list) else [ends]) if id_ is not None]
+
+    def _generated_reply(self, n_tokens: int, row: list[int]) -> Reply:
+        stops = self._stops()
         length = next((place for place, id_ in enumerate(row) if id_ in stops), None)
         said = row if length is None else row[:length]
         return Reply(
