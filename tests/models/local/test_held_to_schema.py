@@ -48,7 +48,9 @@ def test_whatever_is_drawn_is_json_of_the_schema(schema, data):
         if may == TOKENS.ends:
             break
         text = TOKENS.texts[data.draw(st.sampled_from(may))]
-        said, place = said + text, grammar.after(place, text)
+        following = grammar.after(place, text)
+        assert following is not None
+        said, place = said + text, following
 
     found = json.loads(said)
     assert place == grammar.end
