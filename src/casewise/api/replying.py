@@ -21,6 +21,7 @@ from casewise.models.protocol import Model
 from casewise.prompting.chat import Chat, chat_with
 from casewise.records import FULL, OUTCOMES, Arm
 from casewise.replying.collecting import ChatPlan, ChatSummary, CollectOptions, collect_into, estimate_collecting
+from casewise.replying.exchange import export_replies, import_replies
 from casewise.replying.graders.callable import CallableGrader
 from casewise.replying.graders.named import grader_named, with_rehearsals
 from casewise.replying.graders.protocol import Grader
@@ -60,8 +61,10 @@ __all__ = [
     "collecting_estimate",
     "compare_says_does",
     "discard",
+    "export",
     "grade",
     "grading_estimate",
+    "import_table",
 ]
 
 AnyGrader = str | Grader | Callable[[str, str], Any]
@@ -334,6 +337,32 @@ def class_row(said: pl.DataFrame, outcome: str) -> dict[str, Any]:
         low, high = (float(limits.low), float(limits.high)) if limits else (None, None)
         row |= {name: both / whole if whole else None, f"{name}_ci_low": low, f"{name}_ci_high": high}
     return row
+
+
+def export(replies: Replies | str | Path, to: str | Path, *, with_replies: bool = False) -> int:
+    """Write replies and their grades as JSON Lines or Parquet, a row a reply and grader; how many rows.
+
+    Raises
+    ------
+    ConfigurationError
+        The file is there already, or has another ending.
+    """
+    folder = replies.path if isinstance(replies, Replies) else Path(replies)
+    return export_replies(folder, Path(to), with_replies=with_replies)
+
+
+def import_table(file: str | Path, benchmark: Source, *, model: str, out: str | Path) -> int:
+    """Make a folder of replies, with their grades, from JSON Lines or Parquet with `item_id` and `text`; how many replies.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or a row is no reply to an item of the benchmark.
+    RunConflict
+        There is something at `out` already.
+    """
+    found = as_benchmark(benchmark)
+    return import_replies(Path(file), Path(out), found, model=model, source=source_of(benchmark, found))
 
 
 def discard(replies: Replies | str | Path) -> int:

@@ -205,6 +205,30 @@ def grade(
         end(summary)
 
 
+@app.command()
+def export(
+    replies: Annotated[Path, typer.Argument(help="A folder of replies.")],
+    to: Annotated[Path, typer.Argument(help="The file to write: .jsonl or .parquet.")],
+    with_replies: Annotated[
+        bool, typer.Option("--with-replies", help="With what the chatbot and graders wrote; else outcomes and digests.")
+    ] = False,
+) -> None:
+    """Write replies and their grades as one table, a row a reply and grader."""
+    typer.echo(f"{to}: {api.replying.export(replies, to, with_replies=with_replies):,} rows")
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="A .jsonl or .parquet file with the columns item_id and text.")],
+    benchmark: Annotated[str, typer.Option("--benchmark", help="The benchmark whose items were replied to.")],
+    model: Annotated[str, typer.Option("--model", help="Who replied.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder to make.")],
+) -> None:
+    """Make a folder of replies, with their grades, from a table that was exported or collected elsewhere."""
+    n = api.replying.import_table(file, benchmark, model=model, out=out)
+    typer.echo(f"{out}: {n:,} replies")
+
+
 def tell_grading(name: str, summary: api.replying.GradeSummary) -> None:
     """What came of grading, in a line or two."""
     typer.echo(
