@@ -1,6 +1,7 @@
 """The front door: a page one can read, commands that load when they are called, and no room below the api."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -113,3 +114,23 @@ def test_what_is_nearly_a_name_is_told(words, says, program):
 
     assert said.code == 2
     assert says in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "at", "said"), [("casewise jud", 1, "judge"), ("casewise judge --until", 2, "--until-precise")]
+)
+def test_a_shell_is_told_how_a_line_may_go_on(words, at, said):
+    asking = {"_CASEWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(at)}
+
+    assert as_a_shell(asking).split() == [said]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_given_what_makes_it_ask(shell):
+    assert "_CASEWISE_COMPLETE=complete_" + shell in as_a_shell({"_CASEWISE_COMPLETE": f"source_{shell}"})
+
+
+def as_a_shell(asking):
+    program = "import sys; sys.argv = ['casewise']; from casewise.cli.app import main; main()"
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, env={**os.environ, **asking}, capture_output=True, text=True, check=False).stdout

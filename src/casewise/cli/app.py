@@ -73,6 +73,10 @@ app = typer.Typer(
 )
 
 
+COMPLETING = "_CASEWISE_COMPLETE"
+"""The variable by which a shell asks for completions."""
+
+
 def say_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"casewise {__version__}")
@@ -91,6 +95,10 @@ def casewise(
 def main() -> None:
     """The program. What a user can act on is said in a line and ends with its exit code; nobody sees a traceback."""
     print_what_the_terminal_can()
+    if COMPLETING in os.environ:
+        from typer._completion_classes import completion_init  # what typer calls where it adds options of its own for it
+
+        completion_init()
     try:
         app()
     except CasewiseError as error:
