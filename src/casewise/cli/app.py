@@ -8,6 +8,7 @@ import sys
 from typing import Annotated
 
 import typer
+from typer._completion_classes import completion_init
 
 from casewise import __version__
 from casewise.cli.lazy_group import Entry, lazy_group
@@ -96,9 +97,7 @@ def main() -> None:
     """The program. What a user can act on is said in a line and ends with its exit code; nobody sees a traceback."""
     print_what_the_terminal_can()
     if COMPLETING in os.environ:
-        from typer._completion_classes import completion_init  # what typer calls where it adds options of its own for it
-
-        completion_init()
+        completion_init()  # what typer calls where it adds options of its own for it
     try:
         app()
     except CasewiseError as error:
