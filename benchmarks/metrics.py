@@ -1,31 +1,56 @@
-"""Every metric with its interval on a large sample: processor time.
+"""Statistics on large samples: processor time, the least of five.
 
-python -m benchmarks.metrics [QUERIES]
+    python -m benchmarks.metrics [QUERIES]
+
+Every metric with its interval; two-way intervals of 47,250 ratings by annotators who are known; judges and items on one scale.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+from tests.support.annotated import annotated_study
 from tests.support.judges import wrong_at_random
 
 from casewise.stats.agreeing.estimates import estimate
 from casewise.stats.agreeing.metrics import FLOORS, METRICS, REFUSALS
+from casewise.stats.items.response_model import fit_responses
+from casewise.stats.people.agreement import agreement_of_votes
+
+
+def least(task: Callable[[], object]) -> float:
+    times = []
+    for _ in range(5):
+        start = time.process_time()
+        task()
+        times.append(time.process_time() - start)
+    return min(times)
 
 
 def main() -> None:
     queries = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
-    sample = wrong_at_random(np.random.default_rng(1), queries, 0.9, each=2)
-    times = []
-    for _ in range(5):
-        start = time.process_time()
-        found = estimate(sample, metrics=(*METRICS, *FLOORS, *REFUSALS))
-        times.append(time.process_time() - start)
+    rng = np.random.default_rng(1)
+    sample = wrong_at_random(rng, queries, 0.9, each=2)
+    every = (*METRICS, *FLOORS, *REFUSALS)
     print(
-        f"{len(found)} numbers with intervals, {len(sample):,} items of {queries:,} queries: {min(times):.2f} s of processor time"
+        f"{len(every)} numbers with intervals, {len(sample):,} items: {least(lambda: estimate(sample, metrics=every)):.2f} s"
     )
+
+    study = annotated_study(rng, queries=1_125, votes=21, items_each=25)
+    known = study.sample()
+    seconds = least(
+        lambda: (estimate(known), agreement_of_votes(*study.counts, clusters=study.query, raters=study.raters))
+    )
+    print(f"a judge's metrics and agreement, two-way, {len(study.item):,} ratings: {seconds:.2f} s")
+
+    ability = rng.normal(1.5, 0.7, 50)
+    right = (rng.random((50, 900)) < 1 / (1 + np.exp(rng.normal(0, 1.5, 900) - ability[:, None]))).astype(float)
+    for name, rasch in (("Rasch", True), ("2PL", False)):
+        print(f"50 judges on 900 items, {name}: {least(partial(fit_responses, right, rasch=rasch)):.2f} s")
 
 
 if __name__ == "__main__":
