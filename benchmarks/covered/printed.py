@@ -83,6 +83,7 @@ NOT_SIMULATED: dict[str, str] = {
     "alternative_annotator_test": "held against its authors' code; not computed below 30 items an annotator",
     "annotator_table": "flags carry their own rate of false alarms, simulated at the study's attentive annotators",
     "of_raw_values": "a permutation test; false alarms in `tests/stats/agreeing/test_filled_in.py`",
+    "trade_off": "bands are percentiles over resampled queries, pointwise; coverage not simulated here",
     "fit_thresholds": "its promises are tested in `tests/stats/deciding`",
 }
 """What has no section here."""
@@ -119,7 +120,7 @@ WITHOUT = frozenset(
         "out_of_fold",
         "published_cross_entropy",
         "query_differences",
-        "query_numbers",
+        "query_numbers query_weights",
         "rates_of_any_shape",
         "reachable_entropy_correlation",
         "reference_weight",
