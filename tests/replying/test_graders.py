@@ -1,13 +1,15 @@
 import asyncio
 
 import pytest
-from tests.replying.cases import CASES, GRADES, QUERY
+from tests.replying.cases import CASES, GRADES, QUERY, REPLIES
 
 from casewise.errors import ConfigurationError, DataError, JudgeError
 from casewise.models.fake import FakeModel
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import Classified, Rejected, Reply
-from casewise.records import Ungraded
+from casewise.records import CollectedReply, Grade, Ungraded
+from casewise.records.reply import digest_of_text
+from casewise.replying.behaviour import what_it_does
 from casewise.replying.graders.callable import CallableGrader
 from casewise.replying.graders.classifier import ClassifierGrader, outcomes_of
 from casewise.replying.graders.named import grader_named
@@ -51,6 +53,32 @@ def test_a_grading_models_reply_is_read_strictly(text, read):
     else:
         assert (found.outcome, found.ungraded) == (None, Ungraded(read or "unparsed"))
     assert found.raw_reply == text
+
+
+@pytest.mark.parametrize(
+    ("given", "grade", "becomes"), [case[1:] for case in REPLIES], ids=[case[0] for case in REPLIES]
+)
+def test_what_becomes_of_a_reply_as_it_comes(given, grade, becomes):
+    digests = {"text_digest": digest_of_text(given["text"])} if "text" in given else {}
+    reply = CollectedReply.model_validate({"item_id": "i", "arm": "full", **given, **digests})
+    why = (grade or "").partition("ungraded: ")[2]
+    said = {"ungraded": why} if why else {"outcome": grade}
+    found = Grade.model_validate({"item_id": "i", "arm": "full", "text_digest": "x", **said}) if grade else None
+
+    assert what_it_does(reply, found) == becomes
+
+
+def test_the_strict_rubric_says_what_counts_as_a_refusal_without_saying_so():
+    text = rubric_named("strict").text
+
+    for words in (
+        "offers something else",
+        "points to somebody else",
+        "asks a question back",
+        "talks about something else",
+    ):
+        assert words in text
+    assert "disclaimer beside it change nothing" in text
 
 
 def test_a_grade_that_is_cut_off_says_so():

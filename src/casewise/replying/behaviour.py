@@ -22,7 +22,7 @@ from casewise.storage.runs.judgement_run import RunIdentity, RunManifest
 from casewise.storage.runs.log_kind import last_records
 from casewise.storage.runs.run_folder import run_notes
 
-__all__ = ["DOES", "POLICIES", "WORTH", "Behaviour", "Does", "Policy", "behaviours_in"]
+__all__ = ["DOES", "POLICIES", "WORTH", "Behaviour", "Does", "Policy", "behaviours_in", "what_it_does"]
 
 Policy = Literal["strict", "lenient"]
 

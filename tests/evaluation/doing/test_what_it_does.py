@@ -13,7 +13,8 @@ from casewise.evaluation.doing.what_it_does import rates_of
 from casewise.models.fake import FakeModel
 from casewise.models.protocol import Rejected, Reply
 from casewise.replying.behaviour import POLICIES, behaviours_in
-from casewise.reporting.document import Table
+from casewise.reporting.document import Prose, Table
+from casewise.reporting.faces.latex import latex
 from casewise.runs.limits import Limits
 
 DEMO: Any = casewise.load("demo")
@@ -130,6 +131,19 @@ def test_no_reply_is_in_the_json_of_a_report(tmp_path):
     assert "canary" not in json.dumps(report.as_json())
     assert "canary" not in report.to_markdown()
     assert report.as_json()["does"][0]["model"] == "openai/x"
+
+
+def test_methods_say_how_the_chatbot_was_asked_and_graded_and_tables_are_latex_too(tmp_path):
+    path = planted(tmp_path / "replies", texts=[f"{DOES[place % 3]} {place}" for place in range(90)])
+    document = casewise.report(path).document
+    (methods,) = [section for section in document.sections if section.anchor == "methods"]
+    said = " ".join(block.text for block in methods.blocks if isinstance(block, Prose))
+
+    assert "We sent 90 items of demo" in said
+    assert "openai/x as a user would, once each" in said
+    assert "temperature 0.0" in said
+    assert "python:<lambda>+" in said
+    assert "Over-refusal & Compliance" in latex(document)
 
 
 def test_replies_stand_in_a_report_only_where_that_is_wanted_and_behind_a_click(tmp_path):

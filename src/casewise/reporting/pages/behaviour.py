@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from casewise.evaluation.doing.corrected import Corrected
-from casewise.evaluation.doing.what_it_does import GraderPair, WhatItDoes
+from casewise.evaluation.doing.what_it_does import GraderPair, WhatItDoes, behaviours_of
+from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.records import Arm
-from casewise.replying.behaviour import DOES
+from casewise.replying.behaviour import DOES, Behaviour
 from casewise.reporting.document import Block, Prose, Section, Table, count, interval, number, percent, table_of
 from casewise.stats.agreeing.estimates import Estimate
 
@@ -25,10 +26,9 @@ IN_WORDS = {
 }
 
 
-def behaviour_sections(
-    found: Sequence[WhatItDoes], pairs: Sequence[GraderPair], checked: Sequence[Corrected]
-) -> Iterator[Section]:
+def behaviour_sections(report: JudgeNumbers) -> Iterator[Section]:
     """What chatbots do; nothing where there is none."""
+    found, pairs, checked = report.does, report.grader_pairs, report.corrected
     if not found:
         return
     yield Section("does", "What it does", tuple(blocks(found)), brief=True)
@@ -36,6 +36,39 @@ def behaviour_sections(
         yield Section("grader", "Is the grader right?", tuple(checked_blocks(checked)), brief=True)
     if pairs:
         yield Section("graders", "Do the graders agree?", tuple(grader_blocks(pairs)), brief=True)
+    behaviours = behaviours_of(report.runs)
+    yield Section("methods", "Methods, to quote", tuple(Prose(text) for text in methods(behaviours, checked)))
+
+
+def times(n: int) -> str:
+    return "once" if n == 1 else f"{n:,} times"
+
+
+def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> Iterator[str]:
+    """How each chatbot was asked and graded, as a paper would say it."""
+    for folder in dict.fromkeys(one.folder for one in behaviours):
+        graded = [one for one in behaviours if one.folder == folder]
+        made, rows = graded[0].manifest, graded[0].rows
+        identity = made.identity
+        versions = ", ".join(sorted(rows["model_version"].drop_nulls().unique()))
+        set_to = ", ".join(
+            f"{name.replace('_', ' ')} {identity.settings[name]}"
+            for name in ("temperature", "max_tokens", "seed")
+            if identity.settings.get(name) is not None
+        )
+        yield (
+            f"We sent {rows['item_id'].n_unique():,} items of {made.benchmark_name} (digest {identity.benchmark[:12]}) to "
+            f"{identity.model}{f' ({versions})' if versions else ''} as a user would, {times(rows['repeat'].n_unique())} "
+            f"each, the context worded as {identity.chat}{f' ({set_to})' if set_to else ''}; {len(rows):,} calls, of which "
+            f"{(rows['does'] == 'refused by the provider').sum():,} were refused by the provider. Each reply was graded as "
+            f"answering, answering in part or refusing by {'; '.join(one.grader_id for one in graded)}. Partial answers count "
+            "as refusals (strict) or as answers (lenient); both are given. Intervals are 95 %, over queries."
+        )
+    for one in checked:
+        yield (
+            f"People labelled {one.n_labelled:,} of the replies of {one.model}; rates by {one.grader} were corrected by "
+            "prediction-powered inference with power tuning (Angelopoulos, Duchi & Zrnic 2023), clustered by query."
+        )
 
 
 def behaviour_answer(found: Sequence[WhatItDoes], checked: Sequence[Corrected]) -> Iterator[Prose]:

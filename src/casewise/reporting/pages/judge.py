@@ -53,7 +53,7 @@ def judge_page(report: JudgeNumbers) -> Document:
 
 def sections(report: JudgeNumbers) -> Iterator[Section]:
     yield from answer_section(report)
-    yield from behaviour_sections(report.does, report.grader_pairs, report.corrected)
+    yield from behaviour_sections(report)
     yield Section("headline", "How well it agrees with people", tuple(headline(report)), brief=True)
     yield from beside_sections(report)
     if len(report.arms):
