@@ -62,10 +62,6 @@ DERIVED: dict[str, str] = {
     "cluster_variance": "errors of clustered means, as in `metrics`",
     "student_quantile": "Student's t, as in `metrics`",
     "measured": "`metrics`",
-    "flips": "shares, as in `metrics`",
-    "mean_of": "the means of limits of shares, at worst as wide as theirs",
-    "less": "limits of two shares put together (Zou and Donner), as in `metrics`' balanced accuracy",
-    "p_of_no_change": "Student's t from what each query adds, as in `differences`",
     "adjust": "holds for any p values that hold (R's p.adjust)",
     "benjamini_hochberg": "holds for any p values that hold (R's p.adjust)",
     "holm": "holds for any p values that hold (R's p.adjust)",
@@ -83,8 +79,6 @@ NOT_SIMULATED: dict[str, str] = {
     "alternative_annotator_test": "held against its authors' code; not computed below 30 items an annotator",
     "annotator_table": "flags carry their own rate of false alarms, simulated at the study's attentive annotators",
     "of_raw_values": "a permutation test; false alarms in `tests/stats/agreeing/test_filled_in.py`",
-    "trade_off": "bands are percentiles over resampled queries, pointwise; coverage not simulated here",
-    "fit_thresholds": "its promises are tested in `tests/stats/deciding`",
 }
 """What has no section here."""
 
