@@ -114,7 +114,7 @@ WITHOUT = frozenset(
         "out_of_fold",
         "published_cross_entropy",
         "query_differences",
-        "query_numbers query_weights",
+        "query_numbers",
         "rates_of_any_shape",
         "reachable_entropy_correlation",
         "reference_weight",
