@@ -15,7 +15,7 @@ from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.running.admission import admit
 from casewise.studies.running.annotators import annotator, answer_quiz, keep_questions, pass_tutorial, person_of
 from casewise.studies.running.answers import Given, finish_batch, lapse_and_void, next_page, take_answer, undo, void
-from casewise.studies.running.owner import forget, overview, people_states, purge
+from casewise.studies.running.owner import forget, overview, people_states, purge, to_be_paid
 from casewise.studies.running.privacy import Vault
 
 VAULT = Vault(SECRET)
@@ -221,6 +221,20 @@ def test_who_leaves_after_failing_checks_is_voided_where_the_design_says_so(stor
 
     assert person.voided_at is not None
     assert person.flags[0].kind == "failed_checks"
+    assert person.outcome == "failed_checks", "who comes back gets no completion code"
+
+
+def test_who_is_left_out_by_hand_in_the_middle_has_stopped_and_can_be_paid(store):
+    study = opened(store)
+    who = begun(store, study, "alice")
+    answer(store, study, who)
+    with store.write() as connection:
+        void(connection, study, who, why="a colleague", by="owner", now=START)
+        paid = to_be_paid(connection, study, vault=VAULT)
+        person = next(one for one in people_states(connection, study) if one.id == who)
+
+    assert (person.stage, person.outcome) == ("done", "stopped")
+    assert [one.person for one in paid.people] == ["alice"]
 
 
 def test_forgetting_before_the_date_withdraws_everything(store):

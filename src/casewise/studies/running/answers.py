@@ -52,7 +52,12 @@ RENEWED_BELOW = 0.95
 
 ANNOTATOR_LOCKED = (
     select(
-        ANNOTATORS.c.study_id, ANNOTATORS.c.stage, ANNOTATORS.c.lapsed, ANNOTATORS.c.voided_at, ANNOTATORS.c.lease_until
+        ANNOTATORS.c.study_id,
+        ANNOTATORS.c.stage,
+        ANNOTATORS.c.outcome,
+        ANNOTATORS.c.lapsed,
+        ANNOTATORS.c.voided_at,
+        ANNOTATORS.c.lease_until,
     )
     .where(ANNOTATORS.c.id == bindparam("who"))
     .with_for_update(key_share=True)
@@ -305,16 +310,18 @@ def finish_batch(
 def void(connection: Connection, study: Round, annotator_id: str, *, why: str, by: str, now: datetime) -> int:
     """Leave out all that an annotator rated, and re-open the slots; returns how many slots that were.
 
-    Voiding twice changes nothing. The ratings are kept apart, with the reason in the event log.
+    Voiding twice changes nothing. The ratings are kept apart, with the reason in the event log. Who is voided in the
+    middle has an outcome from then on, so that whoever comes back is told how it ended, and is paid for as that.
     """
     annotator = locked(connection, annotator_id)
     if annotator is None or annotator.voided_at is not None:
         return 0
     changes = {"waiting": "dropped", "lapsed": "dropped", "rated": "void", "surplus": "void"}
     reopened = release(connection, annotator_id, states=changes)
-    connection.execute(
-        update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(voided_at=now, lease_until=None, stage="done")
-    )
+    values: dict[str, Any] = {"voided_at": now, "lease_until": None, "stage": "done"}
+    if annotator.outcome is None:
+        values |= {"outcome": "failed_checks" if why == FAILED_CHECKS else "stopped", "finished_at": now}
+    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))
     detail = {"why": why, "reopened": reopened}
     note(connection, study.id, "voided", at=now, by=by, annotator_id=annotator_id, detail=detail)
     return reopened
