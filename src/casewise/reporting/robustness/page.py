@@ -125,7 +125,10 @@ def limits(found: Estimate) -> str:
 
 
 def side(found: RobustnessNumbers, rows: Sequence[Attacked], towards: Towards, name: str) -> Iterator[Block]:
-    leading = found.leading(n=LEADING, towards=towards)
+    leading = [row for row in found.leading(n=LEADING, towards=towards) if row.turned.estimate]
+    if not leading:
+        yield Prose(f"No verdict turned towards {towards} under {len(rows):,} attacks and defences.")
+        return
     more = f": the first {LEADING} of {len(rows)}" if len(rows) > LEADING else ""
     caption = f"Verdicts turned towards {towards}{more}"
     table = attack_table(name, caption, leading, brief=True)
