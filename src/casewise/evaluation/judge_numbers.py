@@ -22,7 +22,7 @@ from casewise.evaluation.doing.what_it_does import GraderPair, WhatItDoes, grade
 from casewise.evaluation.judge_details import Details, details_of
 from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
-from casewise.evaluation.subsets import SubsetScore, as_wanted, subset_notes, subset_scores
+from casewise.evaluation.subsets import SubsetScore, as_wanted, subset_notes, subset_scores, without_attacks
 from casewise.evaluation.yardsticks import Backdrop, Beside, besides
 from casewise.replying.labelled import read_reply_labels
 from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate, estimate
@@ -102,7 +102,8 @@ class JudgeNumbers:
         BenchmarkError
             The runs are over different benchmarks, or the benchmark found is not theirs.
         """
-        asked = read_runs([Path(path) for path in paths], benchmark=benchmark)
+        every = read_runs([Path(path) for path in paths], benchmark=benchmark)
+        asked = without_attacks(every)
         runs = as_wanted(asked, options)
         policies = reported_policies(runs.benchmark, options.labels)
         return cls(
@@ -118,7 +119,7 @@ class JudgeNumbers:
             covered_mass=covered_mass_table(runs, policy=options.labels),
             details=tuple(details_of(runs, labels=options.labels, unscored=options.unscored)),
             disagreements=misjudged(runs, options),
-            notes=(*notes_of(asked, options), *subset_notes(options.items)),
+            notes=(*notes_of(asked, options), *subset_notes(options.items), *left_to_robustness(every, asked)),
         )
 
     @property
@@ -331,6 +332,11 @@ def read_as_table(runs: JudgedRuns) -> pl.DataFrame:
     ]
     schema = {"judge": pl.String, "elicitation": pl.String, "arm": pl.String, "read_as": pl.String, "replies": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def left_to_robustness(every: JudgedRuns, asked: JudgedRuns) -> tuple[str, ...]:
+    n = len(every.series) - len(asked.series)
+    return (f"{n:,} arms that attack or guard are left out here; casewise robustness is about them.",) if n else ()
 
 
 def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:

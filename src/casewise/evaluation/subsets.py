@@ -12,6 +12,7 @@ from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.yardsticks import Backdrop
+from casewise.showing import role_of
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.hard_items import HardScore, hard_score
 from casewise.stats.agreeing.judged import verdicts
@@ -20,7 +21,7 @@ from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import BoolArray
 
-__all__ = ["SubsetScore", "as_wanted", "on_items", "subset_notes", "subset_scores"]
+__all__ = ["SubsetScore", "as_wanted", "on_items", "subset_notes", "subset_scores", "without_attacks"]
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,15 @@ def as_wanted(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:
     """The same runs with the items and the verdicts of scalars that `options` ask for. Raises as `on_items` does."""
     asked = replace(runs, fit_thresholds=options.fit_thresholds)
     return asked if options.items is None else on_items(asked, options.items)
+
+
+def without_attacks(runs: JudgedRuns) -> JudgedRuns:
+    """The same runs without arms that attack or guard, where there are others: `casewise robustness` is about these."""
+    about_attacks = {"attack", "perturbation", "defence"}
+    others = tuple(
+        one for one in runs.series if about_attacks.isdisjoint(role_of(each) for each in one.shown.transforms)
+    )
+    return replace(runs, series=others or runs.series)
 
 
 def on_items(runs: JudgedRuns, name: str) -> JudgedRuns:
