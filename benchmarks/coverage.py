@@ -24,6 +24,7 @@ from benchmarks.covered import (
     judges,
     judges_and_people,
     people,
+    promises,
 )
 from benchmarks.covered.rows import Section, block, printed, replaced
 
@@ -39,6 +40,7 @@ SECTIONS: tuple[Section, ...] = (
     *details.SECTIONS,
     *conditions.SECTIONS,
     *attacks.SECTIONS,
+    *promises.SECTIONS,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"

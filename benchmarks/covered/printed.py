@@ -21,6 +21,7 @@ BEHIND: dict[str, str] = {
     "hard_score": "hard-items",
     "shapley_values": "arms",
     "gate": "gate",
+    "fit_thresholds": "promises",
     "rank_intervals": "ranks",
     "sample_until_precise": "until-precise",
     "fit_responses": "scale",
@@ -79,6 +80,8 @@ NOT_SIMULATED: dict[str, str] = {
     "alternative_annotator_test": "held against its authors' code; not computed below 30 items an annotator",
     "annotator_table": "flags carry their own rate of false alarms, simulated at the study's attentive annotators",
     "of_raw_values": "a permutation test; false alarms in `tests/stats/agreeing/test_filled_in.py`",
+    "trade_off": "percentile bands over resampled queries; held against curves worked out again in `tests/stats/deciding`",
+    "risk_coverage": "percentile bands over resampled queries, as `trade_off`",
 }
 """What has no section here."""
 
@@ -94,6 +97,8 @@ WITHOUT = frozenset(
         "draw_annotators",
         "draw_item_logits",
         "find_pairs",
+        "people_points",
+        "query_weights",
         "fit_beta",
         "fitted_verdicts",
         "flips",
