@@ -30,7 +30,8 @@ def seen(rng: np.random.Generator, queries: int, each: int, alike: float, *, sco
 
 
 def scored(value: FloatArray) -> FloatArray:
-    return 1.0 + np.searchsorted(EDGES, value)
+    found: FloatArray = (1 + np.searchsorted(EDGES, value)).astype(np.float64)
+    return found
 
 
 def true_harm(threshold: float, *, scores: bool) -> float:

@@ -205,7 +205,7 @@ class Decider:
             decision, why = "ask", f"{value:.4g} lies between {limits.refuse_up_to:.4g} and {limits.answer_above:.4g}"
         if outcome.explanation:
             why = f"{why}; the judge says: {outcome.explanation}"
-        p_safe = float(self.calibrator(value))
+        p_safe = self.calibrator.at(value)
         return Decided(decision, p_safe, value, why, unmeasured, None, answer.categories, latency_s)
 
     def failed(self, reason: str) -> Decided:

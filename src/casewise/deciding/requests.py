@@ -22,6 +22,9 @@ UNKNOWN = (None, "", "unknown", "Unknown")
 
 ITEM = Item.model_construct(id="request", query_id="request", context_id=None, condition="no_context")
 
+QUERY = Query.model_construct(id="request", text="", category="")
+"""Judges look at what is shown; making a record of each request would take as long as all else together."""
+
 NO_TURNS = Placement()
 
 
@@ -77,8 +80,7 @@ class DecisionRequest:
 
     def ask(self, arm: Arm, elicitation: Elicitation) -> Ask:
         """The request as the judge is asked it."""
-        query = Query.model_construct(id="request", text=self.query, category="")
-        return AskedNow(ITEM, query, None, arm, elicitation, given=self.shown(arm), reply=self.reply)
+        return AskedNow(ITEM, QUERY, None, arm, elicitation, given=self.shown(arm), reply=self.reply)
 
     def unmeasured(self, on: MeasuredOn) -> tuple[str, ...]:
         """How this differs from what the decider was measured on; empty where it does not."""

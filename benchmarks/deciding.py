@@ -1,0 +1,219 @@
+"""What deciding costs beside the judge: in Python, as a service beside the same stack's empty endpoint, over a slow model, and bands.
+
+    python -m benchmarks.deciding [--quick]
+
+Ratios are of two measurements in one run, the better of three each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from statistics import median, quantiles
+from tempfile import TemporaryDirectory
+
+import aiohttp
+import numpy as np
+import uvicorn
+from aiohttp import web
+from fastapi import FastAPI, Request
+from starlette.responses import JSONResponse, Response
+
+import casewise
+from casewise.api.deciding import Decider, FitOptions, Wanted, fit_decider
+from casewise.models.http.client import ClientOptions
+from casewise.models.load import ModelOptions
+from casewise.stats.deciding.promises import Evidence
+from casewise.stats.deciding.trade_off import query_weights, trade_off
+from casewise.web.deciding.options import ServiceOptions
+from casewise.web.deciding.service import create_service
+from casewise.web.local import free_port
+
+QUICK = "--quick" in sys.argv
+CONTEXT = {"recipient": {"type": "a nurse", "background": "on a ward for poisonings"}}
+BODY = {"query": "Which dose is dangerous?", "context": CONTEXT}
+MODEL_S = 0.05
+CONNECTIONS = 100
+
+
+def nothing(_query: str, _context: object) -> float:
+    return 0.9
+
+
+async def nothing_async(_query: str, _context: object) -> float:
+    return 0.9
+
+
+def decider_of(judge: Callable[..., object], folder: Path) -> Decider:
+    run = casewise.judge("demo", judge, elicitations="probability")
+    path = folder / f"{judge.__name__}.toml"
+    options = FitOptions(elicitation="probability")
+    fit_decider(run, Wanted(ratio=1), judge=judge, options=options).write(path)
+    return Decider.load(path, judge=judge)
+
+
+def in_python(folder: Path) -> None:
+    decider, n = decider_of(nothing, folder), 2_000 if QUICK else 20_000
+    decider.decide("Which dose?", CONTEXT)
+
+    def each_us(work: Callable[[], object]) -> float:
+        began = time.process_time()
+        for _ in range(n):
+            work()
+        return 1e6 * (time.process_time() - began) / n
+
+    decided = min(each_us(lambda: decider.decide("Which dose?", CONTEXT)) for _ in range(3))
+    judged = min(each_us(lambda: nothing("Which dose?", CONTEXT)) for _ in range(3))
+    print(
+        f"| `Decider.decide` beyond the judge | {decided - judged:.0f} µs of processor time | under 50 µs |", flush=True
+    )
+
+
+async def requests_a_second(url: str, body: object, *, connections: int, seconds: float) -> tuple[float, list[float]]:
+    took: list[float] = []
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=connections)) as session:
+        end = time.perf_counter() + seconds
+
+        async def one() -> None:
+            while (began := time.perf_counter()) < end:
+                async with session.post(url, json=body) as answer:
+                    await answer.read()
+                took.append(time.perf_counter() - began)
+
+        await asyncio.gather(*(one() for _ in range(connections)))
+    return len(took) / seconds, took
+
+
+async def serving(
+    app: object, work: Callable[[str], Awaitable[tuple[float, list[float]]]]
+) -> tuple[float, list[float]]:
+    port = free_port()
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", access_log=False))  # type: ignore[arg-type]  # any ASGI app
+    running = asyncio.create_task(server.serve())
+    while not server.started:  # noqa: ASYNC110  (uvicorn says so in no other way)
+        await asyncio.sleep(0.01)
+    try:
+        return await work(f"http://127.0.0.1:{port}")
+    finally:
+        server.should_exit = True
+        await running
+
+
+def empty_app() -> FastAPI:
+    app = FastAPI()
+
+    @app.post("/v1/decide")
+    async def empty(request: Request) -> Response:
+        await request.json()
+        return JSONResponse({"decision": "answer"})
+
+    return app
+
+
+def as_a_service(folder: Path) -> None:
+    seconds = 1.0 if QUICK else 5.0
+
+    async def load(url: str) -> tuple[float, list[float]]:
+        return await requests_a_second(f"{url}/v1/decide", BODY, connections=16, seconds=seconds)
+
+    async def half_load(url: str) -> tuple[float, list[float]]:
+        return await requests_a_second(f"{url}/v1/decide", BODY, connections=1, seconds=seconds)
+
+    def best(
+        make: Callable[[], object], work: Callable[[str], Awaitable[tuple[float, list[float]]]]
+    ) -> tuple[float, list[float]]:
+        return max((asyncio.run(serving(make(), work)) for _ in range(3)), key=lambda found: found[0])
+
+    def service() -> FastAPI:
+        return create_service(decider_of(nothing_async, folder), ServiceOptions())
+
+    empty, ours = best(empty_app, load)[0], best(service, load)[0]
+    print(
+        f"| service, a judge that costs nothing, of the same stack's empty endpoint | {ours / empty:.2f} ({ours:.0f} of {empty:.0f} requests/s) | at least 0.5 |",
+        flush=True,
+    )
+    idle, busy = (quantiles(best(make, half_load)[1], n=100)[98] for make in (empty_app, service))
+    print(
+        f"| p99 beyond the empty endpoint's, one connection | {1e3 * (busy - idle):.1f} ms | under 10 ms |", flush=True
+    )
+
+
+def over_a_model(folder: Path) -> None:
+    """A chat-completions server that takes 50 ms, asked by 100 connections: through the service, and by aiohttp alone."""
+    seconds = 2.0 if QUICK else 5.0
+    reply = {
+        "model": "m",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "safe"}, "finish_reason": "stop"}],
+    }
+
+    async def measured() -> tuple[float, float]:
+        async def answer(_request: web.Request) -> web.Response:
+            await asyncio.sleep(MODEL_S)
+            return web.json_response(reply)
+
+        app = web.Application()
+        app.router.add_post("/v1/chat/completions", answer)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=512)
+        await site.start()
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        model = ModelOptions(url, client=ClientOptions(concurrency=256))
+        run = await casewise.judge_async(
+            "demo",
+            "guard:llm@vllm/m",
+            elicitations="binary",
+            options=casewise.api.RunOptions(live=casewise.api.LiveOptions(model=model)),
+        )
+        path = folder / "model.toml"
+        fit_decider(run, Wanted(ratio=1)).write(path)
+        decider = Decider.load(path, model=model)
+        bare, _ = await requests_a_second(
+            f"{url}/chat/completions", {"model": "m", "messages": []}, connections=CONNECTIONS, seconds=seconds
+        )
+        ours, _ = await serving(
+            create_service(decider, ServiceOptions()),
+            lambda at: requests_a_second(f"{at}/v1/decide", BODY, connections=CONNECTIONS, seconds=seconds),
+        )
+        await runner.cleanup()
+        return bare, ours
+
+    bare, ours = max((asyncio.run(measured()) for _ in range(1 if QUICK else 3)), key=lambda pair: pair[1] / pair[0])
+    print(
+        f"| service over a model at 50 ms, 100 connections, of a bare aiohttp loop; server, service and client in one process | {ours / bare:.2f} ({ours:.0f} of {bare:.0f} requests/s) | at least 0.7 |",
+        flush=True,
+    )
+
+
+def bands() -> None:
+    rng = np.random.default_rng(0)
+    weight, cluster = np.tile([1.0, 0.0], 450), np.repeat(np.arange(450), 2)
+    judges = [Evidence(weight + rng.normal(size=900), weight, cluster) for _ in range(10)]
+
+    def once() -> float:
+        began = time.perf_counter()
+        weights = query_weights(450, n_resamples=10_000)
+        for one in judges:
+            trade_off(one, weights)
+        return time.perf_counter() - began
+
+    print(
+        f"| curves with bands, 10 judges, 900 items, 10,000 resamples | {median(once() for _ in range(3)):.1f} s | under 2 s |",
+        flush=True,
+    )
+
+
+def main() -> None:
+    print("| what | measured | wanted |\n|---|---|---|", flush=True)
+    with TemporaryDirectory() as folder:
+        in_python(Path(folder))
+        as_a_service(Path(folder))
+        over_a_model(Path(folder))
+    bands()
+
+
+if __name__ == "__main__":
+    main()
