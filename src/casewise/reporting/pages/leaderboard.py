@@ -50,7 +50,7 @@ def leaderboard_page(board: Leaderboard) -> Document:
     """`board` as a document for any face."""
     return Document(
         title=f"Leaderboard on {board.benchmark.name}",
-        subtitle=f"{len(board.rows)} judges, {board.n_items:,} items, labels: {board.labels}",
+        subtitle=f"{who(board)}, {board.n_items:,} items, labels: {board.labels}",
         notices=board.notes,
         sections=(
             *brief_sections(board),
@@ -60,6 +60,12 @@ def leaderboard_page(board: Leaderboard) -> Document:
             *published_sections(board),
         ),
     )
+
+
+def who(board: Leaderboard) -> str:
+    chatbots = sum(row.kind == "replies" for row in board.rows)
+    parts = ((len(board.rows) - chatbots, "judges"), (chatbots, "chatbots' replies"))
+    return ", ".join(f"{n} {what}" for n, what in parts if n)
 
 
 def cells(row: LeaderboardRow) -> tuple[str, ...]:
