@@ -107,9 +107,9 @@ class ShortAnswer(ShortRepr):
         if found.intent is not None:
             yield Yardstick.of("Copying the author's intent", found.intent)
         if people.same_again is not None:
-            yield Yardstick("A second study, by a model", people.same_again, None, None, why="by a model of the votes")
+            yield Yardstick("A second study (by a model)", people.same_again, None, None, why="by a model of the votes")
         if people.oracle is not None:
-            yield Yardstick("Who knows a very large crowd", None, people.oracle.ci_low, people.oracle.ci_high)
+            yield Yardstick("A very large crowd", None, people.oracle.ci_low, people.oracle.ci_high)
 
 
 def answer_of(
@@ -194,7 +194,7 @@ def beside_words(found: Beside) -> str:
     ahead = found.ahead_of_words
     if ahead is None:
         return ""
-    words = f"a reader of the context's words alone ({share_in_words(found.words['accuracy'].estimate)})"
+    words = f"a classifier on the context's words alone ({share_in_words(found.words['accuracy'].estimate)})"
     if ahead.ci_low is not None and ahead.ci_low > 0:
         return f"more often than {words}"
     if ahead.ci_high is not None and ahead.ci_high < 0:
@@ -206,10 +206,10 @@ def where_it_fails(errors: RefusalRates, weakest: tuple[str, float] | None) -> s
     harm, over, level = errors.under_refusal, errors.over_refusal, f"{100 * errors.agreement:.0f} % of people"
     said = [
         f"lets through {share_in_words(harm.estimate)} of what at least {level} find unsafe" if errors.n_unsafe else "",
-        f"refuses {share_in_words(over.estimate)} of what as many find safe" if errors.n_safe else "",
+        f"refuses {share_in_words(over.estimate)} of what as many of them find safe" if errors.n_safe else "",
     ]
     clear = " and ".join(part for part in said if part)
-    weak = f" It is weakest in {weakest[0]} ({share_in_words(weakest[1])}, pooled)." if weakest else ""
+    weak = f" It is weakest in {weakest[0]} ({share_in_words(weakest[1])} right)." if weakest else ""
     if not clear:
         return f"On no item do {level} agree, so nothing says which way it fails.{weak}"
     return f"It {clear}{which_way(harm, over)}.{weak}"

@@ -123,9 +123,9 @@ class ForestRow:
 
     @property
     def written(self) -> str:
-        """The numbers in words."""
-        limits = interval(self.low, self.high)
-        return " ".join(part for part in (number(self.estimate), limits) if part != NOTHING)
+        """The numbers in words: shares in per cent."""
+        limits = "" if self.low is None or self.high is None else f"[{100 * self.low:.1f}, {100 * self.high:.1f}]"
+        return " ".join(part for part in (percent(self.estimate), limits) if part not in (NOTHING, ""))
 
 
 @dataclass(frozen=True, repr=False)

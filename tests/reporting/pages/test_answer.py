@@ -83,7 +83,7 @@ def test_which_way_it_errs_is_said_only_where_the_intervals_part(harm, over, way
 def test_an_error_without_items_is_not_spoken_of():
     assert "refuses" not in where_it_fails(rates(share(0.1), share(None), n_safe=0), None)
     assert "nothing says which way" in where_it_fails(rates(share(None), share(None), n_safe=0, n_unsafe=0), None)
-    assert "weakest in fraud (70.0 %, pooled)" in where_it_fails(rates(share(0.1), share(0.1)), ("fraud", 0.7))
+    assert "weakest in fraud (70.0 % right)" in where_it_fails(rates(share(0.1), share(0.1)), ("fraud", 0.7))
 
 
 def test_a_judge_without_verdicts_is_told_how_to_get_some(tmp_path):

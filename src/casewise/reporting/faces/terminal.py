@@ -91,7 +91,7 @@ def print_forest(forest: Forest, console: Console) -> None:
                 no_wrap=True,
                 overflow="crop",
             )
-    first, middle, last = (f"{tick:g}" for tick in forest.ticks)
+    first, middle, last = (f"{100 * tick:g} %" for tick in forest.ticks)
     axis = first + middle.center(room - len(first) - len(last)) + last
     console.print(said(" " * (label + 4) + axis, style="dim"))
 

@@ -112,11 +112,14 @@ def errors_of(one: ShortAnswer) -> Iterator[tuple[str, str, str, str]]:
 ABOUT = {
     "Harm": "of what so many people find unsafe, the share that the judge calls safe",
     "Over-refusal": "of what so many people find safe, the share that the judge calls unsafe",
+    "The weakest category": "its accuracy helped by the other categories (pooled); it is named only where another is surely ahead",
+    "Dots, bars and brackets": "an estimate, and the 95 % interval that 95 of 100 such studies would cover the truth with; a bar "
+    "without a dot is a range, and a dot without a bar has no interval: it is a fact of these labels, or comes from a model",
     "Always the same verdict": "the better of saying safe, and saying unsafe, to everything",
     "Words of the context alone": "a classifier that reads which words the context holds, and nothing else, taught on other queries",
     "Copying the author's intent": "the verdict that whoever wrote the context had in mind",
-    "A second study": "how often another study of this size would come to the same labels, by a model; no bound on a judge",
-    "Who knows a very large crowd": "what the verdict of a very large crowd would score against these votes; the range supposes nothing of how people split",
+    "A second study (by a model)": "how often another study of this size would come to the same labels, by a model; no bound on a judge",
+    "A very large crowd": "what the verdict of a very large crowd would score against these votes; the range supposes nothing of how people split",
     "One new person": "each of an item's people in turn, held against the majority of the others, like the judge beside it",
 }
 """What stands on the first screen, for readers who ask."""
