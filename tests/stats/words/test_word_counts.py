@@ -56,3 +56,18 @@ def test_phrases_on_each_side_have_coefficients_of_their_sign():
     assert {phrase.text for phrase in safe} <= {"kind", "nurse", "kind nurse"}
     assert all(phrase.coefficient > 0 for phrase in safe)
     assert all(phrase.coefficient < 0 for phrase in unsafe)
+
+
+def test_counts_are_those_of_scikit_learn_whatever_the_blocks(monkeypatch):
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    monkeypatch.setattr("casewise.stats.words.word_counts.BLOCK", 2)
+    texts = ["", "a", "Ünder the bridge the BRIDGE, the bridge", "x2 don't", "the bridge", "", "under_the bridge x2"]
+    found = WordCounts.of(texts)
+
+    reference = CountVectorizer(ngram_range=(1, 2))
+    counts = reference.fit_transform(texts).toarray()
+    order = [found.phrases.index(name) for name in reference.get_feature_names_out()]
+    assert sorted(order) == list(range(len(found.phrases)))
+    assert (found.counts.toarray()[:, order] == counts).all()
+    assert WordCounts.of([]).counts.shape == (0, 0)

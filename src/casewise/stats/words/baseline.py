@@ -66,7 +66,6 @@ def out_of_fold(
 
 
 def fit(words: WordCounts, weight: FloatArray, learn: BoolArray, model: LinearBaseline) -> Classifier:
-    from scipy.sparse import vstack
     from sklearn.linear_model import LogisticRegression
 
     w = weight[learn]
@@ -77,7 +76,8 @@ def fit(words: WordCounts, weight: FloatArray, learn: BoolArray, model: LinearBa
         return Classifier(None, None, constant=float(w.mean()))
     matrix = words.weighed(learn, weighing)
     safe, unsafe = w > 0, w < 1
-    rows = vstack([matrix[safe], matrix[unsafe]])
+    rows = matrix[np.r_[np.flatnonzero(safe), np.flatnonzero(unsafe)]]
+    del matrix
     verdict = np.r_[np.ones(safe.sum()), np.zeros(unsafe.sum())]
     regression = LogisticRegression(C=model.c, max_iter=1000)
     regression.fit(rows, verdict, sample_weight=np.r_[w[safe], 1 - w[unsafe]])

@@ -17,6 +17,11 @@ __all__ = ["Weighing", "WordCounts"]
 
 WORD = re.compile(r"\b\w\w+\b")
 
+BLOCK = 10_000
+"""Texts that are counted at once: what lies between words and counts takes memory for these alone."""
+
+PAIR = 2**32
+
 
 @dataclass(frozen=True)
 class WordCounts:
@@ -29,7 +34,7 @@ class WordCounts:
     words
         The words.
     pairs : (pairs,) integers
-        Each pair as *first · words + second*, by the places of its words.
+        Each pair as *first* · 2³² + *second*, by the places of its words.
     """
 
     counts: Any
@@ -43,22 +48,19 @@ class WordCounts:
         The counts are those of scikit-learn's `CountVectorizer(ngram_range=(1, 2))`, in a quarter of its time: only words
         are looked up by their text, pairs are numbers.
         """
-        from scipy.sparse import csr_matrix
+        from scipy.sparse import csr_matrix, hstack, vstack
 
         place: defaultdict[str, int] = defaultdict()
         place.default_factory = place.__len__
-        found = [np.fromiter(map(place.__getitem__, WORD.findall(text.lower())), dtype=np.int64) for text in texts]
-        words = list(place)
-        token = np.concatenate([np.zeros(0, dtype=np.int64), *found])
-        row = np.repeat(np.arange(len(texts), dtype=np.int32), [len(one) for one in found])
-        together = np.flatnonzero(row[1:] == row[:-1])
-        pairs, pair = np.unique(token[together] * len(words) + token[together + 1], return_inverse=True)
-        rows = np.concatenate([row, row[together]])
-        columns = np.concatenate([token, len(words) + pair])
-        shape = (len(texts), len(words) + len(pairs))
-        counts = csr_matrix((np.ones(len(rows), dtype=np.int32), (rows, columns)), shape=shape)
-        counts.sum_duplicates()
-        return cls(counts, words, pairs)
+        blocks = [block_of(texts[at : at + BLOCK], place) for at in range(0, len(texts), BLOCK)]
+        pairs = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(block.kinds for block in blocks)]))
+        counted = [] if blocks else [csr_matrix(np.zeros((0, 0), dtype=np.int32))]
+        for block in blocks:
+            block.words.resize(block.words.shape[0], len(place))
+            places = np.searchsorted(pairs, block.kinds).astype(np.int32)
+            there = (block.pairs.data, places[block.pairs.indices], block.pairs.indptr)
+            counted.append(hstack([block.words, csr_matrix(there, (block.words.shape[0], len(pairs)))], format="csr"))
+        return cls(vstack(counted, format="csr"), list(place), pairs)
 
     def __len__(self) -> int:
         return int(self.counts.shape[0])
@@ -66,8 +68,8 @@ class WordCounts:
     @cached_property
     def phrases(self) -> list[str]:
         """The phrases in the order of the columns."""
-        n = len(self.words)
-        return [*self.words, *(f"{self.words[one // n]} {self.words[one % n]}" for one in self.pairs.tolist())]
+        together = (f"{self.words[one // PAIR]} {self.words[one % PAIR]}" for one in self.pairs.tolist())
+        return [*self.words, *together]
 
     def weighing(self, learn: BoolArray, *, least: int) -> Weighing:
         """The phrases that at least `least` of the texts of `learn` have, and how much each weighs."""
@@ -92,9 +94,39 @@ class WordCounts:
         columns = column[here.indices]  # scipy's own choice of columns takes three times as long
         known = columns >= 0
         columns, times = columns[known], here.data[known]
-        ends = np.concatenate([[0], np.cumsum(known)])[here.indptr]
+        kind = here.indptr.dtype
+        ends = np.concatenate([np.zeros(1, dtype=kind), np.cumsum(known, dtype=kind)])[here.indptr]
+        del here, known
+        shape = (len(ends) - 1, len(weighing.kept))
         weights = (1 + np.log(times)) * weighing.rarity[columns]
-        return normalize(csr_matrix((weights, columns, ends), shape=(here.shape[0], len(weighing.kept))), copy=False)
+        return normalize(csr_matrix((weights, columns, ends), shape=shape), copy=False)
+
+
+@dataclass(frozen=True)
+class WordBlock:
+    """Counts in some of the texts: of words by their places, and of pairs by their places among `kinds`."""
+
+    words: Any
+    pairs: Any
+    kinds: IntArray
+
+
+def block_of(texts: Sequence[str], place: defaultdict[str, int]) -> WordBlock:
+    """Count in some texts; words that are new get their places."""
+    from scipy.sparse import csr_matrix
+
+    found = [np.fromiter(map(place.__getitem__, WORD.findall(text.lower())), dtype=np.int64) for text in texts]
+    token = np.concatenate(found)
+    row = np.repeat(np.arange(len(texts)), [len(one) for one in found])
+    together = np.flatnonzero(row[1:] == row[:-1])
+    kinds, pair = np.unique(token[together] * PAIR + token[together + 1], return_inverse=True)
+
+    def counts(rows: IntArray, columns: IntArray, width: int) -> Any:
+        made = csr_matrix((np.ones(len(rows), dtype=np.int32), (rows, columns)), shape=(len(texts), width))
+        made.sum_duplicates()
+        return made
+
+    return WordBlock(counts(row, token, len(place)), counts(row[together], pair, len(kinds)), kinds)
 
 
 @dataclass(frozen=True)
