@@ -222,7 +222,7 @@ SECTIONS = (
         ),
         "15 to 450 pairs of items that share a quarter of their rates' spread; a judge wrong on 2, 10 or 30 % of items.",
         pairs,
-        quick=100,
+        quick=200,
     ),
     Section(
         "turning-point",

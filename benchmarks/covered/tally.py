@@ -34,7 +34,7 @@ class Held:
             return
         self.studies += 1
         self.held += limits[0] - 1e-9 <= truth <= limits[1] + 1e-9
-        self.widths.append(limits[1] - limits[0])
+        self.widths.append(limits[1] - limits[0] if np.isfinite(limits[0]) else 0.0)
         if yardstick is not None:
             self.beside.append(yardstick)
 

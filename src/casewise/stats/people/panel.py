@@ -239,7 +239,8 @@ def _worth(judge: FloatArray, used: _Used, *, reference_size: int, sizes: IntArr
         return np.column_stack([agrees, _panel_agreement(s, m, reference_size, sizes, likeness)])
 
     totals = used.totals(terms)
-    own = estimate_of(totals.measure(_mean("0", domain=likeness(np.array([0.0, 1.0]), np.array([1.0, 1.0])).tolist())))
+    # A divergence leans to large values, which limits on a scale of its bounds do not know.
+    own = estimate_of(totals.measure(_mean("0", domain=(0.0, 1.0) if likeness is same_majority else ANYWHERE)))
     means = totals.sums.sum(0)[1:] / totals.sums[:, 0].sum()
     ahead = [estimate_of(totals.measure(_mean("0", str(1 + place)))) for place in range(len(sizes))]
     # The panels that the judge is not told from: where the limits of its lead over them pass 0.
@@ -247,7 +248,7 @@ def _worth(judge: FloatArray, used: _Used, *, reference_size: int, sizes: IntArr
     return PanelWorth(
         agreement=float(means[0]),
         ci_low=_end(own, 0),
-        ci_high=_end(own, 1),
+        ci_high=min(_end(own, 1), float(likeness(np.ones(1), np.ones(1))[0])),
         people=_place(float(means[0]), means[1:], sizes),
         people_low=few,
         people_high=many,
