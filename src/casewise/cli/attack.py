@@ -40,6 +40,14 @@ class AttackOptions:
         str,
         typer.Option("--noise", help="Perturbations asked besides, for the judge's own noise; none for none."),
     ] = "order:reversed,format:prose"
+    at: Annotated[
+        str | None,
+        typer.Option("--at", help="The day on which the facts of verified: and annotated: are asked. Default: today."),
+    ] = None
+
+    def arms(self, benchmark: api.Benchmark) -> tuple[api.Arm, ...]:
+        """Every attack under every defence, and each defence without one."""
+        return api.arms_under_attack(benchmark, self.attacks, defences=self.defences, noise=self.noise, at=self.at)
 
 
 @with_groups
@@ -90,7 +98,7 @@ def attack(
     found = api.load(benchmark)
     elicitations = api.elicitations_named(elicit)
     made = api.as_judge(judge, found, elicitations=elicitations, live=live)
-    arms = api.arms_under_attack(found, wanted.attacks, defences=wanted.defences, noise=wanted.noise)
+    arms = wanted.arms(found)
     options = api.RunOptions(
         seed=items.seed or 0,
         limits=limits.limits(),
@@ -144,7 +152,7 @@ def attack_replies(
     reached = limits.model(asking.base_url, local, needs_key=not how.dry_run)
     loaded = api.replying.chat_model(chatbot.name, reached)
     graders = [api.replying.as_grader(name, options=reached) for name in chatbot.graders]
-    arms = api.arms_under_attack(found, wanted.attacks, defences=wanted.defences, noise=wanted.noise)
+    arms = wanted.arms(found)
     options = api.replying.CollectOptions(
         temperature=asking.temperature,
         max_tokens=asking.max_tokens,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 
 from casewise.errors import ConfigurationError, did_you_mean
@@ -15,6 +15,7 @@ from casewise.showing.perturbations import LAYOUTS, ORDERS
 from casewise.showing.transforms import TransformRole, arm_named, role_of, show
 from casewise.showing.twins import ALL
 from casewise.showing.verified import spelt_out
+from casewise.verifying.facts import day
 
 __all__ = [
     "DEFENCES",
@@ -165,7 +166,7 @@ def beginning(text: str, known: Sequence[str]) -> list[str]:
     return found
 
 
-def defences_named(wanted: str | Sequence[str], *, at: date | None = None) -> tuple[str, ...]:
+def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None) -> tuple[str, ...]:
     """The defences that `wanted` names, each once; with commas where it is a text.
 
     `verified:FACTS` and `annotated:FACTS` are spelt out: with a digest of the facts, and the day on which they are asked, today
@@ -180,7 +181,7 @@ def defences_named(wanted: str | Sequence[str], *, at: date | None = None) -> tu
     for place, name in enumerate(names):
         kind, _, path = name.partition(":")
         if kind in WITH_FACTS and path:
-            names[place] = name if "@" in path else quoted(spelt_out(kind, path, at=at or datetime.now(tz=UTC).date()))
+            names[place] = name if "@" in path else quoted(spelt_out(kind, path, at=day(at)))
         elif name not in DEFENCES and kind != "python":
             raise ConfigurationError(
                 f"no defence is called {name!r}{did_you_mean(name, DEFENCES)}; there are {', '.join(DEFENCES)}, "

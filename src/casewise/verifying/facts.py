@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt
 
-from casewise.errors import DataError
+from casewise.errors import ConfigurationError, DataError
 from casewise.records.base import Record, digest
 from casewise.records.statement import Text
 from casewise.storage.files.jsonl import numbered_lines, record
 from casewise.verifying.claimed import plain_words, sentences
 
-__all__ = ["ANYONE", "Facts", "SourcedFact", "read_facts"]
+__all__ = ["ANYONE", "Facts", "SourcedFact", "day", "read_facts"]
 
 ANYONE = "*"
 """The subject of a fact that holds of every context."""
@@ -118,3 +118,21 @@ def fresh(path: Path) -> Facts:
     if not found:
         raise DataError(path, None, "holds no facts: write a line for each, with subject, field, value and source")
     return Facts.of(found)
+
+
+def day(at: date | str | None) -> date:
+    """A day, given as such or as 2026-01-31; today where none is.
+
+    Raises
+    ------
+    ConfigurationError
+        It is written otherwise.
+    """
+    if at is None:
+        return datetime.now(tz=UTC).date()
+    if isinstance(at, date):
+        return at
+    try:
+        return date.fromisoformat(at)
+    except ValueError:
+        raise ConfigurationError(f"{at!r} is no day; write it as 2026-01-31") from None

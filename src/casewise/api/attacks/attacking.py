@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 
@@ -65,7 +66,12 @@ def attacks_offered(benchmark: Source | None = None) -> Offers:
 
 
 def arms_under_attack(
-    benchmark: Source, attacks: str | Sequence[str], *, defences: str | Sequence[str] = "none", noise: str = NOISE
+    benchmark: Source,
+    attacks: str | Sequence[str],
+    *,
+    defences: str | Sequence[str] = "none",
+    noise: str = NOISE,
+    at: date | str | None = None,
 ) -> tuple[Arm, ...]:
     """The arms of an attack: every attack under every defence, each defence without an attack, and the item as it is.
 
@@ -75,6 +81,8 @@ def arms_under_attack(
         By name, with commas where it is a text; `all`, or the beginning of names.
     noise
         Perturbations that are asked besides; empty or `none` for no others than `attacks` names.
+    at
+        The day on which facts are asked, where a defence has any; today by default. It is part of the arm's name.
 
     Raises
     ------
@@ -84,7 +92,7 @@ def arms_under_attack(
     parameters = as_benchmark(benchmark).parameters
     beside = () if noise in ("", "none") else attacks_named(noise, parameters)
     chosen = dict.fromkeys((*attacks_named(attacks, parameters), *beside))
-    return attack_arms(chosen, defences_named(defences))
+    return attack_arms(chosen, defences_named(defences, at=at))
 
 
 def attack(

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 
 from casewise.api.benchmarks import Source, as_benchmark
 from casewise.api.displayed import Displayed
 from casewise.contexts.forging import Forged, Forgery, forge
-from casewise.errors import ConfigurationError
 from casewise.evaluation.robustness.verification import VerificationNumbers
 from casewise.reporting.document import Document
 from casewise.reporting.robustness.verification import verification_page
 from casewise.storage.benchmarks.folder import write_benchmark
 from casewise.storage.files.jsonl import read_jsonl, write_jsonl
-from casewise.verifying.facts import read_facts
+from casewise.verifying.facts import day, read_facts
 
 __all__ = ["ForgedFiles", "Verification", "forge_contexts", "verify_contexts"]
 
@@ -85,14 +84,3 @@ def forge_contexts(
     write_jsonl(files.facts, made.facts)
     write_jsonl(files.truth, made.truth)
     return files
-
-
-def day(at: date | str | None) -> date:
-    if at is None:
-        return datetime.now(tz=UTC).date()
-    if isinstance(at, date):
-        return at
-    try:
-        return date.fromisoformat(at)
-    except ValueError:
-        raise ConfigurationError(f"{at!r} is no day; write it as 2026-01-31") from None
