@@ -184,12 +184,12 @@ def scale(studies: int) -> Iterator[Row]:
                 held.of((one - centre - 1.96 * error, one - centre + 1.96 * error), own - true)
         yield held.row("scale.ability", f"{judges} judges, {items} items; beside the mean of the judges", "no claim")
     placed = [
-        left_out_errors(answered(rng, 40, 900, rng.normal(1.5, 0.7, 40)), 100) for _ in range(max(1, studies // 60))
+        left_out_errors(answered(rng, 40, 900, rng.normal(1.5, 0.7, 40)), 100) for _ in range(max(1, studies // 25))
     ]
     near = sum(int((np.abs(one.predicted - one.true) <= 0.03).sum()) for one in placed)
     yield Row(
         "items_that_place",
-        "40 judges left out in tens, 100 of 900 items",
+        "40 judges left out in fours, 100 of 900 items",
         "within 0.03",
         near,
         40 * len(placed),
@@ -280,9 +280,9 @@ SECTIONS = (
         "scale",
         ("scale.ability", "items_that_place"),
         "Six judges on 200 items and twenty on 900, difficulties with sd 1.5, discriminations with sd 0.3 of their logarithm; forty "
-        "judges left out in tens and placed by 100 of 900 items.",
+        "judges left out in fours and placed by 100 of 900 items.",
         scale,
-        quick=30,
+        quick=100,
         full=300,
     ),
     Section(

@@ -79,7 +79,7 @@ def judge_scale(names: Sequence[str], samples: Sequence[Sample], items: pl.DataF
     answers = np.stack([right(samples[place].safe, weight)[used] for place in given])
     model = fit_responses(answers, clusters=samples[given[0]].cluster[used])
     shown = items.filter(pl.Series(used))
-    # Discriminations are known too poorly to choose by: items that seem to tell most are those that seem so by chance.
+    # Discriminations are known too poorly from some tens of judges to choose better by them.
     alike = fit_responses(answers, clusters=samples[given[0]].cluster[used], rasch=True)
     chosen = items_that_place(alike, min(n, answers.shape[1]))
     tried = left_out_errors(answers, len(chosen)) if len(given) > 2 else None

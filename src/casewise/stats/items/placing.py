@@ -106,8 +106,9 @@ def left_out_errors(right: ArrayLike, n: int, *, folds: int = 10) -> Placing:
     """Place each judge by `n` items chosen without it, and hold that against its accuracy on all.
 
     Judges are left out in so many groups, one by one where there are no more than that. Items are fitted as discriminating
-    alike: of 40 simulated judges whose items do not, 100 of 900 items then place 78 to 82 % to within 0.03, against 73 to 76 % with
-    a discrimination for each item, and 86 % if all about the items were known.
+    alike, which takes a tenth of the time and errs no more: of 240 simulated judges 100 of 900 items place 76 % to within
+    0.03 (root mean square error 0.025), of 160 with a discrimination for each item 76 % (0.027), and 86 % if all about the
+    items were known.
 
     Raises
     ------
