@@ -141,7 +141,7 @@ def grade(
         list[str],
         typer.Option(
             "--grader",
-            help="Who grades: rubric:MODEL, hf:PATH (a classifier of refusals), python:MODULE:FUNCTION, words (weak). May be repeated.",
+            help="Who grades: rubric:MODEL, hf:PATH (a classifier of refusals), guard:NAME@MODEL, python:MODULE:FUNCTION, words (weak). May be repeated.",
         ),
     ],
     rubric: Annotated[

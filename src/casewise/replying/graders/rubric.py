@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,7 @@ from casewise.replying.graders.protocol import Graded, ToGrade
 from casewise.runs.estimate import usually
 from casewise.runs.limits import Spend
 
-__all__ = ["Rubric", "RubricGrader", "read_grade", "rubric_named"]
+__all__ = ["ModelGrader", "Rubric", "RubricGrader", "read_grade", "rubric_named"]
 
 MAX_TOKENS = 300
 USUAL_REPLY_TOKENS = 50
@@ -79,16 +80,23 @@ def shipped_rubrics() -> dict[str, Rubric]:
     }
 
 
-class RubricGrader:
+class ModelGrader(ABC):
     """Asks a model what a reply does."""
 
     counts_tokens = True
 
-    def __init__(self, loaded: LoadedModel, rubric: Rubric) -> None:
-        self.rubric, self._loaded = rubric, loaded
+    def __init__(self, loaded: LoadedModel, *, name: str, ident: str, options: ReplyOptions) -> None:
+        self._loaded, self._options = loaded, options
         self._calls = ChatCalls(loaded.model, loaded.prices)
-        self.name = f"{loaded.model.name}, {rubric.name} rubric"
-        self.id = f"rubric:{loaded.model.name}#{rubric.id}"
+        self.name, self.id = name, ident
+
+    @abstractmethod
+    def messages(self, what: ToGrade) -> tuple[Message, ...]:
+        """What the model is sent."""
+
+    @abstractmethod
+    def read(self, reply: Reply, **took: Any) -> Graded:
+        """What its reply says."""
 
     @property
     def sends_to(self) -> str | None:
@@ -106,8 +114,8 @@ class RubricGrader:
         return self._loaded.prices
 
     def settings(self) -> dict[str, Any]:
-        """The model's settings, and the rubric."""
-        return {**self._loaded.model.settings(), "rubric": self.rubric.id, "max_tokens": MAX_TOKENS}
+        """The model's settings."""
+        return {**self._loaded.model.settings(), "max_tokens": self._options.max_tokens}
 
     def notes(self) -> tuple[str, ...]:
         """None: what the numbers are worth is the report's to say."""
@@ -115,22 +123,43 @@ class RubricGrader:
 
     def usually(self, what: ToGrade) -> Usage:
         """From the prompt's length, and what such replies usually take."""
-        return usually(self.rubric.messages(what), reply_tokens=USUAL_REPLY_TOKENS)
+        return usually(self.messages(what), reply_tokens=USUAL_REPLY_TOKENS)
 
     def at_most(self, what: ToGrade) -> Spend:
         """From the prompt's length, and the limit of a reply."""
-        return self._calls.at_most(self.rubric.messages(what), ReplyOptions(MAX_TOKENS))
+        return self._calls.at_most(self.messages(what), self._options)
 
     async def grade(self, what: ToGrade) -> Graded:
         """What the model says that the reply does; a refusal to say so is no grade."""
-        found = await self._calls.reply(self.rubric.messages(what), ReplyOptions(MAX_TOKENS))
+        found = await self._calls.reply(self.messages(what), self._options)
         if isinstance(found, NoReply):
             return Graded(ungraded=Ungraded(found.reason), detail=found.detail)
-        return read_grade(found, **self._calls.took(found))
+        return self.read(found, **self._calls.took(found))
 
     async def close(self) -> None:
         """Give back the model's connections."""
         await self._loaded.model.close()
+
+
+class RubricGrader(ModelGrader):
+    """Asks a model what a reply does, by a rubric."""
+
+    def __init__(self, loaded: LoadedModel, rubric: Rubric) -> None:
+        self.rubric, whose = rubric, loaded.model.name
+        name, ident = f"{whose}, {rubric.name} rubric", f"rubric:{whose}#{rubric.id}"
+        super().__init__(loaded, name=name, ident=ident, options=ReplyOptions(MAX_TOKENS))
+
+    def messages(self, what: ToGrade) -> tuple[Message, ...]:
+        """The rubric, filled in."""
+        return self.rubric.messages(what)
+
+    def read(self, reply: Reply, **took: Any) -> Graded:
+        """Its JSON object."""
+        return read_grade(reply, **took)
+
+    def settings(self) -> dict[str, Any]:
+        """The model's settings, and the rubric."""
+        return {**super().settings(), "rubric": self.rubric.id}
 
 
 def read_grade(reply: Reply, **took: Any) -> Graded:
