@@ -10,6 +10,8 @@ import casewise
 from casewise.api.deciding import beside_each_other
 from casewise.cli.app import app
 from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.judging.judge import Answer
+from casewise.records import Scored
 
 
 @pytest.fixture
@@ -55,3 +57,33 @@ def test_judges_of_other_items_are_not_laid_beside_each_other(runs, tmp_path):
         beside_each_other(runs / "run", tmp_path / "few")
     with pytest.raises(ConfigurationError, match="ratios above 0"):
         beside_each_other(runs / "run", ratios=(0,))
+
+
+class ThreeClasses:
+    """A judge of three classes: controversial where the query is long, and unsafe with a category where it asks for a joke."""
+
+    name = "three"
+    elicitations = ("scalar",)
+
+    async def answer(self, ask):
+        text = ask.shown.query
+        value = 0.5 if len(text) > 100 else 1.0 if len(text) % 2 else 0.0
+        return Answer(Scored(value=value), categories=("Odd",) if value == 0 else ())
+
+
+def test_a_middle_class_and_categories_are_held_against_how_people_split(tmp_path):
+    run = casewise.judge("demo", ThreeClasses(), out=tmp_path / "three")
+    found = {one.category: one for one in beside_each_other(run, n_resamples=100).found.categories}
+    demo = casewise.load("demo")
+    rates, long = [], []
+    for item in demo.items:
+        votes = demo.votes[item.id]
+        rates.append(votes.safe / votes.total)
+        long.append(len(demo.query[item.query_id].text) > 100)
+    split = [0.3 <= rate <= 0.7 for rate in rates]
+    middle = [one for one, is_long in zip(split, long, strict=True) if is_long]
+
+    assert set(found) == {"Odd", "(middle class)"}
+    assert found["(middle class)"].n == len(middle)
+    assert found["(middle class)"].split == pytest.approx(sum(middle) / len(middle))
+    assert found["(middle class)"].split_elsewhere == pytest.approx((sum(split) - sum(middle)) / (90 - len(middle)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -60,6 +61,24 @@ class Together:
     usd_per_1000: float | None
 
 
+@dataclass(frozen=True)
+class CategoryBeside:
+    """What people say of the items that a judge puts in one of its categories, or in its middle class (`middle`).
+
+    Attributes
+    ----------
+    split
+        Of these items, the share on which at least three in ten people disagree with the others; and of all other items.
+    """
+
+    judge: str
+    category: str
+    n: int
+    safe_rate: float
+    split: float
+    split_elsewhere: float
+
+
 @dataclass(frozen=True, repr=False)
 class Besides(ShortRepr):
     """Judges of one benchmark beside each other."""
@@ -71,6 +90,7 @@ class Besides(ShortRepr):
     together: tuple[Together, ...]
     dominated: tuple[tuple[str, str, float], ...]
     """Judge, the one that it is never better than, and the share of the curve on which that is sure."""
+    categories: tuple[CategoryBeside, ...] = ()
 
 
 def besides(
@@ -117,7 +137,47 @@ def besides(
         people_of(runs),
         tuple(pairs(contenders, ratios[0])) if len(contenders) == 2 else (),
         tuple(dominated(contenders)),
+        tuple(one for each in series for one in categories_of(each, runs.items)),
     )
+
+
+SPLIT = (0.3, 0.7)
+"""Safe rates between which people are split."""
+
+
+def categories_of(series: Series, items: pl.DataFrame) -> Iterator[CategoryBeside]:
+    """A judge's own categories, and its middle class, beside people's votes."""
+    table = of_series(series)
+    if "categories" not in table.columns:
+        return
+    rated = items.filter(pl.col("n_votes") > 0).select("item_id", rate=pl.col("n_safe") / pl.col("n_votes"))
+    rated = rated.with_columns(split=pl.col("rate").is_between(*SPLIT))
+    named = table.select("item_id", category=pl.col("categories")).explode("category").drop_nulls()
+    if series.elicitation == "scalar":
+        middle = table.filter(pl.col("value") == 0.5).select("item_id", category=pl.lit("(middle class)"))
+        named = pl.concat([named, middle]) if len(named) else middle
+    for (category,), group in named.unique().group_by("category", maintain_order=True):
+        inside = rated.join(group, on="item_id", how="semi")
+        elsewhere = rated.join(group, on="item_id", how="anti")
+        if len(inside):
+            yield CategoryBeside(
+                series.name,
+                str(category),
+                len(inside),
+                mean_of(inside, "rate"),
+                mean_of(inside, "split"),
+                mean_of(elsewhere, "split"),
+            )
+
+
+def mean_of(table: pl.DataFrame, column: str) -> float:
+    return float(table[column].cast(pl.Float64).to_numpy().mean()) if len(table) else float("nan")
+
+
+def of_series(series: Series) -> pl.DataFrame:
+    """The judgements of a series."""
+    arm, elicitation = (pl.col(name).cast(pl.String) for name in ("arm", "elicitation"))
+    return series.run.judgements().filter((arm == series.arm) & (elicitation == series.elicitation))
 
 
 def dominated(contenders: list[JudgeBeside]) -> list[tuple[str, str, float]]:
@@ -135,9 +195,7 @@ def people_of(runs: JudgedRuns) -> dict[int, tuple[float, float]]:
 
 def calls_of(series: Series) -> dict[str, float | str | None]:
     """What its calls took: latency, tokens and cost, as the run wrote them down."""
-    table = series.run.judgements().filter(
-        (pl.col("arm").cast(pl.String) == series.arm) & (pl.col("elicitation").cast(pl.String) == series.elicitation)
-    )
+    table = of_series(series)
     told: dict[str, Any] = table.select(
         p50_s=pl.col("latency_s").quantile(0.5) if "latency_s" in table.columns else pl.lit(None),
         p95_s=pl.col("latency_s").quantile(0.95) if "latency_s" in table.columns else pl.lit(None),

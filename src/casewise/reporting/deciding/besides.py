@@ -28,6 +28,11 @@ def besides_page(found: Besides) -> Document:
             Section("costs", "What errors cost", (costs(found),), brief=True),
             Section("coverage", "If a person decides the doubtful", tuple(coverage(found)), brief=True),
             *([Section("together", "Two judges together", (together(found),), brief=True)] if found.together else []),
+            *(
+                [Section("categories", "Categories that guards name", (categories(found),), brief=True)]
+                if found.categories
+                else []
+            ),
             Section("calls", "What asking takes", (calls(found),), brief=True),
         ),
     )
@@ -135,9 +140,23 @@ def together(found: Besides) -> Table:
         ]
         for one in found.together
     ]
-    heads = ("", "asked of the second", "harm", "over-refusal", "cost a request", "US dollars per 1,000")
+    heads = ("", "asked of the second", "harm", "over-refusal", "cost a request", "$ per 1,000")
     said = f"Where one harm is worth {found.ratio:g} over-refusals; each judge calibrated on other queries, costs as the runs wrote them down."
     return table_of("together", said, heads, rows)
+
+
+def categories(found: Besides) -> Table:
+    rows = [
+        [one.judge, one.category, one.n, percent(one.safe_rate), percent(one.split), percent(one.split_elsewhere)]
+        for one in found.categories
+    ]
+    heads = ("", "category", "items", "people's safe rate", "split", "split among the others")
+    return table_of(
+        "categories",
+        "Items in each, and on how many of them three in ten people or more disagree with the rest.",
+        heads,
+        rows,
+    )
 
 
 def calls(found: Besides) -> Table:
@@ -152,7 +171,7 @@ def calls(found: Besides) -> Table:
         ]
         for one in found.contenders
     ]
-    heads = ("", "p50 s", "p95 s", "tokens in", "tokens out", "US dollars per 1,000", "licence")
+    heads = ("", "p50 s", "p95 s", "tokens in", "tokens out", "$ per 1,000", "licence")
     return table_of("calls", "As measured while the benchmark was judged.", heads, rows)
 
 
