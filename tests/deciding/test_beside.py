@@ -10,8 +10,8 @@ import casewise
 from casewise.api.deciding import beside_each_other
 from casewise.cli.app import app
 from casewise.errors import BenchmarkError, ConfigurationError
-from casewise.judging.judge import Answer
-from casewise.records import Scored
+from casewise.judging.judge import Answer, LocalJudge
+from casewise.records import Elicitation, Scored
 
 
 @pytest.fixture
@@ -59,11 +59,11 @@ def test_judges_of_other_items_are_not_laid_beside_each_other(runs, tmp_path):
         beside_each_other(runs / "run", ratios=(0,))
 
 
-class ThreeClasses:
+class ThreeClasses(LocalJudge):
     """A judge of three classes: controversial where the query is long, and unsafe with a category where it asks for a joke."""
 
-    name = "three"
-    elicitations = ("scalar",)
+    id = name = "three"
+    elicitations: tuple[Elicitation, ...] = ("scalar",)
 
     async def answer(self, ask):
         text = ask.shown.query
