@@ -8,7 +8,7 @@ from casewise.contexts.writing.prompts import context_schema
 from casewise.errors import ConfigurationError
 from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.asking.elicitations import HOW_ASKED
-from casewise.models.local.held_to_schema import Grammar, Place, TokenTexts
+from casewise.models.local.held_to_schema import SchemaGrammar, SchemaPlace, TokenTexts
 
 STRUCTURED = AskOptions(structured=True)
 SCHEMAS = [
@@ -42,7 +42,7 @@ TOKENS = TokenTexts(Characters(), ends=[len(Characters.pieces) - 1])
 
 @given(st.sampled_from(SCHEMAS[:2]), st.data())
 def test_whatever_is_drawn_is_json_of_the_schema(schema, data):
-    grammar, place, said = Grammar.of(schema), Place(0), ""
+    grammar, place, said = SchemaGrammar.of(schema), SchemaPlace(0), ""
     for left in range(200, 0, -1):
         may = TOKENS.allowed(grammar, place, closing=left < 100)
         if may == TOKENS.ends:
@@ -66,13 +66,13 @@ def test_json_written_with_the_usual_spaces_is_of_the_grammar(schema):
             return part["enum"][-1]
         return {name: example(one) for name, one in part["properties"].items()} if "properties" in part else "é b"
 
-    grammar = Grammar.of(schema)
+    grammar = SchemaGrammar.of(schema)
     whole = json.dumps(example(schema), ensure_ascii=False)
-    assert grammar.after(Place(0), whole) == grammar.end
-    assert grammar.after(Place(0), whole + "}") is None
-    assert grammar.after(Place(0), whole.replace("é", "\n")) is None
+    assert grammar.after(SchemaPlace(0), whole) == grammar.end
+    assert grammar.after(SchemaPlace(0), whole + "}") is None
+    assert grammar.after(SchemaPlace(0), whole.replace("é", "\n")) is None
 
 
 def test_a_schema_that_is_not_known_is_refused():
     with pytest.raises(ConfigurationError, match="objects, texts and choices"):
-        Grammar.of({"type": "array", "items": {"type": "string"}})
+        SchemaGrammar.of({"type": "array", "items": {"type": "string"}})

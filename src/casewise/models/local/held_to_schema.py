@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["Grammar", "HeldToSchema", "Place", "TokenTexts"]
+__all__ = ["HeldToSchema", "SchemaGrammar", "SchemaPlace", "TokenTexts"]
 
 CLOSING = 12
 """Tokens before the limit from which on a text ends, so that the object is whole."""
 
 
-class Place(NamedTuple):
+class SchemaPlace(NamedTuple):
     """Where a text stands: in which step, and after how many characters, or after which, of it."""
 
     step: int
@@ -29,13 +29,13 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Grammar:
+class SchemaGrammar:
     """The steps of a text: each one of several wordings, or a text of any length (None)."""
 
     steps: tuple[tuple[str, ...] | None, ...]
 
     @classmethod
-    def of(cls, schema: Mapping[str, Any]) -> Grammar:
+    def of(cls, schema: Mapping[str, Any]) -> SchemaGrammar:
         """The steps in which JSON of this schema is written.
 
         Raises
@@ -53,11 +53,11 @@ class Grammar:
         return cls(tuple(merged))
 
     @property
-    def end(self) -> Place:
+    def end(self) -> SchemaPlace:
         """Where nothing is left to say."""
-        return Place(len(self.steps))
+        return SchemaPlace(len(self.steps))
 
-    def after(self, place: Place, text: str) -> Place | None:
+    def after(self, place: SchemaPlace, text: str) -> SchemaPlace | None:
         """Where `text` leads from `place`; None where it may not stand there."""
         for character in text:
             following = self._step(place, character)
@@ -66,20 +66,20 @@ class Grammar:
             place = following
         return place
 
-    def _step(self, place: Place, character: str) -> Place | None:
+    def _step(self, place: SchemaPlace, character: str) -> SchemaPlace | None:
         if place == self.end:
             return None
         wordings = self.steps[place.step]
         if wordings is None:
             if character == '"':
-                return self._step(Place(place.step + 1), character)
+                return self._step(SchemaPlace(place.step + 1), character)
             return None if character == "\\" or ord(character) < 0x20 else place
         said = place.said + character
         if said in wordings:  # no wording begins another, for each ends as JSON does
-            return Place(place.step + 1)
-        return Place(place.step, said) if any(one.startswith(said) for one in wordings) else None
+            return SchemaPlace(place.step + 1)
+        return SchemaPlace(place.step, said) if any(one.startswith(said) for one in wordings) else None
 
-    def in_text(self, place: Place) -> bool:
+    def in_text(self, place: SchemaPlace) -> bool:
         """Whether a text of any length is being said there."""
         return place != self.end and self.steps[place.step] is None
 
@@ -119,7 +119,7 @@ class TokenTexts:
         pairs = self.tokenizer.batch_decode([[before, id_] for id_ in range(size)], clean_up_tokenization_spaces=False)
         return ["" if id_ in special else text[length:] for id_, text in enumerate(pairs)]
 
-    def allowed(self, grammar: Grammar, place: Place, *, closing: bool) -> list[int]:
+    def allowed(self, grammar: SchemaGrammar, place: SchemaPlace, *, closing: bool) -> list[int]:
         """The tokens that may follow; with `closing` a text must end now. A model without an end goes on as it likes."""
         if place == grammar.end:
             return list(self.ends) or list(range(len(self.texts)))
@@ -136,10 +136,10 @@ class TokenTexts:
 class HeldToSchema:
     """A logits processor for `generate`: one row a reply, which begins after the first `width` tokens."""
 
-    def __init__(self, texts: TokenTexts, grammar: Grammar, *, width: int, max_tokens: int) -> None:
+    def __init__(self, texts: TokenTexts, grammar: SchemaGrammar, *, width: int, max_tokens: int) -> None:
         self.texts, self.grammar, self.width, self.max_tokens = texts, grammar, width, max_tokens
-        self.places: list[Place] = []
-        self.known: dict[tuple[Place, bool], Any] = {}
+        self.places: list[SchemaPlace] = []
+        self.known: dict[tuple[SchemaPlace, bool], Any] = {}
 
     def __call__(self, ids: Any, scores: Any) -> Any:
         """The scores with those of tokens that may not follow at minus infinity."""
@@ -147,7 +147,7 @@ class HeldToSchema:
 
         said = ids.shape[1] - self.width
         if not said:
-            self.places = [Place(0)] * len(ids)
+            self.places = [SchemaPlace(0)] * len(ids)
         else:
             self.places = [self.moved(place, int(row[-1])) for place, row in zip(self.places, ids, strict=True)]
         closing = self.max_tokens - said <= CLOSING
@@ -157,10 +157,10 @@ class HeldToSchema:
             held[row, may] = scores[row, may]
         return held
 
-    def moved(self, place: Place, token: int) -> Place:
+    def moved(self, place: SchemaPlace, token: int) -> SchemaPlace:
         return self.grammar.after(place, self.texts.texts[token]) or place
 
-    def allowed(self, place: Place, *, closing: bool, device: Any) -> Any:
+    def allowed(self, place: SchemaPlace, *, closing: bool, device: Any) -> Any:
         import torch
 
         if (place, closing) not in self.known:

@@ -15,7 +15,7 @@ from typing import Any
 
 from casewise.errors import ConfigurationError
 from casewise.models.local.batching import Batcher, common_prefix, length_sorted_batches
-from casewise.models.local.held_to_schema import Grammar, HeldToSchema, TokenTexts
+from casewise.models.local.held_to_schema import HeldToSchema, SchemaGrammar, TokenTexts
 from casewise.models.local.label_tokens import first_token_ids
 from casewise.models.local.loading import LocalOptions, is_classifier, load_pretrained, settings_of
 from casewise.models.protocol import (
@@ -224,7 +224,7 @@ class TransformersModel(ModelDefaults):
             return None
         from transformers import LogitsProcessorList
 
-        grammar = Grammar.of(options.json_schema)
+        grammar = SchemaGrammar.of(options.json_schema)
         return LogitsProcessorList([HeldToSchema(self._texts, grammar, width=width, max_tokens=options.max_tokens)])
 
     def _stops(self) -> list[int]:
