@@ -7,13 +7,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from casewise import api
 from casewise.cli.printing import note
 from casewise.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
 
 __all__ = [
     "DryRunOption",
@@ -24,6 +28,17 @@ __all__ = [
     "print_cost",
     "watching",
 ]
+
+WITH_BAR = 120
+"""Columns of a terminal from which a bar is drawn."""
+
+NUMBERS = 68
+"""Columns that the numbers of a run take at most: done and total, rate, time left, cost, failures, retries."""
+
+BAR = 20
+"""Columns of a bar."""
+
+SHORTEST_LABEL = 12
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what it would take; call nobody.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Agree to send harmful text to the provider.")]
@@ -94,19 +109,10 @@ def watching(label: str, *, quiet: bool) -> Iterator[api.Watch]:
         yield api.Watch(say=note)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[more]}"),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None, rate="", more="")
+    console = Console(stderr=True)
+    with bar_for(console) as bar:
+        task = bar.add_task(fitted(label, console.width), total=None, rate="", more="")
 
         def follow(progress: api.RunProgress, total: int) -> None:
             speed = bar.tasks[0].speed
@@ -116,11 +122,30 @@ def watching(label: str, *, quiet: bool) -> Iterator[api.Watch]:
         yield api.Watch(follow, say=bar.console.print)
 
 
+def bar_for(console: Console) -> Progress:
+    """How far a run is, in one line whose numbers all fit 80 columns: the bar itself is for wider terminals."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        *((BarColumn(BAR),) if console.width >= WITH_BAR else ()),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[more]}"),
+    )
+    return Progress(*columns, console=console, transient=True)
+
+
+def fitted(label: str, width: int) -> str:
+    """`label`, cut where the numbers beside it need the room."""
+    room = max(SHORTEST_LABEL, width - NUMBERS - (BAR + 1 if width >= WITH_BAR else 0))
+    return label if len(label) <= room else f"{label[: room - 1]}…"
+
+
 def so_far(progress: api.RunProgress) -> str:
-    parts = [
-        f"{progress.n_unusable:,} {progress.unusable}",
-        f"{progress.n_tries - progress.n_calls:,} retries",
-    ]
+    retries = progress.n_tries - progress.n_calls
+    parts = [f"{progress.n_unusable:,} {progress.unusable}", *([f"{retries:,} retries"] if retries else [])]
     if progress.cost_usd is not None:
         parts.insert(0, f"${progress.cost_usd:.2f}")
     return ", ".join(parts)

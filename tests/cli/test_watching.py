@@ -1,0 +1,23 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from casewise.cli.watching import bar_for, fitted
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("label", ["judging demo", "judging casebench_shapes: openai/gpt-4o-mini-2024-07-18"])
+def test_every_number_of_a_run_can_be_read(width, label):
+    written = io.StringIO()
+    console = Console(file=written, width=width, force_terminal=True, color_system=None)
+    bar = bar_for(console)
+    more = "$12.34, 1,234 unscored, 12 retries"
+    task = bar.add_task(fitted(label, console.width), total=100_000, rate="1,234/s", more=more)
+    bar.update(task, completed=43_210)
+    console.print(bar.get_renderable())
+
+    line = written.getvalue()
+    for number in ("43210/100000", "1,234/s", "-:--:--", more):
+        assert number in line
+    assert len(line.rstrip("\n").splitlines()) == 1
