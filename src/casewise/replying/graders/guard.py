@@ -12,7 +12,7 @@ from casewise.models.load import LoadedModel
 from casewise.models.protocol import Message, Reply, ReplyOptions
 from casewise.records import GradeOutcome, Scored, Ungraded
 from casewise.replying.graders.protocol import Graded, ToGrade
-from casewise.replying.graders.rubric import LONGEST_DETAIL, ModelGrader
+from casewise.replying.graders.rubric import ModelGrader
 from casewise.showing import ShownItem
 
 __all__ = ["GuardGrader"]
@@ -45,7 +45,7 @@ class GuardGrader(ModelGrader):
             return Graded(outcome, raw_reply=reply.text, **took)
         said = Ungraded.UNPARSED if isinstance(found.outcome, Scored) else found.outcome.reason.value
         why = Ungraded(said) if said in set(Ungraded) else Ungraded.UNPARSED
-        return Graded(ungraded=why, detail=" ".join(reply.text.split())[:LONGEST_DETAIL], raw_reply=reply.text, **took)
+        return Graded(ungraded=why, detail=" ".join(reply.text.split())[:120], raw_reply=reply.text, **took)
 
     def notes(self) -> tuple[str, ...]:
         """That it has no middle."""
