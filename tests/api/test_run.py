@@ -93,5 +93,5 @@ def test_a_notebook_shows_what_a_terminal_does_and_not_the_whole_page(run):
 
     assert "Worst disagreements" in report.to_html()
     assert "Worst disagreements" not in report._repr_html_()
-    assert "How well it agrees with people" in run._repr_html_()
+    assert "The answer" in run._repr_html_()
     assert len(report._repr_html_()) < len(report.to_html()) / 2

@@ -104,7 +104,6 @@ def test_an_unknown_judge_is_told_what_there_is(casewise):
         (("--prompts", "published"), "casewise data fetch casebench --prompts"),
         (("--price-in", "3"), "give both --price-in and --price-out"),
         (("--category", "Nothing"), "no category is called 'Nothing'"),
-        (("--test-connection", "--judge", "constant:safe"), "asks no model"),
     ],
 )
 def test_a_wrong_option_is_named(casewise, words, problem):
@@ -112,6 +111,10 @@ def test_a_wrong_option_is_named(casewise, words, problem):
 
     assert problem in said
     assert "Traceback" not in said
+
+
+def test_a_connection_is_tried_of_what_has_one(casewise):
+    assert "asks no model" in casewise("judge", "demo", "--judge", "constant:safe", "--test-connection", code=2).err
 
 
 def test_doctor_says_what_is_set_and_shows_no_key(casewise, monkeypatch):
