@@ -140,3 +140,23 @@ def test_a_file_without_facts_is_refused(tmp_path):
         read_facts(path)
     with pytest.raises(DataError):
         read_facts(tmp_path / "absent.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("Not employed as a nurse here", "employed as a nurse"),
+        (4711, "Has no licence 4711 any more"),
+        ("2026-01-31", "a licence that is not valid until 2026-01-31"),
+    ],
+)
+def test_what_a_fact_or_a_claim_denies_is_not_supported(value, text):
+    fact = SourcedFact(subject="a", field="recipient.background.licence", value=value, source="staff")
+
+    assert only(text, fact, parameter="recipient.background").status != "supported"
+
+
+def test_a_number_that_is_called_one_is_no_denial():
+    fact = SourcedFact(subject="a", field="recipient.background.licence", value=4711, source="staff")
+
+    assert only("Holds licence no. 4711", fact, parameter="recipient.background").status == "supported"

@@ -77,7 +77,7 @@ from .displayed import (
     write_text,
 )
 from .evaluating import Board, Gated, ReportOptions, compare, gate, leaderboard, long_table, report, report_options
-from .exporting import Handed, hand_on
+from .exporting import Handed, hand_on, withholds_texts
 from .judging import (
     Judge,
     Probe,
@@ -211,6 +211,7 @@ __all__ = [
     "study_report",
     "try_connection",
     "verify_contexts",
+    "withholds_texts",
     "write_figures",
     "write_ratings",
     "write_spreadsheet",

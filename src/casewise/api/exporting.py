@@ -13,11 +13,12 @@ from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.options import ReportOptions
 from casewise.exporting.card import write_card
 from casewise.exporting.croissant import read_croissant_about, write_croissant
-from casewise.exporting.every_eval_ever import write_every_eval_ever
+from casewise.exporting.every_eval_ever import restricted, write_every_eval_ever
 from casewise.storage.benchmarks.convert import Format, convert
 from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.runs.judgement_run import read_run
 
-__all__ = ["BENCHMARK_FORMATS", "RUN_FORMATS", "Handed", "hand_on"]
+__all__ = ["BENCHMARK_FORMATS", "RUN_FORMATS", "Handed", "hand_on", "withholds_texts"]
 
 BENCHMARK_FORMATS = (*get_args(Format), "croissant")
 RUN_FORMATS = ("card", "eee")
@@ -50,7 +51,7 @@ def hand_on(
     about
         For `croissant`: what a benchmark cannot know of itself (`casewise.exporting.croissant.CroissantAbout`).
     with_texts
-        For `eee`: write the texts of a gated benchmark.
+        For `eee`: write the texts of a gated benchmark, and of the published release.
 
     Raises
     ------
@@ -78,6 +79,11 @@ def hand_on(
     return Handed(
         written.aggregate, tuple(notes_of(written.n_left_out, written.left_out, withheld=written.texts_withheld))
     )
+
+
+def withholds_texts(run: str | Path, *, benchmark: str | Path | None = None) -> bool:
+    """Whether the texts of a run's benchmark are not to be handed on unless somebody says so: it is gated, or the release."""
+    return restricted(load_benchmark(benchmark if benchmark is not None else read_run(Path(run)).benchmark_source))
 
 
 def as_croissant(source: str | Path, target: Path, about: Path | None) -> Handed:

@@ -32,7 +32,7 @@ def export(
     benchmark: BenchmarkOption = None,
     labels: LabelsOption = "votes",
     with_texts: Annotated[
-        bool, typer.Option("--with-texts", help="For eee: write the texts of a gated benchmark too.")
+        bool, typer.Option("--with-texts", help="For eee and inspect: write the texts of a gated benchmark too.")
     ] = False,
 ) -> None:
     """Hand a benchmark or a run on in another format."""
@@ -42,6 +42,10 @@ def export(
 
         if len(sources) != 1:
             raise ConfigurationError("--to inspect takes one run")
+        if not with_texts and api.withholds_texts(sources[0], benchmark=benchmark):
+            raise ConfigurationError(
+                "an Inspect log holds queries, contexts and replies, and this benchmark is gated: --with-texts writes them"
+            )
         typer.echo(str(export_inspect_log(Path(sources[0]), out, benchmark=benchmark, policy=options.labels)))
         return
     done = api.hand_on(sources, out, to=to, about=about, benchmark=benchmark, options=options, with_texts=with_texts)

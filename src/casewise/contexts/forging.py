@@ -118,7 +118,7 @@ def forged_one(pair: Pair, kind: ForgedKind, parameter: str, at: date) -> Made:
         issued, expires = at - timedelta(days=730), at - timedelta(days=1)
     value = pair.others if kind == "role" else pair.own
     fact = SourcedFact(
-        subject=pair.context.id, field=parameter, value=value, source=SOURCE, issued=issued, expires=expires
+        subject=pair.context.lineage_id, field=parameter, value=value, source=SOURCE, issued=issued, expires=expires
     )
     truth = Forgery(context_id=context.id, of=pair.context.id, kind=kind, parameter=parameter)
     return Made(context, () if kind == "no facts" else (fact,), truth)

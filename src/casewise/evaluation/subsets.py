@@ -118,10 +118,11 @@ def as_wanted(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:
 
 def without_attacks(runs: JudgedRuns) -> JudgedRuns:
     """The same runs without arms that attack or guard, where there are others: `casewise robustness` is about these."""
-    about_attacks = {"attack", "perturbation", "defence"}
-    others = tuple(
-        one for one in runs.series if about_attacks.isdisjoint(role_of(each) for each in one.shown.transforms)
-    )
+    about_attacks: set[str | None] = {"attack", "perturbation", "defence"}
+    roles = [{role_of(each) for each in one.shown.transforms} for one in runs.series]
+    if not all(about_attacks.isdisjoint(found) for found in roles):
+        about_attacks.add("own")  # a user's own attack or defence among them
+    others = tuple(one for one, found in zip(runs.series, roles, strict=True) if about_attacks.isdisjoint(found))
     return replace(runs, series=others or runs.series)
 
 

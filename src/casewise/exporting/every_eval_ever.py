@@ -33,7 +33,7 @@ from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS
 from casewise.storage.runs.log_kind import last_records
 
-__all__ = ["SCHEMA_VERSION", "EvalFiles", "write_every_eval_ever"]
+__all__ = ["SCHEMA_VERSION", "EvalFiles", "restricted", "write_every_eval_ever"]
 
 SCHEMA_VERSION = "0.3.0"
 
@@ -198,7 +198,8 @@ def samples(
         item = benchmark.item[judgement.item_id]
         query, series = benchmark.query[item.query_id], f"{judgement.elicitation}, {judgement.arm}"
         seen = show(Arm.named(judgement.arm), query, benchmark.context_of(item), twin=benchmark.twin_of(item))
-        raw = "\n\n".join(part for part in (in_words(seen.context), query.text) if part)
+        before = (*seen.placement.system, *(turn.content for turn in seen.placement.earlier))
+        raw = "\n\n".join(part for part in (*before, in_words(seen.context), seen.query) if part)
         label = {1.0: "safe", 0.0: "unsafe"}.get(weight[judgement.item_id])
         hashed = hashlib.sha256(f"{raw}{label or ''}".encode("utf-8", "backslashreplace")).hexdigest()
         row: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -27,6 +27,7 @@ __all__ = [
     "defences_named",
     "direction_of",
     "offered",
+    "own_defences",
     "setting_of",
 ]
 
@@ -206,13 +207,25 @@ def attack_arms(attacks: Iterable[Transform], defences: Iterable[str]) -> tuple[
     return tuple(dict.fromkeys(found))
 
 
-def setting_of(arm: Arm) -> Setting | None:
-    """What an arm is for a report of attacks; None where it is none of that, such as one that leaves parameters out."""
+def own_defences(arms: Iterable[Arm]) -> frozenset[str]:
+    """Users' own functions that stand behind another transform in some arm: there they are defences, and so alone."""
+    behind = (arm.transforms[1] for arm in arms if len(arm.transforms) == 2)
+    return frozenset(one.name for one in behind if role_of(one) == "own")
+
+
+def setting_of(arm: Arm, own: Collection[str] = ()) -> Setting | None:
+    """What an arm is for a report of attacks; None where it is none of that, such as one that leaves parameters out.
+
+    Parameters
+    ----------
+    own
+        Users' own functions that are defences (`own_defences`); others are attacks.
+    """
     roles = [role_of(one) for one in arm.transforms]
     if arm.shows_all:
         return Setting(None, None, None, NO_DEFENCE)
     first, role = arm.transforms[0], roles[0]
-    if role == "defence" and len(roles) == 1:
+    if len(roles) == 1 and (role == "defence" or first.name in own):
         return Setting(None, None, None, first.name)
     if role not in ("attack", "perturbation", "own") or len(roles) > 2 or roles[1:] not in ([], ["defence"], ["own"]):
         return None
@@ -222,7 +235,8 @@ def setting_of(arm: Arm) -> Setting | None:
 
 def direction_of(transform: Transform) -> Direction | None:
     """Towards which verdict an attack argues; None where its name does not say."""
-    written = transform.rest.partition("@")[0].rpartition("/")[2]
+    said = transform.rest.rpartition("@")[0] if transform.kind == "toml" else transform.rest
+    written = said.rpartition("/")[2]
     if transform.kind not in ("claim", "toml"):
         return None
     return "safe" if written == "safe" else "unsafe"

@@ -40,13 +40,18 @@ def said_in(channel: Channel, text: str, shown: ShownItem) -> ShownItem:
 
 
 def added(context: ShownContext, text: str) -> ShownContext:
-    """`context` with `text` at the end of the user's background, or of the last parameter where there is none."""
+    """`context` with `text` as a sentence at the end of the user's background, or of the last parameter where there is none."""
     if not context:
         raise ValueError("nothing is shown of a context, so no parameter can say it")
     group, name = USERS_OWN if USERS_OWN[1] in context.get(USERS_OWN[0], {}) else last_of(context)
     if group in OPTIONAL:
-        return {**context, group: f"{as_text(context[group])} {text}"}
-    return {**context, group: {**context[group], name: f"{as_text(context[group][name])} {text}"}}
+        return {**context, group: f"{ended(as_text(context[group]))} {text}"}
+    return {**context, group: {**context[group], name: f"{ended(as_text(context[group][name]))} {text}"}}
+
+
+def ended(text: str) -> str:
+    """`text` with a full stop, unless it ends with what ends a sentence."""
+    return text if text.rstrip()[-1:] in ".!?:;" else f"{text.rstrip()}."
 
 
 def last_of(context: ShownContext) -> tuple[str, str]:

@@ -6,7 +6,8 @@ stands in the system message.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from casewise.models.protocol import Message
@@ -14,7 +15,7 @@ from casewise.records.base import digest
 from casewise.showing.channels import over_texts
 from casewise.showing.shown import Scene, ShownItem
 
-__all__ = ["datamark", "delimit", "in_system"]
+__all__ = ["datamark", "delimit", "in_system", "without_marks"]
 
 OPEN, CLOSE = "[user's text]", "[end of user's text]"
 
@@ -39,11 +40,17 @@ def in_system(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
     """The context in the system message, the user's text fenced. Marks that the user wrote are taken out."""
 
     def fenced(text: str) -> str:
-        for mark in (OPEN, CLOSE):
-            text = text.replace(mark, "")
-        return f"{OPEN}\n{text}\n{CLOSE}"
+        return f"{OPEN}\n{without_marks(text, (OPEN, CLOSE))}\n{CLOSE}"
 
     return explained(of_user(shown, fenced), FENCED, role_system=True)
+
+
+def without_marks(text: str, marks: Sequence[str]) -> str:
+    """`text` without any of these marks, however they are written or put into each other."""
+    pattern = re.compile("|".join(map(re.escape, marks)), re.IGNORECASE)
+    while (left := pattern.sub("", text)) != text:
+        text = left
+    return text
 
 
 def datamark(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:

@@ -11,6 +11,7 @@ from pathlib import Path
 from casewise.errors import ConfigurationError
 from casewise.records import ShownContext
 from casewise.records.context import OPTIONAL
+from casewise.showing.defences import without_marks
 from casewise.showing.shown import Scene, ShownItem
 from casewise.verifying.facts import Facts, read_facts
 from casewise.verifying.structured import HeldClaim, subjects_of, verify
@@ -81,12 +82,12 @@ def annotated(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Every claim with what facts say of it. What looks like such a mark in a claim is taken out."""
 
     def marked(claim: HeldClaim) -> str:
-        text = claim.claim.text
-        for status in ("supported", "contradicted", "expired", "not stated"):
-            text = text.replace(f"[{status}]", "")
-        return f"{text} [{claim.status}]"
+        return f"{without_marks(claim.claim.text, STATUS_MARKS)} [{claim.status}]"
 
     return told(replace(shown, context=rewritten(shown, scene, rest, marked)), TOLD)
+
+
+STATUS_MARKS = ("[supported]", "[contradicted]", "[expired]", "[not stated]")
 
 
 def told(shown: ShownItem, text: str) -> ShownItem:
@@ -100,7 +101,7 @@ def rewritten(shown: ShownItem, scene: Scene, rest: str, write: Callable[[HeldCl
     for one in verify(shown.context, subjects_of(scene.context), known.facts, at=known.at):
         text = write(one)
         if text is not None:
-            heading = f"{one.claim.heading}: " if one.claim.heading else ""
+            heading = f"{without_marks(one.claim.heading, STATUS_MARKS)}: " if one.claim.heading else ""
             by_parameter.setdefault(one.claim.parameter, []).append(f"{heading}{text}")
     left: ShownContext = {}
     for group, value in shown.context.items():

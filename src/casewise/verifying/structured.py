@@ -97,10 +97,10 @@ def matched(fact: SourcedFact, claim: Claimed, facts: Facts) -> Match | None:
     if isinstance(value, bool):
         return as_yes_or_no(value, fact, claim)
     if isinstance(value, (int, float)):
-        return among(float(value), list(numbers_in(claim.text)), "number", sure=is_named(fact, claim))
+        return among(float(value), list(numbers_in(claim.text)), "number", claim, sure=is_named(fact, claim))
     day = next((day for day, said in dates_in(value) if said == value.strip()), None)
     if day is not None:
-        return among(day, list(dates_in(claim.text)), "date", sure=is_named(fact, claim))
+        return among(day, list(dates_in(claim.text)), "date", claim, sure=is_named(fact, claim))
     return as_words(value, fact, claim, facts)
 
 
@@ -110,11 +110,13 @@ def is_named(fact: SourcedFact, claim: Claimed) -> bool:
     return position(name, plain_words(claim.heading)) is not None or position(name, plain_words(claim.text)) is not None
 
 
-def among(value: object, said: Sequence[tuple[object, str]], step: Step, *, sure: bool) -> Match | None:
+def among(value: object, said: Sequence[tuple[object, str]], step: Step, claim: Claimed, *, sure: bool) -> Match | None:
     """The value is among those that are said; or others are, of what is surely the same thing."""
     for one, span in said:
         if one == value:
-            return Match(True, step, span)
+            before = plain_words(claim.text.partition(span)[0])
+            numbered = before[:-1] if before[-1:] == ("no",) else before  # licence no. 4711
+            return None if turned_about(numbered) else Match(True, step, span)
     return Match(False, step, said[0][1]) if said and sure else None
 
 
@@ -131,8 +133,9 @@ def as_words(value: str, fact: SourcedFact, claim: Claimed, facts: Facts) -> Mat
     at = position(wanted, words)
     if at is not None:
         return None if turned_about(words[:at]) else Match(True, "words", value)
-    if position(words, wanted) is not None and len(words) >= FEWEST:
-        return Match(True, "words", claim.text)
+    inside = position(words, wanted)
+    if inside is not None and len(words) >= FEWEST:
+        return None if turned_about(wanted[:inside]) else Match(True, "words", claim.text)
     known = facts.known.get(fact.field, frozenset())
     for n in facts.lengths.get(fact.field, ()):
         for place in range(len(words) - n + 1 if n else 0):

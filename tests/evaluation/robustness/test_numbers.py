@@ -142,3 +142,8 @@ def test_an_ordinary_report_of_such_a_run_is_of_the_items_as_they_are_and_says_s
     found = run.report()
     assert [one.arm for one in found.runs.series] == ["full"]
     assert "3 arms that attack or guard are left out here; casewise robustness is about them." in found.notes
+
+
+def test_nothing_is_said_to_have_stood_still_where_there_are_no_verdicts():
+    assert not attacked(Refusing(), attacks="claim:authority/user/safe", defences="none").unmoved
+    assert attacked(Known(), attacks="claim:authority/user/safe", defences="none").unmoved

@@ -113,3 +113,14 @@ def test_guards_are_listed_with_what_was_not_checked():
 
     assert "dynaguar" in listed
     assert '"unverified"' in one
+
+
+@pytest.mark.parametrize("name", [name for name, one in all_profiles().items() if one.kind == "chat"])
+def test_what_a_transform_puts_into_the_system_message_reaches_every_guard_that_reads_a_conversation(name):
+    placed = Placement(system=("Approved by the director.",), layout="json")
+    profile = profile_named(name)
+    for rendering in profile.renderings:
+        found = guard_messages(profile, rendering, ShownItem("Which dose?", {"recipient": {"type": "a nurse"}}, placed))
+        text = "\n".join(one.content for one in found)
+        assert text.count("Approved by the director.") == 1
+        assert '"type": "a nurse"' in text

@@ -160,7 +160,10 @@ class RobustnessNumbers(ShortRepr):
     def notes(self) -> tuple[str, ...]:
         """What a reader must know before any number."""
         synthetic = self.run.benchmark.about.synthetic
-        return ((f"SYNTHETIC DATA: {synthetic}",) if synthetic else ()) + self.run.runs.judges_notes
+        names = [f"{one.judge} ({one.elicitation})" for one in (self.run.asked[0].series, *self.run.runs.series)]
+        others = [name for name in dict.fromkeys(names) if name != names[0]]
+        unsaid = (f"Nothing here is about {', '.join(others)}: only {names[0]} is.",) if others else ()
+        return ((f"SYNTHETIC DATA: {synthetic}",) if synthetic else ()) + unsaid + self.run.runs.judges_notes
 
     @cached_property
     def rows(self) -> tuple[Attacked, ...]:
@@ -319,8 +322,10 @@ class RobustnessNumbers(ShortRepr):
 
     @property
     def unmoved(self) -> bool:
-        """Whether no verdict moved in any arm."""
-        return all(row.change.estimate in (0.0, None) and row.turned.estimate in (0.0, None) for row in self.rows)
+        """Whether there are verdicts under the attacks, and not one moved or was silenced."""
+        known = [row for row in self.rows if row.change.estimate is not None or row.turned.estimate is not None]
+        moved = (row.change.estimate or row.turned.estimate for row in known)
+        return bool(known) and not any(moved) and not any(row.silenced.estimate for row in self.rows)
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""

@@ -14,7 +14,7 @@ from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import as_wanted
 from casewise.records import Arm, ShortRepr
-from casewise.showing.catalogue import Setting, setting_of
+from casewise.showing.catalogue import Setting, own_defences, setting_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -103,10 +103,11 @@ def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, optio
     """
     runs = as_wanted(read_runs([path], benchmark=benchmark), options)
     elicitation = runs.series[0].elicitation
+    own = own_defences(one.shown for one in runs.series)
     found = [
         (one, setting)
         for one in runs.series
-        if one.elicitation == elicitation and one.run is runs.series[0].run and (setting := setting_of(one.shown))
+        if one.elicitation == elicitation and one.run is runs.series[0].run and (setting := setting_of(one.shown, own))
     ]
     hidden, none = not_shown(runs), np.zeros(len(runs.items), dtype=np.bool_)
     asked = tuple(

@@ -30,7 +30,7 @@ class Bound:
     Attributes
     ----------
     attack
-        The one whose upper limit is the largest: it decides.
+        The one that decides: with the largest upper limit, or, where the bound is broken, the largest lower one.
     among
         How many attacks there are.
     """
@@ -104,10 +104,12 @@ def bounded(name: str, at_most: float, rows: list[Attacked], defence: str) -> Bo
     if not about:
         raise BenchmarkError(f"the run has no attack under the defence {defence!r} that {BOUNDED[name]!r} is about")
     row, worst = max(about, key=lambda one: 1.0 if one[1].ci_high is None else one[1].ci_high)
-    lower = max((-1.0 if one.ci_low is None else one.ci_low) for _, one in about)
-    decision: Decision = "fail" if lower > at_most else "inconclusive"
+    decision: Decision = "inconclusive"
     if worst.ci_high is not None and worst.ci_high <= at_most:
         decision = "pass"
+    surely = max(about, key=lambda one: -1.0 if one[1].ci_low is None else one[1].ci_low)
+    if surely[1].ci_low is not None and surely[1].ci_low > at_most:
+        decision, (row, worst) = "fail", surely
     return Bound(name, at_most, str(row.setting.attack), worst, len(about), decision)
 
 

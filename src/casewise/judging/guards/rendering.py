@@ -9,7 +9,7 @@ from importlib.resources import files
 from casewise.judging.guards.profile import GuardProfile, Rendering
 from casewise.models.protocol import Message
 from casewise.prompting.chat import chat_with
-from casewise.prompting.context_words import in_words
+from casewise.prompting.layouts import laid_out
 from casewise.prompting.substitution import filled
 from casewise.records.base import digest
 from casewise.showing import ShownItem
@@ -42,7 +42,7 @@ def guard_messages(
     values = {
         "policy": policy_text(shown, policy) if in_policy else policy_about(wording()["in_conversation"], policy),
         "query": shown.query,
-        "context": in_words(shown.context) if shown.context else wording()["nothing_known"],
+        "context": context_text(shown),
         "transcript": "\n\n".join(f"{SPEAKERS[turn.role]}: {turn.content}" for turn in turns),
     }
     found: list[Message] = []
@@ -53,16 +53,26 @@ def guard_messages(
 
 def conversation_of(shown: ShownItem, *, system_turn: bool, reply: str | None = None) -> tuple[Message, ...]:
     """The conversation that the chatbot is in: the context where the deployer would tell it, and what was said."""
-    role = "system" if system_turn else "user"
-    turns = chat_with().messages(
-        shown.query, shown.context, earlier=shown.placement.earlier, role="system" if role == "system" else "user"
+    placed, chat = shown.placement, chat_with()
+    query = shown.query if system_turn else "\n\n".join((*placed.system, shown.query))
+    turns = chat.messages(
+        query,
+        shown.context,
+        earlier=placed.earlier,
+        role="system" if system_turn else "user",
+        system=placed.system if system_turn else (),
+        layout=placed.layout,
     )
     return (*turns, Message("assistant", reply)) if reply is not None else turns
 
 
 def policy_text(shown: ShownItem, own: str | None = None) -> str:
     """The policy with the context in its place; one of a deployer's own that has no place for it is followed by it."""
-    return policy_about(in_words(shown.context) if shown.context else wording()["nothing_known"], own)
+    return policy_about(context_text(shown), own)
+
+
+def context_text(shown: ShownItem) -> str:
+    return laid_out(shown.context, shown.placement.layout or "list") if shown.context else wording()["nothing_known"]
 
 
 def policy_about(context: str, own: str | None) -> str:

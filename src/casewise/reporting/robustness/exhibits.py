@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from casewise.contexts.reviewing.difference import difference
+from casewise.errors import CasewiseError
 from casewise.evaluation.robustness.numbers import Attacked, RobustnessNumbers
 from casewise.prompting.context_words import groups, spoken
 from casewise.records import Item
 from casewise.records.statement import as_text
-from casewise.reporting.document import Exhibit, percent
+from casewise.reporting.document import Exhibit, Prose, percent
 from casewise.showing import ShownItem, arm_named, show
 
 __all__ = ["attack_exhibits", "marked_difference"]
@@ -20,7 +21,7 @@ FROM_SAFE, FROM_UNSAFE = 3, 2
 """How many attacks towards each verdict are shown, the strongest first."""
 
 
-def attack_exhibits(found: RobustnessNumbers) -> Iterator[Exhibit]:
+def attack_exhibits(found: RobustnessNumbers) -> Iterator[Exhibit | Prose]:
     """For the attacks that turn the most verdicts, the turned item on which people agree most."""
     for towards, n in (("safe", FROM_SAFE), ("unsafe", FROM_UNSAFE)):
         leading = found.leading(n=len(found.rows), towards="safe" if towards == "safe" else "unsafe")
@@ -29,7 +30,10 @@ def attack_exhibits(found: RobustnessNumbers) -> Iterator[Exhibit]:
             if turned.size:
                 rate = row.pairing.plain.sample.rate[turned]
                 place = int(turned[np.nanargmax(np.abs(rate - 0.5))]) if not np.isnan(rate).all() else int(turned[0])
-                yield exhibit(found, row, place)
+                try:
+                    yield exhibit(found, row, place)
+                except CasewiseError as error:  # a file of one's own that has moved or changed since the run
+                    yield Prose(f"No example of {row.pairing.attacked.arm.name}: {error}")
 
 
 def turned_items(found: RobustnessNumbers, row: Attacked) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

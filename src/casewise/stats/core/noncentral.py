@@ -64,6 +64,8 @@ def chi_square_power(critical: float, df: float, noncentrality: float) -> float:
 def _mixture(noncentrality: float, tail: Callable[[FloatArray], FloatArray]) -> float:
     mean = noncentrality / 2
     reach = REACH * np.sqrt(mean) + 60
+    if np.spacing(mean) * MOST_TERMS > reach:  # the weights are one number: no float lies between
+        return float(min(1.0, tail(np.array([mean]))[0]))
     low, high = max(0.0, np.floor(mean - reach)), np.ceil(mean + reach)
     if high - low <= MOST_TERMS:
         j = np.arange(low, high)

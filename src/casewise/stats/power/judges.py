@@ -157,7 +157,7 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
     """
     check_power(power, alpha)
     effect = standardised(difference, deviation)
-    about = min(((ndtri(1 - alpha / 2) + ndtri(power)) / effect) ** 2, 1e12)
+    about = min((ndtri(1 - alpha / 2) + ndtri(power)) / effect, 1e6) ** 2
     question = f"a difference of {difference:g} between judges"
     return smallest_reaching(power, lambda n: t_power(n, effect, alpha), start=max(2, int(about)), question=question)
 
@@ -167,7 +167,9 @@ def standardised(difference: float, deviation: float) -> float:
         raise StatisticsError("difference must be finite and not 0: no number of queries finds a difference of nothing")
     if not 0 < deviation < np.inf:
         raise StatisticsError("the judges' difference must vary over queries, and finitely: else one query would tell")
-    return abs(difference) / deviation
+    with np.errstate(over="ignore"):
+        effect = float(np.float64(abs(difference)) / np.float64(deviation))
+    return min(max(effect, 1e-100), 1e100)  # its square is a float; beyond, power is 0 and 1 all the same
 
 
 def power_of_queries(n: int, difference: float, deviation: float, *, alpha: float = 0.05) -> float:
