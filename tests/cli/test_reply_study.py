@@ -1,6 +1,7 @@
 """A study of replies from its file to corrected rates, rehearsed on the real pages."""
 
 import json
+import stat
 
 import pytest
 from tests.support.command import Command
@@ -36,6 +37,7 @@ def test_a_rehearsed_study_corrects_a_biased_graders_rate_within_its_interval(co
     command("study", "init", str(replies), "--question", "reply", "--sample", "45", "--to", study, *WHO)
     command("study", "rehearse", study, "--annotators", "10", "--lease", "2", "--careless", "0", "--database", store)
     command("study", "export", str(tmp_path / "labels"), "--study", study, "--phase", "rehearsal", "--database", store)
+    assert stat.S_IMODE((tmp_path / "labels").stat().st_mode) == 0o700, "the replies are in it"
     found = json.loads(command("report", str(replies), "--grader-labels", str(tmp_path / "labels"), "--json").out)
 
     biased = next(one for one in found["corrected"] if "misses" in one["grader"])

@@ -10,7 +10,7 @@ import pytest
 import casewise
 from casewise.api.replying import CollectOptions
 from casewise.api.studies import init_replies
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import ConfigurationError, DataError, StudyError
 from casewise.models.fake import FakeModel
 from casewise.models.protocol import Rejected, Reply
 from casewise.replying.labelled import read_reply_labels
@@ -73,6 +73,9 @@ def test_the_same_words_to_one_query_are_read_once_and_count_for_both(tmp_path):
 
 def test_a_study_of_replies_is_written_with_its_sample_beside_it(replies, tmp_path):
     file = tmp_path / "study.toml"
+    with pytest.raises(StudyError, match="--preset"):
+        init_replies(replies, to=file, preset="nope")
+    assert not (tmp_path / "study-replies").exists()
     design = init_replies(replies, to=file, sample=30)
 
     assert (design.rates, design.conditions, design.ratings.per_item) == ("replies", ("reply",), 3)

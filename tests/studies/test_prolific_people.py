@@ -1,6 +1,8 @@
 """Writing to, paying more and asking back one annotator at Prolific, on record and never twice by accident; places, groups
 and webhooks there."""
 
+from datetime import UTC, datetime
+
 import pytest
 from sqlalchemy import select, update
 from tests.support.databases import empty_database
@@ -15,7 +17,8 @@ from casewise.studies.running.admission import admit
 from casewise.studies.running.owner import delete_personal
 from casewise.studies.running.plan import init_study, open_plan, read_plan
 from casewise.studies.running.privacy import Vault
-from casewise.studies.running.rounds import load_round
+from casewise.studies.running.rounds import find_round, load_round
+from casewise.studies.running.slots import people_needed
 
 
 @pytest.fixture
@@ -96,12 +99,23 @@ def test_who_is_forgotten_or_unknown_cannot_be_written_to(prolific, there, monke
     assert prolific.messages == []
 
 
+def consents_now(place):
+    """Have the annotator consent just now."""
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        connection.execute(update(tables.annotators).values(consented_at=datetime.now(UTC)))
+
+
 def test_places_are_raised_and_lowered_to_what_the_round_needs_now(prolific, there):
     _, place = there
+    consents_now(place)
     found = api.prolific.fit_places("study-1", **place)
     needed = found.needed
 
     assert needed > 6
+    with database.open(str(place["database"])) as store, store.read() as connection:
+        study = find_round(connection, "tea", phase="pilot")
+        assert study is not None
+        assert needed == people_needed(connection, study) - 1, "one is in the tutorial and has a place"
     assert prolific.places["total_available_places"] == found.after == 4 + needed
     prolific.places |= {"total_available_places": 500}
     assert api.prolific.fit_places("study-1", **place).after == 4 + needed
@@ -123,6 +137,23 @@ def test_where_no_place_can_be_taken_away_the_study_is_paused_once_nobody_is_nee
     found = api.prolific.fit_places("study-1", **place)
     assert (found.needed, found.paused) == (0, True)
     assert prolific.paused == ["study-1 PAUSE"]
+    assert not api.prolific.fit_places("study-1", **place).started
+
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        connection.execute(update(tables.slots).values(holder_id=None))
+    assert api.prolific.fit_places("study-1", **place).started
+    assert prolific.status == "ACTIVE"
+
+
+def test_a_closed_round_needs_nobody_and_of_a_paused_one_no_place_is_set(prolific, there):
+    _, place = there
+    api.studies.change_state(state="paused", **place)
+    with pytest.raises(StudyError, match="the round is paused"):
+        api.prolific.fit_places("study-1", **place)
+    assert prolific.places["total_available_places"] == 10
+    api.studies.change_state(state="closed", **place)
+    found = api.prolific.fit_places("study-1", **place)
+    assert (found.needed, prolific.places["total_available_places"]) == (0, 4)
 
 
 def test_a_rounds_people_go_into_a_group_that_is_kept_out(prolific, there):

@@ -121,6 +121,13 @@ def test_those_who_do_not_consent_have_a_code_that_prolific_knows():
     }
 
 
+def test_a_study_of_replies_is_described_as_one():
+    design = prolific_design().model_copy(update={"rates": "replies"})
+    request = study_request(design, url="https://study.example/study/1", places=10, minutes=14.6)
+
+    assert "read what a chatbot replied" in request["description"]
+
+
 def test_there_is_no_way_to_reject_anybody():
     assert not [name for name in dir(ProlificClient) if "reject" in name.lower()]
 

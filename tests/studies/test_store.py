@@ -17,6 +17,7 @@ from casewise.studies.running.annotators import annotator, answer_quiz, keep_que
 from casewise.studies.running.answers import Given, finish_batch, lapse_and_void, next_page, take_answer, undo, void
 from casewise.studies.running.owner import forget, overview, people_states, purge, to_be_paid
 from casewise.studies.running.privacy import Vault
+from casewise.studies.running.restoring import restore
 
 VAULT = Vault(SECRET)
 
@@ -222,6 +223,13 @@ def test_who_leaves_after_failing_checks_is_voided_where_the_design_says_so(stor
     assert person.voided_at is not None
     assert person.flags[0].kind == "failed_checks"
     assert person.outcome == "failed_checks", "who comes back gets no completion code"
+    with store.write() as connection:
+        restore(connection, study, who, why="the checks were unclear", by="owner", now=START + LATER)
+        assert [one.person for one in to_be_paid(connection, study, vault=VAULT).people] == ["alice"]
+    with store.read() as connection:
+        (after,) = people_states(connection, study)
+    left = any(page.state == "dropped" for page in pages_of(store, who))  # chance may have put only checks at the end
+    assert after.outcome == ("stopped" if left else "completed")
 
 
 def test_who_is_left_out_by_hand_in_the_middle_has_stopped_and_can_be_paid(store):

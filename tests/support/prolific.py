@@ -23,6 +23,7 @@ class StandIn:
     paid: list[str] = field(default_factory=list)
     returns: dict[str, list[str]] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=lambda: {"total_available_places": 10, "places_taken": 4})
+    status: str = "ACTIVE"
     lets_shrink: bool = True
     paused: list[str] = field(default_factory=list)
     groups: dict[str, list[str]] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class StandIn:
                 return self.study(method, body)
             case ["studies", study, "transition"]:
                 self.paused.append(f"{study} {body['action']}")
+                self.status = "PAUSED" if body["action"] == "PAUSE" else "ACTIVE"
                 return 200, {"id": study}
             case ["participant-groups"]:
                 name = f"group-{len(self.groups)}"
@@ -91,7 +93,7 @@ class StandIn:
             if fewer and not self.lets_shrink:
                 return 400, {"error": {"detail": {"total_available_places": ["can only be increased"]}}}
             self.places |= body
-        return 200, dict(self.places)
+        return 200, {**self.places, "status": self.status}
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from fastapi.testclient import TestClient
@@ -34,7 +35,9 @@ def told(app):
     """Send an event as Prolific does; its answer."""
     browser = TestClient(app)
 
-    def tell(status="RETURNED", *, submission="sub-1", event="e1", secret=HOOK_SECRET, written=None, kind=None):
+    def tell(
+        status="RETURNED", *, submission="sub-1", event="e1", secret=HOOK_SECRET, written=None, kind=None, at=START
+    ):
         said = {
             "resource_id": submission,
             "event_type": kind or "submission.status.change",
@@ -42,9 +45,10 @@ def told(app):
             "status": status,
         }
         body = written if written is not None else json.dumps(said).encode()
-        digest = hmac.new(secret.encode(), b"1764000000" + body, hashlib.sha256).digest()
+        stamp = str(int(at.timestamp()))
+        digest = hmac.new(secret.encode(), stamp.encode() + body, hashlib.sha256).digest()
         headers = {
-            "X-Prolific-Request-Timestamp": "1764000000",
+            "X-Prolific-Request-Timestamp": stamp,
             "X-Prolific-Request-Signature": base64.b64encode(digest).decode(),
             "X-Event-ID": event,
             "Content-Type": "application/json",
@@ -109,8 +113,14 @@ def test_what_fails_is_done_when_it_is_told_again(told, holder, store, monkeypat
 def test_what_is_not_signed_with_our_secret_is_refused(told, holder, store):
     assert told(secret="another").status_code == 403
     assert told(written=b"{").status_code == 403
+    assert told(written=b"[" * 200_000).status_code == 403
     assert held(store, holder) == 3
     assert heard(store) == []
+
+
+def test_what_was_signed_before_anybody_remembers_is_refused(told, holder, store):
+    assert told(at=START - timedelta(days=31)).status_code == 403
+    assert held(store, holder) == 3
 
 
 def test_what_cannot_be_understood_is_said_to_be(told, store):

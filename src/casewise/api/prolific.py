@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from casewise.api.studies import study_round
 from casewise.database.tables import study as tables
@@ -29,11 +29,13 @@ from casewise.studies.recruiters.prolific_client import (
 )
 from casewise.studies.recruiters.prolific_hooks import SUBMISSION_EVENT
 from casewise.studies.recruiters.protocol import RecruiterIds
+from casewise.studies.running.admission import waiting_people
 from casewise.studies.running.annotators import annotator as find_annotator
 from casewise.studies.running.annotators import person_of
 from casewise.studies.running.events import note
 from casewise.studies.running.owner import Payable, everybody, to_be_paid
 from casewise.studies.running.plan import read_plan
+from casewise.studies.running.rounds import Round, round_state
 from casewise.studies.running.slots import people_needed
 from casewise.studies.watching.upkeep import keep_up
 
@@ -146,12 +148,14 @@ class FittedPlaces:
     before: int
     taken: int
     needed: int
-    """More people whom the round needs now."""
+    """More people whom the round needs now, beside those in the tutorial or the quiz."""
     after: int
     paused: bool
     """Whether people are kept out there instead, since nobody is needed and places could not be taken away."""
     why: str = ""
     """Prolific's words where it let nothing be taken away."""
+    started: bool = False
+    """Whether the study was paused there and people are let in again, since more are needed."""
 
 
 def fit_places(
@@ -159,29 +163,47 @@ def fit_places(
 ) -> FittedPlaces:
     """Raise or lower the places there to those taken and as many more as the round needs now.
 
-    Where Prolific lets none be taken away, and nobody is needed, the study is paused there.
+    Where Prolific lets none be taken away, and nobody is needed, the study is paused there; one that is paused is
+    started again once somebody is needed. A closed round needs nobody.
+
+    Raises
+    ------
+    StudyError
+        The round is paused.
     """
     with study_round(study, phase, database=database) as there, there.store.write() as connection:
-        keep_up(connection, there.round, now=datetime.now(UTC))
-        needed = people_needed(connection, there.round)
+        needed = needed_now(connection, there.round, now=datetime.now(UTC))
 
     async def fit(prolific: ProlificClient) -> FittedPlaces:
         places = await prolific.places(prolific_study)
         wanted = places.taken + needed
         found = FittedPlaces(places.total, places.taken, needed, wanted, paused=False)
-        if wanted == places.total:
-            return found
         try:
-            await prolific.set_places(prolific_study, wanted)
+            if wanted != places.total:
+                await prolific.set_places(prolific_study, wanted)
         except StudyError as error:
             if wanted > places.total:
                 raise
             if not needed:
                 await prolific.pause(prolific_study)
-            return replace(found, after=places.total, paused=not needed, why=str(error))
+            found = replace(found, after=places.total, paused=not needed, why=str(error))
+        if places.paused and needed:
+            await prolific.start(prolific_study)
+            found = replace(found, started=True)
         return found
 
     return talked(fit)
+
+
+def needed_now(connection: Connection, study: Round, *, now: datetime) -> int:
+    """How many more people the round needs; who is in the tutorial or the quiz has a place there already."""
+    state = round_state(connection, study.id)
+    if state == "paused":
+        raise StudyError("the round is paused, so it lets nobody in; resume it first: casewise study resume")
+    keep_up(connection, study, now=now)
+    if state == "closed":
+        return 0
+    return max(0, people_needed(connection, study) - waiting_people(connection, study, now=now))
 
 
 def eligible(study: str | Path) -> int:

@@ -23,7 +23,7 @@ from casewise.settings import Settings, from_environment
 from casewise.storage import write_benchmark
 from casewise.studies.design.design import Contact, Design, read_design
 from casewise.studies.design.languages import LANGUAGES
-from casewise.studies.design.presets import NOBODY, PRESETS
+from casewise.studies.design.presets import NOBODY, PRESETS, Preset
 from casewise.studies.design.replies import RatedThing
 from casewise.studies.recruiters import new_invitation
 from casewise.studies.running.amending import Amendment, amend, amendment_of
@@ -101,15 +101,18 @@ def init_replies(
         There is something at `to`, or beside it where the sample should lie.
     DataError
         There are no replies with words.
+    StudyError
+        There is no such preset.
     """
     folder = to.with_name(f"{to.stem}-replies")
     if to.exists() or folder.exists():
         raise ConfigurationError(f"{to if to.exists() else folder} exists; choose another place with --to")
+    known = known_preset(preset)
     whole = find_benchmark(read_replies(Path(replies)), benchmark)
     drawn = replies_to_label(Path(replies), whole, n=sample, rng=np.random.default_rng(seed))
     write_benchmark(drawn, folder)
     folder.chmod(0o700)
-    return init(str(folder), preset=preset, to=to, name=name, contact=contact, rates="replies")
+    return init(str(folder), preset=known, to=to, name=name, contact=contact, rates="replies")
 
 
 def init(
@@ -128,10 +131,14 @@ def init(
     StudyError
         There is no such preset.
     """
+    known, today = known_preset(preset), datetime.now(UTC).date()
+    return init_study(benchmark, preset=known, name=name, path=to, today=today, contact=contact, rates=rates)
+
+
+def known_preset(preset: str) -> Preset:
     if preset not in PRESETS:
         raise StudyError(f"--preset is {preset!r}; it can be {', '.join(PRESETS)}")
-    today = datetime.now(UTC).date()
-    return init_study(benchmark, preset=preset, name=name, path=to, today=today, contact=contact, rates=rates)
+    return preset
 
 
 def check(study: str | Path) -> StudyPlan:
@@ -366,7 +373,10 @@ def forget(who: str, *, study: str | Path, phase: str = "main", database: str | 
 
 
 def export(folder: str | Path, *, study: str | Path, phase: str = "main", database: str | None = None) -> Exported:
-    """Write the ratings as a benchmark folder, to be reported on and judged."""
+    """Write the ratings as a benchmark folder, to be reported on and judged; one with replies only its owner may read."""
     plan = read_plan(Path(study))
     with study_round(study, phase, database=database) as there, there.store.read() as connection:
-        return write_export(connection, there.round, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))
+        made = write_export(connection, there.round, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))
+    if there.round.design.rates == "replies":
+        made.folder.chmod(0o700)
+    return made

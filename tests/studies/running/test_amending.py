@@ -3,13 +3,16 @@
 import re
 
 import pytest
-from tests.studies.test_store import finished, seen
+from tests.studies.test_store import VAULT, finished, seen
 from tests.support.study import START, design
 
 from casewise.errors import StudyError
 from casewise.reporting.study.report import study_report
 from casewise.storage import load_benchmark, write_benchmark
+from casewise.studies.recruiters import RecruiterIds
+from casewise.studies.running.admission import admit
 from casewise.studies.running.amending import amend, amendment_of
+from casewise.studies.running.answers import void
 from casewise.studies.running.export import export
 from casewise.studies.running.plan import freeze_plan, init_study, open_plan, read_plan
 from casewise.studies.running.rounds import load_round, set_state
@@ -122,10 +125,18 @@ def test_added_items_are_rated_as_often_as_the_others_and_newcomers_are_warned_o
     with store.write() as connection:
         set_state(connection, study.id, "paused", by="owner", now=START)
     rated = seen(store, study).valid
-    changed(path, r'benchmark = "few" ', 'benchmark = "more" ')
+    changed(path, r'benchmark = "few" ', f'benchmark = "{tmp_path / "more"}" ')
+    with store.write() as connection:
+        late = admit(connection, study, RecruiterIds("late"), vault=VAULT, now=START)
+    assert late is not None
+    with pytest.raises(StudyError, match=f"not warned of .*{late.id}"):
+        amended(store, study, path)
+    with store.write() as connection:
+        void(connection, study, late.id, why="not warned", by="owner", now=START)
     found, after = amended(store, study, path)
 
     assert len(found.new_items) == 12
+    assert "benchmark was 'few' and is 'more'" in found.said
     assert after is not None
     assert set(study.categories) < set(after.categories)
     now = seen(store, after)

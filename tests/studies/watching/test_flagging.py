@@ -1,15 +1,20 @@
 """Flags that need everybody's answers are found, kept beside the others, exported, and void nobody."""
 
+from dataclasses import replace
+
 from sqlalchemy import select
-from tests.studies.test_store import begun, pages_of
+from tests.studies.test_store import VAULT, begun, pages_of
 from tests.support.study import START, design, opened
 
 from casewise.database.tables import study as tables
 from casewise.records import Verdict
 from casewise.studies.running.answers import Given, next_page, take_answer
 from casewise.studies.running.export import annotator_lines
+from casewise.studies.running.owner import forget
+from casewise.studies.running.quality import Flag
 from casewise.studies.watching.assessing import assess
-from casewise.studies.watching.flagging import find_flags, keep_flags
+from casewise.studies.watching.flagging import FlagCount, FoundFlags, find_flags, keep_flags
+from casewise.studies.watching.likeness import FalseAlarms
 
 PLAN = design(
     conditions=["no_context"], ratings={"per_item": 4, "per_annotator": 12}, attention={"checks_per_batch": 0}
@@ -66,3 +71,15 @@ def test_an_echo_and_a_program_are_flagged_with_evidence_and_the_false_alarms_be
     counts = {count.kind: count for count in found.counts}
     assert (counts["llm_echo"].raised, counts["llm_echo"].of, counts["llm_echo"].judge) == (1, 4, "gpt")
     assert counts["time_to_sight"].of == 1, "of the others no sight was measured"
+
+
+def test_without_a_judge_an_echo_stays_and_who_withdrew_gets_no_flag_back(store):
+    study = opened(store, PLAN, queries=12)
+    who, gone = (rated(store, study, name, lambda _: "respond", seconds=1.1) for name in ("a", "b"))
+    count = FlagCount("llm_echo", "gpt", 2, 2, 0.5, FalseAlarms(0.01, 0.1))
+    flag = Flag("llm_echo", 0.9, 0.5, "follows gpt")
+    with store.write() as connection:
+        forget(connection, study, gone, vault=VAULT, by="owner", now=START)
+        keep_flags(connection, study, FoundFlags([count], {(who, "llm_echo"): flag, (gone, "llm_echo"): flag}))
+        keep_flags(connection, study, FoundFlags([replace(count, kind="time_to_sight")], {}))
+        assert connection.execute(select(tables.flags.c.annotator_id, tables.flags.c.kind)).all() == [(who, "llm_echo")]

@@ -65,6 +65,8 @@ def places(
         f"{prolific_study}: {found.taken} of {found.before} places taken, {found.needed} more people needed; "
         f"it has {found.after} places now"
     )
+    if found.started:
+        typer.echo("it was paused there, and is started again")
     if found.why:
         what = "it is paused there instead" if found.paused else "they stay, and whoever finds no item is paid"
         typer.echo(f"Prolific lets no place be taken away, so {what}: {found.why}", err=True)

@@ -36,13 +36,15 @@ def check_reply_study(
     Raises
     ------
     ValueError
-        Its pages do not begin with the one question, somebody would read too many replies, or its texts are not there.
+        Its pages do not begin with the one question, or may leave it out, somebody would read too many replies, or its texts are not there.
     """
     wanted, first = REPLY_QUESTION, questions[0] if questions else None
     if first is None or (first.name, first.kind, len(first.options)) != (wanted.name, wanted.kind, len(OUTCOMES)):
         raise ValueError(
             f"a study of replies begins its `questions` with a choice named {wanted.name!r} of three options"
         )
+    if not first.required:
+        raise ValueError(f"the question {wanted.name!r} is all that a page asks; leave out `required = false`")
     if per_annotator > most_replies:
         raise ValueError(
             f"ratings.per_annotator is {per_annotator}, more than sensitive.most_replies ({most_replies}): nobody should "

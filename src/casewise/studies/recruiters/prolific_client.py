@@ -15,10 +15,17 @@ import aiohttp
 
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.design.design import Design
+from casewise.studies.design.replies import RatedThing
 
 __all__ = ["API", "Approval", "Places", "ProlificClient", "filters_of", "study_request", "to_set_by_hand"]
 
 API = "https://api.prolific.com/api/v1"
+
+DESCRIPTIONS: dict[RatedThing, str] = {
+    "requests": "You decide whether a chatbot should answer requests. Some of them are unpleasant to read.",
+    "replies": "You read what a chatbot replied to requests, and say what it did. Some of it is unpleasant to read.",
+}
+"""What people at Prolific read before they begin."""
 
 
 def study_request(design: Design, *, url: str, places: int, minutes: float, group: str | None = None) -> dict[str, Any]:
@@ -29,7 +36,7 @@ def study_request(design: Design, *, url: str, places: int, minutes: float, grou
     return {
         "name": design.title,
         "internal_name": f"{design.name} {design.version}",
-        "description": "You decide whether a chatbot should answer requests. Some of them are unpleasant to read.",
+        "description": DESCRIPTIONS[design.rates],
         "external_study_url": url
         + "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
         "prolific_id_option": "url_parameters",
@@ -112,10 +119,11 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of a study there: how many it has, and how many of them are taken."""
+    """The places of a study there: how many it has, how many of them are taken, and whether nobody new is let in."""
 
     total: int
     taken: int
+    paused: bool
 
 
 class ProlificClient:
@@ -148,8 +156,12 @@ class ProlificClient:
         """Let nobody new in; whoever has begun may finish."""
         await self._call("POST", f"/studies/{study}/transition/", {"action": "PAUSE"})
 
+    async def start(self, study: str) -> None:
+        """Let people in again after a pause."""
+        await self._call("POST", f"/studies/{study}/transition/", {"action": "START"})
+
     async def places(self, study: str) -> Places:
-        """How many places a study has, and how many are taken.
+        """How many places a study has, how many are taken, and whether it is paused.
 
         Raises
         ------
@@ -158,7 +170,8 @@ class ProlificClient:
         """
         said = await self._call("GET", f"/studies/{study}/")
         try:
-            return Places(int(said["total_available_places"]), int(said["places_taken"]))
+            total, taken = int(said["total_available_places"]), int(said["places_taken"])
+            return Places(total, taken, paused=said.get("status") == "PAUSED")
         except (KeyError, TypeError, ValueError):
             raise StudyError(f"Prolific does not say how many places {study} has, and how many are taken") from None
 

@@ -11,16 +11,20 @@ import hashlib
 import hmac
 import json
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from casewise.errors import StudyError
 
-__all__ = ["ENDED_EARLY", "SUBMISSION_EVENT", "SubmissionEvent", "is_signed", "read_event"]
+__all__ = ["ENDED_EARLY", "KEPT", "SUBMISSION_EVENT", "SubmissionEvent", "is_recent", "is_signed", "read_event"]
 
 SUBMISSION_EVENT = "submission.status.change"
 
 ENDED_EARLY = frozenset({"RETURNED", "TIMED-OUT", "TIMED_OUT"})
 """Statuses of people who do not come back; the second way to write the last is taken too."""
+
+KEPT = timedelta(days=30)
+"""As long it is remembered what was told; the recruiter tells again for days at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +41,17 @@ def is_signed(body: bytes, *, timestamp: str, signature: str, secret: str) -> bo
     written = [body]
     try:
         written.append(json.dumps(json.loads(body)).encode())
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return any(hmac.compare_digest(signed(one, timestamp, secret), signature.encode()) for one in written)
+
+
+def is_recent(timestamp: str, *, now: datetime) -> bool:
+    """Whether a UNIX timestamp is not older than events are remembered."""
+    try:
+        return now.timestamp() - float(timestamp) < KEPT.total_seconds()
+    except ValueError:
+        return False
 
 
 def signed(body: bytes, timestamp: str, secret: str) -> bytes:

@@ -20,7 +20,7 @@ from casewise.studies.running.events import note
 from casewise.studies.running.privacy import Vault
 from casewise.studies.running.rounds import Round, round_state
 
-__all__ = ["NotLetIn", "admit", "has_room", "took_part", "why_not_let_in"]
+__all__ = ["NotLetIn", "admit", "has_room", "took_part", "waiting_people", "why_not_let_in"]
 
 NotLetIn = Literal["already", "closed", "paused", "full"]
 
@@ -72,12 +72,13 @@ def has_room(connection: Connection, study: Round, *, now: datetime) -> bool:
 
 
 def waiting_people(connection: Connection, study: Round, *, now: datetime) -> int:
-    """Those who consented within the length of a lease and have no batch yet."""
+    """Those who consented within the length of a lease, have no batch yet, and did not leave by the recruiter's word."""
     since = now - timedelta(minutes=study.design.ratings.lease_minutes)
     query = select(func.count()).where(
         ANNOTATORS.c.study_id == study.id,
         ANNOTATORS.c.stage.in_(("tutorial", "quiz")),
         ANNOTATORS.c.consented_at > since,
+        ANNOTATORS.c.lease_until.is_(None) | (ANNOTATORS.c.lease_until >= now),
     )
     return int(connection.scalars(query).one())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -54,11 +55,19 @@ class Amendment:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """What an analysis must know, a sentence each."""
-        found = [f"{name} was {old!r} and is {new!r}" for name, (old, new) in self.changes.items()]
+        """What an analysis must know, a sentence each; exports have it, so no path and nobody's address is in it."""
+        found = [public(name, old, new) for name, (old, new) in self.changes.items()]
         if self.new_items:
             found.append(f"{len(self.new_items):,} items were added; they have ratings of the later part only")
         return tuple(found)
+
+
+def public(name: str, old: Any, new: Any) -> str:
+    if name.startswith("alerts"):
+        return f"{name} changed"
+    if name == "benchmark":
+        old, new = Path(old).name, Path(new).name
+    return f"{name} was {old!r} and is {new!r}"
 
 
 def amendment_of(connection: Connection, study: Round, plan: StudyPlan) -> Amendment:
@@ -170,11 +179,13 @@ def amend(
     ------
     StudyError
         The round is not paused: servers read a round once a minute, and people must not rate by two designs at once.
+        Or there are categories that people in the tutorial or the quiz were not warned of.
     """
     if round_state(connection, study.id) != "paused":
         raise StudyError(
             "pause the round first (casewise study pause), amend it, and let people in again after a minute"
         )
+    refuse_unwarned(connection, study, plan)
     more = wanted.per_item - study.design.ratings.per_item
     if more:
         add_slots(connection, study, shown_items(connection, study.id), more=more)
@@ -188,6 +199,19 @@ def amend(
     }
     connection.execute(update(table).where(table.c.id == study.id).values(**values))
     note(connection, study.id, "amended", at=now, by=by, detail={"why": why, "changes": list(wanted.said)})
+
+
+def refuse_unwarned(connection: Connection, study: Round, plan: StudyPlan) -> None:
+    warned = {name for name, _ in study.categories}
+    added = [name for name, _ in plan.material.categories if name not in warned]
+    people = tables.annotators
+    query = select(people.c.id).where(people.c.study_id == study.id, people.c.stage.in_(("tutorial", "quiz")))
+    waiting = connection.scalars(query.order_by(people.c.id)).all() if added else ()
+    if waiting:
+        raise StudyError(
+            f"people in the tutorial or the quiz were not warned of {', '.join(added)}: wait until they have begun, or leave "
+            f"them out (casewise study void): {', '.join(waiting)}"
+        )
 
 
 def add_slots(connection: Connection, study: Round, items: Sequence[StudyItem], *, more: int) -> None:

@@ -201,9 +201,9 @@ def about_study(connection: Connection, study: Round, design: Design, seen: Over
 
 
 def without_codes(design: Design) -> dict[str, Any]:
-    """The design, without anything by which somebody could pass for one who completed it."""
-    plain = design.model_dump(mode="json")
-    return plain | {"recruiter": {"kind": design.recruiter.kind}}
+    """The design, without what somebody could pass by for one who completed it, whom alerts go to, and any path."""
+    plain = design.model_dump(mode="json", exclude={"alerts"})
+    return plain | {"recruiter": {"kind": design.recruiter.kind}, "benchmark": Path(design.benchmark).name}
 
 
 def timing_lines(connection: Connection, study: Round) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection, select, update
 
@@ -20,7 +21,8 @@ def restore(connection: Connection, study: Round, annotator_id: str, *, why: str
     """Have somebody's ratings count again where their items still have room; how many do.
 
     Whose place somebody else has taken meanwhile stays apart as surplus: an item never gets more than it was promised.
-    Restoring somebody who is not left out changes nothing.
+    Restoring somebody who is not left out changes nothing. Who ended by failing checks has stopped, or completed, and is
+    paid as that.
     """
     who = connection.execute(
         select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)
@@ -37,7 +39,11 @@ def restore(connection: Connection, study: Round, annotator_id: str, *, why: str
             .where(PAGES.c.annotator_id == annotator_id, PAGES.c.position == page.position)
             .values(state="surplus" if slot_id is None else "rated", slot_id=slot_id)
         )
-    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(voided_at=None))
+    values: dict[str, Any] = {"voided_at": None}
+    if who.outcome == "failed_checks":
+        dropped = select(PAGES.c.position).where(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "dropped")
+        values["outcome"] = "completed" if connection.execute(dropped).first() is None else "stopped"
+    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))
     detail = {"why": why, "counted": counted, "surplus": surplus}
     note(connection, study.id, "restored", at=now, by=by, annotator_id=annotator_id, detail=detail)
     return counted

@@ -14,7 +14,7 @@ from casewise.records import Verdict
 from casewise.stats.core.arrays import FloatArray
 from casewise.studies.design.ledger import LedgerItem
 from casewise.studies.design.material import StudyItem
-from casewise.studies.running.quality import LIKENESS, Flag, LikenessKind
+from casewise.studies.running.quality import Flag, LikenessKind
 from casewise.studies.running.rounds import ROWS_AT_ONCE, Round, shown_items
 from casewise.studies.watching.likeness import FalseAlarms, SeenAnswers, measures, raised, simulated_flags
 
@@ -93,10 +93,17 @@ def evidence(kind: LikenessKind, judge: str, value: float, expected: FalseAlarms
 
 
 def keep_flags(connection: Connection, study: Round, found: FoundFlags) -> None:
-    """Keep them with each annotator, in the place of those found before."""
-    connection.execute(delete(FLAGS).where(FLAGS.c.study_id == study.id, FLAGS.c.kind.in_(LIKENESS)))
+    """Keep them with each annotator, in the place of those of the same kinds; none of who withdrew since they were found."""
+    looked_at = {count.kind for count in found.counts}
+    connection.execute(delete(FLAGS).where(FLAGS.c.study_id == study.id, FLAGS.c.kind.in_(looked_at)))
+    people = tables.annotators
+    here = set(
+        connection.scalars(select(people.c.id).where(people.c.study_id == study.id, people.c.withdrawn_at.is_(None)))
+    )
     rows: list[dict[str, Any]] = [
-        {"annotator_id": name, "study_id": study.id, **asdict(flag)} for (name, _), flag in found.by_annotator.items()
+        {"annotator_id": name, "study_id": study.id, **asdict(flag)}
+        for (name, _), flag in found.by_annotator.items()
+        if name in here
     ]
     for start in range(0, len(rows), ROWS_AT_ONCE):
         connection.execute(insert(FLAGS), rows[start : start + ROWS_AT_ONCE])

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from casewise.database.columns import insert_if_absent
 from casewise.database.tables import study as tables
-from casewise.studies.recruiters.prolific_hooks import ENDED_EARLY, SubmissionEvent
+from casewise.studies.recruiters.prolific_hooks import ENDED_EARLY, KEPT, SubmissionEvent
 from casewise.studies.running.annotators import person_of
 from casewise.studies.running.answers import lapse_and_void
 from casewise.studies.running.events import note
@@ -18,8 +18,6 @@ from casewise.studies.running.rounds import Round, all_rounds, load_round
 __all__ = ["take_told"]
 
 ANNOTATORS, HOOKS = tables.annotators, tables.hooks
-KEPT = timedelta(days=30)
-"""As long it is remembered what was told; the recruiter tells again for days at most."""
 
 
 def take_told(connection: Connection, told: SubmissionEvent, *, event_id: str, vault: Vault, now: datetime) -> bool:

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from casewise.errors import StudyError
-from casewise.studies.recruiters.prolific_hooks import is_signed, read_event
+from casewise.studies.recruiters.prolific_hooks import is_recent, is_signed, read_event
 from casewise.studies.watching.told import take_told
 from casewise.web.frame.identity import database_of, now
 from casewise.web.security.csrf import HOOKS_PATH
@@ -32,6 +32,8 @@ async def told(request: Request, at: Annotated[datetime, Depends(now)]) -> Respo
     stamp, signature = sent.get("X-Prolific-Request-Timestamp", ""), sent.get("X-Prolific-Request-Signature", "")
     if not is_signed(body, timestamp=stamp, signature=signature, secret=secret):
         raise HTTPException(403, "This is not signed with the secret of our workspace.")
+    if not is_recent(stamp, now=at):
+        raise HTTPException(403, "This was signed too long ago.")
     event_id = sent.get("X-Event-ID", "")
     try:
         event = read_event(body)
