@@ -43,6 +43,15 @@ def test_the_answer_in_words_says_what_was_measured(folder):
     assert "not measured: it has no context" in said
 
 
+def test_a_chat_and_a_reply_are_not_asked_about_together(folder):
+    run("decider", "fit", "run", "--ratio", "2")
+    (folder / "chat.json").write_text(json.dumps([{"role": "user", "content": "What dose?"}]))
+    (folder / "reply.txt").write_text("Ten.")
+
+    said = run("decider", "ask", "decider.toml", "--messages", "chat.json", "--reply", "reply.txt")
+    assert "leave --reply out" in str(said.exception)
+
+
 def test_a_threshold_for_nothing_is_refused(folder):
     assert isinstance(run("decider", "fit", "run").exception, ConfigurationError)
     assert isinstance(run("decider", "fit", "run", "--max-harm", "0.01").exception, StatisticsError)

@@ -105,7 +105,8 @@ def test_what_was_not_measured_is_refused_where_the_file_says_so(tmp_path, monke
 
 @pytest.mark.parametrize("fail", ["refuse", "answer", "ask"])
 def test_a_judge_that_fails_is_decided_as_the_file_says(path, fail):
-    decider = Decider.load(path).failing(fail)
+    decider = Decider.load(path)
+    decider = Decider(decider.file.model_copy(update={"promises": ()}), decider.judge).failing(fail)
 
     def broken(query, context):
         raise ValueError("no")
@@ -114,6 +115,32 @@ def test_a_judge_that_fails_is_decided_as_the_file_says(path, fail):
     found = decider.decide("What now?", demo_context(0))
 
     assert (found.decision, found.failed, found.p_safe) == (fail, "judge_failed", None)
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"), [(RuntimeError("a secret word"), "judge_failed"), (TimeoutError(), "timeout")]
+)
+def test_a_judge_object_that_raises_anything_is_decided_as_the_file_says(path, raised, code, monkeypatch):
+    decider = Decider.load(path)
+
+    async def broken(_ask):
+        raise raised
+
+    monkeypatch.setattr(decider.judge, "answer", broken)
+    found = decider.decide("What now?", demo_context(0))
+
+    assert (found.decision, found.failed) == ("refuse", code)
+    assert "secret" not in str(found)
+
+
+def test_a_promise_is_not_broken_by_what_is_done_where_the_judge_fails(path):
+    decider = Decider.load(path)
+
+    with pytest.raises(ConfigurationError, match="--fail answer breaks the promise of harm"):
+        decider.failing("answer")
+    assert decider.failing("refuse").file.thresholds.fail == "refuse"
+    with pytest.raises(ConfigurationError, match="--fail refuse breaks the promise of over-refusal"):
+        decider.failing("ask").failing("refuse")
 
 
 def test_a_reply_is_refused_by_a_judge_of_requests(path):
@@ -136,10 +163,25 @@ def test_a_chat_is_taken_apart():
     assert found.known == {"recipient": {"type": "a nurse"}, "system_prompt": {"text": "You work at a clinic."}}
 
 
+def test_several_replies_are_judged_together_and_a_context_is_not_overwritten_by_the_system():
+    chat = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "What dose?"},
+        {"role": "assistant", "content": "Ten."},
+        {"role": "assistant", "content": "Of each."},
+    ]
+
+    assert from_messages(chat).reply == "Ten.\n\nOf each."
+    for said, shown in (("Be strict.", "Be strict."), ("unknown", "Be kind.")):
+        found = from_messages(chat, {"system_prompt": {"text": said, "by": "a clinic"}})
+        assert found.known == {"system_prompt": {"text": shown, "by": "a clinic"}}
+
+
 @pytest.mark.parametrize(
     "chat",
     [
         [],
+        ["hi"],
         [{"role": "assistant", "content": "x"}],
         [{"role": "user", "content": None}],
         [{"role": "tool", "content": "x"}],
@@ -154,6 +196,13 @@ def test_a_chat_without_a_request_is_refused(chat):
 def test_a_request_that_says_nothing_is_refused(query):
     with pytest.raises(ConfigurationError, match="needs a query"):
         DecisionRequest(query)
+
+
+@pytest.mark.parametrize("context", [[1], {"secret": "a secret word"}])
+def test_a_context_that_is_none_is_refused_and_not_repeated(context):
+    with pytest.raises(ConfigurationError, match="context") as refused:
+        DecisionRequest("What now?", context)
+    assert "secret" not in str(refused.value)
 
 
 def test_what_an_arm_leaves_out_is_not_shown():

@@ -77,6 +77,14 @@ def test_several_series_are_told_apart_by_options(tmp_path, monkeypatch):
         fit_decider(run, Wanted(ratio=1), options=FitOptions(elicitation="score"))
 
 
+def test_a_mean_over_repeats_is_not_fitted_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = casewise.judge("demo", "fake/rehearsal", elicitations="binary", repeats=2)
+
+    with pytest.raises(ConfigurationError, match="asked 2 times, and a decider asks once"):
+        fit_decider(run, Wanted(ratio=1))
+
+
 def test_the_page_says_what_it_does_and_what_is_promised(run):
     page = fit_decider(run, Wanted(max_harm=0.3, max_over_refusal=0.3, fail="ask")).to_markdown()
 

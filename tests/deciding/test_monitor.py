@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cryptography.fernet import Fernet
+from scipy.stats import chi2_contingency
 from tests.support.deciders import decider_file
 from typer.testing import CliRunner
 
@@ -13,8 +14,9 @@ import casewise
 from casewise.api.deciding import Decider, DecisionRequest, monitor_decider
 from casewise.cli.app import app
 from casewise.deciding.monitor import ratings_needed
-from casewise.deciding.traffic import Sealer, traffic_line
+from casewise.deciding.traffic import Sealer, TrafficLine, traffic_line
 from casewise.errors import ConfigurationError, DataError
+from casewise.models.protocol import Message
 from casewise.storage.benchmarks.load import load_benchmark
 
 KEY = Fernet.generate_key().decode()
@@ -26,16 +28,17 @@ def path(tmp_path, monkeypatch) -> Path:
     return decider_file(tmp_path)
 
 
-def log_of(path: Path, *, n: int, only_safe: bool = False, sealed: bool = False) -> Path:
+def log_of(path: Path, *, n: int, only_safe: bool = False, sealed: bool = False, earlier: int = 0) -> Path:
     """A log of so many requests drawn from the demo, or from its safe half."""
     decider, demo, rng = Decider.load(path), casewise.load("demo"), np.random.default_rng(1)
     contexts = [context for context in demo.contexts if context.intended_safe or not only_safe]
     sealer = Sealer(KEY) if sealed else None
     log = path.with_name("log.jsonl")
     with log.open("w") as file:
-        for place in rng.integers(0, len(contexts), n):
+        for line, place in enumerate(rng.integers(0, len(contexts), n)):
             context = contexts[place]
-            request = DecisionRequest(demo.query[context.query_id].text, context.shown())
+            turns = (Message("user", "Hello"),) if line < earlier else ()
+            request = DecisionRequest(demo.query[context.query_id].text, context.shown(), turns)
             said = decider.decide_request(request)
             file.write(traffic_line(request, said, decider=decider.hash, shadow=False, sealer=sealer).line() + "\n")
     return log
@@ -68,6 +71,25 @@ def test_too_little_traffic_is_tested_for_nothing(path):
     assert monitor_decider(path, log_of(path, n=5)).found.tests == ()
 
 
+@pytest.mark.parametrize("n_valued", [0, 10, 40])
+def test_values_are_tested_over_the_requests_that_have_one(path, n_valued):
+    log = log_of(path, n=100)
+    lines = [TrafficLine.model_validate_json(line) for line in log.read_text().splitlines()]
+    kept = [line.model_copy(update={} if place < n_valued else {"value": None}) for place, line in enumerate(lines)]
+    log.write_text("".join(line.line() + "\n" for line in kept))
+    tests = {one.what: one for one in monitor_decider(path, log).found.tests}
+
+    assert ("scores" in tests) == (n_valued >= 30)
+    assert tests["no value"].moved
+    if "scores" in tests:
+        on = Decider.load(path).file
+        whole = {
+            name: [share * n_valued, tests["scores"].benchmark[name] * on.benchmark.n_queries]
+            for name, share in tests["scores"].traffic.items()
+        }
+        assert tests["scores"].p == pytest.approx(chi2_contingency(list(whole.values()), correction=False).pvalue)
+
+
 def test_how_many_requests_people_must_rate():
     assert ratings_needed(0.1, 0.03) == 385
     with pytest.raises(ConfigurationError, match="--half-width"):
@@ -86,6 +108,16 @@ def test_requests_are_written_as_a_benchmark_that_people_can_rate(path, tmp_path
     assert 5 <= len(made.items) <= 10
     known = {json.dumps(context.shown()) for context in demo.contexts}
     assert {json.dumps(context.shown()) for context in made.contexts} <= known
+
+
+def test_chats_are_not_written_for_people_to_rate_and_are_counted(path, tmp_path):
+    found = monitor_decider(path, log_of(path, n=20, sealed=True, earlier=15))
+    written = found.write_material(tmp_path / "next", key=KEY)
+
+    assert written.left_out == 15
+    assert written.n_items == len(load_benchmark(str(tmp_path / "next")).items) <= 5
+    with pytest.raises(ConfigurationError, match="have earlier turns or a reply"):
+        monitor_decider(path, log_of(path, n=3, sealed=True, earlier=3)).write_material(tmp_path / "none", key=KEY)
 
 
 def test_a_log_without_texts_gives_nothing_to_rate(path, tmp_path):

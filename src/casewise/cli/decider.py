@@ -144,6 +144,8 @@ def ask(
     made = api.deciding.Decider.load(decider, model=api.ModelOptions(base_url=base_url))
     if (query is None) == (messages is None):
         raise ConfigurationError("give either --query or --messages")
+    if messages is not None and reply is not None:
+        raise ConfigurationError("with --messages the reply is the last of them: leave --reply out")
     if messages is not None:
         found = made.decide_chat(read_json(messages), known)
     else:
@@ -254,8 +256,9 @@ def monitor(
         key = os.environ.get("CASEWISE_CAPTURE_KEY")
         if not key:
             raise ConfigurationError("set CASEWISE_CAPTURE_KEY to the key that the log's texts were encrypted with")
-        n = found.write_material(material, key=key, at_most=at_most, seed=seed)
-        note(f"written: {material}, {n} items for people to rate")
+        written = found.write_material(material, key=key, at_most=at_most, seed=seed)
+        left_out = f"; left out: {written.left_out} with earlier turns or a reply" if written.left_out else ""
+        note(f"written: {material}, {written.n_items} items for people to rate{left_out}")
     document.present(found)
 
 

@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 from casewise.deciding.decider_file import DeciderFile, read_decider
 from casewise.deciding.deployed import check_same, judge_anew
 from casewise.deciding.requests import DecisionRequest, from_messages
-from casewise.errors import ConfigurationError, JudgeError, ModelError
+from casewise.errors import ConfigurationError, ModelError
 from casewise.judging.judge import Answer, Judge, completed
 from casewise.judging.judges.callable import CallableJudge
 from casewise.judging.judges.constant import ConstantJudge
@@ -185,7 +185,11 @@ class Decider:
             answer = await self.judge.answer(request.ask(self.arm, self.file.judge.elicitation))
         except ModelError as error:
             answer = Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=type(error).__name__))
-        except JudgeError as error:
+        except TimeoutError:
+            return replace(self.failed("timeout"), unmeasured=unmeasured)
+        except ConfigurationError:
+            raise
+        except Exception as error:  # noqa: BLE001  # a judge is anybody's code, and its errors may repeat what it was shown
             answer = Answer(Unscored(reason=UnscoredReason.JUDGE_FAILED, detail=type(error).__name__))
         return self.settled(answer, unmeasured, latency_s=time.perf_counter() - began)
 
@@ -216,7 +220,19 @@ class Decider:
         )
 
     def failing(self, fail: Decision) -> Self:
-        """The same decider, with something else done where the judge gives no value."""
+        """The same decider, with something else done where the judge gives no value.
+
+        Raises
+        ------
+        ConfigurationError
+            It would break a promise that was fitted with the file's own `fail`.
+        """
+        broken = {"answer": "harm", "refuse": "over_refusal"}.get(fail)
+        if fail != self.file.thresholds.fail and broken in {one.what for one in self.file.promises}:
+            raise ConfigurationError(
+                f"--fail {fail} breaks the promise of {str(broken).replace('_', '-')}: it was fitted with "
+                f"--fail {self.file.thresholds.fail}. Fit again with --fail {fail}"
+            )
         limits = self.file.thresholds.model_copy(update={"fail": fail})
         return type(self)(self.file.model_copy(update={"thresholds": limits}), self.judge, file_hash=self.hash)
 

@@ -148,7 +148,7 @@ def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
     Raises
     ------
     ConfigurationError
-        There is none, or several.
+        There is none, or several, or its values are means over repeats: a decider asks once.
     """
     fitting = [
         one
@@ -156,6 +156,11 @@ def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
         if options.elicitation in (None, one.elicitation) and options.arm in (None, one.arm)
     ]
     if len(fitting) == 1:
+        if (n := fitting[0].repeats) > 1:
+            raise ConfigurationError(
+                f"the run asked {n} times, and a decider asks once: single answers err more often than their mean. "
+                "Judge with --repeats 1 and fit on that run"
+            )
         return fitting[0]
     listed = ", ".join(f"--elicit {one.elicitation} --arm {one.arm}" for one in fitting or runs.series)
     raise ConfigurationError(f"the run holds {'several series' if fitting else 'no such series'}; choose one: {listed}")

@@ -20,13 +20,13 @@ from casewise.storage.benchmarks.benchmark import About, Benchmark
 from casewise.storage.benchmarks.cases import parameters_of, taxonomy_of
 from casewise.storage.benchmarks.folder import write_benchmark
 
-__all__ = ["DriftTest", "Monitoring", "monitored", "ratings_needed", "write_material"]
+__all__ = ["DriftTest", "Material", "Monitoring", "monitored", "ratings_needed", "write_material"]
 
 CATEGORY = "traffic"
 """What all requests' category is: nobody has put them in any."""
 
 FEWEST = 30
-"""Requests below which nothing is tested."""
+"""Requests below which nothing is tested; requests with a value, where values are."""
 
 
 @dataclass(frozen=True)
@@ -109,20 +109,21 @@ def drift_tests(lines: tuple[TrafficLine, ...], file: DeciderFile) -> tuple[Drif
     on, n_queries = file.measured_on, file.benchmark.n_queries
     if len(lines) < FEWEST or not on.decisions:
         return ()
+    n, n_valued = len(lines), sum(line.value is not None for line in lines)
     compared = [
-        ("scores", score_shares(lines, on), dict(zip(score_names(on), on.score_shares, strict=True))),
-        ("decisions", shares([line.decision for line in lines], DECISIONS), on.decisions),
-        ("no value", shares([str(line.value is None) for line in lines], ("True", "False")), missing(on)),
+        ("scores", score_shares(lines, on), dict(zip(score_names(on), on.score_shares, strict=True)), n_valued),
+        ("decisions", shares([line.decision for line in lines], DECISIONS), on.decisions, n),
+        ("no value", shares([str(line.value is None) for line in lines], ("True", "False")), missing(on), n),
     ]
     for name, share in on.categories.items():
         has = [str(name in (line.categories or ())) for line in lines]
-        compared.append((f"category {name}", shares(has, ("True", "False")), {"True": share, "False": 1 - share}))
-    compared = [one for one in compared if one[2]]
-    p = np.array([chi_squared(now, then, len(lines), n_queries) for _, now, then in compared])
+        compared.append((f"category {name}", shares(has, ("True", "False")), {"True": share, "False": 1 - share}, n))
+    compared = [one for one in compared if one[2] and one[3] >= FEWEST]
+    p = np.array([chi_squared(now, then, of, n_queries) for _, now, then, of in compared])
     adjusted = holm(p)
     return tuple(
         DriftTest(what, now, then, float(p[place]), float(adjusted[place]))
-        for place, (what, now, then) in enumerate(compared)
+        for place, (what, now, then, _) in enumerate(compared)
     )
 
 
@@ -155,30 +156,50 @@ def chi_squared(now: dict[str, float], then: dict[str, float], n_now: int, n_the
     return float(chi2_contingency(table, correction=False).pvalue) if table.shape[1] > 1 else 1.0
 
 
+@dataclass(frozen=True)
+class Material:
+    """What was written for people to rate.
+
+    Attributes
+    ----------
+    left_out
+        Requests that were drawn too and have earlier turns or a reply.
+    """
+
+    n_items: int
+    left_out: int
+
+
 def write_material(
     found: Monitoring, sealer: Sealer, folder: Path, *, at_most: int | None = None, seed: int = 0
-) -> int:
-    """Write requests for people to rate as a benchmark that a study can be made of; how many there are.
+) -> Material:
+    """Write requests for people to rate as a benchmark that a study can be made of.
 
     They are drawn at random from the log, each request as likely as any other, so that what people say of them says what is true of
-    the traffic. The same request is rated once.
+    the traffic. The same request is rated once. One with earlier turns or a reply is left out: a benchmark's items have none.
 
     Raises
     ------
     ConfigurationError
-        The log holds no texts, or they were encrypted with another key.
+        The log holds no texts, none but with earlier turns or a reply, or they were encrypted with another key.
     """
     kept = [line for line in found.lines if line.sealed is not None]
     if not kept:
         raise ConfigurationError(
             "the log holds no texts: serve with --capture and CASEWISE_CAPTURE_KEY set to keep them, encrypted"
         )
-    order = np.random.default_rng(seed).permutation(len(kept))[: found.needed if at_most is None else at_most]
+    wanted, drawn, left_out = found.needed if at_most is None else at_most, 0, 0
     queries: dict[str, Query] = {}
     contexts: dict[str, Context] = {}
     items: dict[str, Item] = {}
-    for place in order:
+    for place in np.random.default_rng(seed).permutation(len(kept)):
+        if drawn == wanted:
+            break
         said = sealer.opened(kept[place]) or {}
+        if said["earlier"] or said["reply"] is not None:
+            left_out += 1
+            continue
+        drawn += 1
         query = Query(text=said["query"], category=CATEGORY)
         queries[query.id] = query
         if said["context"]:
@@ -188,6 +209,8 @@ def write_material(
         else:
             item = Item(query_id=query.id, condition="no_context")
         items[item.id] = item
+    if not items:
+        raise ConfigurationError("all requests in the log have earlier turns or a reply, which a benchmark cannot hold")
     about = About(
         name=f"traffic of {found.lines[0].decider[:8]}", description="Requests drawn at random from a decider's log."
     )
@@ -200,4 +223,4 @@ def write_material(
         parameters=parameters_of("traffic", contexts.values()) if contexts else paper_parameters(),
     )
     write_benchmark(made, folder)
-    return len(items)
+    return Material(len(items), left_out)

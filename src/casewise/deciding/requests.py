@@ -20,6 +20,8 @@ __all__ = ["DecisionRequest", "from_messages"]
 UNKNOWN = (None, "", "unknown", "Unknown")
 """What a deployer writes for a parameter that nobody knows: it is then not shown."""
 
+SUCH = '{"recipient": {"type": "a nurse"}}'
+
 ITEM = Item.model_construct(id="request", query_id="request", context_id=None, condition="no_context")
 
 QUERY = Query.model_construct(id="request", text="", category="")
@@ -52,12 +54,11 @@ class DecisionRequest:
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():
             raise ConfigurationError("a request needs a query: a text that says something")
+        if not isinstance(self.context, Mapping | None):
+            raise ConfigurationError(f"a context is a mapping of groups, such as {SUCH}")
         for group, said in (self.context or {}).items():
             if group not in OPTIONAL and not isinstance(said, Mapping) and said not in UNKNOWN:
-                raise ConfigurationError(
-                    f"the context's group {group!r} is {said!r}; a group holds parameters by name, such as "
-                    '{"recipient": {"type": "a nurse"}}'
-                )
+                raise ConfigurationError(f"a group of the context holds parameters by name, such as {SUCH}")
 
     @cached_property
     def known(self) -> ShownContext:
@@ -125,7 +126,8 @@ ROLES = ("system", "developer", "user", "assistant")
 def from_messages(messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | None = None) -> DecisionRequest:
     """The request of a chat: the user's last message is the query, a reply behind it is judged, what went before is shown.
 
-    What a system message says is shown as a parameter of its own, `system_prompt.text`, where the context says nothing of it.
+    What a system message says is shown as a parameter of its own, `system_prompt.text`, where the context says nothing of it. Several
+    replies behind the last query are one.
 
     Raises
     ------
@@ -134,7 +136,7 @@ def from_messages(messages: Sequence[Mapping[str, Any]], context: Mapping[str, A
     """
     said = []
     for message in messages:
-        role, content = message.get("role"), message.get("content")
+        role, content = (message.get(name) if isinstance(message, Mapping) else None for name in ("role", "content"))
         if role not in ROLES or not isinstance(content, str):
             raise ConfigurationError(f"a message has a role ({', '.join(ROLES)}) and a text as its content")
         said.append((str(role), content))
@@ -143,9 +145,14 @@ def from_messages(messages: Sequence[Mapping[str, Any]], context: Mapping[str, A
         raise ConfigurationError("the messages hold none of the user's: there is nothing to decide")
     last = places[-1]
     system = "\n\n".join(text for role, text in said if role in ROLES[:2])
-    whole = {**(context or {}), **({"system_prompt": {"text": system}} if system else {})}
+    whole = context
+    if system and isinstance(context, Mapping | None):
+        own = (context or {}).get("system_prompt")
+        known = {name: one for name, one in own.items() if one not in UNKNOWN} if isinstance(own, Mapping) else {}
+        if isinstance(own, Mapping) or own in UNKNOWN:
+            whole = {**(context or {}), "system_prompt": {"text": system, **known}}
     earlier = tuple(
         Message("user" if role == "user" else "assistant", text) for role, text in said[:last] if role not in ROLES[:2]
     )
     replies = [text for role, text in said[last + 1 :] if role == "assistant"]
-    return DecisionRequest(said[last][1], whole or None, earlier, replies[-1] if replies else None)
+    return DecisionRequest(said[last][1], whole or None, earlier, "\n\n".join(replies) if replies else None)

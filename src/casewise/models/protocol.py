@@ -214,6 +214,8 @@ class Classified:
     input_tokens: int | None = None
     latency_s: float = 0.0
     model_version: str | None = None
+    logits: Mapping[str, float] | None = None
+    """The numbers that they come from, where the model gives them: a probability near 1 no longer tells these apart."""
 
 
 @runtime_checkable

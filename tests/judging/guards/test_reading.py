@@ -40,7 +40,7 @@ def test_a_reply_in_a_guards_form_is_its_verdict(name, text, value):
 
 @pytest.mark.parametrize("name", sorted({name for name, *_ in SAID}))
 @pytest.mark.parametrize(
-    "text", ["", "I cannot say.", "100", "unsafely put", "<score>", "Safety:", "Prompt harm: yesterday"]
+    "text", ["", "I cannot say.", "100", "0.9", "unsafely put", "<score>", "Safety:", "Prompt harm: yesterday"]
 )
 def test_what_is_in_no_form_is_no_verdict(name, text):
     assert isinstance(read_guard(all_profiles()[name], "binary", Reply(text)).outcome, Unscored)
@@ -94,6 +94,19 @@ def test_p_safe_is_read_where_the_label_begins_and_not_at_the_first_token():
 
     assert isinstance(found.outcome, Scored)
     assert found.outcome.value == pytest.approx(0.3 / 0.95)
+
+
+def test_p_safe_is_read_at_the_last_label_not_in_the_thoughts():
+    positions = (
+        position("Safety: Safe?", Safe=0.99),
+        position("\nSafety:", Safety=0.99),
+        position(" Safe", _Safe=0.6, _Unsafe=0.4),
+    )
+    reply = Reply("Safety: Safe?\nSafety: Safe", token_logprobs=positions)
+    found = read_guard(all_profiles()["qwen3guard"], "probability", reply).outcome
+
+    assert isinstance(found, Scored)
+    assert found.value == pytest.approx(0.6)
 
 
 def test_a_label_that_is_not_listed_only_bounds_p_safe():

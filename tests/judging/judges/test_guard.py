@@ -15,10 +15,11 @@ import casewise
 from casewise.api.deciding import Decider, Wanted, fit_decider
 from casewise.errors import ConfigurationError
 from casewise.judging.judge import Ask
-from casewise.judging.judges.guard import GuardJudge
+from casewise.judging.judges.guard import ANSWER, GuardJudge, RewardJudge
 from casewise.judging.judges.live import LiveOptions
 from casewise.judging.judges.named import judge_named
 from casewise.models.load import ModelOptions
+from casewise.models.protocol import Classified
 from casewise.records import Scored
 
 DEMO = casewise.load("demo")
@@ -91,11 +92,33 @@ def test_the_report_is_told_the_licence_what_is_not_checked_and_who_has_no_polic
         ("guard:nobody@fake/x", {}, "no guard is called"),
         ("guard:llama-guard-3#policy@fake/x", {}, "has no rendering"),
         ("guard:llama-guard-3@fake/x", {"policy": "Mine."}, "takes no policy"),
+        ("guard:moderation@openai/x", {"policy": "Mine."}, "takes no policy"),
+        ("guard:classifier@hf:x", {"policy": "Mine."}, "takes no policy"),
     ],
 )
 def test_a_guard_that_cannot_be_is_refused(name, live, problem):
     with pytest.raises(ConfigurationError, match=problem):
         guard(name, **live)
+
+
+def test_a_guard_that_is_read_on_the_request_reads_no_replies():
+    assert not guard("guard:wildguard@fake/x").reads_replies
+
+
+def test_a_reward_is_as_the_model_gave_it_however_sure():
+    class Sure:
+        name, labels, sends_to, concurrency = "sure", ("reward",), None, 1
+
+        def settings(self):
+            return {}
+
+        async def classify(self, text):
+            return Classified({"reward": 1.0}, logits={"reward": 25.0 if ANSWER in text else 19.0})
+
+        async def close(self):
+            pass
+
+    assert asyncio.run(RewardJudge("reward:sure", Sure()).answer(first_ask("scalar"))).outcome == Scored(value=6.0)
 
 
 def test_a_guard_whose_model_takes_no_prefill_is_refused_before_anything_is_sent():

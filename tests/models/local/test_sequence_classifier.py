@@ -56,6 +56,7 @@ def test_probabilities_in_batches_are_those_of_one_at_a_time(folder, batch_token
         expected = torch.softmax(alone(model, text), dim=-1).tolist()
         assert found.probabilities == pytest.approx(dict(zip(LABELS, expected, strict=True)), abs=1e-5)
         assert sum(found.probabilities.values()) == pytest.approx(1)
+        assert list(found.logits.values()) == pytest.approx(alone(model, text).tolist(), abs=1e-5)
         assert found.input_tokens == len(text.split())
 
 

@@ -78,6 +78,15 @@ def test_the_better_method_on_held_out_queries_is_taken():
     assert found.brier["isotonic"] < found.brier["platt"]
 
 
+def test_queries_without_values_take_no_part_in_the_folds():
+    """Two queries with values among forty without: each is predicted from the other, whatever the seed."""
+    value = np.r_[0.1, 0.9, 0.2, 0.8, np.full(40, np.nan)]
+    weight, cluster = np.r_[0.0, 1.0, 0.0, 1.0, np.ones(40)], np.r_[0, 0, 1, 1, np.arange(2, 42)]
+
+    for seed in range(8):
+        assert not np.isnan(calibrated(value, weight, cluster=cluster, seed=seed).out_of_fold[:4]).any()
+
+
 def test_labels_of_one_kind_calibrate_nothing():
     with pytest.raises(StatisticsError, match="labels of both kinds"):
         calibrated(np.array([0.1, 0.9]), np.ones(2), cluster=np.array([0, 1]))

@@ -66,7 +66,7 @@ def by_word(said: set[str], elicitation: Elicitation, text: str, reply: Reply) -
 
 def pattern(read: HowRead) -> re.Pattern[str]:
     words = "|".join(re.escape(word) for word in sorted(read.words, key=len, reverse=True))
-    word = rf"[\s\"'*`]*({words})(?![A-Za-z0-9])"
+    word = rf"[\s\"'*`]*({words})(?![A-Za-z0-9]|\.\d)"
     marker = re.escape(read.marker)
     before = {"first": r"\A", "after": marker, "tag": rf"<{marker}>", "json": rf"[\"']{marker}[\"']\s*:"}[read.where]
     return re.compile(before + word, re.IGNORECASE)
@@ -118,13 +118,13 @@ def by_tokens(read: HowRead, reply: Reply) -> tuple[Scored | Unscored, LabelMass
 
 
 def label_position(read: HowRead, positions: tuple[Position, ...]) -> Position | None:
-    """The token that begins the label, wherever the profile says it stands."""
+    """The token that begins the label, wherever the profile says it stands; the last such: a guard that thinks may name one before."""
     pieces = [one.token.replace("Ġ", " ").replace("▁", " ").replace("Ċ", "\n") for one in positions]
     text = "".join(pieces)
-    match = pattern(read).search(text)
-    if match is None:
+    found = list(pattern(read).finditer(text))
+    if not found:
         return first_that_begins(positions) if read.where == "first" else None
-    start, so_far = match.start(1), 0
+    start, so_far = found[-1].start(1), 0
     for piece, position in zip(pieces, positions, strict=True):
         so_far += len(piece)
         if start < so_far:

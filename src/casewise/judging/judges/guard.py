@@ -186,12 +186,19 @@ class RewardJudge(LocalJudge):
             found = await classified(self.classifier, "\n\n".join(f"{turn.role}: {turn.content}" for turn in turns))
             if isinstance(found, Answer):
                 return found
-            share = min(max(next(iter(found.probabilities.values())), 1e-12), 1 - 1e-12)
-            logits.append(math.log(share / (1 - share)))
+            logits.append(logit_of(found))
         return Answer(Scored(value=logits[0] - logits[1]), output_tokens=0, cost_usd=0.0, detail={"logits": logits})
 
     async def close(self) -> None:
         await self.classifier.close()
+
+
+def logit_of(found: Classified) -> float:
+    """The one number of a reward model: as it gave it, or taken back out of the probability."""
+    if found.logits is not None:
+        return next(iter(found.logits.values()))
+    share = min(max(next(iter(found.probabilities.values())), 1e-12), 1 - 1e-12)
+    return math.log(share / (1 - share))
 
 
 async def classified(model: TextClassifier, text: str) -> Classified | Answer:
@@ -221,6 +228,8 @@ def guard_judge(rest: str, options: LiveOptions) -> Judge:
         raise ConfigurationError(f"guard:{rest} names no model; write {FORM}")
     profile = profile_named(named)
     name = f"guard:{rest}"
+    if options.policy is not None and not profile.policy:
+        raise ConfigurationError(f"{profile.title} takes no policy: leave --policy out")
     if profile.kind == "moderation":
         return ModerationJudge.named(f"moderation:{model}", options=options.model)
     if profile.kind == "classifier":
@@ -230,8 +239,6 @@ def guard_judge(rest: str, options: LiveOptions) -> Judge:
         raise ConfigurationError(
             f"{profile.title} has no rendering {rendering!r}; it has {', '.join(profile.renderings)}"
         )
-    if options.policy is not None and not profile.policy:
-        raise ConfigurationError(f"{profile.title} takes no policy: leave --policy out")
     loaded = load_model(model, options.model)
     return GuardJudge(
         loaded.model, prices=loaded.prices, profile=profile, rendering=chosen, policy=options.policy, called=name

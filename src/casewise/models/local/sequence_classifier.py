@@ -66,22 +66,25 @@ class SequenceClassifier:
         """Answers in the order of the texts, which are token ids. Runs in a thread."""
         import torch
 
-        found: dict[int, list[float]] = {}
+        found: dict[int, tuple[list[float], list[float]]] = {}
         started = time.perf_counter()
         with torch.inference_mode():
             for batch in length_sorted_batches([len(text) for text in texts], batch_tokens=self.options.batch_tokens):
-                found.update(zip(batch, self._probabilities([texts[i] for i in batch]), strict=True))
+                found.update(zip(batch, self._numbers([texts[i] for i in batch]), strict=True))
         each_s = (time.perf_counter() - started) / max(1, len(texts))
         return [
-            Classified(dict(zip(self.labels, found[i], strict=True)), len(text), each_s, self.name)
+            Classified(self._by_label(found[i][0]), len(text), each_s, self.name, self._by_label(found[i][1]))
             for i, text in enumerate(texts)
         ]
 
-    def _probabilities(self, texts: list[list[int]]) -> list[list[float]]:
+    def _by_label(self, numbers: list[float]) -> dict[str, float]:
+        return dict(zip(self.labels, numbers, strict=True))
+
+    def _numbers(self, texts: list[list[int]]) -> list[tuple[list[float], list[float]]]:
+        """Probabilities and logits of each text."""
         import torch
 
         padded = self._tokenizer.pad({"input_ids": texts}, return_tensors="pt").to(self._model.device)
         logits = self._model(**padded).logits.float()
         probabilities = logits.sigmoid() if self.independent else torch.softmax(logits, dim=-1)
-        rows: list[list[float]] = probabilities.tolist()
-        return rows
+        return list(zip(probabilities.tolist(), logits.tolist(), strict=True))

@@ -163,10 +163,12 @@ def calibrated(
         raise StatisticsError(
             "a calibrator needs two queries with values and labels at least, and labels of both kinds"
         )
-    folds = Folds.of(cluster, n=min(N_FOLDS, n_queries), seed=seed)
+    known = np.isin(cluster, cluster[learnt])
+    fold_of = np.full(len(values), -1, dtype=np.intp)  # -1: of queries that no fold learns from
+    fold_of[known] = Folds.of(cluster[known], n=min(N_FOLDS, n_queries), seed=seed).of_row
     held_out = {name: np.full(len(values), np.nan) for name in METHODS}
-    for fold in range(folds.n):
-        inside, outside = (folds.of_row == fold) & valued, learnt & (folds.of_row != fold)
+    for fold in np.unique(fold_of[valued]):
+        inside, outside = (fold_of == fold) & valued, learnt & (fold_of != fold)
         for name, fit in METHODS.items():
             held_out[name][inside] = fit(values[outside], weight[outside])(values[inside])
     brier = {name: float(((found - weight)[learnt] ** 2).mean()) for name, found in held_out.items()}

@@ -14,6 +14,7 @@ HELP = {
     "casewise_decisions_total": "Decisions, by what was decided and whether it was let through in shadow.",
     "casewise_failures_total": "Requests to which the judge gave no value, by reason.",
     "casewise_unmeasured_total": "Requests of a kind that was not measured.",
+    "casewise_capture_errors_total": "Decisions that could not be written down.",
     "casewise_requests_total": "Requests, by route and status.",
 }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from fastapi import FastAPI, HTTPException, Request
@@ -17,7 +19,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from casewise.deciding.decider import Decided, Decider
 from casewise.deciding.requests import DecisionRequest
 from casewise.deciding.traffic import Sealer, traffic_line
-from casewise.errors import CasewiseError
+from casewise.errors import CasewiseError, ConfigurationError
 from casewise.web.deciding.forms import (
     DecideIn,
     DecideOut,
@@ -45,7 +47,7 @@ class Service:
     def __init__(self, decider: Decider, options: ServiceOptions = ServiceOptions()) -> None:
         self.decider, self.options, self.metrics = decider, options, ServiceMetrics()
         self.sealer = Sealer(options.capture_key) if options.capture_key else None
-        self.log: TextIO | None = None
+        self.log = opened(options.capture) if options.capture else None
         self.recent: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def decided(self, request: DecisionRequest) -> Decided:
@@ -66,13 +68,13 @@ class Service:
         return found
 
     def write(self, request: DecisionRequest, found: Decided) -> None:
-        if self.options.capture is None:
-            return
         if self.log is None:
-            self.options.capture.touch(mode=0o600)
-            self.log = self.options.capture.open("a", encoding="utf-8", buffering=1)
+            return
         line = traffic_line(request, found, decider=self.decider.hash, shadow=self.options.shadow, sealer=self.sealer)
-        self.log.write(line.line() + "\n")
+        try:
+            self.log.write(line.line() + "\n")
+        except OSError:
+            self.metrics.count("casewise_capture_errors_total")
 
     def admit(self, request: Request) -> None:
         """Refuse who has no key, or has asked too much.
@@ -105,6 +107,23 @@ class Service:
         await self.decider.judge.close()
         if self.log is not None:
             self.log.close()
+
+
+def opened(path: Path) -> TextIO:
+    """A log to add lines to, readable by its owner alone.
+
+    Raises
+    ------
+    ConfigurationError
+        It cannot be written.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        if path.is_file():  # and no pipe or terminal
+            path.chmod(0o600)
+    except OSError as error:
+        raise ConfigurationError(f"--capture {path}: cannot be written: {error}") from error
+    return os.fdopen(descriptor, "a", encoding="utf-8", buffering=1)
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -192,6 +211,10 @@ def answered(service: Service, route: str, out: dict[str, Any]) -> Response:
     return JSONResponse(out)
 
 
+NO_STATEMENT = "a parameter states a text, a number, true or false, or these in a list or under headings"
+"""What is said of every statement that is none: what pydantic would say repeats it."""
+
+
 async def read(request: Request, form: type[M], asked: Callable[[M], Any]) -> Any:
     """What a body asks for; what is wrong with it is said without repeating any of it.
 
@@ -205,7 +228,7 @@ async def read(request: Request, form: type[M], asked: Callable[[M], Any]) -> An
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         where = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or str(part) in form.model_fields)
-        problem = "Invalid JSON" if first["type"] == "json_invalid" else first["msg"]
+        problem = {"json_invalid": "Invalid JSON", "value_error": NO_STATEMENT}.get(first["type"], first["msg"])
         raise HTTPException(
             400 if first["type"] == "json_invalid" else 422, f"{where}: {problem}" if where else problem
         ) from None
