@@ -15,7 +15,7 @@ from casewise.deciding.beside import Besides, besides
 from casewise.deciding.decider import Decided, Decider
 from casewise.deciding.decider_file import DeciderFile, read_decider, write_decider
 from casewise.deciding.fitting import FitOptions, FittedDecider, fit_run
-from casewise.deciding.monitor import Material, Monitoring, monitored, write_material
+from casewise.deciding.monitor import Monitoring, RatingMaterial, monitored, write_material
 from casewise.deciding.requests import DecisionRequest, from_messages
 from casewise.deciding.traffic import Sealer
 from casewise.errors import ConfigurationError, DataError
@@ -239,7 +239,9 @@ class Monitored(Displayed):
         said = {name: value for name, value in vars(self.found).items() if name not in ("lines", "tests")}
         return {**said, "tests": [{**vars(one), "moved": one.moved} for one in self.found.tests]}
 
-    def write_material(self, folder: str | Path, *, key: str, at_most: int | None = None, seed: int = 0) -> Material:
+    def write_material(
+        self, folder: str | Path, *, key: str, at_most: int | None = None, seed: int = 0
+    ) -> RatingMaterial:
         """Write requests for people to rate, as a benchmark. `key` opens the log's texts."""
         return write_material(self.found, Sealer(key), Path(folder), at_most=at_most, seed=seed)
 

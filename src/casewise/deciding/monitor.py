@@ -20,7 +20,7 @@ from casewise.storage.benchmarks.benchmark import About, Benchmark
 from casewise.storage.benchmarks.cases import parameters_of, taxonomy_of
 from casewise.storage.benchmarks.folder import write_benchmark
 
-__all__ = ["DriftTest", "Material", "Monitoring", "monitored", "ratings_needed", "write_material"]
+__all__ = ["DriftTest", "Monitoring", "RatingMaterial", "monitored", "ratings_needed", "write_material"]
 
 CATEGORY = "traffic"
 """What all requests' category is: nobody has put them in any."""
@@ -157,7 +157,7 @@ def chi_squared(now: dict[str, float], then: dict[str, float], n_now: int, n_the
 
 
 @dataclass(frozen=True)
-class Material:
+class RatingMaterial:
     """What was written for people to rate.
 
     Attributes
@@ -172,7 +172,7 @@ class Material:
 
 def write_material(
     found: Monitoring, sealer: Sealer, folder: Path, *, at_most: int | None = None, seed: int = 0
-) -> Material:
+) -> RatingMaterial:
     """Write requests for people to rate as a benchmark that a study can be made of.
 
     They are drawn at random from the log, each request as likely as any other, so that what people say of them says what is true of
@@ -223,4 +223,4 @@ def write_material(
         parameters=parameters_of("traffic", contexts.values()) if contexts else paper_parameters(),
     )
     write_benchmark(made, folder)
-    return Material(len(items), left_out)
+    return RatingMaterial(len(items), left_out)

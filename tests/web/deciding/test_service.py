@@ -171,6 +171,7 @@ def test_a_judge_that_is_too_slow_or_broken_is_decided_as_was_said_and_counted(d
     async def odd(query, context):
         return "no number"
 
+    decider.decide("What now?")  # a function that has never answered fails in another way
     http = client(decider.failing(fail), timeout_s=0.02)
     for function in (never, broken, odd):
         monkeypatch.setattr(decider.judge.own, "function", function)
