@@ -41,18 +41,18 @@ def fit(
         float | None, typer.Option("--ask-cost", help="What asking a person costs, in over-refusals; with --ratio.")
     ] = None,
     max_harm: Annotated[
-        float | None, typer.Option("--max-harm", help="RiskPromise that harm is at most this share, such as 0.02.")
+        float | None, typer.Option("--max-harm", help="Promise that harm is at most this share, such as 0.02.")
     ] = None,
     max_over_refusal: Annotated[
         float | None,
         typer.Option(
             "--max-over-refusal",
-            help="RiskPromise that over-refusal is at most this share; with both, it asks between.",
+            help="Promise that over-refusal is at most this share; with both, it asks between.",
         ),
     ] = None,
     level: Annotated[float, typer.Option("--level", help="With which probability promises hold, all together.")] = 0.95,
     on_average: Annotated[
-        bool, typer.Option("--on-average", help="RiskPromise on average only, which takes fewer queries.")
+        bool, typer.Option("--on-average", help="Promise on average only, which takes fewer queries.")
     ] = False,
     fail: Annotated[
         str, typer.Option("--fail", help="What to do where the judge gives no value: refuse, answer or ask.")
