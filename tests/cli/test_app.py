@@ -134,3 +134,19 @@ def as_a_shell(asking):
     program = "import sys; sys.argv = ['casewise']; from casewise.cli.app import main; main()"
     command = [sys.executable, "-c", program]
     return subprocess.run(command, env={**os.environ, **asking}, capture_output=True, text=True, check=False).stdout
+
+
+@pytest.mark.parametrize("words", [["serve"], ["decider", "serve", "decider.toml"]])
+def test_what_an_extra_brings_is_asked_for_by_its_name_and_is_no_bug(words):
+    program = f"import sys; sys.modules['uvicorn'] = None; sys.argv = ['casewise', *{words}]; from casewise.cli.app import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (2, "error: this needs uvicorn: pip install 'casewise[web]'\n")
+
+
+def test_the_demo_prints_its_answer_and_leads_on(monkeypatch, capsys, tmp_path):
+    said = Command(monkeypatch, capsys)("demo", "--out", tmp_path / "demo")
+
+    assert "agrees with people on" in " ".join(said.out.split())
+    assert "Balanced accuracy" not in said.out
+    assert "data show demo 1" in said.err

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
+from importlib.metadata import requires
 from typing import Annotated
 
 import typer
@@ -112,11 +114,23 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("CASEWISE_DEBUG"):
             raise
+        if isinstance(error, ModuleNotFoundError) and (extra := extra_with(error.name or "")) is not None:
+            fail(f"this needs {error.name}: pip install 'casewise[{extra}]'", code=ExitCode.USAGE)
         fail(
             f"casewise itself failed ({type(error).__name__}: {error}); that is a bug. "
             "Set CASEWISE_DEBUG=1 to see where, and report it.",
             code=ExitCode.INTERNAL,
         )
+
+
+def extra_with(module: str) -> str | None:
+    """The extra that brings a module; None where none does, and its lack is a bug."""
+    wanted = module.partition(".")[0].lower()
+    for requirement in requires("casewise") or ():
+        name, _, extra = requirement.partition("extra ==")
+        if wanted and extra and re.split(r"[^a-z0-9]", name.lower())[0] == wanted:
+            return extra.strip(" '\"")
+    return None
 
 
 def print_what_the_terminal_can() -> None:

@@ -33,7 +33,7 @@ def demo(
     page = out / "report.html"
     api.write_text(page, found.to_html())
     found.write_metrics(out)
-    DocumentOptions(form=form, as_json=as_json).present(found)
+    DocumentOptions(form=form, as_json=as_json).present(found, full=False)
     note(f"\nThe page: {page}")
     called = how_it_was_called()
     note("Next:")
