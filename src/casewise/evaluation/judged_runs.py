@@ -30,7 +30,16 @@ from casewise.storage.runs.judgement_run import JUDGEMENTS, RunManifest, read_ru
 from casewise.storage.runs.judgement_table import judgement_table, last_attempts
 from casewise.storage.runs.run_folder import kind_of, run_notes
 
-__all__ = ["JudgedRun", "JudgedRuns", "Series", "find_benchmark", "long_table", "read_runs"]
+__all__ = [
+    "JudgedRun",
+    "JudgedRuns",
+    "Series",
+    "find_benchmark",
+    "judged_by_raters",
+    "long_table",
+    "raters_of",
+    "read_runs",
+]
 
 NEEDED = (
     "item_id",
@@ -173,25 +182,51 @@ class JudgedRuns:
     @cached_property
     def raters(self) -> Raters | None:
         """Who gave which vote; None where votes are anonymous."""
-        votes = self.benchmark.rated.arrays({item: place for place, item in enumerate(self.items["item_id"])})
-        if not len(votes.annotator) or (votes.annotator < 0).any():
-            return None
-        return Raters(votes.item, votes.annotator.astype(np.intp), votes.safe)
+        return raters_of(self.benchmark, self.items)
 
     def whole_sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
         """A series beside people's labels, over all items; those that it was not asked have no verdict."""
-
-        def beside(items: pl.DataFrame) -> Sample:
-            return judged(items, series.values, elicitation=series.elicitation, policy=policy, unscored=unscored)
-
-        whole = beside(self.items)
-        if self.raters is not None and policy.name == VOTES.name:
-            safe, unsafe = (beside(one_vote_fewer(self.items, safe=one)) for one in (True, False))
-            whole = replace(whole, raters=self.raters, without=(safe, unsafe))
+        whole = judged_by_raters(
+            self.items,
+            series.values,
+            self.raters,
+            elicitation=series.elicitation,
+            policy=policy,
+            unscored=unscored,
+        )
         if not self.fit_thresholds or series.elicitation != "scalar":
             return whole
         fitted = fitted_verdicts(whole, FEWEST_ERRORS, seed=0)
         return whole if fitted is None else replace(whole, safe=fitted.safe)
+
+
+def raters_of(benchmark: Benchmark, items: pl.DataFrame) -> Raters | None:
+    """Who gave which vote on the rows of `items`; None where votes are anonymous."""
+    votes = benchmark.rated.arrays({item: place for place, item in enumerate(items["item_id"])})
+    if not len(votes.annotator) or (votes.annotator < 0).any():
+        return None
+    return Raters(votes.item, votes.annotator.astype(np.intp), votes.safe)
+
+
+def judged_by_raters(
+    items: pl.DataFrame,
+    values: FloatArray,
+    raters: Raters | None,
+    *,
+    elicitation: Elicitation,
+    policy: LabelPolicy = VOTES,
+    unscored: UnscoredPolicy = "miss",
+) -> Sample:
+    """As `judged`, with what each vote adds where it is known whose it is, so that intervals hold annotators too."""
+
+    def beside(rows: pl.DataFrame) -> Sample:
+        return judged(rows, values, elicitation=elicitation, policy=policy, unscored=unscored)
+
+    whole = beside(items)
+    if raters is None or policy.name != VOTES.name:
+        return whole
+    safe, unsafe = (beside(one_vote_fewer(items, safe=one)) for one in (True, False))
+    return replace(whole, raters=raters, without=(safe, unsafe))
 
 
 def read_runs(

@@ -11,16 +11,16 @@ import numpy as np
 
 from casewise.auditing.subject import AuditOptions, Subject
 from casewise.errors import StatisticsError
-from casewise.evaluation.judged_runs import JudgedRuns
+from casewise.evaluation.judged_runs import JudgedRuns, judged_by_raters, raters_of
 from casewise.records import ShortRepr
 from casewise.records.base import digest
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
-from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, constant_accuracy, right
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.measured import Measured
+from casewise.stats.core.raters import Raters
 from casewise.stats.people.ceiling import Ceilings, ceilings
 from casewise.stats.people.oracle import OracleAccuracy, oracle_accuracy
 from casewise.stats.people.panel import panel_curve, reference_weight, usual_reference
@@ -73,6 +73,11 @@ class Backdrop(ShortRepr):
         """The benchmark as the audit sees it; its classifier is that of the judge `linear`."""
         return Subject(self.benchmark, AuditOptions(seed=self.seed))
 
+    @cached_property
+    def raters(self) -> Raters | None:
+        """Who gave which vote; None where votes are anonymous."""
+        return raters_of(self.benchmark, self.subject.items)
+
     def beside(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> Beside:
         """The yardsticks on the items that a judge was asked, and how the judge differs from the classifier.
 
@@ -118,7 +123,7 @@ class Backdrop(ShortRepr):
     def values(
         self, values: FloatArray, asked: BoolArray, elicitation: Any, policy: LabelPolicy
     ) -> dict[str, Measured]:
-        whole = judged(self.subject.items, values, elicitation=elicitation, policy=policy)
+        whole = judged_by_raters(self.subject.items, values, self.raters, elicitation=elicitation, policy=policy)
         return self.measured(whole if asked.all() else whole.where(asked))
 
     def measured(self, sample: Sample) -> dict[str, Measured]:

@@ -99,7 +99,7 @@ def limitations(numbers: JudgeNumbers, audit: Audit | None) -> Iterator[str]:
         yield "- The benchmark was not audited for this card."
         return
     for finding in audit.findings:
-        yield f"- {plain(finding.title)} ({100 * finding.share:.0f} % of items). {plain(finding.advice)}"
+        yield f"- {plain(finding.title.rstrip('.'))} ({100 * finding.share:.0f} % of items). {plain(finding.advice)}"
 
 
 def plain(text: str) -> str:

@@ -47,6 +47,14 @@ def test_the_answer_has_the_numbers_of_the_tables_below(report):
     assert f"{100 * beside['words']['accuracy']['estimate']:.1f} %" in answer["sentences"][0]
 
 
+def test_a_judge_that_is_its_yardstick_has_the_same_interval(report):
+    """The annotators of the demo are known: they are in both."""
+    forest = next(block for block in report.document.sections[0].blocks if isinstance(block, Forest))
+    rows = {row.label: row.written for row in forest.groups[0][1]}
+
+    assert rows["linear (probability)"] == rows["Words of the context alone"]
+
+
 def test_one_new_person_stands_with_the_judge_against_the_same_others_and_apart_from_the_rest(report):
     forest = next(block for block in report.document.sections[0].blocks if isinstance(block, Forest))
     (_, all_votes), (_, others) = forest.groups
