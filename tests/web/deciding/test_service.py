@@ -7,7 +7,6 @@ import io
 import json
 import re
 
-import openai
 import pytest
 import schemathesis
 from cryptography.fernet import Fernet
@@ -74,7 +73,9 @@ def test_a_chat_is_decided(decider):
     assert "earlier turns" in out["unmeasured"][1]
 
 
+@pytest.mark.inspect
 def test_the_official_client_asks_for_a_moderation(decider):
+    openai = pytest.importorskip("openai", reason="comes with the extra [inspect]")
     with client(decider, keys=frozenset()) as http:
         official = openai.OpenAI(api_key="unused", base_url="http://testserver/v1", http_client=http)
         said = official.moderations.create(input=["What now?", "What then?"], extra_body={"context": context_of(0.3)})
