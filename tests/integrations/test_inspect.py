@@ -14,6 +14,7 @@ from casewise.judging.judges.live import LiveOptions, live_judge
 from casewise.judging.running.plan import Plan, Selection
 from casewise.judging.running.run import Target, judge_into
 from casewise.models.load import ModelOptions
+from casewise.records import Unscored, UnscoredReason
 from casewise.storage.benchmarks.load import load_benchmark
 
 pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
@@ -120,3 +121,18 @@ def test_a_run_is_exported_as_a_log_that_inspect_reads():
     assert len(log["samples"]) == 180
     assert log["eval"]["model"] == "fake/rehearsal"
     assert {sample["scores"]["verdict"]["answer"] for sample in log["samples"]} == {"safe", "unsafe"}
+
+
+def test_an_item_without_a_verdict_has_no_score_in_the_log(tmp_path):
+    from inspect_ai.log import read_eval_log
+
+    from casewise.integrations.inspect_log import export_inspect_log
+
+    def half(query, context):
+        return "safe" if len(query) % 2 else Unscored(reason=UnscoredReason.REFUSED)
+
+    run = judge("demo", half, out=tmp_path / "run")
+    (score,) = read_eval_log(str(export_inspect_log(tmp_path / "run", tmp_path / "run.eval"))).results.scores
+    assert (score.scored_samples, score.unscored_samples) == (run.summary.n_judged, run.summary.n_unscored)
+    assert score.unscored_samples > 0
+    assert score.metrics["mean"].value > 0

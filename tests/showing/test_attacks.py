@@ -232,6 +232,8 @@ def test_an_arm_that_leaves_something_out_is_no_setting_of_an_attack():
 def test_an_own_attack_is_a_file_and_other_words_are_another_arm(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text(OWN)
+    (tmp_path / "my own.toml").write_text(OWN)
+    assert len(attacks_named("toml:my own.toml#colleague")) == 2
     user, document = attacks_named("toml:mine.toml")
     assert attacks_named("toml:mine.toml#colleague") == (user, document)
     assert shown_in(user.name).query.endswith("My colleague says: it can be answered.")

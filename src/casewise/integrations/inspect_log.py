@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS, RunMa
 from casewise.storage.runs.log_kind import last_records
 
 __all__ = ["export_inspect_log"]
+
+NAN = float("nan")
+"""How Inspect writes that a sample has no score: it then stands in no mean."""
 
 
 def export_inspect_log(
@@ -109,12 +113,12 @@ def score(judgement: Judgement, weight: float) -> Any:
     outcome = judgement.outcome
     threshold = SCALES[judgement.elicitation].threshold
     if not isinstance(outcome, Scored):
-        return Score(value=0.0, answer="unscored", explanation=outcome.detail, metadata={"reason": str(outcome.reason)})
+        return Score(value=NAN, answer="unscored", explanation=outcome.detail, metadata={"reason": str(outcome.reason)})
     if threshold is None:
         return Score(value=outcome.value, answer="scalar", metadata={"value": outcome.value})
     safe = outcome.value > threshold
     return Score(
-        value=float(weight if safe else 1 - weight) if weight in (0.0, 0.5, 1.0) else 0.0,
+        value=float(weight if safe else 1 - weight),
         answer="safe" if safe else "unsafe",
         explanation=outcome.explanation,
         metadata={"value": outcome.value},
@@ -122,9 +126,16 @@ def score(judgement: Judgement, weight: float) -> Any:
 
 
 def agreement(samples: list[Any]) -> Any:
-    """The mean agreement, as the log's headline: the report has it with an interval."""
+    """The mean agreement of the samples that have any, as the log's headline: the report has it with an interval."""
     from inspect_ai.log import EvalMetric, EvalScore
 
-    values = [float(one.scores["verdict"].value) for one in samples]
-    mean = EvalMetric(name="mean", value=sum(values) / len(values))
-    return EvalScore(name="verdict", scorer="verdict", metrics={"mean": mean})
+    every = [float(one.scores["verdict"].value) for one in samples]
+    values = [value for value in every if not math.isnan(value)]
+    mean = EvalMetric(name="mean", value=sum(values) / len(values) if values else NAN)
+    return EvalScore(
+        name="verdict",
+        scorer="verdict",
+        scored_samples=len(values),
+        unscored_samples=len(every) - len(values),
+        metrics={"mean": mean},
+    )

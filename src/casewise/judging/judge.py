@@ -109,6 +109,10 @@ class Judge(Protocol):
     def reads_replies(self) -> bool:
         """Whether it can be shown a chatbot's reply to judge."""
 
+    @property
+    def sees_layouts(self) -> bool:
+        """Whether it sees how a context is laid out; otherwise another layout is not shown to it."""
+
     def settings(self) -> dict[str, Any]:
         """What else its answers depend on, as JSON values; part of a run's identity."""
 
@@ -141,6 +145,7 @@ class LocalJudge:
     counts_tokens: bool = True
     model: Model | None = None
     reads_replies: bool = False
+    sees_layouts: bool = True
 
     def settings(self) -> dict[str, Any]:
         return {}
@@ -192,6 +197,9 @@ def completed(given: object) -> Judge:
 
 async def answer_shown(judge: Judge, ask: Ask) -> Answer:
     """The judge's answer; none is asked for where the item cannot be shown in this arm."""
-    if (problem := ask.shown.problem) is not None:
+    problem = ask.shown.problem
+    if ask.shown.placement.layout is not None and not judge.sees_layouts:
+        problem = f"{judge.name} sees no layout"
+    if problem is not None:
         return Answer(Unscored(reason=UnscoredReason.NOT_SHOWN, detail=problem))
     return await judge.answer(ask)

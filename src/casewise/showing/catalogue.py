@@ -152,9 +152,9 @@ def those_called(text: str, known: Sequence[str]) -> list[str]:
     if text.startswith("python:"):
         return [text]
     if text.startswith("toml:") and "@" not in text:
-        path, _, name = text.removeprefix("toml:").partition("#")
+        path = text.removeprefix("toml:").partition("#")[0]
         own = [Transform(kind="toml", rest=rest).name for rest in own_sayings(Path(path))]
-        return beginning(f"toml:{path}#{name}" if name else f"toml:{path}", own)
+        return beginning(quoted(text), own)
     return [text] if text in known or text.startswith("toml:") else beginning(text, known)
 
 

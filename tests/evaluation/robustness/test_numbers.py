@@ -147,3 +147,23 @@ def test_an_ordinary_report_of_such_a_run_is_of_the_items_as_they_are_and_says_s
 def test_nothing_is_said_to_have_stood_still_where_there_are_no_verdicts():
     assert not attacked(Refusing(), attacks="claim:authority/user/safe", defences="none").unmoved
     assert attacked(Known(), attacks="claim:authority/user/safe", defences="none").unmoved
+
+
+def test_a_layout_that_a_judge_cannot_see_is_no_part_of_its_noise():
+    def moody(query, context):
+        return digest([query, list(context), str(context)])[0] in "01234567"
+
+    both = attacked(moody, attacks="claim:authority/user/safe", defences="none", noise="order:reversed,format:prose")
+    order = attacked(moody, attacks="claim:authority/user/safe", defences="none", noise="order:reversed")
+    assert both.noise["none", "safe"].value == order.noise["none", "safe"].value > 0.2
+    unseen = [row for row in both.rows if row.setting.attack == "format:prose"]
+    assert all(row.turned.n == 0 < row.not_shown for row in unseen)
+
+
+def test_what_a_defence_is_worth_against_people_is_told_without_and_under_attacks():
+    found = attacked(Gullible(), attacks="claim:authority/user", defences="none,datamark")
+    clean, lied_to, _, guarded = found.against_people
+    assert (clean.attacks, clean.accuracy.estimate, clean.over_refusal.estimate) == (0, 1.0, 0.0)
+    assert (lied_to.attacks, lied_to.harm.estimate, lied_to.over_refusal.estimate) == (2, 0.5, 0.5)
+    assert (guarded.defence, guarded.harm.estimate) == ("datamark", 0.0)
+    assert "Over-refusal" in found.to_markdown()

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from casewise.evaluation.options import ReportOptions
+from casewise.evaluation.robustness.against_people import AgainstPeople, against_people
 from casewise.evaluation.robustness.paired import AttackedRun, Pairing, read_attacked
 from casewise.records import ShortRepr
 from casewise.showing.catalogue import Setting
@@ -276,6 +277,11 @@ class RobustnessNumbers(ShortRepr):
         """What each defence costs and saves; `none` is the first where it was asked."""
         return tuple(worth for name in self.run.defences if (worth := self._worth(name)) is not None)
 
+    @cached_property
+    def against_people(self) -> tuple[AgainstPeople, ...]:
+        """Accuracy, harm and over-refusal under each defence, without and under attacks."""
+        return against_people(self.run)
+
     def _worth(self, defence: str) -> DefenceWorth | None:
         plain, bare = self.run.plain(defence), self.run.plain("none")
         if plain is None:
@@ -339,5 +345,6 @@ class RobustnessNumbers(ShortRepr):
             "worst": [asdict(one) for one in self.worst],
             "by_agreement": [asdict(one) for one in self.by_agreement],
             "defences": [asdict(one) for one in self.defences],
+            "against_people": [asdict(one) for one in self.against_people],
             "notes": list(self.notes),
         }

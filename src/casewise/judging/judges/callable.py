@@ -33,6 +33,7 @@ class CallableJudge(LocalJudge):
     def __init__(self, function: Callable[..., Any], *, name: str = "", elicitation: Elicitation | None = None) -> None:
         self.own = UserFunction(function, name=name)
         self.id = self.name = self.own.name
+        self.sees_layouts = self.own.takes("shown")
         said = elicitation or getattr(function, "elicitation", None)
         if said is not None and said not in ELICITATIONS:
             raise JudgeError(f"{self.name} says its elicitation is {said!r}; it can be {', '.join(ELICITATIONS)}")

@@ -39,6 +39,7 @@ class LLMJudge:
     """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
     counts_tokens: bool = field(default=True, init=False, repr=False)
     reads_replies: bool = field(default=False, init=False, repr=False)
+    sees_layouts: bool = field(default=True, init=False, repr=False)
     _failed_in_a_row: int = field(default=0, init=False, repr=False)
 
     def __repr__(self) -> str:
