@@ -157,7 +157,7 @@ class Subject(ShortRepr):
             self.benchmark,
             f"words of contexts, queries held out in {self.options.folds} folds",
             lambda: self.predict(self.context_words, self.query),
-            made_with="scikit-learn",
+            made_with="scipy",
         )
 
     @cached_property

@@ -11,6 +11,7 @@ from casewise.reporting.charts.vega import DIM, INK, LINE, faceted, field, layer
 
 __all__ = [
     "COLOURS",
+    "MOST_DOTS",
     "SERIES",
     "THEMED",
     "WIDTH",
@@ -28,6 +29,9 @@ COLOURS = {"safe": "#0072B2", "unsafe": "#D55E00", "unscored": "#7F8790"}
 
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F8790")
 """Of judges, in order."""
+
+MOST_DOTS = 5_000
+"""Of a scatter: more only hide each other, and each is 280 bytes of the page."""
 
 THEMED = {
     INK: "var(--ink)",
@@ -70,12 +74,12 @@ def standalone(drawn: str) -> str:
 
 
 def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tuple[float, float]) -> str:
-    """Every item as a dot: people's safe rate across, the judge's value up, coloured by people's label.
+    """Items as dots, `MOST_DOTS` of them at most: people's safe rate across, the judge's value up, coloured by people's label.
 
     Parameters
     ----------
     points
-        `rate`, `value` and `label` (`safe`, `unsafe` or `tie`).
+        `rate`, `value` and `label` (`safe`, `unsafe` or `tie`). The line is that of all of them.
     """
     colours = {
         "domain": ["safe", "unsafe", "tie"],
@@ -83,7 +87,7 @@ def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tupl
     }
     dots = mark(
         "circle",
-        points,
+        points.sample(MOST_DOTS, seed=0) if len(points) > MOST_DOTS else points,
         {
             "x": field("rate:Q", title="People's safe rate", scale={"domain": [0, 1]}),
             "y": field("value:Q", title=value_title, scale={"domain": list(domain)}),

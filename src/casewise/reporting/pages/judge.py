@@ -91,9 +91,11 @@ def scatter(found: PeopleAndJudge, name: str) -> Figure:
         for row in found.means.to_dicts()
     ]
     head = ("Safe rate", "Items", "Mean", "SD")
+    few = len(points) <= charts.MOST_DOTS
+    dots = "each dot is an item" if few else f"each dot is an item, {charts.MOST_DOTS:,} of {len(points):,} at random"
     return Figure(
         name,
-        f"{series.name}: each dot is an item; the line joins the judge's mean in tenths of people's safe rate.",
+        f"{series.name}: {dots}; the line joins the judge's mean in tenths of people's safe rate.",
         f"Scatter of {len(points)} items: people's safe rate against the judge's value. The table below gives its means.",
         charts.for_page(drawn, name=name),
         table_of(f"{name}-table", "Judge's value by people's safe rate", head, rows, frame=found.means),

@@ -1,15 +1,16 @@
-"""A linear classifier on words: how far vocabulary alone goes. scikit-learn is imported when it is used (1.2 s)."""
+"""A linear classifier on words: how far vocabulary alone goes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.words.logistic import Logistic, fit_logistic
 from casewise.stats.words.word_counts import Weighing, WordCounts
 
 __all__ = ["Folds", "LinearBaseline", "out_of_fold", "weighty_phrases"]
@@ -66,22 +67,13 @@ def out_of_fold(
 
 
 def fit(words: WordCounts, weight: FloatArray, learn: BoolArray, model: LinearBaseline) -> Classifier:
-    from sklearn.linear_model import LogisticRegression
-
     w = weight[learn]
     if not len(w) or w.min() == w.max():
         return Classifier(None, None, constant=float(w.mean()) if len(w) else 0.5)
     weighing = words.weighing(learn, least=2 if learn.sum() > 100 else 1)
     if not len(weighing.kept):
         return Classifier(None, None, constant=float(w.mean()))
-    matrix = words.weighed(learn, weighing)
-    safe, unsafe = w > 0, w < 1
-    rows = matrix[np.r_[np.flatnonzero(safe), np.flatnonzero(unsafe)]]
-    del matrix
-    verdict = np.r_[np.ones(safe.sum()), np.zeros(unsafe.sum())]
-    regression = LogisticRegression(C=model.c, max_iter=1000)
-    regression.fit(rows, verdict, sample_weight=np.r_[w[safe], 1 - w[unsafe]])
-    return Classifier(weighing, regression)
+    return Classifier(weighing, fit_logistic(words.weighed(learn, weighing), w, c=model.c))
 
 
 @dataclass(frozen=True)
@@ -89,14 +81,13 @@ class Classifier:
     """A fitted classifier: call it with words and rows to get P(safe) of those rows."""
 
     weighing: Weighing | None
-    regression: Any
+    regression: Logistic | None
     constant: float | None = None
 
     def __call__(self, words: WordCounts, rows: BoolArray) -> FloatArray:
-        if self.constant is not None or self.weighing is None:
+        if self.regression is None or self.weighing is None:
             return np.full(int(rows.sum()), self.constant)
-        probability: FloatArray = self.regression.predict_proba(words.weighed(rows, self.weighing))[:, 1]
-        return probability
+        return self.regression.probability(words.weighed(rows, self.weighing))
 
 
 class Phrase(NamedTuple):
@@ -112,9 +103,9 @@ def weighty_phrases(
     """The `n` phrases that speak most for safe, and the `n` that speak most for unsafe, in a fit on all rows."""
     words = texts if isinstance(texts, WordCounts) else WordCounts.of(texts)
     fitted = fit(words, weight, ~np.isnan(weight), model)
-    if fitted.weighing is None:
+    if fitted.weighing is None or fitted.regression is None:
         return [], []
-    coefficients = fitted.regression.coef_[0]
+    coefficients = fitted.regression.coefficients
     order = np.argsort(coefficients)
     name = words.phrases
     for_unsafe, for_safe = (

@@ -86,7 +86,6 @@ class WordCounts:
         `sublinear_tf=True` gives it.
         """
         from scipy.sparse import csr_matrix
-        from sklearn.preprocessing import normalize
 
         here = self.counts[rows]
         column = np.full(here.shape[1], -1, dtype=here.indices.dtype)
@@ -98,8 +97,10 @@ class WordCounts:
         ends = np.concatenate([np.zeros(1, dtype=kind), np.cumsum(known, dtype=kind)])[here.indptr]
         del here, known
         shape = (len(ends) - 1, len(weighing.kept))
-        weights = (1 + np.log(times)) * weighing.rarity[columns]
-        return normalize(csr_matrix((weights, columns, ends), shape=shape), copy=False)
+        weights = (1 + np.log(np.arange(1, times.max(initial=1) + 1)))[times - 1] * weighing.rarity[columns]
+        lengths = np.sqrt(np.bincount(np.repeat(np.arange(shape[0]), np.diff(ends)), weights**2, minlength=shape[0]))
+        weights /= np.repeat(lengths, np.diff(ends))
+        return csr_matrix((weights, columns, ends), shape=shape)
 
 
 @dataclass(frozen=True)
