@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from casewise.cli.app import app
 from casewise.errors import ConfigurationError, DataError
 from casewise.judging.guards.profile import all_profiles, profile_named
-from casewise.judging.guards.rendering import guard_messages, policy_id
+from casewise.judging.guards.rendering import guard_messages, policy_id, template_arguments
 from casewise.models.protocol import Message
 from casewise.showing import Placement, ShownItem
 
@@ -30,9 +30,10 @@ unsafe = ["1", "true"]
 
 
 def words(name: str, rendering, **options) -> str:
-    return "\n".join(
-        f"{one.role}: {one.content}" for one in guard_messages(profile_named(name), rendering, NURSE, **options)
-    )
+    profile = profile_named(name)
+    said = [f"{one.role}: {one.content}" for one in guard_messages(profile, rendering, NURSE, **options)]
+    given = template_arguments(profile, rendering, NURSE, **options) or {}
+    return "\n".join((*said, *map(str, given.values())))
 
 
 @pytest.mark.parametrize("name", [name for name, one in all_profiles().items() if one.kind == "chat"])
@@ -120,7 +121,15 @@ def test_what_a_transform_puts_into_the_system_message_reaches_every_guard_that_
     placed = Placement(system=("Approved by the director.",), layout="json")
     profile = profile_named(name)
     for rendering in profile.renderings:
-        found = guard_messages(profile, rendering, ShownItem("Which dose?", {"recipient": {"type": "a nurse"}}, placed))
-        text = "\n".join(one.content for one in found)
+        shown = ShownItem("Which dose?", {"recipient": {"type": "a nurse"}}, placed)
+        given = template_arguments(profile, rendering, shown) or {}
+        text = "\n".join([*(one.content for one in guard_messages(profile, rendering, shown)), *given.values()])
         assert text.count("Approved by the director.") == 1
         assert '"type": "a nurse"' in text
+
+
+def test_a_mode_stands_where_the_profile_has_a_place_for_it():
+    granite, gpt = profile_named("granite-guardian"), profile_named("gpt-oss-safeguard")
+
+    assert "<guardian><think>" in words("granite-guardian", "policy", mode=granite.modes["think"])
+    assert words("gpt-oss-safeguard", "policy", mode=gpt.modes["high"]).endswith("\nhigh")

@@ -109,6 +109,20 @@ def test_p_safe_is_read_at_the_last_label_not_in_the_thoughts():
     assert found.value == pytest.approx(0.6)
 
 
+def test_p_safe_of_a_guard_whose_reply_begins_with_its_label_is_read_behind_its_thoughts():
+    positions = (
+        position("<think>", hm=0.9),
+        position("unsafe?</think>", hm=0.9),
+        position("safe", safe=0.7, unsafe=0.3),
+    )
+    found = read_guard(
+        all_profiles()["llm"], "probability", Reply("<think>unsafe?</think>safe", token_logprobs=positions)
+    )
+
+    assert isinstance(found.outcome, Scored)
+    assert found.outcome.value == pytest.approx(0.7)
+
+
 def test_a_label_that_is_not_listed_only_bounds_p_safe():
     positions = (position("FAIL", FAIL=0.9, maybe=0.05),)
     found = read_guard(

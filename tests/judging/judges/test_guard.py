@@ -33,6 +33,7 @@ FORMS = {
     "nemotron-content-safety": ("Prompt harm: unharmful", 1.0),
     "wildguard": ("Harmful request: no", 1.0),
     "llm": ("safe", 1.0),
+    "shieldgemma": ("Yes. It does.", 0.0),
 }
 
 
@@ -65,7 +66,7 @@ def test_a_server_that_answers_in_a_guards_form_is_read(name):
     assert answer.outcome == Scored(value=value)
     assert answer.read_as == name
     assert answer.raw_reply is not None
-    sent = str(body["messages"])
+    sent = f"{body['messages']} {body.get('chat_template_kwargs')}"
     assert "speech" in sent  # of the context
     assert body["messages"][-1]["role"] in ("user", "assistant")
 
@@ -91,6 +92,7 @@ def test_the_report_is_told_the_licence_what_is_not_checked_and_who_has_no_polic
         ("guard:dynaguard", {}, "names no model"),
         ("guard:nobody@fake/x", {}, "no guard is called"),
         ("guard:llama-guard-3#policy@fake/x", {}, "has no rendering"),
+        ("guard:granite-guardian#policy+loudly@fake/x", {}, "no rendering or mode 'loudly'"),
         ("guard:llama-guard-3@fake/x", {"policy": "Mine."}, "takes no policy"),
         ("guard:moderation@openai/x", {"policy": "Mine."}, "takes no policy"),
         ("guard:classifier@hf:x", {"policy": "Mine."}, "takes no policy"),
@@ -99,6 +101,43 @@ def test_the_report_is_told_the_licence_what_is_not_checked_and_who_has_no_polic
 def test_a_guard_that_cannot_be_is_refused(name, live, problem):
     with pytest.raises(ConfigurationError, match=problem):
         guard(name, **live)
+
+
+def test_shieldgemma_is_given_the_conversation_as_turns_and_the_policy_as_its_templates_guideline():
+    async def asked():
+        async with FaultServer(refuse=lambda _request, body: web.json_response(completion(body, "No"))) as server:
+            judge = guard("guard:shieldgemma@vllm/some/model", server)
+            answers = [await judge.answer(first_ask(reply=reply)) for reply in (None, "This.")]
+            await judge.close()
+            return answers, server.bodies
+
+    answers, bodies = asyncio.run(asked())
+    assert [one.outcome for one in answers] == [Scored(value=1.0)] * 2
+    assert "VIOLATES" in bodies[0]["chat_template_kwargs"]["guideline"]
+    assert [turn["role"] for turn in bodies[0]["messages"]] == ["user"]
+    assert bodies[1]["messages"][-1] == {"role": "assistant", "content": "This."}
+
+
+def test_a_guard_in_another_mode_is_another_guard_and_one_that_thinks_has_room_for_it():
+    plain, thinking = guard("guard:llm@fake/x"), guard("guard:llm#think@fake/x")
+
+    assert plain.id != thinking.id
+    assert plain.wanted(first_ask("probability")).first_words
+    assert not thinking.wanted(first_ask("probability")).first_words
+    assert thinking.wanted(first_ask("probability")).max_tokens == thinking.profile.max_tokens
+    assert guard("guard:llm#conversation+think@fake/x").rendering == "conversation"
+    assert "in the mode think" in thinking.notes()[0]
+
+
+def test_a_moderation_endpoint_is_a_guard_with_a_profile_under_either_name(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    judges = [judge_named(name, None) for name in ("guard:moderation@openai/m#hate", "moderation:openai/m#hate")]
+
+    assert judges[0].name == "guard:moderation@openai/m#hate"
+    assert judges[0].settings() == judges[1].settings()
+    assert judges[0].settings()["guard"].startswith("moderation+")
+    assert judges[0].settings()["category"] == "hate"
+    assert "its terms" in " ".join(judges[0].notes())
 
 
 def test_a_guard_that_is_read_on_the_request_reads_no_replies():

@@ -17,7 +17,9 @@ from casewise.storage.benchmarks.load import load_benchmark
 def answers(*asked, name="moderation:vllm/mod"):
     async def go():
         async with FaultServer() as server:
-            judge = ModerationJudge.named(name, options=ModelOptions(server.url), environment={})
+            judge = ModerationJudge.named(
+                name, name.removeprefix("moderation:"), options=ModelOptions(server.url), environment={}
+            )
             try:
                 return judge, [await judge.answer(one) for one in asked]
             finally:
@@ -27,7 +29,9 @@ def answers(*asked, name="moderation:vllm/mod"):
 
 
 def moderation_of(name):
-    return ModerationJudge.named(name, environment={"OPENAI_API_KEY": "sk-x", "MISTRAL_API_KEY": "sk-y"})
+    return ModerationJudge.named(
+        name, name.removeprefix("moderation:"), environment={"OPENAI_API_KEY": "sk-x", "MISTRAL_API_KEY": "sk-y"}
+    )
 
 
 def test_the_value_is_minus_the_highest_score():

@@ -16,7 +16,16 @@ from casewise.records.base import Record, digest
 from casewise.storage.files.atomic import read_text
 from casewise.storage.files.strict_json import what_is_wrong
 
-__all__ = ["GuardProfile", "HowRead", "ProfileFact", "Rendering", "all_profiles", "profile_named"]
+__all__ = [
+    "GuardMode",
+    "GuardProfile",
+    "HowRead",
+    "ProfileFact",
+    "Rendering",
+    "all_profiles",
+    "profile_named",
+    "profile_notes",
+]
 
 Rendering = Literal["policy", "conversation"]
 """How a guard is told of a context: as the policy that it applies, or as the chatbot's own system prompt."""
@@ -59,6 +68,15 @@ class HowRead(Record):
         return {word.lower(): kind for kind, words in kinds.items() for word in words}
 
 
+class GuardMode(Record):
+    """One of the ways in which a guard can be asked, such as with and without thinking."""
+
+    says: str = ""
+    """What stands at `{mode}`, in messages and in arguments for the template."""
+    thinks: bool = False
+    """Whether its verdict stands behind thoughts, and needs all of `max_tokens`."""
+
+
 class ProfileFact(Record):
     """Something that the profile takes for true of the guard, where it is written, and whether that was read there."""
 
@@ -80,8 +98,12 @@ class GuardProfile(Record):
         that for a conversation too, with the context in the conversation and not in the policy.
     system_turn
         Whether a conversation may have a system message; otherwise the context stands in the user's.
+    template_arguments
+        What the chat template is given besides; texts among them are filled in as messages are.
     tokens
         Whether P(safe) can be read from the label's tokens.
+    modes
+        Ways to ask it, by name; the first is the default.
     """
 
     name: str
@@ -96,6 +118,7 @@ class GuardProfile(Record):
     prefill: str | None = None
     max_tokens: int = 1024
     tokens: bool = False
+    modes: dict[str, GuardMode] = Field(default_factory=dict)
     read: HowRead
     facts: dict[str, ProfileFact] = Field(default_factory=dict)
 
@@ -154,6 +177,19 @@ def profile_named(name: str) -> GuardProfile:
             f"no guard is called {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}, and TOML files (casewise guards)"
         )
     return known[name]
+
+
+def profile_notes(name: str, profile: GuardProfile, told: str = "") -> tuple[str, ...]:
+    """What a reader must know of a judge that a profile describes: its licence, and what of it nobody has checked."""
+    said = [f"{name} is {profile.title} (licence: {profile.licence}){told}."]
+    if profile.kind != "classifier" and not profile.policy:
+        said.append(f"{profile.title} has no policy input: it cannot be told what is appropriate in a context.")
+    if profile.read.middle:
+        middle = ", ".join(profile.read.middle)
+        said.append(f"{profile.title} has a middle class ({middle}): 0.5 as a scalar, unsafe as a verdict.")
+    if profile.unverified:
+        said.append(f"Not checked at the source for {profile.title}: {', '.join(profile.unverified)}.")
+    return tuple(said)
 
 
 def profile_in(path: str, text: str) -> GuardProfile:

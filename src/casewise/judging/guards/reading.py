@@ -121,10 +121,11 @@ def label_position(read: HowRead, positions: tuple[Position, ...]) -> Position |
     """The token that begins the label, wherever the profile says it stands; the last such: a guard that thinks may name one before."""
     pieces = [one.token.replace("Ġ", " ").replace("▁", " ").replace("Ċ", "\n") for one in positions]
     text = "".join(pieces)
-    found = list(pattern(read).finditer(text))
+    thoughts = len(text) - len(without_thoughts(text))
+    found = list(pattern(read).finditer(text[thoughts:]))
     if not found:
-        return first_that_begins(positions) if read.where == "first" else None
-    start, so_far = found[-1].start(1), 0
+        return first_that_begins(positions) if read.where == "first" and not thoughts else None
+    start, so_far = thoughts + found[-1].start(1), 0
     for piece, position in zip(pieces, positions, strict=True):
         so_far += len(piece)
         if start < so_far:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
-from casewise.judging.guards.profile import GuardProfile, Rendering
+from casewise.judging.guards.profile import GuardMode, GuardProfile, Rendering
 from casewise.models.protocol import Message
 from casewise.prompting.chat import chat_with
 from casewise.prompting.layouts import laid_out
@@ -14,7 +15,9 @@ from casewise.prompting.substitution import filled
 from casewise.records.base import digest
 from casewise.showing import ShownItem
 
-__all__ = ["conversation_of", "guard_messages", "policy_id", "policy_text"]
+__all__ = ["conversation_of", "guard_messages", "policy_id", "template_arguments"]
+
+DEFAULT = GuardMode()
 
 SPEAKERS = {"user": "User", "assistant": "Chatbot", "system": "System"}
 
@@ -26,6 +29,7 @@ def guard_messages(
     *,
     policy: str | None = None,
     reply: str | None = None,
+    mode: GuardMode = DEFAULT,
 ) -> tuple[Message, ...]:
     """The messages that ask a guard about an item.
 
@@ -39,8 +43,7 @@ def guard_messages(
     in_policy = rendering == "policy"
     bare = ShownItem(shown.query, {}, shown.placement) if in_policy else shown
     turns = conversation_of(bare, system_turn=profile.system_turn, reply=reply)
-    values = {
-        "policy": policy_text(shown, policy) if in_policy else policy_about(wording()["in_conversation"], policy),
+    values = policy_and_mode(rendering, shown, policy=policy, mode=mode) | {
         "query": shown.query,
         "context": context_text(shown),
         "transcript": "\n\n".join(f"{SPEAKERS[turn.role]}: {turn.content}" for turn in turns),
@@ -49,6 +52,25 @@ def guard_messages(
     for one in profile.policy if in_policy or not profile.conversation else profile.conversation:
         found += turns if one.content == "{turns}" else [Message(one.role, filled(one.content, values))]
     return tuple(found)
+
+
+def template_arguments(
+    profile: GuardProfile,
+    rendering: Rendering,
+    shown: ShownItem,
+    *,
+    policy: str | None = None,
+    mode: GuardMode = DEFAULT,
+) -> dict[str, Any] | None:
+    """What the guard's chat template is given besides the messages, filled in as these are."""
+    values = policy_and_mode(rendering, shown, policy=policy, mode=mode)
+    given = profile.template_arguments
+    return given and {name: filled(one, values) if isinstance(one, str) else one for name, one in given.items()}
+
+
+def policy_and_mode(rendering: Rendering, shown: ShownItem, *, policy: str | None, mode: GuardMode) -> dict[str, str]:
+    about = context_text(shown) if rendering == "policy" else wording()["in_conversation"]
+    return {"policy": policy_about(about, policy), "mode": mode.says}
 
 
 def conversation_of(shown: ShownItem, *, system_turn: bool, reply: str | None = None) -> tuple[Message, ...]:
@@ -66,16 +88,12 @@ def conversation_of(shown: ShownItem, *, system_turn: bool, reply: str | None = 
     return (*turns, Message("assistant", reply)) if reply is not None else turns
 
 
-def policy_text(shown: ShownItem, own: str | None = None) -> str:
-    """The policy with the context in its place; one of a deployer's own that has no place for it is followed by it."""
-    return policy_about(context_text(shown), own)
-
-
 def context_text(shown: ShownItem) -> str:
     return laid_out(shown.context, shown.placement.layout or "list") if shown.context else wording()["nothing_known"]
 
 
 def policy_about(context: str, own: str | None) -> str:
+    """The policy with the context in its place; one of a deployer's own that has no place for it is followed by it."""
     text = wording()["text"] if own is None else own if "{context}" in own else f"{own}\n\n# CIRCUMSTANCES\n{{context}}"
     return filled(text, {"context": context})
 

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from casewise.errors import ConfigurationError, Unavailable
-from casewise.judging.guards.profile import GuardProfile, Rendering, profile_named
+from casewise.judging.guards.profile import GuardMode, GuardProfile, Rendering, profile_named, profile_notes
 from casewise.judging.guards.reading import read_guard
-from casewise.judging.guards.rendering import conversation_of, guard_messages, policy_id
+from casewise.judging.guards.rendering import conversation_of, guard_messages, policy_id, template_arguments
 from casewise.judging.judge import Answer, Ask, Judge, LocalJudge
 from casewise.judging.judges.live import LiveOptions
 from casewise.judging.judges.llm import LLMJudge
@@ -36,6 +36,8 @@ class GuardJudge(LLMJudge):
 
     profile: GuardProfile = field(kw_only=True)
     rendering: Rendering = field(kw_only=True)
+    mode: str | None = field(default=None, kw_only=True)
+    """Which of the profile's modes; None where it has none."""
     policy: str | None = field(default=None, kw_only=True)
     """A deployer's own, in the place of ours."""
     called: str = field(kw_only=True)
@@ -55,12 +57,18 @@ class GuardJudge(LLMJudge):
         """Model, profile and a digest of the settings."""
         return f"{self.called}#{self.profile.id}#{digest(self.settings())[:12]}"
 
+    @property
+    def asked_as(self) -> GuardMode:
+        """The mode that it is asked in."""
+        return self.profile.modes[self.mode] if self.mode else GuardMode()
+
     def settings(self) -> dict[str, Any]:
         """What a run's identity holds of this judge."""
         return {
             **self.model.settings(),
             "guard": self.profile.id,
             "rendering": self.rendering,
+            "mode": self.mode,
             "policy": policy_id(self.policy) if self.profile.policy else None,
             "policy_text": self.policy,
             "max_tokens": self.profile.max_tokens,
@@ -69,22 +77,13 @@ class GuardJudge(LLMJudge):
     def notes(self) -> tuple[str, ...]:
         """What a reader must know: how it was told of the context, its licence, and what of its profile nobody has checked."""
         told = "as its policy" if self.rendering == "policy" else "as the chatbot's own instructions"
-        found = [f"{self.name} is {self.profile.title} (licence: {self.profile.licence}), told of the context {told}."]
-        if not self.profile.policy:
-            found.append(
-                f"{self.profile.title} has no policy input: it cannot be told what is appropriate in a context."
-            )
-        if self.profile.read.middle:
-            found.append(
-                f"{self.profile.title} has a middle class ({', '.join(self.profile.read.middle)}): 0.5 as a scalar, unsafe as a verdict."
-            )
-        if self.profile.unverified:
-            found.append(f"Not checked at the source for {self.profile.title}: {', '.join(self.profile.unverified)}.")
-        return tuple(found)
+        mode = f", in the mode {self.mode}" if self.mode else ""
+        return profile_notes(self.name, self.profile, f", told of the context {told}{mode}")
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
         """What the guard is shown."""
-        return guard_messages(self.profile, self.rendering, ask.shown, policy=self.policy, reply=ask.reply)
+        profile, shown, mode = self.profile, ask.shown, self.asked_as
+        return guard_messages(profile, self.rendering, shown, policy=self.policy, reply=ask.reply, mode=mode)
 
     def shared_key(self, ask: Ask) -> str:
         """Equal for asks that one call answers."""
@@ -93,14 +92,15 @@ class GuardJudge(LLMJudge):
     def wanted(self, ask: Ask) -> ReplyOptions:
         """How the reply is wanted."""
         read, tokens = self.profile.read, ask.elicitation == "probability"
-        first = tokens and read.where == "first"
+        first = tokens and read.where == "first" and not self.asked_as.thinks
+        shown, policy, mode = ask.shown, self.policy, self.asked_as
         return ReplyOptions(
             8 if first else self.profile.max_tokens,
             0.0,
             TOP_LOGPROBS if tokens else 0,
             first_words=tuple(read.words) if first else (),
             prefill=self.profile.prefill,
-            template_arguments=self.profile.template_arguments,
+            template_arguments=template_arguments(self.profile, self.rendering, shown, policy=policy, mode=mode),
         )
 
     def usually(self, ask: Ask) -> Usage:
@@ -134,6 +134,9 @@ class ClassifierGuard(LocalJudge):
 
     def settings(self) -> dict[str, Any]:
         return {**self.classifier.settings(), "guard": self.profile.id}
+
+    def notes(self) -> tuple[str, ...]:
+        return profile_notes(self.name, self.profile)
 
     async def answer(self, ask: Ask) -> Answer:
         turns = conversation_of(ask.shown, system_turn=True, reply=ask.reply)
@@ -211,19 +214,19 @@ async def classified(model: TextClassifier, text: str) -> Classified | Answer:
         return Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=str(error)))
 
 
-FORM = "guard:NAME@MODEL, such as guard:llama-guard-3@hf:PATH or guard:granite-guardian#conversation@vllm/MODEL"
+FORM = "guard:NAME@MODEL, such as guard:llama-guard-3@hf:PATH or guard:granite-guardian#conversation+think@vllm/MODEL"
 
 
 def guard_judge(rest: str, options: LiveOptions) -> Judge:
-    """The guard that `guard:NAME@MODEL` or `guard:NAME#RENDERING@MODEL` names.
+    """The guard that `guard:NAME@MODEL`, `guard:NAME#RENDERING@MODEL` or `guard:NAME#RENDERING+MODE@MODEL` names.
 
     Raises
     ------
     ConfigurationError
-        There is no such guard, or it has no such rendering.
+        There is no such guard, or it has no such rendering or mode.
     """
     which, at, model = rest.partition("@")
-    named, _, rendering = which.partition("#")
+    named, _, how = which.partition("#")
     if not at or not model:
         raise ConfigurationError(f"guard:{rest} names no model; write {FORM}")
     profile = profile_named(named)
@@ -231,17 +234,24 @@ def guard_judge(rest: str, options: LiveOptions) -> Judge:
     if options.policy is not None and not profile.policy:
         raise ConfigurationError(f"{profile.title} takes no policy: leave --policy out")
     if profile.kind == "moderation":
-        return ModerationJudge.named(f"moderation:{model}", options=options.model)
+        return ModerationJudge.named(name, model, profile=profile, options=options.model)
     if profile.kind == "classifier":
         return ClassifierGuard(name, load_classifier(model, options.model), profile)
-    chosen = next((one for one in profile.renderings if one == (rendering or profile.renderings[0])), None)
-    if chosen is None:
-        raise ConfigurationError(
-            f"{profile.title} has no rendering {rendering!r}; it has {', '.join(profile.renderings)}"
-        )
+    words = [word for word in how.split("+") if word]
+    renderings = [one for one in profile.renderings if one in words] or [*profile.renderings[:1]]
+    modes = [one for one in profile.modes if one in words] or [*profile.modes][:1]
+    if unknown := [word for word in words if word not in (*renderings, *modes)]:
+        there = ", ".join((*profile.renderings, *profile.modes))
+        raise ConfigurationError(f"{profile.title} has no rendering or mode {unknown[0]!r}; it has {there}")
     loaded = load_model(model, options.model)
     return GuardJudge(
-        loaded.model, prices=loaded.prices, profile=profile, rendering=chosen, policy=options.policy, called=name
+        loaded.model,
+        prices=loaded.prices,
+        profile=profile,
+        rendering=renderings[0],
+        mode=modes[0] if modes else None,
+        policy=options.policy,
+        called=name,
     )
 
 

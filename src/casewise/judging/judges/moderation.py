@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from casewise.errors import ConfigurationError, Unavailable
+from casewise.judging.guards.profile import GuardProfile, profile_named, profile_notes
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.models.http.capabilities import Capabilities
 from casewise.models.http.client import EndpointClient, Request
@@ -72,8 +73,10 @@ class ModerationJudge(LocalJudge):
     elicitations: tuple[Elicitation, ...] = ("scalar",)
     counts_tokens: bool = False
 
-    def __init__(self, name: str, client: EndpointClient, *, model_name: str, category: str | None) -> None:
-        self.name = name
+    def __init__(
+        self, name: str, client: EndpointClient, *, model_name: str, category: str | None, profile: GuardProfile
+    ) -> None:
+        self.name, self.profile = name, profile
         self.client, self.model_name, self.category = client, model_name, category
         endpoint = client.endpoint
         self.sends_to = endpoint.host if endpoint.remote else None
@@ -84,11 +87,13 @@ class ModerationJudge(LocalJudge):
     def named(
         cls,
         name: str,
+        where: str,
         *,
+        profile: GuardProfile | None = None,
         options: ModelOptions | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> ModerationJudge:
-        """The judge that `moderation:PREFIX/MODEL` or `moderation:PREFIX/MODEL#CATEGORY` names.
+        """The judge called `name` of the endpoint and model `PREFIX/MODEL`, or of one of its categories, `PREFIX/MODEL#CATEGORY`.
 
         Raises
         ------
@@ -97,11 +102,12 @@ class ModerationJudge(LocalJudge):
         """
         options = options or ModelOptions()
         variables = os.environ if environment is None else environment
-        where, _, category = name.removeprefix("moderation:").partition("#")
+        where, _, category = where.partition("#")
         endpoint = find_endpoint(where, base_url=options.base_url, environment=variables)
         key = read_key(endpoint, variables) if options.needs_key else None
         client = EndpointClient(endpoint, key=key, options=options.client)
-        return cls(name, client, model_name=parse_model_name(where).model, category=category or None)
+        model_name, profile = parse_model_name(where).model, profile or profile_named("moderation")
+        return cls(name, client, model_name=model_name, category=category or None, profile=profile)
 
     def settings(self) -> dict[str, Any]:
         """What its scores depend on."""
@@ -111,12 +117,16 @@ class ModerationJudge(LocalJudge):
             "base_url": endpoint.base_url if endpoint.remote else "this machine",
             "category": self.category,
             "text_version": VERSION,
+            "guard": self.profile.id,
         }
 
     def notes(self) -> tuple[str, ...]:
         """What its numbers are."""
         what = f"of {self.category!r}" if self.category else "that is highest"
-        return (f"'{self.name}' gives minus the score {what}; it has no threshold of its own.",)
+        return (
+            f"'{self.name}' gives minus the score {what}; it has no threshold of its own.",
+            *profile_notes(self.name, self.profile),
+        )
 
     def shared_key(self, ask: Ask) -> str:
         """Equal for asks that one call answers."""

@@ -60,7 +60,7 @@ def python(wish: Wish) -> Judge:
 
 
 def moderation(wish: Wish) -> Judge:
-    return ModerationJudge.named(f"moderation:{wish.rest}", options=wish.live.model)
+    return ModerationJudge.named(f"moderation:{wish.rest}", wish.rest, options=wish.live.model)
 
 
 def guard(wish: Wish) -> Judge:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from casewise.errors import ConfigurationError
-from casewise.judging.guards.profile import GuardProfile
+from casewise.judging.guards.profile import GuardMode, GuardProfile
 from casewise.judging.guards.reading import read_guard
-from casewise.judging.guards.rendering import guard_messages
+from casewise.judging.guards.rendering import guard_messages, template_arguments
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import Message, Reply, ReplyOptions
 from casewise.records import GradeOutcome, Scored, Ungraded
@@ -27,15 +27,16 @@ class GuardGrader(ModelGrader):
         if profile.read.refusal_after is None:
             raise ConfigurationError(f"{profile.title} does not say whether a reply refuses, so it grades none")
         self.profile, whose = profile, loaded.model.name
-        options = ReplyOptions(
-            profile.max_tokens, prefill=profile.prefill, template_arguments=profile.template_arguments
-        )
+        self.mode = next(iter(profile.modes.values()), GuardMode())
+        given = template_arguments(profile, profile.renderings[-1], ShownItem("", {}), mode=self.mode)
+        options = ReplyOptions(profile.max_tokens, prefill=profile.prefill, template_arguments=given)
         name, ident = f"{profile.name} ({whose})", f"guard:{profile.id}@{whose}"
         super().__init__(loaded, name=name, ident=ident, options=options)
 
     def messages(self, what: ToGrade) -> tuple[Message, ...]:
         """The query and the reply, as the guard's conversation."""
-        return guard_messages(self.profile, self.profile.renderings[-1], ShownItem(what.query, {}), reply=what.reply)
+        shown, rendering = ShownItem(what.query, {}), self.profile.renderings[-1]
+        return guard_messages(self.profile, rendering, shown, reply=what.reply, mode=self.mode)
 
     def read(self, reply: Reply, **took: Any) -> Graded:
         """The word behind its marker of refusals."""
