@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 from benchmarks.covered.rows import Row, Section
 from tests.support.annotated import AnnotatedStudy, annotated_study
 
-from casewise.stats.agreeing.estimates import estimate, named
+from casewise.stats.agreeing.cost import cost_curve
+from casewise.stats.agreeing.estimates import difference_of, estimate_of, measure
+from casewise.stats.agreeing.pairs import PairIndex, pair_results
 from casewise.stats.people.agreement import agreement_of_votes
 from casewise.stats.people.coded_ratings import code_ratings
 from casewise.studies.analysing.contrast_table import condition_table
 
 __all__ = ["SECTIONS"]
 
-METRICS = ("accuracy", "balanced_accuracy", "bce", "brier", "pearson")
+METRICS = ("accuracy", "balanced_accuracy", "bce", "brier", "pearson", "spearman", "auroc")
+BESIDE = ("accuracy", "bce", "spearman", "auroc")
+FLIPS = ("right_flips", "false_flips", "person_right_flips")
 AGREEMENT = ("raw", "alpha", "kappa", "ac1")
 WANTED = "≥ 92 %"
 
 
 def limits(study: AnnotatedStudy, *, known: bool) -> dict[str, tuple[float, float, float]]:
     """Every number that the section covers, with its interval, as if it were known or not who voted."""
-    found = {
-        name: (one.estimate or 0.0, one.ci_low or 0.0, one.ci_high or 0.0)
-        for name, one in named(estimate(study.sample(known=known))).items()
-        if name in METRICS
-    }
+    sample, other = (one.sample(known=known) for one in (study, replace(study, values=study.others)))
+    measured, beside = ({one.name: one for one in measure(each)} for each in (sample, other))
+    items = np.arange(len(sample))
+    flips = pair_results(sample, PairIndex(items[::2], items[1::2], 0))
+    assert flips is not None
+    numbers = [estimate_of(measured[name]) for name in METRICS]
+    numbers += [one for one in flips.estimates if one.name in FLIPS]
+    numbers += [replace(difference_of(measured[name], beside[name]), name=f"{name}: difference") for name in BESIDE]
+    numbers += [replace(point.cost, name="cost") for point in cost_curve(sample, ratios=(5.0,)).points if point.cost]
+    found = {one.name: (one.estimate or 0.0, one.ci_low or 0.0, one.ci_high or 0.0) for one in numbers}
     agreed = agreement_of_votes(
         *study.counts,
         clusters=study.query,
@@ -69,9 +79,15 @@ def annotators(studies: int) -> Iterator[Row]:
 SECTIONS = (
     Section(
         "annotators",
-        (*METRICS, *AGREEMENT, "conditions.safe_rate"),
+        (
+            *METRICS,
+            *FLIPS,
+            *(f"{name}: difference" for name in BESIDE),
+            *("cost", *AGREEMENT, "conditions.safe_rate"),
+        ),
         "Annotators with a shift of 1 logit (standard deviation), 25 or 40 items each; 60 and 225 queries of two items, whose "
-        "logits vary by 1 between and by 1 within queries; 10 and 20 votes an item; a judge's values that err by 0.7 logits. "
+        "logits vary by 1 between and by 1 within queries; 10 and 20 votes an item; a judge's values that err by 0.7 logits, "
+        "and differences from one whose values err by 1.4. "
         "The truth is the mean over the simulated studies.",
         annotators,
         quick=200,

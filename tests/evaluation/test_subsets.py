@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.auditing.builders import benchmark_of, crowd, some_words
 from tests.support.samples import some
 
 import casewise
+from casewise.auditing.subsets import audit_subsets
 from casewise.errors import BenchmarkError
 from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.judged_runs import read_runs
@@ -35,8 +38,23 @@ def test_every_subset_has_the_judge_the_words_and_what_to_read_beside_it(benchma
 
     assert set(scores) == {"clear", "close", "low-margin", "hard"}
     assert scores["clear"].n + scores["close"].n == 120
+    sizes = audit_subsets(Backdrop(benchmark).subject).measured["items_by_subset"]
+    assert {name: score.items for name, score in scores.items()} == sizes
     assert some(scores["clear"].second_study) > some(scores["close"].second_study)
     assert some(scores["hard"].accuracy.estimate) <= some(scores["hard"].best)
+
+
+def test_a_scalar_beside_a_binary_judge_has_scores_only_where_it_has_verdicts(benchmark, runs, tmp_path):
+    def lengths(query: str, context: object) -> float:
+        return 7.0 if "nurse" in str(context) else -3.0
+
+    casewise.judge(benchmark, lengths, elicitations="scalar", out=tmp_path / "scalar")
+    both = read_runs([*runs.paths, tmp_path / "scalar"], benchmark=benchmark)
+    fitted = {one.subset: one for one in subset_scores(replace(both, fit_thresholds=True), Backdrop(benchmark))}
+
+    assert {one.judge for one in subset_scores(both, Backdrop(benchmark))} == {runs.series[0].name}
+    assert fitted["hard"].judge == both.series[1].name
+    assert some(fitted["hard"].accuracy.estimate) > 0.3
 
 
 def test_a_report_on_a_subset_is_over_its_items(runs):

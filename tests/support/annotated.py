@@ -18,12 +18,13 @@ __all__ = ["AnnotatedStudy", "annotated_study"]
 
 @dataclass(frozen=True)
 class AnnotatedStudy:
-    """Two items a query, each rated by so many people who rate so many items each; a judge's values."""
+    """Two items a query, each rated by so many people who rate so many items each; a judge's values, and a worse one's."""
 
     item: IntArray
     annotator: IntArray
     safe: BoolArray
     values: FloatArray
+    others: FloatArray
 
     @property
     def counts(self) -> tuple[IntArray, IntArray]:
@@ -67,5 +68,5 @@ def annotated_study(
     item = np.arange(n * votes) // votes
     logits = rng.normal(0, 1, queries).repeat(2) + rng.normal(0, 1, n)
     safe = rng.random(n * votes) < expit(logits[item] + rng.normal(0, annotator_sd, people)[who])
-    values = np.clip(expit(0.3 + 0.8 * logits + rng.normal(0, 0.7, n)), 0.001, 0.999)
-    return AnnotatedStudy(item, who, safe, values)
+    judges = [np.clip(expit(0.3 + 0.8 * logits + rng.normal(0, sd, n)), 0.001, 0.999) for sd in (0.7, 1.4)]
+    return AnnotatedStudy(item, who, safe, *judges)

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from casewise.errors import StatisticsError
 from casewise.evaluation.against_people import Misjudged, PeopleAndJudge, against_people, misjudged
@@ -25,10 +26,11 @@ from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import SubsetScore, as_wanted, subset_notes, subset_scores, without_attacks
 from casewise.evaluation.yardsticks import Backdrop, Beside, besides
 from casewise.replying.labelled import read_reply_labels
-from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate, estimate
+from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate, estimate, measure
 from casewise.stats.agreeing.labels import PUBLISHED, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
-from casewise.stats.agreeing.sample import right
+from casewise.stats.agreeing.sample import Sample, right
+from casewise.stats.core.arrays import BoolArray
 from casewise.stats.core.pooled import pooled_shares
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
@@ -295,7 +297,12 @@ def pooled_categories(runs: JudgedRuns, series: Series, options: ReportOptions) 
         return pl.DataFrame(schema=schema)
     right_on = right(sample.safe[used], sample.weight[used])
     try:
-        found = pooled_shares(right_on, category=category.astype(str), query=sample.cluster[used])
+        found = pooled_shares(
+            right_on,
+            category=category.astype(str),
+            query=sample.cluster[used],
+            more=by_annotators(sample, used, category),
+        )
     except StatisticsError:
         return pl.DataFrame(schema=schema)
     numbers = (found.share, found.pooled, found.ci_low, found.ci_high, found.shrinkage)
@@ -303,6 +310,15 @@ def pooled_categories(runs: JudgedRuns, series: Series, options: ReportOptions) 
     columns = {"category": np.unique(category.astype(str)), **dict(zip(POOLED, numbers, strict=True)), **ranks}
     named = {name: pl.Series([value] * len(ranks["best_rank"])) for name, value in series_key(series).items()}
     return pl.DataFrame(named | columns)
+
+
+def by_annotators(sample: Sample, used: BoolArray, category: NDArray[Any]) -> list[float]:
+    """What annotators add to the variance of each category's accuracy, where it is known who voted."""
+    counted, names = sample.where(used), np.unique(category.astype(str))
+    if sample.raters is None:
+        return [0.0] * len(names)
+    of_each = (measure(counted.where(category == name), metrics=metrics_named("accuracy")) for name in names)
+    return [found.more for (found,) in of_each]
 
 
 def series_key(series: Series) -> dict[str, str]:

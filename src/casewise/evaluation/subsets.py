@@ -15,7 +15,6 @@ from casewise.evaluation.yardsticks import Backdrop
 from casewise.showing import role_of
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.hard_items import HardScore, hard_score
-from casewise.stats.agreeing.judged import verdicts
 from casewise.stats.agreeing.labels import VOTES
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import right
@@ -38,6 +37,8 @@ class SubsetScore:
         For `hard`, what the best single verdict on each item scores: no judge can do better. Elsewhere None.
     n
         Items; for `hard`, on average over the splits of the votes.
+    items
+        All of the subset that were asked; for `hard`, every item that some split may choose.
     """
 
     judge: str
@@ -47,6 +48,7 @@ class SubsetScore:
     second_study: float | None
     best: float | None
     n: float
+    items: int
 
 
 def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> tuple[SubsetScore, ...]:
@@ -63,14 +65,16 @@ def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> tuple[SubsetScore, ..
         for series in deciding:
             chosen = rows & series.asked & (subject.n_votes > 0)
             if chosen.any():
-                score = hard(series, subject, chosen) if name == "hard" else None
-                one = of_hard(series, score) if score else plain(runs, series, backdrop, name, chosen)
+                score = hard(runs, series, subject, chosen) if name == "hard" else None
+                one = (
+                    of_hard(series, score, int(chosen.sum())) if score else plain(runs, series, backdrop, name, chosen)
+                )
                 found.append(one)
     return tuple(found)
 
 
-def hard(series: Series, subject: Subject, chosen: BoolArray) -> HardScore | None:
-    verdict = verdicts(series.values, elicitation=series.elicitation)
+def hard(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) -> HardScore | None:
+    verdict = runs.whole_sample(series).safe
     try:
         return hard_score(
             subject.n_safe[chosen],
@@ -83,8 +87,8 @@ def hard(series: Series, subject: Subject, chosen: BoolArray) -> HardScore | Non
         return None
 
 
-def of_hard(series: Series, score: HardScore) -> SubsetScore:
-    return SubsetScore(series.name, "hard", score.accuracy, score.baseline, None, score.best, score.n)
+def of_hard(series: Series, score: HardScore, items: int) -> SubsetScore:
+    return SubsetScore(series.name, "hard", score.accuracy, score.baseline, None, score.best, score.n, items)
 
 
 def plain(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chosen: BoolArray) -> SubsetScore:
@@ -95,7 +99,7 @@ def plain(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chose
     if subject.why_no_baseline is None:
         words = float(right(subject.baseline[chosen] > 0.5, subject.label[chosen]).mean())
     again = subject.same_again[chosen]
-    return SubsetScore(series.name, name, accuracy, words, float(np.nanmean(again)), None, int(chosen.sum()))
+    return SubsetScore(series.name, name, accuracy, words, float(np.nanmean(again)), None, len(sample), len(sample))
 
 
 def subset_notes(name: str | None) -> tuple[str, ...]:

@@ -1,11 +1,19 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.support.annotated import annotated_study
 
-from casewise.stats.agreeing.estimates import estimate, named
+from casewise.stats.agreeing.cost import cost_curve
+from casewise.stats.agreeing.estimates import apart, difference_of, estimate, estimate_of, measure, named
+from casewise.stats.agreeing.metrics import metrics_named
+from casewise.stats.agreeing.pairs import PairIndex, pair_results
+from casewise.stats.agreeing.ranks import auroc, spearman
+from casewise.stats.agreeing.sample import right
 from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.clustered import clustered_mean
 from casewise.stats.core.measured import VotesTerms
+from casewise.stats.core.pooled import pooled_shares
 from casewise.stats.core.raters import Raters, annotators_variance
 from casewise.stats.distributions.distances import distances_of
 from casewise.stats.people.agreement import agreement_of_votes
@@ -106,6 +114,52 @@ def test_distances_and_a_new_person_are_known_less_well_where_it_is_known_who_vo
 
     assert doubt(True) > doubt(False)
     assert lead(found.raters) > lead(None)
+
+
+def test_every_number_of_a_judge_is_known_less_well_where_it_is_known_who_voted():
+    found = annotated_study(np.random.default_rng(5), queries=60, votes=10, items_each=40, annotator_sd=2.0)
+    items = np.arange(120)
+    pairs, category = PairIndex(items[::2], items[1::2], 0), np.arange(120) // 20
+
+    def widths(known: bool) -> np.ndarray:
+        judge, other = (one.sample(known=known) for one in (found, replace(found, values=found.others)))
+        flips, (point,) = pair_results(judge, pairs), cost_curve(judge, ratios=(5.0,)).points
+        assert flips is not None
+        assert point.cost is not None
+        first, second = (measure(one, metrics=metrics_named("accuracy", "spearman", "auroc")) for one in (judge, other))
+        estimates = [*map(estimate_of, first), *map(difference_of, first, second)]
+        estimates += [point.cost, flips.right_flips, flips.person_right_flips]
+        more = [measure(judge.where(category == kind), metrics=metrics_named("accuracy"))[0].more for kind in range(6)]
+        pooled = pooled_shares(right(judge.safe, judge.weight), category=category, query=judge.cluster, more=more)
+        return np.array([*map(width, estimates), *(pooled.ci_high - pooled.ci_low)])
+
+    assert (widths(True) >= widths(False)).all()
+    assert (widths(True) > widths(False)).sum() >= 9  # the others happen not to move
+
+
+def test_ranks_are_known_less_well_where_it_is_known_who_voted():
+    found = annotated_study(np.random.default_rng(2), queries=60, votes=10, items_each=40, annotator_sd=2.0)
+
+    def more(known: bool) -> float:
+        judges = (replace(found, values=values).sample(known=known) for values in (found.values, found.others))
+        first, second = (measure(one, metrics=metrics_named("accuracy"))[0] for one in judges)
+        return cluster_variance(apart(first, second))
+
+    assert more(True) > more(False)
+
+
+@pytest.mark.parametrize("statistic", [auroc, spearman])
+def test_what_a_vote_adds_to_an_order_is_what_the_order_loses_without_it(statistic):
+    sample = annotated_study(np.random.default_rng(3), queries=60, votes=10, items_each=40).sample()
+    whole = statistic(sample)
+    assert whole.votes is not None
+    assert sample.without is not None
+    for adds, fewer in zip((whole.votes.of_safe, whole.votes.of_unsafe), sample.without, strict=True):
+        for item in range(0, 120, 7):
+            weight, rate = sample.weight.copy(), sample.rate.copy()
+            weight[item], rate[item] = fewer.weight[item], fewer.rate[item]
+            lost = whole.value - statistic(replace(sample, weight=weight, rate=rate)).value
+            assert adds[item] == pytest.approx(lost, abs=5e-5)
 
 
 def test_what_a_vote_adds_by_exchange_is_what_a_mean_loses_without_it():

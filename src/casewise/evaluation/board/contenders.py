@@ -11,12 +11,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from casewise.errors import CasewiseError
-from casewise.evaluation.judged_runs import JudgedRuns, Series
+from casewise.evaluation.judged_runs import JudgedRuns, Series, judged_by_raters
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.yardsticks import Backdrop
 from casewise.records import Elicitation, Scored
 from casewise.stats.agreeing.filled_in import of_raw_values
-from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import LabelPolicy
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import BoolArray, FloatArray
@@ -128,7 +127,9 @@ def contender(
         "baseline" if path is None else "output",
         "" if path is None else str(path),
         np.ones(len(values), dtype=np.bool_) if asked is None else asked,
-        lambda policy: judged(runs.items, values, elicitation=elicitation, policy=policy, unscored=options.unscored),
+        lambda policy: judged_by_raters(
+            runs.items, values, runs.raters, elicitation=elicitation, policy=policy, unscored=options.unscored
+        ),
     )
 
 

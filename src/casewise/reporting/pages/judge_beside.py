@@ -185,7 +185,7 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
     columns: dict[str, Callable[[SubsetScore], str]] = {
         "Items": lambda score: score.subset,
         "Judge": lambda score: score.judge,
-        "Number": lambda score: number(score.n, digits=0),
+        "Number": lambda score: f"{score.n:,.0f}" + (f" of {score.items:,}" if score.subset == "hard" else ""),
         "Accuracy": lambda score: number(score.accuracy.estimate),
         "95 % interval": lambda score: interval(score.accuracy.ci_low, score.accuracy.ci_high),
         "Words alone": lambda score: number(score.words),
@@ -198,7 +198,8 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
     told = "; ".join(f"{name}: {what}" for name, what in SUBSETS.items())
     yield Prose(
         f"{told[:1].upper()}{told[1:]}. Hard items are chosen by one half of the votes and scored by the other, averaged over "
-        "all halves: chosen and scored by the same votes, every judge would look bad. Best is what the best verdict on "
+        "all halves (so many of all that some half chooses, which is what the audit counts): chosen and scored by the same votes, "
+        "every judge would look bad. Best is what the best verdict on "
         "each of them scores: no judge can do better. On the others stands how often a second study of this size would agree "
         "with this one: by a model, and no bound, for who knows people well can agree more often."
     )

@@ -10,6 +10,7 @@ from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
+from casewise.stats.agreeing.terms import votes_terms
 from casewise.stats.core.arrays import FloatArray, safe_divide
 from casewise.stats.core.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.core.measured import Functional, Measured, Totals, TotalsByCluster
@@ -109,18 +110,22 @@ def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS, seed: int 
     """
     if any(not ratio > 0 for ratio in ratios):
         raise StatisticsError(f"ratios of costs must be positive, not {ratios!r}")
-    errors = error_terms(sample, sample.safe)
     fitted = {ratio: fitted_verdicts(sample, ratio, seed=seed) for ratio in ratios}
-    columns = dict(errors)
-    for ratio, found in fitted.items():
-        if found is not None:
-            columns |= {f"{name}@{ratio}": column for name, column in error_terms(sample, found.safe).items()}
+
+    def columns(one: Sample) -> dict[str, FloatArray]:
+        found = dict(error_terms(one, one.safe))
+        for ratio, verdicts in fitted.items():
+            if verdicts is not None:
+                found |= {f"{name}@{ratio}": column for name, column in error_terms(one, verdicts.safe).items()}
+        return found
+
     totals = TotalsByCluster.of(
-        columns,
+        columns(sample),
         sample.cluster,
         n_clusters=sample.n_clusters,
         n_unscored=int(sample.unscored.sum()),
     )
+    totals = replace(totals, votes=votes_terms(sample, columns))
     points = (point(totals, ratio, fitted[ratio]) for ratio in ratios)
     return CostCurve(tuple(one if sample.gives_verdicts else replace(one, cost=None) for one in points))
 

@@ -13,12 +13,13 @@ from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.intervals import Ends, exact_limits, spread_limits, student_quantile
 from casewise.stats.core.measured import Measured
-from casewise.stats.core.raters import widened_for_annotators
+from casewise.stats.core.raters import PerVote, widened_for_annotators
 
 __all__ = [
     "BY_PARTS",
     "ESTIMATE_COLUMNS",
     "Estimate",
+    "apart",
     "difference_of",
     "estimate",
     "estimate_of",
@@ -162,7 +163,7 @@ def with_annotators(found: Measured) -> Measured:
     influence = widened_for_annotators(found.influence, found.more)
     touched = None if found.more else found.touched  # limits that do not know of annotators
     return replace(
-        found, influence=influence, more=0.0, touched=touched, shares=tuple(map(with_annotators, found.shares))
+        found, influence=influence, votes=None, touched=touched, shares=tuple(map(with_annotators, found.shares))
     )
 
 
@@ -214,7 +215,10 @@ def joint(reach: FloatArray, together: FloatArray) -> float:
 
 
 def difference_of(first: Measured, second: Measured) -> Estimate:
-    """`first` less `second`, measured on the same clusters, with its interval: as `estimate_of`, on the scale of differences."""
+    """`first` less `second`, measured on the same items, with its interval: as `estimate_of`, on the scale of differences.
+
+    Where it is known who voted, the interval holds what annotators add to the difference.
+    """
     value = first.value - second.value
     n, n_unscored = min(first.n, second.n), max(first.n_unscored, second.n_unscored)
     if np.isnan(value):
@@ -224,13 +228,20 @@ def difference_of(first: Measured, second: Measured) -> Estimate:
     clusters = min(first.at_risk, second.at_risk)
     if clusters < 2:
         return bare
-    influence = first.influence - second.influence
+    influence = apart(first, second)
     reach = first.domain[1] - first.domain[0]
     limits = spread_limits(value, influence, domain=(-reach, reach), at_risk=clusters)
     if limits is not None:
         return with_limits(bare, limits, STUDENT)
     alike = not (np.abs(influence) > 1e-12).any()
     return replace(bare, method="no interval: the two are alike on every query" if alike and value == 0 else NO_SPREAD)
+
+
+def apart(first: Measured, second: Measured) -> FloatArray:
+    """What each cluster adds to the difference of two numbers, enlarged by what annotators add to it."""
+    votes = PerVote.weighted([(1.0, first.votes), (-1.0, second.votes)])
+    influence = first.influence - second.influence
+    return influence if votes is None else widened_for_annotators(influence, votes.variance)
 
 
 def named(estimates: Iterable[Estimate]) -> dict[str, Estimate]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
-from casewise.stats.agreeing.estimates import measure
+from casewise.stats.agreeing.estimates import apart, measure
 from casewise.stats.agreeing.metrics import METRICS, REFUSALS, Metric
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
@@ -88,7 +88,8 @@ class Gate(ShortRepr):
 def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float]) -> Gate:
     r"""Hold a run against a baseline on the same items, paired and clustered by query.
 
-    The drop *d* is baseline less run (run less baseline where lower is better), and :math:`e_q` what query *q* adds to it.
+    The drop *d* is baseline less run (run less baseline where lower is better), and :math:`e_q` what query *q* adds to it (with what annotators add,
+    where they are known).
     The bounds are
 
     .. math:: d_{low} = d - t_\nu \sqrt{\textstyle\sum_q e_q^2}, \qquad
@@ -112,10 +113,8 @@ def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float]) -> Gate
         No metric is named, one is unknown or undefined here, a margin is negative, or the samples do not fit.
     """
     check(baseline, run, margins)
-    found = []
-    for name, margin in margins.items():
-        before, after = (measured(sample, name) for sample in (baseline, run))
-        found.append(one(name, margin, before, after, len(margins)))
+    before, after = (measured(sample, tuple(margins)) for sample in (baseline, run))
+    found = (one(margins[name], before[name], after[name], len(margins)) for name in margins)
     return Gate(tuple(found), n_items=len(run), n_queries=run.n_clusters)
 
 
@@ -133,36 +132,38 @@ def check(baseline: Sample, run: Sample, margins: Mapping[str, float]) -> None:
         raise StatisticsError("the gate needs at least two queries: its bounds are over queries")
 
 
-def measured(sample: Sample, name: str) -> Measured:
-    """The metric called `name`.
+def measured(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
+    """The metrics so called.
 
     Raises
     ------
     StatisticsError
-        It is undefined on this sample.
+        One is undefined on this sample.
     """
-    found = measure(sample, metrics=[GATED[name]])
-    if not found:
-        raise StatisticsError(f"{name} cannot be gated: this elicitation gives no values for it")
-    if np.isnan(found[0].value):
-        raise StatisticsError(f"{name} cannot be gated: {found[0].undefined}")
-    return found[0]
+    found = {one.name: one for one in measure(sample, metrics=[GATED[name] for name in names])}
+    for name in names:
+        if name not in found:
+            raise StatisticsError(f"{name} cannot be gated: this elicitation gives no values for it")
+        if np.isnan(found[name].value):
+            raise StatisticsError(f"{name} cannot be gated: {found[name].undefined}")
+    return found
 
 
-def one(name: str, margin: float, before: Measured, after: Measured, n_metrics: int) -> MetricGate:
-    sign = 1.0 if GATED[name].better == "higher" else -1.0
+def one(margin: float, before: Measured, after: Measured, n_metrics: int) -> MetricGate:
+    """The gate of one metric among so many."""
+    sign = 1.0 if GATED[before.name].better == "higher" else -1.0
     drop = sign * (before.value - after.value)
-    apart = sign * (before.influence - after.influence)
+    each = sign * apart(before, after)
     worst = one_query_lost(before, sign)
     error = 1 - LEVEL
-    spread, wider = (float(np.sqrt(cluster_variance(each))) for each in (apart, np.append(apart, worst)))
+    spread, wider = (float(np.sqrt(cluster_variance(own))) for own in (each, np.append(each, worst)))
     return MetricGate(
-        name=name,
+        name=before.name,
         baseline=before.value,
         run=after.value,
         drop=drop,
-        low=drop - quantile(apart, error / n_metrics, after.at_risk) * spread,
-        high=drop + worst + quantile(np.append(apart, worst), error, after.at_risk) * wider,
+        low=drop - quantile(each, error / n_metrics, after.at_risk) * spread,
+        high=drop + worst + quantile(np.append(each, worst), error, after.at_risk) * wider,
         margin=margin,
         detectable=float(-ndtri(error / n_metrics) + ndtri(POWER)) * max(spread, worst),
         n=after.n,
@@ -170,8 +171,8 @@ def one(name: str, margin: float, before: Measured, after: Measured, n_metrics: 
     )
 
 
-def quantile(apart: FloatArray, error: float, at_risk: int) -> float:
-    return student_quantile(1 - error, max(1.0, min(degrees_of_freedom(apart), at_risk - 1)))
+def quantile(influence: FloatArray, error: float, at_risk: int) -> float:
+    return student_quantile(1 - error, max(1.0, min(degrees_of_freedom(influence), at_risk - 1)))
 
 
 def one_query_lost(before: Measured, sign: float) -> float:

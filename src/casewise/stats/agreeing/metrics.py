@@ -17,9 +17,9 @@ import numpy as np
 
 from casewise.stats.agreeing.ranks import auroc, spearman
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.agreeing.terms import AGREEMENT, ROUNDING, cross_entropy, term_columns
+from casewise.stats.agreeing.terms import AGREEMENT, ROUNDING, cross_entropy, term_columns, votes_terms
 from casewise.stats.core.arrays import BoolArray, FloatArray
-from casewise.stats.core.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster, VotesTerms
+from casewise.stats.core.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster
 
 __all__ = [
     "FLOORS",
@@ -130,16 +130,7 @@ def totals_of(sample: Sample) -> TotalsByCluster:
     )
     lost = term_columns(sample.lost) | {"unscored": np.ones(len(sample))}  # what is lost to the rate of the unscored
     lost_sums = TotalsByCluster.of(lost, sample.cluster, n_clusters=sample.n_clusters).sums
-    return replace(found, lost=lost_sums, votes=votes_terms(sample))
-
-
-def votes_terms(sample: Sample) -> VotesTerms | None:
-    """What each vote adds to each term: what the item's own lose without it."""
-    if sample.raters is None or sample.without is None:
-        return None
-    whole, *fewer = (np.column_stack(list(term_columns(one).values())) for one in (sample, *sample.without))
-    of_safe, of_unsafe = (np.nan_to_num(whole) - np.nan_to_num(less) for less in fewer)
-    return VotesTerms(sample.raters, of_safe, of_unsafe)
+    return replace(found, lost=lost_sums, votes=votes_terms(sample, term_columns))
 
 
 def value_of(metric: Metric, sample: Sample) -> float:

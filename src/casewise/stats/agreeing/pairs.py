@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -15,7 +16,7 @@ from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.majorities import majority_weight
-from casewise.stats.core.measured import Measured, TotalsByCluster, share
+from casewise.stats.core.measured import Measured, TotalsByCluster, VotesTerms, share
 
 __all__ = ["PairCounts", "PairIndex", "PairResults", "find_pairs", "measured_flips", "pair_results"]
 
@@ -161,10 +162,13 @@ def pair_results(sample: Sample, pairs: PairIndex) -> PairResults | None:
     if not len(pairs):
         return None
     check(sample, pairs)
-    terms = pair_terms(sample, pairs) | person_terms(sample, pairs)
-    measured = shares_of(terms, sample, pairs)
+    measured = shares_of(every_term, sample, pairs)
     found = {name: estimate_of(one) for name, one in measured.items()}
-    return PairResults(counts=counts(sample, pairs, terms), **found)
+    return PairResults(counts=counts(sample, pairs, pair_terms(sample, pairs)), **found)
+
+
+def every_term(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
+    return pair_terms(sample, pairs) | person_terms(sample, pairs)
 
 
 def measured_flips(sample: Sample, pairs: PairIndex) -> tuple[Measured, ...]:
@@ -178,7 +182,7 @@ def measured_flips(sample: Sample, pairs: PairIndex) -> tuple[Measured, ...]:
     if not len(pairs) or not sample.gives_verdicts:
         return ()
     check(sample, pairs)
-    measured = shares_of(pair_terms(sample, pairs), sample, pairs)
+    measured = shares_of(pair_terms, sample, pairs)
     return measured["right_flips"], measured["false_flips"]
 
 
@@ -187,21 +191,40 @@ def check(sample: Sample, pairs: PairIndex) -> None:
         raise StatisticsError(f"the pairs are of a larger table than the sample of {len(sample)} items")
 
 
-def shares_of(terms: dict[str, FloatArray], sample: Sample, pairs: PairIndex) -> dict[str, Measured]:
+PairTerms = Callable[[Sample, PairIndex], dict[str, FloatArray]]
+"""What each pair adds to each term."""
+
+
+def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, Measured]:
     """Every share that these terms give, over the queries that have pairs."""
+    columns = terms(sample, pairs)
     _, cluster = np.unique(sample.cluster[pairs.safe], return_inverse=True)
-    totals = TotalsByCluster.of(
-        terms,
-        cluster.astype(np.intp),
-        n_clusters=int(cluster.max()) + 1,
-    )
+    totals = TotalsByCluster.of(columns, cluster.astype(np.intp), n_clusters=int(cluster.max()) + 1)
+    totals = replace(totals, votes=votes_of_pairs(terms, sample, pairs))
     return {
         name: replace(
-            totals.measure(share(name, top, bottom)), n_unscored=int((terms[bottom] * terms["unscored"]).sum())
+            totals.measure(share(name, top, bottom)), n_unscored=int((columns[bottom] * columns["unscored"]).sum())
         )
         for name, (top, bottom) in SHARES.items()
-        if top in terms
+        if top in columns
     }
+
+
+def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> VotesTerms | None:
+    """What each vote on an item of a pair adds: what the pair's terms lose without it."""
+    if sample.raters is None or sample.without is None:
+        return None
+    whole = np.column_stack(list(terms(sample, pairs).values()))
+
+    def adds(fewer: Sample) -> FloatArray:
+        found = np.zeros((len(sample), whole.shape[1]))
+        for side in (pairs.safe, pairs.unsafe):
+            one = sample.with_votes_of(fewer, side)
+            found[side] = whole - np.column_stack(list(terms(one, pairs).values()))
+        return found
+
+    safe, unsafe = (adds(fewer) for fewer in sample.without)
+    return VotesTerms(sample.raters, safe, unsafe)
 
 
 def pair_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:

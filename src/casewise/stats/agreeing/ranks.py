@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.arrays import FloatArray, IntArray
 from casewise.stats.core.cluster_variance import cluster_sums
 from casewise.stats.core.intervals import unseen_share
 from casewise.stats.core.measured import Measured
+from casewise.stats.core.raters import PerVote
 
 __all__ = ["auroc", "spearman"]
+
+Influence = Callable[[FloatArray, FloatArray], FloatArray]
+"""From a label and a place of the rate for each item to what the item then adds."""
 
 
 def auroc(sample: Sample) -> Measured:
@@ -43,7 +47,8 @@ def auroc(sample: Sample) -> Measured:
         domain=(0.0, 1.0),
         undefined="undefined: a class is missing",
         unseen=area(Ranked.with_unseen(sample)),
-        **by_cluster(area_influence(table), sample),
+        votes=votes_of(sample, lambda label, _: area_influence(table, label)),
+        **by_cluster(area_influence(table, table.weight), sample),
     )
 
 
@@ -66,7 +71,8 @@ def spearman(sample: Sample) -> Measured:
         domain=(-1.0, 1.0),
         undefined="undefined: nothing varies",
         unseen=correlation(Ranked.with_unseen(sample)),
-        **by_cluster(correlation_influence(table), sample),
+        votes=votes_of(sample, lambda _, rate: correlation_influence(table, rate)),
+        **by_cluster(correlation_influence(table, table.rate), sample),
     )
 
 
@@ -81,8 +87,8 @@ class Ranked:
     """
 
     weight: FloatArray
-    value: NDArray[np.intp]
-    rate: NDArray[np.intp]
+    value: IntArray
+    rate: IntArray
     mass: FloatArray
 
     @classmethod
@@ -120,6 +126,25 @@ def by_cluster(each: FloatArray, sample: Sample) -> ByCluster:
     return ByCluster(influence=own, loss=lost - own)
 
 
+def votes_of(sample: Sample, influence: Influence) -> PerVote | None:
+    """What each vote adds: what its item adds, less what that adds with one such vote fewer."""
+    if sample.raters is None or sample.without is None:
+        return None
+    counted = sample.in_rank_metrics
+    rates = np.unique(sample.rate[counted])
+
+    def adds(label: Sample) -> FloatArray:
+        rate, found = label.rate[counted], np.zeros(len(sample))
+        place = (np.searchsorted(rates, rate) + np.searchsorted(rates, rate, side="right") - 1) / 2
+        both = influence(np.tile(label.weight[counted], 2), np.tile(place, 2))
+        found[counted] = np.where(np.isnan(rate), 0.0, np.split(both, 2)[0])
+        return found
+
+    own = adds(sample)
+    safe, unsafe = (own - adds(fewer) for fewer in sample.without)
+    return PerVote(sample.raters, safe, unsafe)
+
+
 def area(table: Ranked) -> float:
     """The AUROC; nan where a class is missing."""
     safe, unsafe = table.mass * table.weight, table.mass * (1 - table.weight)
@@ -127,11 +152,12 @@ def area(table: Ranked) -> float:
     return float(safe @ below(unsafe, table.value)) / pairs if pairs > 0 else float("nan")
 
 
-def area_influence(table: Ranked) -> FloatArray:
-    """What each item adds to the AUROC: the derivative by its mass."""
-    w, u = table.weight, 1 - table.weight
-    all_safe, all_unsafe = float(table.mass @ w), float(table.mass @ u)
-    own = w * below(table.mass * u, table.value) + u * (all_safe - below(table.mass * w, table.value))
+def area_influence(table: Ranked, weight: FloatArray) -> FloatArray:
+    """What each item adds to the AUROC: the derivative by its mass, were its label `weight`."""
+    w, u = np.nan_to_num(weight), np.nan_to_num(1 - weight)
+    safe, unsafe = table.mass * table.weight, table.mass * (1 - table.weight)
+    all_safe, all_unsafe = float(safe.sum()), float(unsafe.sum())
+    own = w * below(unsafe, table.value) + u * (all_safe - below(safe, table.value))
     expected = area(table) * (w * all_unsafe + u * all_safe)
     found: FloatArray = np.nan_to_num((own - expected) / max(all_safe * all_unsafe, 1e-300))
     return found
@@ -145,8 +171,8 @@ def correlation(table: Ranked) -> float:
     return min(1.0, max(-1.0, float((share * x * y).sum()) / np.sqrt(spread))) if spread > 1e-15 else float("nan")
 
 
-def correlation_influence(table: Ranked) -> FloatArray:
-    r"""What each item adds, by the influence function of a correlation of midranks.
+def correlation_influence(table: Ranked, rate: FloatArray | IntArray) -> FloatArray:
+    r"""What each item adds were its rate at the place `rate`, by the influence function of a correlation of midranks.
 
     With *F* and *G* the mid-distribution functions and :math:`K(x, X) = [x < X] + \tfrac12 [x = X]`, the
     covariance E *F*(X) *G*(Y) − ¼ changes with an item at (x, y) by
@@ -157,21 +183,20 @@ def correlation_influence(table: Ranked) -> FloatArray:
         return np.zeros(len(table.mass))
     share = table.mass / table.mass.sum()
     f, g = below(share, table.value), below(share, table.rate)
-
-    def changes(one: FloatArray, of_one: NDArray[np.intp], other: FloatArray, of_other: NDArray[np.intp]) -> FloatArray:
-        above = share @ (one + other) - below(share * other, of_one) - below(share * one, of_other)
-        found: FloatArray = np.asarray(one * other + above - 3 * float(share @ (one * other)))
-        return found
-
-    both = changes(f, table.value, g, table.rate)
-    first, second = changes(f, table.value, f, table.value), changes(g, table.rate, g, table.rate)
+    g_there = below(share, table.rate, at=rate)
+    above_f = {name: share @ one - below(share * one, table.value) for name, one in (("f", f), ("g", g))}
+    above_g = {name: share @ one - below(share * one, table.rate, at=rate) for name, one in (("f", f), ("g", g))}
+    both = f * g_there + above_f["g"] + above_g["f"] - 3 * float(share @ (f * g))
+    first = f * f + 2 * above_f["f"] - 3 * float(share @ (f * f))
+    second = g_there * g_there + 2 * above_g["g"] - 3 * float(share @ (g * g))
     spread_f, spread_g = (share * (f - 0.5) ** 2).sum(), (share * (g - 0.5) ** 2).sum()
     each: FloatArray = both / np.sqrt(spread_f * spread_g) - r / 2 * (first / spread_f + second / spread_g)
     return each / float(table.mass.sum())
 
 
-def below(weight: FloatArray, group: NDArray[np.intp]) -> FloatArray:
-    """For each item, the weight of the groups below its own, and half of its own."""
-    of_group = np.bincount(group, weights=weight)
-    found: FloatArray = (np.cumsum(of_group) - of_group / 2)[group]
+def below(weight: FloatArray, group: IntArray, *, at: FloatArray | IntArray | None = None) -> FloatArray:
+    """The weight of the groups below each item's own and half of its own; `at` other places, between groups too."""
+    before = np.append(0.0, np.cumsum(np.bincount(group, weights=weight)))
+    place = group if at is None else at
+    found: FloatArray = (before[np.ceil(place).astype(np.intp)] + before[np.floor(place).astype(np.intp) + 1]) / 2
     return found

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from casewise.records import SCALES, Elicitation, ShortRepr
-from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.core.raters import Raters
 
 __all__ = ["Sample", "UnscoredPolicy", "as_probability", "constant_accuracy", "right"]
@@ -119,6 +119,13 @@ class Sample(ShortRepr):
             raters=None if self.raters is None else self.raters.where(mask),
             without=None if self.without is None else (self.without[0].where(mask), self.without[1].where(mask)),
         )
+
+    def with_votes_of(self, other: Self, places: IntArray) -> Self:
+        """The same with what `other` has of people on the items at `places`."""
+        taken = {name: getattr(self, name).copy() for name in ("weight", "rate", "n_votes")}
+        for name, column in taken.items():
+            column[places] = getattr(other, name)[places]
+        return replace(self, raters=None, without=None, **taken)
 
     @property
     def lost(self) -> Self:

@@ -19,6 +19,7 @@ import numpy as np
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import Estimate, difference_of
 from casewise.stats.core.measured import Measured
+from casewise.stats.core.raters import PerVote
 
 __all__ = ["Parts", "shapley_values", "weighted_mean"]
 
@@ -93,6 +94,7 @@ def weighted_mean(parts: Sequence[tuple[float, Measured]]) -> Measured:
         n_unscored=max(part.n_unscored for _, part in parts),
         influence=np.sum([weight * part.influence for weight, part in parts], axis=0),
         at_risk=min(part.at_risk for _, part in parts),
+        votes=PerVote.weighted([(weight, part.votes) for weight, part in parts]),
         domain=first.domain,
         undefined=next((part.undefined for _, part in parts if np.isnan(part.value)), first.undefined),
     )

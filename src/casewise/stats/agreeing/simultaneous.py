@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
 from casewise.errors import StatisticsError
+from casewise.stats.agreeing.estimates import apart
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.core.measured import Measured
 
@@ -56,7 +59,7 @@ def rank_intervals(
     Parameters
     ----------
     judges
-        The metric of each, measured on the same items.
+        The metric of each, measured on the same items. Differences hold what annotators add, where they are known.
     seed
         Of the 20,000 normal draws.
 
@@ -73,16 +76,15 @@ def rank_intervals(
     influence = influences(judges)
     values = np.array([found.value for found in judges]) * (1 if direction == "higher" else -1)
     first, second = np.triu_indices(len(judges), 1)
-    apart = influence[first] - influence[second]
-    queries = influence.shape[1]
-    spread = np.sqrt(queries / (queries - 1) * (apart**2).sum(axis=1))
+    between = np.array([apart(one, other) for one, other in combinations(judges, 2)])
+    spread = np.array([np.sqrt(cluster_variance(each)) for each in between])
     known = (spread > LEAST_SPREAD) & np.isfinite(values[first] - values[second])
     critical = largest_normal(influence, first[known], second[known], level=level, rng=np.random.default_rng(seed))
     difference = values[first] - values[second]
     n = len(judges)
     better = np.zeros((n, n), dtype=bool)
     for pair in np.flatnonzero(known):
-        df = min(degrees_of_freedom(apart[pair]), *(judges[j].at_risk - 1 for j in (first[pair], second[pair])))
+        df = min(degrees_of_freedom(between[pair]), *(judges[j].at_risk - 1 for j in (first[pair], second[pair])))
         if abs(difference[pair]) > critical.t(df) * spread[pair]:
             one, other = (first[pair], second[pair]) if difference[pair] > 0 else (second[pair], first[pair])
             better[one, other] = True

@@ -6,12 +6,15 @@ people's safe rate and *q* the judge's value on [0, 1]. A term is zero where the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.measured import VotesTerms
 
-__all__ = ["AGREEMENT", "ROUNDING", "cross_entropy", "refusal_terms", "term_columns"]
+__all__ = ["AGREEMENT", "ROUNDING", "cross_entropy", "refusal_terms", "term_columns", "votes_terms"]
 
 EPSILON = 1e-9
 """Probabilities are kept this far from 0 and 1 inside logarithms."""
@@ -27,6 +30,15 @@ def term_columns(sample: Sample) -> dict[str, FloatArray]:
     """Every term by its name, one number an item."""
     columns = label_terms(sample) | rate_terms(sample) | floor_terms(sample) | refusal_terms(sample, AGREEMENT)
     return {name: column.astype(np.float64) for name, column in columns.items()}
+
+
+def votes_terms(sample: Sample, columns: Callable[[Sample], Mapping[str, FloatArray]]) -> VotesTerms | None:
+    """What each vote adds to each of `columns`: what the item's own lose without it; None where nobody knows who voted."""
+    if sample.raters is None or sample.without is None:
+        return None
+    whole, *fewer = (np.nan_to_num(np.column_stack(list(columns(one).values()))) for one in (sample, *sample.without))
+    safe, unsafe = (whole - less for less in fewer)
+    return VotesTerms(sample.raters, safe, unsafe)
 
 
 def label_terms(sample: Sample) -> dict[str, FloatArray]:

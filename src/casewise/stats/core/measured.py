@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from casewise.stats.core.arrays import FloatArray, IntArray, safe_divide
 from casewise.stats.core.cluster_variance import cluster_sums, cluster_variance
 from casewise.stats.core.intervals import ANYWHERE, Domain, unseen_share
-from casewise.stats.core.raters import Raters, annotators_variance
+from casewise.stats.core.raters import PerVote, Raters
 
 __all__ = [
     "NO_ITEMS",
@@ -58,8 +59,8 @@ class Measured:
         By how much it would change if the cluster were judged wrongly; None where that is not known.
     unseen
         What it would be if as many clusters as can go unseen were judged wrongly; None where that is not asked.
-    more
-        What annotators add to its variance, which the clusters' influences do not know.
+    votes
+        What each vote adds to it, where it is known whose it is.
     touched
         Of a proportion the share of clusters at risk with any item that counts, and with any that does not.
     """
@@ -76,8 +77,13 @@ class Measured:
     shares: tuple[Measured, ...] = ()
     loss: FloatArray | None = None
     unseen: float | None = None
-    more: float = 0.0
+    votes: PerVote | None = None
     touched: tuple[float, float] | None = None
+
+    @cached_property
+    def more(self) -> float:
+        """What annotators add to its variance, which the clusters' influences do not know."""
+        return 0.0 if self.votes is None else self.votes.variance
 
     @property
     def variance(self) -> float:
@@ -131,9 +137,9 @@ class VotesTerms(NamedTuple):
         without_safe, without_unsafe = terms(np.maximum(safe - 1, 0), votes), terms(np.minimum(safe + 1, votes), votes)
         return cls(raters, alone * (1 - share) * (own - without_safe), alone * share * (own - without_unsafe))
 
-    def variance(self, gradient: FloatArray) -> float:
-        """What annotators add to the variance of a number with this gradient."""
-        return annotators_variance(self.of_safe @ gradient, self.of_unsafe @ gradient, self.raters)
+    def of_number(self, gradient: FloatArray) -> PerVote:
+        """What votes add to a number with this gradient."""
+        return PerVote(self.raters, self.of_safe @ gradient, self.of_unsafe @ gradient)
 
 
 @dataclass(frozen=True)
@@ -206,7 +212,7 @@ class TotalsByCluster:
             n=float(functional.over(totals)),
             n_unscored=self.n_unscored,
             influence=self.left_out(functional) if by_leaving_out else self.centred @ gradient,
-            more=0.0 if self.votes is None else self.votes.variance(gradient),
+            votes=None if self.votes is None else self.votes.of_number(gradient),
             at_risk=int((functional.over(self.named(self.sums)) > 0).sum()),
             kind=functional.kind,
             domain=functional.domain,

@@ -57,7 +57,13 @@ class PooledShares:
 
 
 def pooled_shares(
-    values: ArrayLike, *, category: ArrayLike, query: ArrayLike, level: float = 0.95, seed: int = 0
+    values: ArrayLike,
+    *,
+    category: ArrayLike,
+    query: ArrayLike,
+    more: ArrayLike = 0.0,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> PooledShares:
     """Shares by category, each helped by the others.
 
@@ -66,6 +72,8 @@ def pooled_shares(
     values : (items,) numbers in [0, 1]
     category, query : (items,) labels
         A query lies in one category.
+    more : (categories,) numbers, optional
+        What annotators add to the variance of each share, where they are known: pooled too, as of a query's part.
     seed : int
         Of the draws that the simultaneous differences rest on.
 
@@ -82,7 +90,7 @@ def pooled_shares(
     if kinds < FEWEST:
         raise StatisticsError(f"categories are pooled from {FEWEST} on, not {kinds}")
     x = np.bincount(which, weights=y) / np.bincount(which)
-    error = _errors(y - x[which], which, of_query)
+    error = _errors(y - x[which], which, of_query, np.asarray(more, dtype=float))
     spread, mean = _spread(x, error)
     total = error + spread**2
     shrinkage = (kinds - 3) / (kinds - 1) * error / total
@@ -96,7 +104,7 @@ def pooled_shares(
     return PooledShares(x, pooled, low, high, shrinkage, best, worst, spread)
 
 
-def _errors(deviation: FloatArray, which: IntArray, of_query: IntArray) -> FloatArray:
+def _errors(deviation: FloatArray, which: IntArray, of_query: IntArray, more: FloatArray) -> FloatArray:
     """The error variance of each category's share, from a variance between queries that all have in common."""
     per_query = np.bincount(of_query, weights=deviation)
     items = np.bincount(of_query)
@@ -109,7 +117,7 @@ def _errors(deviation: FloatArray, which: IntArray, of_query: IntArray) -> Float
     part = (per_query / items.mean()) ** 2
     if not part.sum() > 0:
         raise StatisticsError("the queries of no category differ, so nothing says how far shares are by chance")
-    return np.asarray(part.sum() / free / queries, dtype=float)
+    return np.asarray((part.sum() / free + (more * queries).mean()) / queries, dtype=float)
 
 
 def _spread(x: FloatArray, error: FloatArray) -> tuple[float, float]:

@@ -15,6 +15,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.cluster_variance import cluster_variance
 
-__all__ = ["Raters", "annotators_variance", "widened_for_annotators"]
+__all__ = ["PerVote", "Raters", "annotators_variance", "widened_for_annotators"]
 
 
 class Raters(NamedTuple):
@@ -54,6 +55,31 @@ def annotators_variance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Rate
     if not len(each) or codes.max() < 1:
         return 0.0
     return max(0.0, cluster_variance(np.bincount(codes, weights=each)) - float((each**2).sum()))
+
+
+class PerVote(NamedTuple):
+    """What one safe and one unsafe vote on each item add to a number, and who gave which."""
+
+    raters: Raters
+    of_safe: FloatArray
+    of_unsafe: FloatArray
+
+    @property
+    def variance(self) -> float:
+        """What annotators add to the number's variance."""
+        return annotators_variance(self.of_safe, self.of_unsafe, self.raters)
+
+    @classmethod
+    def weighted(cls, parts: Sequence[tuple[float, PerVote | None]]) -> PerVote | None:
+        """Of a weighted sum of numbers on the same items; None where it is not known of one who voted."""
+        known = [(weight, part) for weight, part in parts if part is not None]
+        if len(known) < len(parts) or len({len(part.of_safe) for _, part in known}) != 1:
+            return None
+        return cls(
+            known[0][1].raters,
+            np.sum([weight * part.of_safe for weight, part in known], axis=0),
+            np.sum([weight * part.of_unsafe for weight, part in known], axis=0),
+        )
 
 
 def widened_for_annotators(influence: FloatArray, more: float) -> FloatArray:

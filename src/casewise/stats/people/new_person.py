@@ -131,7 +131,7 @@ def against_new_person(
             found: FloatArray = np.nan_to_num(leave_one_out(judge, safe, votes) @ [[1.0], [-1.0]]) / len(d)
             return found
 
-        more = VotesTerms.of_counts(ahead, *checked_votes_of_items(safe, votes), raters).variance(np.ones(1))
+        more = VotesTerms.of_counts(ahead, *checked_votes_of_items(safe, votes), raters).of_number(np.ones(1)).variance
         variance, df = variance + more, min(df, len(np.unique(raters.annotator)) - 1)
     error = float(np.sqrt(variance))
     error = max(error, 1e-12)  # a judge that never differs from a person is that person
