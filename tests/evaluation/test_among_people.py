@@ -7,8 +7,9 @@ from tests.support.samples import some
 
 from casewise.api import judge, load
 from casewise.evaluation.among_people import beside_people
+from casewise.evaluation.answer import beside_a_new_person
 from casewise.evaluation.judge_numbers import JudgeNumbers
-from casewise.evaluation.judged_runs import read_runs
+from casewise.evaluation.judged_runs import JudgedRuns, read_runs
 from casewise.evaluation.yardsticks import Backdrop
 from casewise.reporting.document import Table
 from casewise.reporting.pages.judge_beside import beside_people_blocks
@@ -47,6 +48,22 @@ def test_a_row_for_each_judge_and_no_nan(found):
 
     assert len(tables[-1].rows) == 2
     assert not any("nan" in cell for table in tables for row in table.rows for cell in row)
+
+
+def test_one_more_person_is_known_less_well_where_it_is_known_who_voted(tmp_path):
+    judge("demo", "linear", out=tmp_path / "run")
+    known, anonymous = (read_runs([tmp_path / "run"]) for _ in range(2))
+    vars(anonymous)["raters"] = None  # as if nobody knew
+
+    def widths(runs: JudgedRuns) -> list[float]:
+        both = beside_a_new_person(runs, runs.series[0])
+        assert both is not None
+        limits = [some(one.limits) for one in both]
+        return [high - low for low, high in limits]
+
+    assert known.raters is not None
+    assert all(one >= other for one, other in zip(widths(known), widths(anonymous), strict=True))
+    assert widths(known) != widths(anonymous)
 
 
 @pytest.mark.parametrize("votes", [5, 12, 20])

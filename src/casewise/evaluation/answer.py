@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from casewise.evaluation.yardsticks import Beside, plain, share_in_words
 from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.over_refusal import RefusalRates
+from casewise.stats.core.arrays import FloatArray, IntArray
 from casewise.stats.core.measured import TotalsByCluster, share
 from casewise.stats.people.new_person import AgainstNewPerson, leave_one_out
 
@@ -144,17 +145,24 @@ def answer_of(
 
 
 def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate, Estimate] | None:
-    """How often a judge, and one of an item's people, agree with the majority of its other people; intervals over queries."""
+    """How often a judge, and one of an item's people, agree with the majority of its other people.
+
+    Intervals are over queries, and people where it is known who voted.
+    """
     items = runs.items.filter(series.asked)
-    verdict = runs.sample(series).safe
-    both = leave_one_out(verdict, items["n_safe"].to_numpy(), items["n_votes"].to_numpy())
-    known = ~np.isnan(both[:, 0])
+    verdict, votes = runs.sample(series).safe, items["n_votes"].to_numpy()
+    known = votes > 1
     if not known.any():
         return None
-    terms = {"judge": both[known, 0], "person": both[known, 1], "items": np.ones(int(known.sum()))}
+
+    def terms(s: IntArray, m: IntArray) -> FloatArray:
+        return np.column_stack([leave_one_out(verdict[known], s, m), np.ones(len(s))])
+
     _, query = np.unique(items["query_id"].to_numpy()[known], return_inverse=True)
-    unscored = int(np.isnan(verdict[known]).sum())
-    totals = TotalsByCluster.of(terms, query, n_clusters=int(query.max()) + 1, n_unscored=unscored)
+    who = None if runs.raters is None else runs.raters.where(series.asked).where(known)
+    counts = items["n_safe"].to_numpy()[known], votes[known]
+    found = TotalsByCluster.of_counts(terms, counts, query, names=("judge", "person", "items"), raters=who)
+    totals = replace(found, n_unscored=int(np.isnan(verdict[known]).sum()))
     judge, person = (estimate_of(totals.measure(share(name, name, "items"))) for name in ("judge", "person"))
     return judge, person
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, stdtrit
 
 from casewise.errors import StatisticsError
 from casewise.stats.people.new_person import against_new_person, leave_one_out
@@ -53,6 +53,25 @@ def test_a_judge_at_the_margin_is_called_no_worse_as_often_as_the_level_says():
     assert shown / 400 <= 0.08
     said, came = np.mean(powers, axis=0)
     assert said == pytest.approx(came, abs=0.08)
+
+
+def test_few_queries_that_lean_are_held_against_limits_that_know_it():
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        rate, safe, votes, query = crowd(rng, queries=20)
+        found = against_new_person(rng.random(len(rate)) < rate, safe, votes, clusters=query, margin=0.1)
+        assert found.not_worse == (found.low >= -found.margin)
+        assert found.not_worse == (found.p <= 0.05)
+
+    # One query of twenty on which the judge is wrong and people agree: its limit lies below Student's.
+    safe, votes = np.full(20, 19), np.full(20, 20)
+    safe[1:5] = 12
+    judge = np.r_[0.0, np.ones(19)]
+    leans = against_new_person(judge, safe, votes)
+    both = leave_one_out(judge, safe, votes)
+    apart = both[:, 0] - both[:, 1]
+    student = apart.mean() - stdtrit(19, 0.95) * apart.std(ddof=1) / np.sqrt(20)
+    assert leans.low < student
 
 
 def test_what_cannot_be_compared_is_refused():

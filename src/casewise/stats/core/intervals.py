@@ -23,6 +23,8 @@ __all__ = [
     "spread_limits",
     "student_quantile",
     "unseen_share",
+    "unskewed",
+    "unskewed_statistic",
 ]
 
 Domain = tuple[float, float]
@@ -97,8 +99,20 @@ def unskewed(t: float, influence: FloatArray) -> float:
     ----------
     .. [1] Hall (1992), Journal of the Royal Statistical Society B 54, 221-228.
     """
-    skew = float((influence**3).sum() / (influence**2).sum() ** 1.5)
+    skew = skewness(influence)
     return t if skew <= 1e-3 else -3 / skew * (float(np.cbrt(1 - skew * (t + skew / 6))) - 1)
+
+
+def unskewed_statistic(t: float, influence: FloatArray) -> float:
+    """The `t` of which `unskewed` makes this one: what a statistic is held against Student's distribution as."""
+    skew = skewness(influence)
+    return t if skew <= 1e-3 else (1 - (1 - skew * t / 3) ** 3) / skew - skew / 6
+
+
+def skewness(influence: FloatArray) -> float:
+    """Of a mean of so many influences."""
+    squares = float((influence**2).sum())
+    return float((influence**3).sum()) / squares**1.5 if squares > 0 else 0.0
 
 
 def exact_limits(share: float, clusters: int, *, level: float = 0.95) -> Ends:

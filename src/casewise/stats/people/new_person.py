@@ -20,10 +20,10 @@ from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
 from casewise.stats.core.checks import checked_votes_of_items, clusters_of, partly_known
 from casewise.stats.core.cluster_variance import cluster_sums, cluster_variance
-from casewise.stats.core.intervals import degrees_of_freedom
+from casewise.stats.core.intervals import degrees_of_freedom, unskewed, unskewed_statistic
 from casewise.stats.core.majorities import majority_weight
 from casewise.stats.core.measured import VotesTerms
-from casewise.stats.core.raters import Raters
+from casewise.stats.core.raters import Raters, widened_for_annotators
 
 __all__ = ["AgainstNewPerson", "against_new_person", "leave_one_out"]
 
@@ -86,8 +86,8 @@ def against_new_person(
     r"""Test that a judge agrees with people no less than a new person does, but for `margin` (non-inferiority).
 
     :math:`H_0: d \le -\text{margin}`, by Student's *t* with the cluster-robust error on what the clusters' spread allows, at most one less
-    than there are;
-    of clusters and annotators together where these are known, on one less than the fewer of them.
+    than there are; of clusters and annotators together where these are known, on one less than the fewer of them. Where the clusters' parts lean to low
+    values, limit and statistic are Hall's (`casewise.stats.core.intervals`): without, 6.2 to 7.3 % of judges at the margin pass at 20 queries.
 
     Parameters
     ----------
@@ -121,10 +121,9 @@ def against_new_person(
     if groups < 2:
         raise StatisticsError("a judge is held against a new person on two queries at least, with two votes on an item")
     difference = float(d.mean())
-    own = cluster_sums((d - difference)[:, None] / len(d), np.unique(ids, return_inverse=True)[1], n_clusters=groups)[
-        :, 0
-    ]
-    variance, df = cluster_variance(own), degrees_of_freedom(own)
+    places = np.unique(ids, return_inverse=True)[1]
+    own = cluster_sums((d - difference)[:, None] / len(d), places, n_clusters=groups)[:, 0]
+    df = degrees_of_freedom(own)
     if raters is not None:
 
         def ahead(safe: IntArray, votes: IntArray) -> FloatArray:
@@ -132,12 +131,10 @@ def against_new_person(
             return found
 
         more = VotesTerms.of_counts(ahead, *checked_votes_of_items(safe, votes), raters).of_number(np.ones(1)).variance
-        variance, df = variance + more, min(df, len(np.unique(raters.annotator)) - 1)
-    error = float(np.sqrt(variance))
-    error = max(error, 1e-12)  # a judge that never differs from a person is that person
-    t = (difference + margin) / error
-    p = float(stdtr(df, -t))
-    critical = float(stdtrit(df, 1 - alpha))
+        own, df = widened_for_annotators(own, more), min(df, len(np.unique(raters.annotator)) - 1)
+    error = max(float(np.sqrt(cluster_variance(own))), 1e-12)  # a judge that never differs from a person is that person
+    p = float(stdtr(df, -unskewed_statistic((difference + margin) / error, -own)))
+    critical = unskewed(float(stdtrit(df, 1 - alpha)), -own)
     return AgainstNewPerson(
         judge=float(both[used, 0].mean()),
         person=float(both[used, 1].mean()),
