@@ -226,14 +226,17 @@ class FaultServer:
     async def start(self, port: int = 0) -> None:
         app = web.Application(client_max_size=2**24)
         app[SERVER] = self
-        app.router.add_post("/v1/chat/completions", self._answer)
-        app.router.add_post("/v1/moderations", moderate)
-        app.router.add_get("/v1/models", list_models)
+        self.add_routes(app)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", port)
         await site.start()
         self.port = self._runner.addresses[0][1]
+
+    def add_routes(self, app: web.Application) -> None:
+        app.router.add_post("/v1/chat/completions", self._answer)
+        app.router.add_post("/v1/moderations", moderate)
+        app.router.add_get("/v1/models", list_models)
 
     async def stop(self) -> None:
         assert self._runner is not None

@@ -79,6 +79,7 @@ from .displayed import (
 from .evaluating import Board, Gated, ReportOptions, compare, gate, leaderboard, long_table, report, report_options
 from .exporting import Handed, hand_on, withholds_texts
 from .judging import (
+    BatchOptions,
     Judge,
     Probe,
     RunEstimate,
@@ -95,7 +96,7 @@ from .judging import (
     judge_several,
     try_connection,
 )
-from .looking import Look, look_at, look_at_run, paper
+from .looking import JobAtProvider, Look, batch_jobs, look_at, look_at_run, paper
 from .replaying import Replay, replay, replay_page
 from .replying import Replies, collect, grade
 from .run import Run
@@ -107,6 +108,7 @@ __all__ = [
     "AskOptions",
     "AuditOptions",
     "Audited",
+    "BatchOptions",
     "Benchmark",
     "Board",
     "CaseColumns",
@@ -119,6 +121,7 @@ __all__ = [
     "ForgedFiles",
     "Gated",
     "Handed",
+    "JobAtProvider",
     "Judge",
     "Limits",
     "LiveOptions",
@@ -152,6 +155,7 @@ __all__ = [
     "attack",
     "attacks_offered",
     "audit",
+    "batch_jobs",
     "checked_codes",
     "choose_options",
     "collect",

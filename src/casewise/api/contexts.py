@@ -31,6 +31,7 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.records import ParameterSet, Taxonomy, paper_parameters, sorry_bench
+from casewise.runs.batch.desk import BatchOptions
 from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits
 from casewise.runs.progress import Watch
@@ -164,6 +165,8 @@ class Writing:
     """Money and tokens count over all that was ever generated for the draft."""
     command: str | None = None
     """What was typed."""
+    batch: BatchOptions | None = None
+    """How the calls go over a batch interface; None where they are made from this process."""
 
     def options(self, prices: Prices | None, parameters: ParameterSet) -> GenerationOptions:
         """The same, with what the model costs and contexts are to state."""
@@ -176,6 +179,7 @@ class Writing:
             limits=self.limits,
             prices=prices,
             command=self.command,
+            batch=self.batch,
         )
 
 
@@ -202,7 +206,7 @@ def generate(
     ConfigurationError
         The model's name is unknown, a key is not set, a choice is none, a limit cannot be kept, or nothing may be sent.
     """
-    writer = loaded(model, writing.base_url, writing.prices)
+    writer = loaded(model, writing.base_url, writing.prices, batch=writing.batch is not None)
     with opened(database) as store:
         found = draft_named(store, draft)
         options = writing.options(writer.prices, found.parameters)
@@ -214,7 +218,7 @@ def estimate_generating(
     draft: str, model: str, *, writing: Writing = Writing(), database: str | None = None
 ) -> CallEstimate:
     """What generating would take if every first attempt succeeded. Nobody is called, and no key is needed."""
-    writer = loaded(model, writing.base_url, writing.prices, needs_key=False)
+    writer = loaded(model, writing.base_url, writing.prices, needs_key=False, batch=writing.batch is not None)
     with opened(database) as store:
         found = draft_named(store, draft)
         return estimate_generation(store, found, writer.model, writing.options(writer.prices, found.parameters))
@@ -269,7 +273,7 @@ def ask(
     ConfigurationError
         The model's name is unknown, a key is not set, a limit cannot be kept, or nothing may be sent.
     """
-    reader = loaded(model, reading.base_url, reading.prices)
+    reader = loaded(model, reading.base_url, reading.prices, batch=reading.batch is not None)
     folder, options = reading.folder(draft, model), replace(reading, prices=reader.prices)
     with opened(database) as store:
         found = draft_named(store, draft)
@@ -281,13 +285,15 @@ def estimate_asking(
     draft: str, model: str, *, reading: ReaderOptions = ReaderOptions(), database: str | None = None
 ) -> CallEstimate:
     """What asking about every context would take, as if none were asked about. Nobody is called."""
-    reader = loaded(model, reading.base_url, reading.prices, needs_key=False)
+    reader = loaded(model, reading.base_url, reading.prices, needs_key=False, batch=reading.batch is not None)
     with opened(database) as store:
         return estimate_opinions(store, draft_named(store, draft), reader.model, replace(reading, prices=reader.prices))
 
 
-def loaded(model: str, base_url: str | None, prices: Prices | None, *, needs_key: bool = True) -> LoadedModel:
-    return load_model(model, ModelOptions(base_url, prices, fakes=REHEARSALS, needs_key=needs_key))
+def loaded(
+    model: str, base_url: str | None, prices: Prices | None, *, needs_key: bool = True, batch: bool = False
+) -> LoadedModel:
+    return load_model(model, ModelOptions(base_url, prices, fakes=REHEARSALS, needs_key=needs_key, batch=batch))
 
 
 def draft_named(store: Database, name: str) -> Draft:

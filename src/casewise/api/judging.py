@@ -22,6 +22,7 @@ from casewise.judging.running.run import RunSummary, Target, Watch, judge_into
 from casewise.models.http.capabilities import Probe, probe
 from casewise.models.protocol import Model
 from casewise.records import Arm, Elicitation, Judgement
+from casewise.runs.batch.desk import BatchOptions, reserved
 from casewise.runs.consent import allow_sending
 from casewise.runs.limits import Limits, Spend
 from casewise.runs.progress import RunProgress
@@ -29,10 +30,12 @@ from casewise.runs.run_log import default_folder
 from casewise.runs.waiting import finished
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.runs.batch_jobs import JobLog
 from casewise.storage.runs.judgement_run import JUDGEMENTS
 
 __all__ = [
     "AnyJudge",
+    "BatchOptions",
     "Judge",
     "Probe",
     "RunEstimate",
@@ -67,11 +70,19 @@ class RunOptions:
     """How often to ask again at most where a reply gave no verdict."""
     live: LiveOptions = field(default_factory=LiveOptions)
     """How a model is reached and asked."""
+    batch: BatchOptions | None = None
+    """How the calls go over a batch interface; None where they are made from this process."""
     watch: Watch | None = None
     """Who is told of the progress, and who may stop the run."""
     command: str | None = None
     benchmark_source: str | None = None
     """What finds the benchmark again, where it is given as an object."""
+
+    @property
+    def reaching(self) -> LiveOptions:
+        """How a model is reached, over its batch interface where that is wanted."""
+        over = self.batch is not None
+        return replace(self.live, model=replace(self.live.model, batch=over)) if over else self.live
 
 
 async def judge_async(
@@ -86,13 +97,15 @@ async def judge_async(
 ) -> Run:
     """As `judge`, to await."""
     loaded = as_benchmark(benchmark)
-    found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.live)
+    found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.reaching)
     plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
     kept = PassingFolder() if out is None else None
     folder = kept.path / "run" if kept is not None else Path(str(out))
     source = options.benchmark_source or source_of(benchmark, loaded)
     target = Target(folder, source, seed=options.seed, command=options.command)
-    summary = await judge_into(target, loaded, found, plan=plan, limits=options.limits, watch=options.watch)
+    summary = await judge_into(
+        target, loaded, found, plan=plan, limits=options.limits, watch=options.watch, batch=options.batch
+    )
     return Run(folder, loaded, summary, kept)
 
 
@@ -192,16 +205,16 @@ def judge_several(
 
 
 def spent_in(folder: Path) -> Spend:
-    """What the calls of a run took so far; nothing where there is no run yet."""
-    log = folder / JUDGEMENTS
+    """What the calls of a run took so far, and those that are out may take; nothing where there is no run yet."""
+    log, out = folder / JUDGEMENTS, reserved(JobLog.read(folder))
     if not log.exists():
-        return Spend()
+        return out
     return sum(
         (
             Spend(one.cost_usd or 0.0, (one.input_tokens or 0) + (one.output_tokens or 0))
             for one in read_jsonl(log, Judgement)
         ),
-        Spend(),
+        out,
     )
 
 
@@ -251,7 +264,7 @@ def estimate(
 ) -> RunEstimate:
     """What such a run would take: calls, tokens, cost. Nobody is called."""
     loaded = as_benchmark(benchmark)
-    found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.live)
+    found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.reaching)
     plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
     return estimate_run(loaded, found, plan)
 

@@ -1,20 +1,24 @@
-"""Pages to read: what a benchmark or a run holds, one item of it, the paper recomputed."""
+"""Pages to read: what a benchmark or a run holds, one item of it, what it has out at providers, the paper recomputed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from casewise.api.benchmarks import Outputs, Source, as_benchmark, output_files
 from casewise.api.displayed import Displayed
+from casewise.errors import DataError
 from casewise.reporting.document import Document
 from casewise.reporting.faces.as_json import document_json
 from casewise.reporting.pages.benchmark import benchmark_json, benchmark_page, item_json, item_page
 from casewise.reporting.pages.paper import paper_page
 from casewise.reporting.pages.run import run_json, run_page
+from casewise.storage.runs.batch_jobs import BATCHES, BatchJob, JobLog
 
-__all__ = ["Look", "look_at", "look_at_run", "paper"]
+__all__ = ["JobAtProvider", "Look", "batch_jobs", "look_at", "look_at_run", "paper"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,3 +93,92 @@ def paper(benchmark: Source = "casebench", *, outputs: Outputs = None) -> Look:
     """
     page = paper_page(as_benchmark(benchmark), outputs=output_files(outputs))
     return Look(page, document_json(page))
+
+
+HERE = ("runs", "replies")
+"""Where commands put their runs unless they are told otherwise."""
+
+
+@dataclass(frozen=True)
+class JobAtProvider:
+    """A batch job of a run, as it was seen last."""
+
+    run: Path
+    job: BatchJob
+
+    @property
+    def stands(self) -> str:
+        """How it stands, in words."""
+        job = self.job
+        if job.stands in ("intended", "uploaded"):
+            return "no answer yet: looked for"
+        if job.stands == "ended":
+            return job.state if not job.late else f"{job.state}, {len(job.late):,} answered twice"
+        return job.stands
+
+    def cells(self, now: datetime) -> list[str]:
+        """It as a row of a table."""
+        told = self.job.intended
+        cost = "unknown" if told.cost_at_most_usd is None else f"${told.cost_at_most_usd:.4f}"
+        left = "" if self.job.expires is None else in_hours((self.job.expires - now).total_seconds())
+        return [
+            self.job.batch or self.job.mark,
+            told.provider,
+            told.model,
+            f"{self.job.n_done:,}/{len(told.names):,}" if self.job.unsettled else f"{len(told.names):,}",
+            self.stands,
+            in_hours((now - told.at).total_seconds()),
+            left if self.job.unsettled else "",
+            cost,
+            str(self.run),
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """It as plain JSON values; times in UTC, what it may cost at most, and how many requests are done as far as was seen."""
+        job, told = self.job, self.job.intended
+        return {
+            "run": str(self.run),
+            "job": job.mark,
+            "batch": job.batch,
+            "provider": told.provider,
+            "model": told.model,
+            "stands": job.stands,
+            "state": job.state or None,
+            "words": job.words or None,
+            "n_requests": len(told.names),
+            "n_done": job.n_done,
+            "n_late": len(job.late),
+            "since": told.at.isoformat(),
+            "expires": job.expires.isoformat() if job.expires else None,
+            "cost_at_most_usd": told.cost_at_most_usd,
+        }
+
+
+def batch_jobs(runs: Sequence[str | Path] = (), *, ended: bool = False) -> list[JobAtProvider]:
+    """The batch jobs of runs that are out, the oldest first. Nobody is called.
+
+    Parameters
+    ----------
+    runs
+        Run folders, or folders that hold some; by default `runs` and `replies` here.
+    ended
+        Also those that have ended, were refused or were lost.
+
+    Raises
+    ------
+    DataError
+        There is no such folder.
+    """
+    if missing := [Path(one) for one in runs if not Path(one).is_dir()]:
+        raise DataError(missing[0], None, "there is no such folder")
+    roots = [Path(one) for one in runs or HERE]
+    folders = sorted({file.parent for root in roots for file in root.rglob(BATCHES)})
+    found = [JobAtProvider(folder, job) for folder in folders for job in JobLog.read(folder).jobs.values()]
+    return sorted((one for one in found if ended or one.job.unsettled), key=lambda one: one.job.intended.at)
+
+
+def in_hours(seconds: float) -> str:
+    """A stretch of time, as one says it."""
+    if seconds < 0:
+        return "over"
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"

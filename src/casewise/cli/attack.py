@@ -15,7 +15,7 @@ from casewise.cli.evaluate.report import NumbersOptions
 from casewise.cli.judge import output
 from casewise.cli.judge.options import AskingOptions, HowOptions, ItemOptions, LimitOptions, LocalModelOptions
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import JsonOption, end, note, print_json, show
+from casewise.cli.printing import JsonOption, end, note, print_json, show, tell_pending
 from casewise.cli.watching import command_line, person, print_cost, watching
 from casewise.errors import ConfigurationError
 
@@ -104,6 +104,7 @@ def attack(
         limits=limits.limits(),
         selection=items.selection(found),
         live=live,
+        batch=limits.batches(),
         command=command_line(),
         benchmark_source=api.source_of(benchmark, found),
     )
@@ -158,6 +159,7 @@ def attack_replies(
         max_tokens=asking.max_tokens,
         seed=items.seed,
         limits=limits.limits(),
+        batch=limits.batches(),
         command=command_line(),
         benchmark_source=api.source_of(chatbot.benchmark, found),
     )
@@ -176,10 +178,16 @@ def attack_replies(
         kept = api.collect(
             found, loaded, out=chatbot.folder, arms=arms, selection=selection, options=replace(options, watch=watch)
         )
+    if kept.summary.n_pending:
+        print_json({"replies": kept.summary.as_json(), "grades": []}) if chatbot.as_json else None
+        tell_pending(kept.summary)
+        end(kept.summary)
     summaries = []
     for one in graders:
         with watching(f"grading by {one.name}", quiet=chatbot.as_json) as watch:
-            grading = api.replying.GradeOptions(limits=limits.limits(), command=command_line(), watch=watch)
+            grading = api.replying.GradeOptions(
+                limits=limits.limits(), command=command_line(), watch=watch, batch=limits.batches()
+            )
             summaries.append(api.grade(kept, one, options=grading))
     if chatbot.as_json:
         print_json({"replies": kept.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})

@@ -11,7 +11,7 @@ import typer
 from casewise import api
 from casewise.cli.documents import DocumentOptions
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import BenchmarkArgument, DatabaseOption, JsonOption, end, note, print_json
+from casewise.cli.printing import BenchmarkArgument, DatabaseOption, JsonOption, end, note, print_json, tell_pending
 from casewise.cli.watching import (
     DryRunOption,
     SpendingOptions,
@@ -108,6 +108,7 @@ class WritingOptions:
             prices=calls.prices(),
             limits=calls.limits(),
             command=command_line(),
+            batch=calls.batches(),
         )
 
 
@@ -161,6 +162,7 @@ def say_generated(summary: api.contexts.GenerationSummary, draft: str) -> None:
     typer.echo(f"{summary.generated} contexts generated, {summary.failed.total()} failed, in {summary.n_calls} calls")
     for reason, count in summary.failed.most_common():
         note(f"  {count} {reason}")
+    tell_pending(summary)
     if summary.stopped:
         note(f"stopped: {summary.stopped}; the same command goes on")
     if summary.failed:
@@ -205,6 +207,7 @@ def check(
         limits=calls.limits(),
         retries=retries,
         command=command_line(),
+        batch=calls.batches(),
     )
     if calls.dry_run:
         if ask is None:
@@ -223,7 +226,7 @@ def check(
         print_json(report.as_json())
     else:
         typer.echo("\n".join(report.lines()))
-    if asked is not None and asked.stopped:
+    if asked is not None and (asked.stopped or asked.n_pending):
         raise typer.Exit(ExitCode.STOPPED)
 
 

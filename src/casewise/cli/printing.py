@@ -23,6 +23,7 @@ __all__ = [
     "note",
     "print_json",
     "show",
+    "tell_pending",
 ]
 
 BenchmarkArgument = Annotated[
@@ -61,11 +62,17 @@ OutputsOption = Annotated[
 
 
 def end(progress: api.RunProgress) -> None:
-    """End the command with the exit code of a run that may have stopped early, or come to nothing."""
-    if progress.stopped:
+    """End the command with the exit code of a run that may have stopped early, be out in part, or come to nothing."""
+    if progress.stopped or progress.n_pending:
         raise typer.Exit(ExitCode.STOPPED)
     if progress.n_unusable and not progress.n_usable:
         raise typer.Exit(ExitCode.NOTHING_SCORED)
+
+
+def tell_pending(progress: api.RunProgress) -> None:
+    """Say what was handed over and is not answered yet."""
+    if progress.n_pending:
+        note(f"{progress.n_pending:,} calls are out (casewise run jobs): the same command collects what is ready")
 
 
 def print_json(value: Any) -> None:

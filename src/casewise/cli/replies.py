@@ -12,7 +12,15 @@ import typer
 from casewise import api
 from casewise.cli.judge.options import ItemOptions, LimitOptions, LocalModelOptions
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import BenchmarkArgument, BenchmarkOption, JsonOption, end, note, print_json
+from casewise.cli.printing import (
+    BenchmarkArgument,
+    BenchmarkOption,
+    JsonOption,
+    end,
+    note,
+    print_json,
+    tell_pending,
+)
 from casewise.cli.watching import DryRunOption, YesOption, command_line, person, print_cost, watching
 from casewise.errors import ConfigurationError
 
@@ -102,6 +110,7 @@ def collect(
         "seed": items.seed,
         "retries": retry_unanswered,
         "limits": limits.limits(),
+        "batch": limits.batches(),
         "command": command_line(),
         "benchmark_source": api.source_of(benchmark, found),
     }
@@ -189,7 +198,11 @@ def grade(
     for one in made:
         with watching(f"grading by {one.name}", quiet=as_json) as watch:
             options = api.replying.GradeOptions(
-                retries=retry_ungraded, limits=limits.limits(), command=command_line(), watch=watch
+                retries=retry_ungraded,
+                limits=limits.limits(),
+                command=command_line(),
+                watch=watch,
+                batch=limits.batches(),
             )
             summary = api.grade(replies, one, benchmark=benchmark, options=options)
         summaries.append(summary)
@@ -271,7 +284,7 @@ def try_graders(
 
 def discard(replies: Path, summaries: list[api.replying.GradeSummary]) -> None:
     """Remove the texts, unless something is left to grade."""
-    if any(summary.stopped or summary.n_unusable for summary in summaries):
+    if any(summary.stopped or summary.n_pending or summary.n_unusable for summary in summaries):
         note("the replies' texts are kept: not all of them have a grade; the same command goes on")
         return
     note(f"the texts of {api.replying.discard(replies):,} replies were removed; grades and digests stay")
@@ -296,6 +309,7 @@ def cost(summary: api.RunProgress) -> str:
 def tell_problems(summary: api.RunProgress, what: str) -> None:
     for problem, times in summary.problems.most_common(3):
         note(f"{what}, {times:,} times: {problem}")
+    tell_pending(summary)
     if summary.stopped:
         note(f"stopped: {summary.stopped}; the same command goes on with what is left")
 

@@ -63,6 +63,28 @@ class SpendingOptions:
         typer.Option("--max-tokens-total", min=1, help="Tokens that it may take, in and out, all sessions together."),
     ] = None
 
+    batch: Annotated[
+        bool,
+        typer.Option(
+            "--batch",
+            help="Over the provider's batch interface, at about half the price: hand over, collect what is ready, and end. "
+            "The same command again collects the rest; see casewise run jobs.",
+        ),
+    ] = False
+    wait: Annotated[bool, typer.Option("--wait", help="With --batch: stay until all is answered.")] = False
+
+    def batches(self) -> api.BatchOptions | None:
+        """How calls go over a batch interface; None where they do not.
+
+        Raises
+        ------
+        ConfigurationError
+            There is nothing to wait for.
+        """
+        if self.wait and not self.batch:
+            raise ConfigurationError("--wait goes with --batch; without it a command waits anyway")
+        return api.BatchOptions(wait=self.wait) if self.batch else None
+
     def prices(self) -> api.Prices | None:
         """The user's own prices.
 

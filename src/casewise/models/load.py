@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from casewise.errors import ConfigurationError
+from casewise.models.batch.terms import terms_of
 from casewise.models.fake import Answering, FakeModel
 from casewise.models.http.endpoints import parse_model_name
 from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
@@ -30,6 +31,8 @@ class ModelOptions:
     """False where nobody will be called: then no key is read, nor missed."""
     fakes: Mapping[str, Answering] | None = None
     """What each `fake/NAME` answers, where not just any name will do."""
+    batch: bool = False
+    """Whether it is asked over its provider's batch interface; then it must have one, and its list prices are less."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,10 @@ def endpoint(name: str, options: ModelOptions, environment: Mapping[str, str]) -
         options=options.client,
         needs_key=options.needs_key,
     )
-    return LoadedModel(made, options.prices or find_prices(made.endpoint, made.model))
+    listed = find_prices(made.endpoint, made.model)
+    if options.batch:
+        listed = listed.less(terms_of(made.endpoint).discount) if listed else None
+    return LoadedModel(made, options.prices or listed)
 
 
 ENDPOINT = Backend(
@@ -127,7 +133,10 @@ def load_model(
     ConfigurationError
         There is no such model, a key is not set, the address is unusable, or an extra that is needed is not installed.
     """
-    return backend_of(name).load(name, options or ModelOptions(), os.environ if environment is None else environment)
+    backend = backend_of(name)
+    if options is not None and options.batch and backend is not ENDPOINT:
+        raise ConfigurationError(f"{name} is not asked over a batch interface; leave --batch out")
+    return backend.load(name, options or ModelOptions(), os.environ if environment is None else environment)
 
 
 def load_classifier(name: str, options: ModelOptions | None = None) -> TextClassifier:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from casewise.errors import ConfigurationError
+from casewise.models.batch.load import client_of
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
 from casewise.prompting.chat import Chat
@@ -18,8 +19,9 @@ from casewise.records import FULL, Arm, CollectedReply, Context, Item, Query, Un
 from casewise.records.reply import digest_of_text
 from casewise.replying.calls import ChatCalls, NoReply
 from casewise.replying.logs import REPLIES, ReplyIdentity, ReplyManifest
+from casewise.runs.batch.desk import BatchOptions
+from casewise.runs.batch.executor import Batched, executor_for
 from casewise.runs.durable import DurableRun
-from casewise.runs.engine import Executor, LiveExecutor
 from casewise.runs.estimate import CallEstimate, estimate_calls, usually
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Took, Watch
@@ -85,11 +87,20 @@ class CollectOptions:
     command: str | None = None
     benchmark_source: str = ""
     watch: Watch | None = None
+    batch: BatchOptions | None = None
+    """How the calls go over a batch interface; None where they are made from this process."""
 
     def reply_options(self, repeat: int) -> ReplyOptions:
         """How each reply is wanted; every repeat has a seed of its own."""
         seed = None if self.seed is None else self.seed + repeat
         return ReplyOptions(self.max_tokens, self.temperature, seed=seed)
+
+    def over(self, loaded: LoadedModel) -> Batched | None:
+        """Whose batch interface the calls go over."""
+        if self.batch is None:
+            return None
+        name = loaded.model.name
+        return Batched(client_of(loaded.model, name), name, loaded.prices is not None, self.batch)
 
     def settings(self) -> dict[str, Any]:
         """What of these decides the replies."""
@@ -163,6 +174,7 @@ class ChatSummary(RunProgress):
             "output_tokens": self.output_tokens,
             "cost_usd": self.cost_usd,
             "resumed": self.resumed,
+            **({"pending": self.n_pending} if self.n_pending else {}),
             **({"stopped": self.stopped} if self.stopped else {}),
         }
 
@@ -275,7 +287,6 @@ async def collect_into(
     chat: Chat,
     plan: ChatPlan,
     options: CollectOptions = CollectOptions(),
-    executor: Executor[ChatAsk, ChatAnswer] | None = None,
 ) -> ChatSummary:
     """Collect the replies that `plan` asks for and the folder does not hold yet. The folder is its owner's alone (0700).
 
@@ -299,7 +310,13 @@ async def collect_into(
                 kind,
                 plan.asks(benchmark, options.retries),
                 FolderLog(held, kind),
-                executor or LiveExecutor(collector.ask, max(options.limits.concurrency, model.concurrency)),
+                executor_for(
+                    collector.ask,
+                    concurrency=max(options.limits.concurrency, model.concurrency),
+                    over=options.over(loaded),
+                    folder=folder,
+                    watch=options.watch or Watch(),
+                ),
                 options.limits,
                 collector.at_most,
                 options.watch or Watch(),

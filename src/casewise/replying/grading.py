@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from casewise.errors import ConfigurationError, DataError
+from casewise.models.batch.load import client_of
 from casewise.records import CollectedReply, Grade, Record
 from casewise.replying.graders.protocol import Graded, Grader, ToGrade
+from casewise.replying.graders.rubric import ModelGrader
 from casewise.replying.labelled import LabelledPair
 from casewise.replying.logs import (
     GRADES,
@@ -23,8 +25,9 @@ from casewise.replying.logs import (
     read_grades,
     read_replies,
 )
+from casewise.runs.batch.desk import BatchOptions
+from casewise.runs.batch.executor import Batched, executor_for
 from casewise.runs.durable import DurableRun
-from casewise.runs.engine import LiveExecutor
 from casewise.runs.estimate import CallEstimate, estimate_calls
 from casewise.runs.limits import GIVE_PRICES, Budget, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Took, Watch
@@ -33,6 +36,7 @@ from casewise.runs.run_log import FolderLog, session_now
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
 from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.runs.batch_jobs import discard_results
 from casewise.storage.runs.log_kind import last_records
 from casewise.storage.runs.run_folder import RunFolder, now
 
@@ -70,6 +74,8 @@ class GradeOptions:
     limits: Limits = field(default_factory=Limits)
     command: str | None = None
     watch: Watch | None = None
+    batch: BatchOptions | None = None
+    """How the calls go over a batch interface; None where they are made from this process."""
 
 
 @dataclass(kw_only=True)
@@ -93,6 +99,7 @@ class GradeSummary(RunProgress):
             "seconds": round(self.seconds, 3),
             "cost_usd": self.cost_usd,
             "resumed": self.resumed,
+            **({"pending": self.n_pending} if self.n_pending else {}),
             "notes": list(self.notes),
             **({"stopped": self.stopped} if self.stopped else {}),
         }
@@ -211,6 +218,7 @@ async def grade_into(
     kind, folder = GradingKind(), grade_folder(replies, grader)
     try:
         check_grading_limits(options.limits, grader)
+        over = asked_over(options.batch, grader) if options.batch else None
         plan = plan_of(replies, benchmark, options.retries)
         folder.parent.mkdir(mode=0o700, exist_ok=True)
         with RunFolder.hold(folder, manifest(replies, grader), GRADES, private=True) as held:
@@ -219,7 +227,13 @@ async def grade_into(
                 kind,
                 plan,
                 FolderLog(held, kind),
-                LiveExecutor(lambda ask: grader.grade(ask.what), max(options.limits.concurrency, grader.concurrency)),
+                executor_for(
+                    lambda ask: grader.grade(ask.what),
+                    concurrency=max(options.limits.concurrency, grader.concurrency),
+                    over=over,
+                    folder=folder,
+                    watch=options.watch or Watch(),
+                ),
                 options.limits,
                 lambda ask: grader.at_most(ask.what),
                 options.watch or Watch(),
@@ -231,6 +245,11 @@ async def grade_into(
                 held.keep_notes(grader.notes())
     finally:
         await grader.close()
+
+
+def asked_over(batch: BatchOptions, grader: Grader) -> Batched:
+    model = grader.model if isinstance(grader, ModelGrader) else None
+    return Batched(client_of(model, grader.name), grader.name, grader.prices is not None, batch)
 
 
 def check_grading_limits(limits: Limits, grader: Grader) -> None:
@@ -326,7 +345,9 @@ def discard_texts(replies: Path) -> int:
                 rewrite(
                     log, [grade.model_copy(update={"raw_reply": None, "detail": None}) for grade in every(log, Grade)]
                 )
+            discard_results(folder)
         rewrite(replies / REPLIES.file, kept)
+        discard_results(replies)
     return gone
 
 

@@ -53,7 +53,11 @@ class DurableRun(Generic[A, B]):
             took=lambda answer: self.kind.took(answer).spend,
         )
         work = Workload(
-            self.calls(progress), lambda call, answer: self.keep(call.payload, answer, progress), self.name, control
+            self.calls(progress),
+            lambda call, answer: self.keep(call.payload, answer, progress),
+            self.name,
+            control,
+            self.at_most,
         )
         started = time.monotonic()
         try:

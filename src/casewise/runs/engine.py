@@ -139,6 +139,8 @@ class Workload(Generic[A, B]):
     """A call's name by its first ask: the same in every session and on every machine, another for each attempt."""
     control: Control[B]
     """Who may stop it and what it may spend. What a call can take is set aside before it is made."""
+    at_most: Callable[[A], Spend]
+    """What the call of a first ask can take, whether or not there is a budget."""
 
 
 class Executor(Protocol[A, B]):

@@ -69,6 +69,8 @@ def judge(
     found = api.load(benchmark)
     elicitations = api.elicitations_named(plan.elicit)
     made = {name: api.as_judge(name, found, elicitations=elicitations, live=live) for name in judge}
+    if limits.batch and (how.test_connection or until_precise is not None):
+        raise ConfigurationError("--batch does not go with --test-connection or --until-precise")
     if len(made) > 1 and (how.test_connection or until_precise is not None):
         raise ConfigurationError("--test-connection and --until-precise are for one --judge at a time")
     one = next(iter(made.values()))
@@ -83,6 +85,7 @@ def judge(
         selection=items.selection(found),
         retry_unscored=plan.retry_unscored,
         live=live,
+        batch=limits.batches(),
         command=command_line(),
         benchmark_source=api.source_of(benchmark, found),
     )

@@ -158,6 +158,7 @@ class LimitOptions(SpendingOptions):
             api.ClientOptions(self.concurrency, self.timeout, api.RetryPolicy(retries=self.tries)),
             api.LocalOptions(local.dtype, local.device, local.batch_tokens),
             needs_key=needs_key,
+            batch=self.batches() is not None,
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from casewise import api
-from casewise.cli.printing import note, print_json, show
+from casewise.cli.printing import note, print_json, show, tell_pending
 from casewise.cli.watching import print_cost
 
 __all__ = ["print_estimates", "print_precise", "print_probe", "print_several", "print_summary"]
@@ -32,6 +32,7 @@ def print_summary(summary: api.RunSummary, folder: Path, *, as_json: bool, then:
         note(f"unscored for {len(summary.problems) - 3:,} other reasons: see {folder / 'judgements.jsonl'}")
     for text in summary.notes:
         note(f"note: {text}")
+    tell_pending(summary)
     if summary.stopped:
         note(f"stopped: {summary.stopped}; the same command goes on with what is left")
     note(f"next: casewise {then} {shlex.quote(str(folder))}")
@@ -54,7 +55,7 @@ def print_several(runs: Mapping[str, api.Run], *, n_judges: int, as_json: bool) 
     for name, run in runs.items():
         typer.echo(f"{name}:")
         print_summary(run.summary, run.path, as_json=False)
-    if len(runs) == n_judges and not any(run.summary.stopped for run in runs.values()):
+    if len(runs) == n_judges and not any(run.summary.stopped or run.summary.n_pending for run in runs.values()):
         show(api.compare(*(run.path for run in runs.values())).document)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 from sqlalchemy import select
@@ -22,14 +23,16 @@ from casewise.database.only_one import only_one
 from casewise.database.tables import review as tables
 from casewise.errors import ConfigurationError, Unavailable
 from casewise.models import Message, Model, Rejected, ReplyOptions
+from casewise.models.batch.load import client_of
 from casewise.models.http.prices import Prices
+from casewise.runs.batch.desk import BatchOptions
+from casewise.runs.batch.executor import Batched, executor_for
 from casewise.runs.durable import DurableRun
-from casewise.runs.engine import LiveExecutor
 from casewise.runs.estimate import CallEstimate, at_most, estimate_calls, usually
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Took, Watch
 from casewise.runs.run_kind import Asks, RunKind
-from casewise.runs.run_log import session_now
+from casewise.runs.run_log import default_folder, session_now
 from casewise.runs.stopping import Patience
 
 __all__ = ["GenerationOptions", "GenerationSummary", "checked_which", "estimate_generation", "generate"]
@@ -61,6 +64,14 @@ class GenerationOptions:
     """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
     command: str | None = None
     """What was typed."""
+    batch: BatchOptions | None = None
+    """How the calls go over a batch interface; None where they are made from this process."""
+    jobs: Path | None = None
+    """The folder of the batch jobs: by default one for the draft and the model under `runs`."""
+
+    def jobs_folder(self, draft: Draft, model: Model) -> Path:
+        """Where the batch jobs of a draft lie."""
+        return self.jobs or default_folder(f"{draft.name}-contexts-{model.name}")
 
 
 @dataclass(kw_only=True)
@@ -86,6 +97,7 @@ class GenerationSummary(RunProgress):
             "tokens": self.input_tokens + self.output_tokens,
             "cost_usd": self.cost_usd or 0.0,
             "stopped": self.stopped,
+            **({"pending": self.n_pending} if self.n_pending else {}),
         }
 
 
@@ -127,16 +139,25 @@ async def generate(
     options = options or GenerationOptions()
     writing = WritingKind(draft, model, options)
     try:
-        check_limits(
-            options.limits, model.name, priced=options.prices is not None, counts_tokens=True, to_price=GIVE_PRICES
-        )
+        priced = options.prices is not None
+        check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
+        over = Batched(client_of(model, model.name), model.name, priced, options.batch) if options.batch else None
         with only_one(database, f"generating {draft.name}"):
+            folder = options.jobs_folder(draft, model)
+            if over is not None:
+                folder.mkdir(parents=True, exist_ok=True)
             session = session_now(options.limits, command=options.command)
             run = DurableRun(
                 writing,
                 plan_of(database, draft, options),
                 DraftLog(database, draft, model.name, options.prices, writing.settings(), session),
-                LiveExecutor(writing.write, max(options.limits.concurrency, model.concurrency)),
+                executor_for(
+                    writing.write,
+                    concurrency=max(options.limits.concurrency, model.concurrency),
+                    over=over,
+                    folder=folder,
+                    watch=watch or Watch(),
+                ),
                 options.limits,
                 writing.at_most,
                 watch or Watch(),

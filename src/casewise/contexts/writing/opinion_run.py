@@ -25,10 +25,12 @@ from casewise.database import Database
 from casewise.database.only_one import only_one
 from casewise.errors import Unavailable
 from casewise.models import Model, Rejected, ReplyOptions
+from casewise.models.batch.load import client_of
 from casewise.models.http.prices import Prices
 from casewise.records.base import digest
+from casewise.runs.batch.desk import BatchOptions
+from casewise.runs.batch.executor import Batched, executor_for
 from casewise.runs.durable import DurableRun
-from casewise.runs.engine import LiveExecutor
 from casewise.runs.estimate import CallEstimate, at_most, estimate_calls, usually
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Watch
@@ -56,6 +58,8 @@ class OpinionOptions:
     """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
     command: str | None = None
     """What was typed."""
+    batch: BatchOptions | None = None
+    """How the calls go over a batch interface; None where they are made from this process."""
 
 
 @dataclass(kw_only=True)
@@ -76,6 +80,8 @@ class OpinionSummary(RunProgress):
         rows += [f"{count:6}  {check}" for check, count in self.findings.most_common()]
         if self.unquoted:
             rows.append(f"{self.unquoted} of its findings are left out: they quote no words of the context")
+        if self.n_pending:
+            rows.append(f"{self.n_pending} are out at the provider; the same command collects them")
         if self.stopped:
             rows.append(f"stopped: {self.stopped}; the same command goes on with what is left")
         return rows
@@ -108,9 +114,9 @@ async def ask_opinions(
     summary = OpinionSummary()
     asking = Asking(model, options)
     try:
-        check_limits(
-            options.limits, model.name, priced=options.prices is not None, counts_tokens=True, to_price=GIVE_PRICES
-        )
+        priced = options.prices is not None
+        check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
+        over = Batched(client_of(model, model.name), model.name, priced, options.batch) if options.batch else None
         with (
             only_one(database, f"asking {model.name} about {draft.name}"),
             RunFolder.hold(folder, manifest(draft, model), OpinionKind.log) as held,
@@ -120,7 +126,13 @@ async def ask_opinions(
                 asking.kind,
                 plan_of(database, draft, options),
                 OpinionLog(held, asking.kind, database, model.name, summary),
-                LiveExecutor(asking.ask, max(options.limits.concurrency, model.concurrency)),
+                executor_for(
+                    asking.ask,
+                    concurrency=max(options.limits.concurrency, model.concurrency),
+                    over=over,
+                    folder=folder,
+                    watch=watch or Watch(),
+                ),
                 options.limits,
                 asking.at_most,
                 watch or Watch(),

@@ -8,12 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from casewise.judging.judge import Answer, Ask, Judge, answer_shown
+from casewise.judging.judge import Judge, answer_shown
+from casewise.judging.judges.moderation import ModerationJudge
 from casewise.judging.running.kind import JudgingKind
 from casewise.judging.running.plan import Plan
+from casewise.models.batch.load import client_of
+from casewise.models.http.client import EndpointClient
 from casewise.models.protocol import WaitsForServer
+from casewise.runs.batch.desk import BatchOptions
+from casewise.runs.batch.executor import Batched, executor_for
 from casewise.runs.durable import DurableRun
-from casewise.runs.engine import Executor, LiveExecutor
 from casewise.runs.limits import GIVE_PRICES, Limits, check_limits
 from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_log import FolderLog, session_now
@@ -82,13 +86,13 @@ async def judge_into(
     plan: Plan,
     limits: Limits = Limits(),
     watch: Watch | None = None,
-    executor: Executor[Ask, Answer] | None = None,
+    batch: BatchOptions | None = None,
     closing: bool = True,
 ) -> RunSummary:
     """Judge what `plan` asks and the folder does not hold yet.
 
     A first Ctrl-C lets what is in flight finish and returns; the same call later goes on. The calls are made from this
-    process unless another `executor` is given. The judge is closed afterwards, unless `closing` says that it is asked again.
+    process, unless they go over a `batch` interface. The judge is closed afterwards, unless `closing` says that it is asked again.
 
     Raises
     ------
@@ -99,11 +103,12 @@ async def judge_into(
     ConfigurationError
         There is a limit on cost or tokens, and nobody knows what the judge costs or how many it takes.
     """
-    kind = JudgingKind(judge.id)
+    kind, watch, watched = JudgingKind(judge.id), watch or Watch(), watch is not None
     try:
         check(limits, judge)
+        over = Batched(client_behind(judge), judge.name, judge.prices is not None, batch) if batch else None
         model: object = judge.model
-        if isinstance(model, WaitsForServer) and watch is not None:
+        if isinstance(model, WaitsForServer) and watched:
             model.tell_with(watch.say)
         with RunFolder.hold(target.folder, manifest(target, benchmark, judge), kind.log) as folder:
             folder.note_session(session_now(limits, command=target.command))
@@ -111,10 +116,16 @@ async def judge_into(
                 kind,
                 plan.asks(benchmark, judge),
                 FolderLog(folder, kind),
-                executor or LiveExecutor(partial(answer_shown, judge), max(limits.concurrency, judge.concurrency)),
+                executor_for(
+                    partial(answer_shown, judge),
+                    concurrency=max(limits.concurrency, judge.concurrency),
+                    over=over,
+                    folder=target.folder,
+                    watch=watch,
+                ),
                 limits,
                 judge.at_most,
-                watch or Watch(),
+                watch,
             )
             summary = RunSummary(run=target.folder, n_items=len(plan.items))
             try:
@@ -125,6 +136,17 @@ async def judge_into(
     finally:
         if closing:
             await judge.close()
+
+
+def client_behind(judge: Judge) -> EndpointClient:
+    """The client that a judge's calls go through.
+
+    Raises
+    ------
+    ConfigurationError
+        There is none.
+    """
+    return judge.client if isinstance(judge, ModerationJudge) else client_of(judge.model, judge.name)
 
 
 def check(limits: Limits, judge: Judge) -> None:

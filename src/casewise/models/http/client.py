@@ -26,7 +26,16 @@ from casewise.models.http.retry import Fault, RetryPolicy, meaning
 from casewise.models.http.wire import WrongShape, read_error
 from casewise.models.protocol import Rejected
 
-__all__ = ["Called", "ClientOptions", "EndpointClient", "Request"]
+__all__ = [
+    "CANNOT_CONNECT",
+    "Called",
+    "ClientOptions",
+    "Collected",
+    "EndpointClient",
+    "Exchange",
+    "Request",
+    "ToAskAgain",
+]
 
 T = TypeVar("T")
 
@@ -80,6 +89,22 @@ class Exchange:
 
 
 @dataclass(frozen=True)
+class Collected:
+    """An answer that was not waited for, and what the endpoint was thought to be able to do when it was asked."""
+
+    exchange: Exchange
+    asked_as: Capabilities
+
+
+class ToAskAgain(Exception):
+    """What was collected is no answer, and another try may bring one."""
+
+
+Instead = Callable[["EndpointClient", Request[Any]], Collected]
+"""Takes a call that would be made now: gives what has come of it already, or raises what it pleases."""
+
+
+@dataclass(frozen=True)
 class Lesson:
     """The endpoint refused a parameter; the same call goes again without it."""
 
@@ -98,12 +123,14 @@ class EndpointClient:
         self.options = options
         self.can = Capabilities()
         self.gate = AdaptiveGate(most=options.concurrency)
+        self.instead: Instead | None = None
+        """Takes the calls while it is set; nothing is posted then."""
         self._key = key
         self._rng = random.Random()  # noqa: S311 - spreads retries; no result depends on it
         self._session: aiohttp.ClientSession | None = None
-        self._proxy = proxy_for(endpoint.base_url)
+        self.proxy = proxy_for(endpoint.base_url)
         self.outage = Outage(
-            self._proxy or endpoint.base_url,
+            self.proxy or endpoint.base_url,
             f"{endpoint.name} at {endpoint.base_url}",
             options.retry.first_wait_s,
             options.retry.longest_wait_s,
@@ -118,6 +145,8 @@ class EndpointClient:
         Rejected, Unavailable, Unauthorised
             As `Model.reply` says.
         """
+        if self.instead is not None:
+            return self._collected(self.instead(self, request), request)
         attempt, lessons, waited = 1, 0, 0
         self.outage.ask()
         while True:
@@ -133,6 +162,12 @@ class EndpointClient:
                 raise Unavailable(f"{outcome.message} (tried {attempt} times)")
             counts = await self._again(outcome, attempt)
             attempt, waited = attempt + counts, waited + (not counts)
+
+    def _collected(self, found: Collected, request: Request[T]) -> Called[T]:
+        outcome = self._read(found.exchange, request.body(found.asked_as), request)
+        if isinstance(outcome, Called):
+            return outcome
+        raise ToAskAgain(outcome.message)
 
     async def _again(self, fault: Fault, attempt: int) -> bool:
         """Wait before another try; whether this one counts."""
@@ -172,11 +207,11 @@ class EndpointClient:
         async with session.post(
             f"{self.endpoint.base_url}/{path}",
             data=json.dumps(body).encode(),
-            proxy=self._proxy,
+            proxy=self.proxy,
             allow_redirects=False,
         ) as answer:
             text = (await answer.read()).decode("utf-8", errors="replace")
-            return Exchange(answer.status, answer.headers, self._redact(text), time.perf_counter() - started)
+            return Exchange(answer.status, answer.headers, self.redact(text), time.perf_counter() - started)
 
     def _read(self, exchange: Exchange, body: dict[str, Any], request: Request[T]) -> Called[T] | Fault | Lesson:
         """What `exchange` comes to. Raises what stops the call or the run."""
@@ -199,26 +234,26 @@ class EndpointClient:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 timeout=aiohttp.ClientTimeout(total=self.options.timeout_s, sock_connect=CONNECT_WITHIN_S),
-                headers=self._headers(),
+                headers={"Content-Type": "application/json", **self.key_header()},
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
 
-    def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json"}
-        if self._key is not None:
-            secret = self._key.reveal()
-            bearer = self.endpoint.key_header == "Authorization"
-            headers[self.endpoint.key_header] = f"Bearer {secret}" if bearer else secret
-        return headers
+    def key_header(self, name: str | None = None) -> dict[str, str]:
+        """The header that holds the key, under another `name` where an interface wants it so."""
+        if self._key is None:
+            return {}
+        header, secret = name or self.endpoint.key_header, self._key.reveal()
+        return {header: f"Bearer {secret}" if header == "Authorization" else secret}
 
-    def _redact(self, text: str) -> str:
+    def redact(self, text: str) -> str:
+        """`text` without the key."""
         return self._key.redact(text) if self._key is not None else text
 
     def _spoken(self, error: BaseException) -> str:
         if isinstance(error, TimeoutError):
             return f"no answer within {self.options.timeout_s:g} s"
-        return self._redact(f"{type(error).__name__}: {error}")
+        return self.redact(f"{type(error).__name__}: {error}")
 
 
 def is_error(text: str) -> bool:

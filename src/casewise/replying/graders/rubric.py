@@ -11,7 +11,7 @@ from typing import Any
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel
-from casewise.models.protocol import Message, Reply, ReplyOptions, Usage, as_messages
+from casewise.models.protocol import Message, Model, Reply, ReplyOptions, Usage, as_messages
 from casewise.prompting.json_in_reply import find_objects
 from casewise.prompting.refusals import refuses
 from casewise.prompting.substitution import filled
@@ -97,6 +97,11 @@ class ModelGrader(ABC):
     @abstractmethod
     def read(self, reply: Reply, **took: Any) -> Graded:
         """What its reply says."""
+
+    @property
+    def model(self) -> Model:
+        """Whom it asks."""
+        return self._loaded.model
 
     @property
     def sends_to(self) -> str | None:

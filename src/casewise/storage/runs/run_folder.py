@@ -26,7 +26,7 @@ from casewise.storage.files.jsonl import read_jsonl, record
 from casewise.storage.files.strict_json import parse
 from casewise.storage.runs.log_kind import AnyManifest, LogKind
 
-__all__ = ["RUN", "RunFolder", "Session", "kind_of", "now", "read_manifest", "run_notes"]
+__all__ = ["RUN", "RunFolder", "Session", "cut_torn_line", "kind_of", "now", "read_manifest", "run_notes"]
 
 RUN = "run.json"
 SESSIONS = "sessions.jsonl"

@@ -1,0 +1,1 @@
+"""Providers' batch interfaces: many requests handed over at once, answered within a day, at about half the price."""

@@ -1,0 +1,117 @@
+"""What a batch interface is to a run: requests in, an id back, and after hours what came of each request.
+
+line ──▶ upload ──▶ create ──id──▶ look … look ──▶ results
+                      │ no answer?
+                      └──▶ find, by the mark that the job bears
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from casewise.models.batch.terms import Terms
+from casewise.models.batch.wire import BatchWire
+
+__all__ = ["BatchInterface", "HandedJob", "Landed", "SeenBatch", "State", "has_ended"]
+
+State = Literal["waiting", "completed", "expired", "cancelled", "failed"]
+
+
+def has_ended(state: State) -> bool:
+    """Whether nothing more will come of a batch in this state."""
+    return state != "waiting"
+
+
+@dataclass(frozen=True)
+class HandedJob:
+    """A batch job as this side knows it, whether or not the other side does."""
+
+    mark: str
+    """Ours alone, and its beginning that of every request's name."""
+    model: str
+    path: str
+    """What each request would have been posted to."""
+    names: Sequence[str]
+    at: datetime
+    file: str | None = None
+    """Of the uploaded requests, where they are uploaded."""
+    known: frozenset[str] = frozenset()
+    """Ids that belong to other jobs of this run."""
+
+    @property
+    def run(self) -> str:
+        """What all jobs of one run are marked with."""
+        return self.mark.partition("-")[0]
+
+
+@dataclass(frozen=True)
+class SeenBatch:
+    """How a batch stands."""
+
+    id: str
+    state: State
+    expires: datetime | None = None
+    words: str = ""
+    """What the provider says of a failure."""
+    n_done: int | None = None
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What came of one request: a status, and the body that it has or would have had as a call."""
+
+    name: str
+    status: int
+    text: str
+
+
+class BatchInterface(ABC):
+    """One provider's interface, spoken over a wire."""
+
+    uploads = False
+    """Whether requests are uploaded as a file first: without its id no batch can have been made."""
+
+    def __init__(self, wire: BatchWire, terms: Terms) -> None:
+        self.wire, self.terms = wire, terms
+
+    @abstractmethod
+    def line(self, name: str, path: str, body: Mapping[str, Any]) -> bytes:
+        """A chat completion's request as this interface wants it.
+
+        Raises
+        ------
+        Rejected
+            It has no words for what is asked.
+        """
+
+    async def upload(self, job: HandedJob, lines: Sequence[bytes]) -> str | None:  # noqa: ARG002  (most send them inline)
+        """Upload the requests; the file's id, or None where they go with `create`."""
+        return None
+
+    @abstractmethod
+    async def create(self, job: HandedJob, lines: Sequence[bytes]) -> SeenBatch:
+        """Hand the job over.
+
+        Raises
+        ------
+        NobodyKnows
+            It may have been accepted.
+        ModelError
+            It was not.
+        """
+
+    @abstractmethod
+    async def find(self, job: HandedJob) -> SeenBatch | Literal["perhaps"] | None:
+        """The batch that bears the job's mark; `perhaps` where one may be it, and will only be known by its results."""
+
+    @abstractmethod
+    async def look(self, batch: str) -> SeenBatch:
+        """How a batch stands."""
+
+    @abstractmethod
+    def results(self, batch: str) -> AsyncGenerator[Landed, None]:
+        """What came of its requests, in any order."""

@@ -1,0 +1,340 @@
+"""A server that plays four batch interfaces on loopback, with the faults that real ones have.
+
+    python -m tests.support.batch_server --port 8124 --looks 2
+
+starts one to try `--batch` against, without a key: `--judge vllm/tiny --base-url http://127.0.0.1:8124/v1`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from time import time
+from typing import Any
+
+from aiohttp import web
+from tests.support.fault_server import Body, FaultServer, honest, prompt_of
+
+
+@dataclass
+class PlayedBatch:
+    """A batch as the server knows it: requests by name, and how it will come out."""
+
+    id: str
+    shape: str
+    mark: str
+    requests: dict[str, Body]
+    looks: int
+    fate: str = "completed"
+    words: str = ""
+    results: list[dict[str, Any]] | None = None
+    made: float = field(default_factory=time)
+
+
+def nothing(_step: str) -> None:
+    """Nobody listens."""
+
+
+@dataclass
+class BatchServer(FaultServer):
+    """Takes batches and answers each after it was looked at `looks` times.
+
+    `paid` counts how often each request was answered: above one, something was paid twice. The fates of batches are taken from
+    `fates` one by one (`completed` once it is empty), `missing` and `broken` are shares of requests that are not answered, or with a
+    server's error; `twice` is the share of results that stand there twice.
+    """
+
+    looks: int = 0
+    fates: list[str] = field(default_factory=list)
+    missing: float = 0.0
+    broken: float = 0.0
+    twice: float = 0.0
+    lost_answers: int = 0
+    """Batches that are accepted next and whose answer is lost."""
+    too_many: int = 0
+    """Requests that are refused next with 429."""
+    hidden: int = 0
+    """Listings that do not show the newest batch yet."""
+    complain: Callable[[Body], str | None] = lambda _body: None
+    """Why a request is refused, in the words of a 400."""
+    on_step: Callable[[str], None] = nothing
+    batches: list[PlayedBatch] = field(default_factory=list)
+    paid: Counter[str] = field(default_factory=Counter)
+    seen_keys: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.files: dict[str, bytes] = {}
+        self.chance = random.Random(self.seed)
+
+    def add_routes(self, app: web.Application) -> None:
+        super().add_routes(app)
+        route = app.router
+        route.add_post("/v1/files", self.upload)
+        route.add_get("/v1/files/{id}/content", self.content)
+        for root in ("/v1", "/or/v1"):
+            route.add_post(f"{root}/batches", self.create)
+            route.add_get(f"{root}/batches", self.listing)
+            route.add_get(f"{root}/batches/{{id}}", self.look)
+        route.add_post("/an/v1/messages/batches", self.create)
+        route.add_get("/an/v1/messages/batches", self.listing)
+        route.add_get("/an/v1/messages/batches/{id}", self.look)
+        route.add_get("/an/v1/messages/batches/{id}/results", self.content)
+        route.add_post("/ge/models/{model}", self.create)
+        route.add_get("/ge/batches", self.listing)
+        route.add_get("/ge/batches/{id}", self.look)
+
+    def address(self, shape: str) -> str:
+        """Where an interface is played."""
+        root = {"openai": "v1", "openrouter": "or/v1", "anthropic": "an/v1", "google": "ge/openai"}[shape]
+        return f"http://127.0.0.1:{self.port}/{root}"
+
+    def step(self, name: str) -> None:
+        self.on_step(name)
+
+    def refused(self) -> web.Response | None:
+        if not self.too_many:
+            return None
+        self.too_many -= 1
+        return web.json_response(
+            {"error": {"message": "slow down", "code": "rate_limit"}}, status=429, headers={"Retry-After": "0"}
+        )
+
+    async def upload(self, request: web.Request) -> web.StreamResponse:
+        self.step("upload asked")
+        if (refusal := self.refused()) is not None:
+            return refusal
+        form = await request.post()
+        given = form["file"]
+        assert isinstance(given, web.FileField)
+        made = f"file-{len(self.files) + 1}"
+        self.files[made] = given.file.read()
+        self.step("upload taken")
+        return web.json_response({"id": made, "object": "file", "purpose": str(form["purpose"])})
+
+    async def create(self, request: web.Request) -> web.StreamResponse:
+        self.step("create asked")
+        if (refusal := self.refused()) is not None:
+            return refusal
+        self.seen_keys |= {name for name in ("Authorization", "x-api-key", "x-goog-api-key") if name in request.headers}
+        body = await request.json()
+        shape = shape_of(request.path)
+        made = f"{'batches/' if shape == 'google' else ''}b{len(self.batches) + 1}"
+        batch = PlayedBatch(made, shape, mark_of(shape, body), requests_of(shape, body, self.files), self.looks)
+        batch.fate = self.fates.pop(0) if self.fates else "completed"
+        self.batches.append(batch)
+        self.step("create taken")
+        if self.lost_answers:
+            self.lost_answers -= 1
+            assert request.transport is not None
+            request.transport.abort()
+        return web.json_response(self.record(batch), status=202 if shape == "openrouter" else 200)
+
+    async def listing(self, request: web.Request) -> web.StreamResponse:
+        self.step("listing asked")
+        shape = shape_of(request.path)
+        shown = self.batches
+        if self.hidden:
+            self.hidden -= 1
+            shown = shown[:-1]
+        found = [self.record(one, listed=True) for one in reversed(shown) if one.shape == shape]
+        return web.json_response({"operations": found} if shape == "google" else {"data": found, "has_more": False})
+
+    async def look(self, request: web.Request) -> web.StreamResponse:
+        self.step("look asked")
+        wanted = request.match_info["id"]
+        batch = next((one for one in self.batches if one.id.rpartition("/")[2] == wanted), None)
+        if batch is None:
+            return web.json_response({"error": {"message": "no such batch"}}, status=404)
+        if batch.looks > 0:
+            batch.looks -= 1
+        elif batch.results is None:
+            self.work(batch)
+        record = self.record(batch)
+        if batch.shape == "openrouter":
+            record = {"data": record}
+        return web.json_response(record)
+
+    async def content(self, request: web.Request) -> web.StreamResponse:
+        self.step("results asked")
+        wanted, _, which = request.match_info["id"].partition("-")
+        batch = next(one for one in self.batches if one.id == wanted)
+        lines = [
+            one
+            for one in batch.results or ()
+            if not which or ("error" in one and one["error"] is not None) == (which == "errors")
+        ]
+        text = "".join(json.dumps(line) + "\n" for line in lines).encode()
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(text[: len(text) // 2])
+        self.step("results half")
+        await response.write(text[len(text) // 2 :])
+        await response.write_eof()
+        return response
+
+    def work(self, batch: PlayedBatch) -> None:
+        """Answer the requests of a batch, last come first."""
+        batch.results = []
+        if batch.fate.startswith("failed"):
+            batch.words = batch.fate.partition(":")[2]
+            batch.fate = "failed"
+            return
+        for place, (name, body) in enumerate(reversed(batch.requests.items())):
+            unanswered = batch.fate != "completed" and place % 2
+            if unanswered or self.chance.random() < self.missing:
+                continue
+            if (why := self.complain(body)) is not None:
+                batch.results.append(result(batch.shape, name, body, status=400, words=why))
+            elif self.chance.random() < self.broken:
+                batch.results.append(result(batch.shape, name, body, status=500, words="internal error"))
+            else:
+                self.paid[name] += 1
+                batch.results += [result(batch.shape, name, body)] * (2 if self.chance.random() < self.twice else 1)
+
+    def record(self, batch: PlayedBatch, *, listed: bool = False) -> dict[str, Any]:
+        done = batch.results is not None
+        n, n_done = len(batch.requests), len(batch.results or ())
+        if batch.shape == "anthropic":
+            counts = {"processing": 0 if done else n, "succeeded": n if done else 0, "errored": 0}
+            state = "ended" if done else "in_progress"
+            return {
+                "id": batch.id,
+                "processing_status": state,
+                "request_counts": counts,
+                "created_at": iso(batch.made),
+                "expires_at": iso(batch.made + 86400),
+            }
+        if batch.shape == "google":
+            about = {
+                "displayName": batch.mark,
+                "state": f"BATCH_STATE_{batch.fate.upper().replace('COMPLETED', 'SUCCEEDED') if done else 'RUNNING'}",
+                "batchStats": {"successfulRequestCount": str(n_done)},
+            }
+            answers = (
+                {"response": {"inlinedResponses": {"inlinedResponses": batch.results}}} if done and not listed else {}
+            )
+            return {"name": batch.id, "metadata": about, "done": done, **answers}
+        found: dict[str, Any] = {
+            "id": batch.id,
+            "status": batch.fate if done else "in_progress",
+            "created_at": int(batch.made),
+            "expires_at": int(batch.made) + 86400,
+            "request_counts": {"total": n, "completed": n_done, "failed": 0},
+        }
+        if batch.words:
+            found["errors"] = {"data": [{"code": batch.words, "message": "as it says"}]}
+        if batch.shape == "openrouter":
+            return found | ({"results": batch.results} if done and not listed else {})
+        ready = {"output_file_id": f"{batch.id}-output", "error_file_id": f"{batch.id}-errors"} if done else {}
+        return found | {"metadata": {"casewise": batch.mark}, "input_file_id": batch.mark} | ready
+
+
+def iso(seconds: float) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def shape_of(path: str) -> str:
+    return {"or": "openrouter", "an": "anthropic", "ge": "google"}.get(path.split("/")[1], "openai")
+
+
+def mark_of(shape: str, body: Body) -> str:
+    if shape == "google":
+        return str(body["batch"]["display_name"])
+    return str(body.get("metadata", {}).get("casewise", ""))
+
+
+def requests_of(shape: str, body: Body, files: Mapping[str, bytes]) -> dict[str, Body]:
+    """The requests of a batch by name; a name that stands there twice is refused by every provider."""
+    found = list(pairs(shape, body, files))
+    assert len({name for name, _ in found}) == len(found), "a name stands there twice"
+    return dict(found)
+
+
+def pairs(shape: str, body: Body, files: Mapping[str, bytes]) -> Iterator[tuple[str, Body]]:
+    if shape == "openai":
+        for line in files[body["input_file_id"]].splitlines():
+            one = json.loads(line)
+            assert one["url"] == body["endpoint"], one["url"]
+            yield one["custom_id"], one["body"]
+    elif shape == "google":
+        for one in body["batch"]["input_config"]["requests"]["requests"]:
+            words = [part["text"] for turn in one["request"]["contents"] for part in turn["parts"]]
+            system = [part["text"] for part in one["request"].get("systemInstruction", {}).get("parts", ())]
+            yield (
+                one["metadata"]["key"],
+                {"model": "tiny", "messages": [{"content": text} for text in (*system, *words)]},
+            )
+    elif shape == "anthropic":
+        for one in body["requests"]:
+            system = [{"content": one["params"]["system"]}] if "system" in one["params"] else []
+            yield one["custom_id"], {**one["params"], "messages": [*system, *one["params"]["messages"]]}
+    else:
+        assert list(body)[-1] == "requests"
+        for one in body["requests"]:
+            yield one["custom_id"], one["body"]
+
+
+def result(shape: str, name: str, body: Body, *, status: int = 200, words: str = "") -> dict[str, Any]:
+    """What came of a request, in the words of an interface."""
+    if "input" in body:
+        answer: Body = {"model": "mod-1", "results": [{"category_scores": {"violence": len(body["input"]) / 1e6}}]}
+    else:
+        answer = honest(body)
+    said = {"message": words, "type": f"e{status}", "code": None}
+    if shape in ("openai", "openrouter"):
+        whole = {"status_code": status, "body": answer if status == 200 else {"error": said}}
+        return {"custom_id": name, "response": whole, "error": None if status == 200 else said}
+    if shape == "anthropic":
+        kind = "invalid_request_error" if status == 400 else "api_error"
+        if status != 200:
+            return {
+                "custom_id": name,
+                "result": {"type": "errored", "error": {"error": {"type": kind, "message": words}}},
+            }
+        usage = answer["usage"]
+        message = {
+            "model": answer["model"],
+            "content": [{"type": "text", "text": answer["choices"][0]["message"]["content"]}],
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]},
+        }
+        return {"custom_id": name, "result": {"type": "succeeded", "message": message}}
+    if status != 200:
+        return {"metadata": {"key": name}, "error": {"code": 3 if status == 400 else 13, "message": words}}
+    response = {
+        "candidates": [
+            {"content": {"parts": [{"text": answer["choices"][0]["message"]["content"]}]}, "finishReason": "STOP"}
+        ],
+        "usageMetadata": {"promptTokenCount": len(prompt_of(body)) // 4, "candidatesTokenCount": 10},
+        "modelVersion": answer["model"],
+    }
+    return {"metadata": {"key": name}, "response": response}
+
+
+async def serve(arguments: argparse.Namespace) -> None:
+    server = BatchServer(looks=arguments.looks, missing=arguments.missing, keep=False)
+    await server.start(arguments.port)
+    print(f"taking batches at {server.url}", flush=True)
+    await asyncio.Event().wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A server that plays four batch interfaces.")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--looks", type=int, default=1, help="how often a batch is looked at before it is done")
+    parser.add_argument("--missing", type=float, default=0.0, help="share of requests that are not answered")
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()
