@@ -77,7 +77,7 @@ from .displayed import (
     write_text,
 )
 from .evaluating import Board, Gated, ReportOptions, compare, gate, leaderboard, long_table, report, report_options
-from .exporting import Handed, hand_on, withholds_texts
+from .exporting import Handed, hand_on, restricted, withholds_texts
 from .judging import (
     BatchOptions,
     Judge,
@@ -96,14 +96,13 @@ from .judging import (
     judge_several,
     try_connection,
 )
-from .looking import JobAtProvider, Look, batch_jobs, look_at, look_at_run, paper
+from .looking import ItemsWanted, JobAtProvider, Look, Viewed, batch_jobs, look_at, look_at_run, paper, view_runs
 from .replaying import Replay, replay, replay_page
 from .replying import Replies, collect, grade
 from .run import Run
 from .until_precise import PreciseRun, judge_until_precise
 
 __all__ = [
-    "FORMATS",
     "Arm",
     "AskOptions",
     "AuditOptions",
@@ -117,10 +116,12 @@ __all__ = [
     "Displayed",
     "Document",
     "Elicitation",
+    "FORMATS",
     "FlagCount",
     "ForgedFiles",
     "Gated",
     "Handed",
+    "ItemsWanted",
     "JobAtProvider",
     "Judge",
     "Limits",
@@ -146,6 +147,7 @@ __all__ = [
     "Selection",
     "Table",
     "Verification",
+    "Viewed",
     "Watch",
     "allow_sending",
     "arms_named",
@@ -205,6 +207,7 @@ __all__ = [
     "report",
     "report_options",
     "require_robustness",
+    "restricted",
     "robustness",
     "simulate_studies",
     "simulated_table",
@@ -215,6 +218,7 @@ __all__ = [
     "study_report",
     "try_connection",
     "verify_contexts",
+    "view_runs",
     "withholds_texts",
     "write_figures",
     "write_ratings",

@@ -18,7 +18,7 @@ from casewise.storage.benchmarks.convert import Format, convert
 from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.runs.judgement_run import read_run
 
-__all__ = ["BENCHMARK_FORMATS", "RUN_FORMATS", "Handed", "hand_on", "withholds_texts"]
+__all__ = ["BENCHMARK_FORMATS", "RUN_FORMATS", "Handed", "hand_on", "restricted", "withholds_texts"]
 
 BENCHMARK_FORMATS = (*get_args(Format), "croissant")
 RUN_FORMATS = ("card", "eee")

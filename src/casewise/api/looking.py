@@ -1,4 +1,4 @@
-"""Pages to read: what a benchmark or a run holds, one item of it, what it has out at providers, the paper recomputed."""
+"""Pages to read: a benchmark, a run, one item, what is out at providers, the paper recomputed; and runs to look around in."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 from casewise.api.benchmarks import Outputs, Source, as_benchmark, output_files
 from casewise.api.displayed import Displayed
 from casewise.errors import DataError
+from casewise.evaluation.viewing.choosing import ItemsWanted
+from casewise.evaluation.viewing.viewed import Viewed, view_runs
 from casewise.reporting.document import Document
 from casewise.reporting.faces.as_json import document_json
 from casewise.reporting.pages.benchmark import benchmark_json, benchmark_page, item_json, item_page
@@ -18,7 +20,17 @@ from casewise.reporting.pages.paper import paper_page
 from casewise.reporting.pages.run import run_json, run_page
 from casewise.storage.runs.batch_jobs import BATCHES, BatchJob, JobLog
 
-__all__ = ["JobAtProvider", "Look", "batch_jobs", "look_at", "look_at_run", "paper"]
+__all__ = [
+    "ItemsWanted",
+    "JobAtProvider",
+    "Look",
+    "Viewed",
+    "batch_jobs",
+    "look_at",
+    "look_at_run",
+    "paper",
+    "view_runs",
+]
 
 
 @dataclass(frozen=True, repr=False)

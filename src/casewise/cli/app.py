@@ -35,6 +35,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("attack", f"{HERE}.attack:attack", "Lie to a judge about the context, with and without defences."),
         Entry("robustness", f"{HERE}.attack:robustness", "What attacks did to a judge's verdicts: numbers and a page."),
         Entry("replies", f"{HERE}.replies:app", "What a chatbot does: collect its replies, and grade them."),
+        Entry("view", f"{HERE}.evaluate.view:view", "Look around in runs in a browser, item by item."),
         Entry("run", f"{HERE}.evaluate.run:app", "Look into a run."),
         Entry("replay", f"{HERE}.evaluate.replay:replay", "Score a published output again: its numbers beside ours."),
         Entry("paper", f"{HERE}.evaluate.replay:paper", "The CASE-Bench paper's tables and figures, recomputed."),

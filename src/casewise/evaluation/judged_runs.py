@@ -34,11 +34,14 @@ __all__ = [
     "JudgedRun",
     "JudgedRuns",
     "Series",
+    "distinct",
     "find_benchmark",
     "judged_by_raters",
     "long_table",
+    "opened",
     "raters_of",
     "read_runs",
+    "read_series",
 ]
 
 NEEDED = (
@@ -310,9 +313,12 @@ def distinct(names: Sequence[str]) -> list[str]:
     return found
 
 
-def read_series(run: JudgedRun, judge: str, items: pl.DataFrame, *, by_repeat: bool = False) -> list[Series]:
+def read_series(
+    run: JudgedRun, judge: str, items: pl.DataFrame, *, by_repeat: bool = False, judgements: pl.DataFrame | None = None
+) -> list[Series]:
+    """The series of one run, from its judgements where somebody has read them already."""
     path = run.log
-    every = run.judgements().select(NEEDED)
+    every = (run.judgements() if judgements is None else judgements).select(NEEDED)
     if not len(every):
         raise DataError(path, None, "holds no judgements yet; run casewise judge again to go on with it")
     keys = ["elicitation", "arm", *(["repeat"] if by_repeat else [])]

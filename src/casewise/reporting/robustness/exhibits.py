@@ -15,7 +15,7 @@ from casewise.records.statement import as_text
 from casewise.reporting.document import Exhibit, Prose, percent
 from casewise.showing import ShownItem, arm_named, show
 
-__all__ = ["attack_exhibits", "marked_difference"]
+__all__ = ["LaidOpen", "attack_exhibits", "marked_difference"]
 
 FROM_SAFE, FROM_UNSAFE = 3, 2
 """How many attacks towards each verdict are shown, the strongest first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +14,7 @@ from casewise.records import ELICITATIONS, Judgement, UnscoredReason
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.log_kind import last_rows
 
-__all__ = ["judgement_table", "last_attempts"]
+__all__ = ["GrowingLog", "judgement_table", "last_attempts"]
 
 OUTCOME = pl.Struct(
     {"kind": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "reason": pl.String}
@@ -58,8 +58,12 @@ def judgement_table(path: Path, *, replies: Literal["leave", "keep"] = "leave") 
     """
     if not path.is_file() or not path.stat().st_size:
         return spread(pl.DataFrame(schema=SCHEMA), replies)
+    return parsed(path, blocks(path), replies)
+
+
+def parsed(path: Path, lines: Iterable[bytes], replies: Literal["leave", "keep"]) -> pl.DataFrame:
     try:
-        parts = [spread(pl.read_ndjson(lines, schema=SCHEMA), replies) for lines in blocks(path)]
+        parts = [spread(pl.read_ndjson(block, schema=SCHEMA), replies) for block in lines]
     except pl.exceptions.PolarsError as error:
         name_the_line(path)
         raise DataError(path, None, f"cannot be read: {error}") from error
@@ -69,13 +73,47 @@ def judgement_table(path: Path, *, replies: Literal["leave", "keep"] = "leave") 
     return table
 
 
-def blocks(path: Path) -> Iterator[bytes]:
-    """The log in blocks of whole lines, so that a million replies never lie in memory at once.
+class GrowingLog:
+    """A log of judgements to which somebody may be adding: each reading takes in what was appended since, and no more.
+
+    Attributes
+    ----------
+    table
+        What was read so far, as `judgement_table` gives it, with replies.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.table, self._end = path, spread(pl.DataFrame(schema=SCHEMA), "keep"), 0
+
+    def grown(self) -> bool:
+        """Take in what was appended; whether there was anything.
+
+        Raises
+        ------
+        DataError
+            A line is no judgement; the message names it.
+        """
+        size = self.path.stat().st_size if self.path.is_file() else 0
+        if size < self._end:  # it was begun anew
+            self.table, self._end = self.table.clear(), 0
+        if size == self._end:
+            return False
+        lines = [block for block in blocks(self.path, self._end) if block.endswith(b"\n")]
+        if not lines:
+            return False
+        self.table = pl.concat([self.table, parsed(self.path, lines, "keep")])
+        self._end += sum(map(len, lines))
+        return True
+
+
+def blocks(path: Path, start: int = 0) -> Iterator[bytes]:
+    """The log from a place on in blocks of whole lines, so that a million replies never lie in memory at once.
 
     A last line that a killed process left unfinished is left out.
     """
     left = b""
     with path.open("rb") as file:
+        file.seek(start)
         while block := file.read(BLOCK):
             lines, end, rest = (left + block).rpartition(b"\n")
             if end:

@@ -1,0 +1,168 @@
+"""The room to look around in: what its pages say, whom it answers, and what it keeps."""
+
+import re
+from html import unescape
+
+import pytest
+from starlette.testclient import TestClient
+
+from casewise import api
+from casewise.evaluation.viewing.choosing import ItemsWanted
+from casewise.evaluation.viewing.viewed import view_runs
+from casewise.storage.runs.item_notes import ITEM_NOTES
+from casewise.web.viewing.app import create_view
+from casewise.web.viewing.copying import write_view
+
+PORT = 8109
+HERE = f"http://127.0.0.1:{PORT}"
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return [api.judge("demo", name, out=tmp_path / name.replace(":", "-")).path for name in ("linear", "constant:safe")]
+
+
+@pytest.fixture
+def viewed(runs):
+    return view_runs(runs)
+
+
+@pytest.fixture
+def client(viewed):
+    return TestClient(create_view(viewed, port=PORT), base_url=HERE, follow_redirects=False)
+
+
+def rows(page):
+    return [int(number) for number in re.findall(r'class="row-link">(\d+)\.', page.text)]
+
+
+def test_an_address_shows_the_same_items_as_the_filter_names(client, viewed):
+    wanted = {"series": "1", "outcome": "wrong", "people": "90"}
+    page = client.get("/", params=wanted)
+
+    table = viewed.now().items
+    by_hand = [place + 1 for place, rate in enumerate(table["rate"]) if rate <= 0.1]
+    assert by_hand
+    assert rows(page) == by_hand
+    assert f"{len(by_hand)} of 90 items" in page.text
+
+
+def test_an_items_page_leads_to_the_next_of_the_same_list(client):
+    listed = rows(client.get("/", params={"outcome": "wrong"}))
+    page = client.get(f"/item/{listed[1]}", params={"outcome": "wrong"}).text
+
+    assert f'rel="prev" href="/item/{listed[0]}?outcome=wrong"' in page
+    assert f'rel="next" href="/item/{listed[2]}?outcome=wrong"' in page
+
+
+def test_an_items_page_marks_what_its_twin_says_otherwise(client, viewed):
+    benchmark = viewed.now().benchmark
+    place = next(place for place, one in enumerate(benchmark.items) if benchmark.twin_of(one))
+    page = client.get(f"/item/{place + 1}").text
+
+    own, said = (benchmark.context_of(benchmark.items[place]), benchmark.twin_of(benchmark.items[place]))
+    assert own.texts() != said.texts()
+    assert "<ins>" in page or 'class="original"' in page
+    twin = benchmark.pairs[benchmark.items[place].pair_id]
+    other = next(one for one in twin if one.id != benchmark.items[place].id)
+    assert f'href="/item/{benchmark.items.index(other) + 1}"' in page
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"host": f"localhost:{PORT}"}, 200),
+        ({"host": f"[::1]:{PORT}"}, 200),
+        ({"host": "rebound.example"}, 403),
+        ({"host": f"rebound.example:{PORT}"}, 403),
+        ({"host": "127.0.0.1:1"}, 403),
+        ({"origin": "https://elsewhere.example"}, 403),
+        ({"origin": "null"}, 403),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/item/1", "/state", "/item_notes.jsonl", "/static/viewing.css"])
+def test_who_did_not_ask_for_this_machine_by_its_name_gets_nothing(client, path, headers, status):
+    assert client.get(path, headers=headers).status_code == status
+
+
+@pytest.mark.parametrize("origin", [None, "null", "https://elsewhere.example", "http://127.0.0.1:1"])
+def test_a_note_from_another_page_is_not_kept(client, runs, origin):
+    headers = {} if origin is None else {"origin": origin}
+
+    assert client.post("/item/1/note", data={"text": "x"}, headers=headers).status_code == 403
+    assert not (runs[0] / ITEM_NOTES).exists()
+
+
+def test_a_note_is_kept_beside_the_run_and_found_by_its_tag(client, runs, viewed):
+    before = {path: path.read_bytes() for run in runs for path in run.iterdir() if path.is_file()}
+    kept = client.post(
+        "/item/4/note?outcome=wrong", data={"text": "<b>look</b>", "tags": "odd, again"}, headers={"origin": HERE}
+    )
+
+    assert (kept.status_code, kept.headers["location"]) == (303, "/item/4?outcome=wrong#notes")
+    assert rows(client.get("/", params={"tag": "odd"})) == [4]
+    assert "&lt;b&gt;look&lt;/b&gt;" in client.get("/item/4").text
+    assert set(view_runs(runs).notes) == {viewed.now().benchmark.items[3].id}
+    assert before == {path: path.read_bytes() for path in before}  # nothing of the runs was touched
+
+    client.post("/item/4/note", data={"text": "", "tags": ""}, headers={"origin": HERE})
+    assert rows(client.get("/", params={"tag": "odd"})) == []
+    assert client.get("/item_notes.jsonl").text == ""
+
+
+def test_a_note_that_is_too_long_is_refused(client, runs):
+    assert client.post("/item/1/note", data={"text": "x" * 20_001}, headers={"origin": HERE}).status_code == 422
+    assert not (runs[0] / ITEM_NOTES).exists()
+
+
+def test_what_is_not_there_or_cannot_be_is_said(client):
+    assert client.get("/item/91").status_code == client.get("/item/0").status_code == 404
+    bad = client.get("/", params={"label": "<script>"})
+    assert bad.status_code == 400
+    assert "label is" in bad.text
+    assert "<script>" not in bad.text
+
+
+def test_no_script_is_needed_and_none_from_elsewhere_runs(client):
+    answer = client.get("/", params={"q": '"><script>alert(1)</script>'})
+
+    assert "<script>alert" not in answer.text
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy
+    assert "style=" not in answer.text
+    assert "onclick" not in answer.text
+
+
+def links_of(folder, file):
+    return {link for link in re.findall(r'(?:href|src)="([^"#]+)', (folder / file).read_text()) if link}
+
+
+def test_a_copy_opens_from_disk_and_every_link_of_it_leads_to_a_file(viewed, tmp_path):
+    done = write_view(viewed, tmp_path / "copy", withheld=False)
+
+    assert done.n_items == 90
+    pages = sorted(path.name for path in (tmp_path / "copy").glob("*.html"))
+    for page in pages:
+        for link in links_of(tmp_path / "copy", page):
+            assert (tmp_path / "copy" / unescape(link)).is_file(), (page, link)
+    reached, ahead = set(), {"index.html"}
+    while ahead:
+        reached |= ahead
+        ahead = {
+            link for page in ahead for link in links_of(tmp_path / "copy", page) if link.endswith(".html")
+        } - reached
+    assert reached == set(pages)
+
+
+def test_a_copy_without_consent_holds_no_text(viewed, tmp_path):
+    write_view(viewed, tmp_path / "copy", only=ItemsWanted(category=viewed.now().items["category"][0]))
+    written = "".join(path.read_text() for path in (tmp_path / "copy").glob("*.html"))
+    benchmark = viewed.now().benchmark
+
+    assert "withheld" in written
+    for item in benchmark.items[:10]:
+        assert benchmark.query[item.query_id].text not in written
+        if context := benchmark.context_of(item):
+            assert not any(text in written for text in context.texts().values() if len(text) > 25)
