@@ -65,6 +65,7 @@ def test_the_four_cells_and_the_rest_part_all_items(table, runs):
     by_hand = Counter(words.get(pair, "rest") for pair in zip(one, other, strict=True))
 
     cells = choose(table, ItemsWanted(first=0, second=1), tagged={}).cells
+    assert cells is not None
 
     assert cells.counts == {cell: by_hand[cell] for cell in CELLS}
     assert {cell: len(places(table, first=0, second=1, cell=cell)) for cell in CELLS} == cells.counts
