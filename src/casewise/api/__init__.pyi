@@ -103,6 +103,7 @@ from .run import Run
 from .until_precise import PreciseRun, judge_until_precise
 
 __all__ = [
+    "FORMATS",
     "Arm",
     "AskOptions",
     "AuditOptions",
@@ -116,7 +117,6 @@ __all__ = [
     "Displayed",
     "Document",
     "Elicitation",
-    "FORMATS",
     "FlagCount",
     "ForgedFiles",
     "Gated",
