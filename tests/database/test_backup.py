@@ -1,8 +1,9 @@
 import gzip
+import shutil
 import threading
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, text
 from tests.contexts.drafts import room
 from tests.contexts.wordings import wording
 from tests.support.app import NOW
@@ -10,7 +11,7 @@ from tests.support.app import NOW
 from casewise import database
 from casewise.contexts.review import Act
 from casewise.contexts.reviewing.store import events_of
-from casewise.database import Database
+from casewise.database import Database, opening
 from casewise.database.backup import backup, restore
 from casewise.database.tables import staff
 from casewise.errors import ConfigurationError, DataError
@@ -111,27 +112,43 @@ def test_a_backup_that_was_cut_off_is_noticed_and_leaves_nothing(here, other, tm
     assert restore(other, tmp_path / "again.jsonl") > 0
 
 
-@pytest.mark.parametrize("text", ["", "hello\n", '{"format":"casewise-backup-99","revision":"0001"}\n'])
-def test_what_is_no_backup_is_refused(other, tmp_path, text):
-    (tmp_path / "a.jsonl").write_text(text)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "hello\n",
+        '{"format":"casewise-backup-99","revision":"0001"}\n',
+        '{"format":"casewise-backup-1","revision":"0007"}\n',
+    ],
+)
+def test_what_is_no_backup_is_refused(other, tmp_path, words):
+    (tmp_path / "a.jsonl").write_text(words)
 
     with pytest.raises(DataError, match="backup"):
         restore(other, tmp_path / "a.jsonl")
 
 
-def test_migrations_run_forward_on_a_database_with_data(tmp_path):
-    from casewise.database.opening import migrate
+NEXT = """
+import sqlalchemy as sa
+from alembic import op
+revision, down_revision = "0012", "0011"
+def upgrade():
+    op.add_column("staff_events", sa.Column("tried", sa.Integer))
+"""
 
-    old = Database(str(tmp_path / "old.db"))
-    with old.write() as connection:
-        migrate(connection, to="0001")
+
+def test_migrations_run_forward_on_a_database_with_data(tmp_path, monkeypatch):
+    with database.open(str(tmp_path / "old.db")) as old, old.write() as connection:
         connection.execute(insert(staff.events).values(at=NOW, kind="before the migration"))
-    old.close()
+    shutil.copytree(opening.MIGRATIONS, tmp_path / "migrations", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "migrations" / "versions" / "0012_next.py").write_text(NEXT)
+    monkeypatch.setattr(opening, "MIGRATIONS", tmp_path / "migrations")
 
     new = database.open(str(tmp_path / "old.db"))
 
     with new.read() as connection:
-        assert connection.scalars(select(staff.events.c.kind)).all() == ["before the migration"]
+        found = connection.execute(text("SELECT kind, tried FROM staff_events")).all()
+    assert found == [("before the migration", None)]
     room(new)
     new.close()
 

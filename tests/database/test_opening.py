@@ -80,11 +80,12 @@ def test_foreign_keys_hold(store):
         connection.execute(insert(staff.person_roles).values(person_id="nobody", role="reviewer"))
 
 
-def test_a_database_of_a_newer_casewise_is_refused(store):
+@pytest.mark.parametrize("revision", ["9999", "0010"])
+def test_a_database_of_another_casewise_is_refused_and_told(store, revision):
     with store.write() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        connection.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
 
-    with pytest.raises(ConfigurationError, match="newer casewise"):
+    with pytest.raises(ConfigurationError, match="newer one or of one before"):
         database.open(store.url.render_as_string(hide_password=False))
 
 

@@ -117,7 +117,7 @@ def test_those_who_do_not_consent_have_a_code_that_prolific_knows():
     assert known["completion_codes"][-1] == {
         "code": "NOTHANKS1",
         "code_type": "NO_CONSENT",
-        "actions": [{"action": "REQUEST_RETURN"}],
+        "actions": [{"action": "REQUEST_RETURN", "return_reason": "Withdrew consent"}],
     }
 
 

@@ -72,7 +72,7 @@ class StandIn:
             case ["participant-groups", name, "participants"] if name in self.groups:
                 self.groups[name] += body["participant_ids"]
                 return 200, {}
-            case ["participant-counts"]:
+            case ["eligibility-count"]:
                 self.counted = body["filters"]
                 return 200, {"count": 1234.0}
             case ["hooks", "secrets"]:

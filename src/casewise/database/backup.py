@@ -16,6 +16,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import IO, Any
 
+from alembic.util import CommandError
 from sqlalchemy import Connection, Date, Integer, LargeBinary, Table, func, insert, select, text
 
 from casewise.database.columns import UtcTime
@@ -116,7 +117,10 @@ def restore(database: Database, path: Path) -> int:
     with database.write() as connection:
         lines = numbered(path)
         revision = header(path, next(lines, (1, {})))
-        migrate(connection, to=revision)
+        try:
+            migrate(connection, to=revision)
+        except CommandError as error:
+            raise DataError(path, 1, f"this backup is of a newer casewise, or of an unreleased one: {error}") from error
         check_empty(connection, database)
         count = read_rows(connection, lines, path)
         go_on_counting(connection)

@@ -15,6 +15,7 @@ from casewise.errors import ConfigurationError
 
 __all__ = ["migrate", "open"]
 
+MIGRATIONS = Path(__file__).parent / "migrations"
 MIGRATION_LOCK = 0x6361_7365_7769_7365
 """Any fixed number: the name of PostgreSQL's advisory lock ("casewise" in ASCII)."""
 
@@ -42,7 +43,7 @@ def open(url: str) -> Database:  # noqa: A001 - read as `database.open(url)`
 def why_not(error: CommandError | DBAPIError) -> str:
     if isinstance(error, DBAPIError):
         return f"cannot be opened: {error.orig}"
-    return f"this database is of a newer casewise ({error}); update the program"
+    return f"this database is not of this casewise, but of a newer one or of one before its first release ({error})"
 
 
 def migrate(connection: Connection, *, to: str = "head") -> None:
@@ -50,6 +51,6 @@ def migrate(connection: Connection, *, to: str = "head") -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, to)

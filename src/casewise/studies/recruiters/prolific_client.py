@@ -27,6 +27,8 @@ DESCRIPTIONS: dict[RatedThing, str] = {
 }
 """What people at Prolific read before they begin."""
 
+NOT_CONSENTED = {"action": "REQUEST_RETURN", "return_reason": "Withdrew consent"}
+
 
 def study_request(design: Design, *, url: str, places: int, minutes: float, group: str | None = None) -> dict[str, Any]:
     """The body that creates the study at Prolific, unpublished.
@@ -86,7 +88,7 @@ def completion_codes(design: Design, places: int) -> list[dict[str, Any]]:
         {"code": settings.completion_code, "code_type": "COMPLETED", "actions": [{"action": "MANUALLY_REVIEW"}]},
         {
             "code": settings.screened_out_code,
-            "code_type": "FIXED_SCREEN_OUT",
+            "code_type": "FIXED_SCREENOUT",
             "actions": [
                 {
                     "action": "FIXED_SCREEN_OUT_PAYMENT",
@@ -101,7 +103,7 @@ def completion_codes(design: Design, places: int) -> list[dict[str, Any]]:
             "actions": [{"action": "MANUALLY_REVIEW"}],
         },
         *(
-            [{"code": code, "code_type": "NO_CONSENT", "actions": [{"action": "REQUEST_RETURN"}]}]
+            [{"code": code, "code_type": "NO_CONSENT", "actions": [NOT_CONSENTED]}]
             if (code := settings.no_consent_code)
             else []
         ),
@@ -176,12 +178,12 @@ class ProlificClient:
             raise StudyError(f"Prolific does not say how many places {study} has, and how many are taken") from None
 
     async def set_places(self, study: str, places: int) -> None:
-        """Set the number of places. Whether a published study's may become fewer is for Prolific to say."""
+        """Set the number of places. A published study's may become more, and, as others report, not fewer."""
         await self._call("PATCH", f"/studies/{study}/", {"total_available_places": places})
 
     async def eligible(self, filters: list[dict[str, Any]]) -> int:
         """How many people pass all filters; 0 for fewer than 25."""
-        return round(float((await self._call("POST", "/participant-counts/", {"filters": filters}))["count"]))
+        return round(float((await self._call("POST", "/eligibility-count/", {"filters": filters}))["count"]))
 
     async def create_secret(self, workspace: str) -> str:
         """A secret that the workspace's webhooks are signed with; the one before is no longer."""
