@@ -1,19 +1,25 @@
 """Writing to, paying more and asking back one annotator at Prolific, on record and never twice by accident; places, groups
 and webhooks there."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import select, update
+from tests.studies.test_store import answer
 from tests.support.databases import empty_database
 from tests.support.prolific import stand_in
-from tests.support.study import SECRET, START, design
+from tests.support.study import LATER, RIGHT, SECRET, START, design
 
 from casewise import api, database
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.running.admission import admit
+from casewise.studies.running.annotators import annotator as find_annotator
+from casewise.studies.running.annotators import answer_quiz, pass_tutorial
+from casewise.studies.running.answers import finish_batch
+from casewise.studies.running.further import take_another
 from casewise.studies.running.owner import delete_personal
 from casewise.studies.running.plan import init_study, open_plan, read_plan
 from casewise.studies.running.privacy import Vault
@@ -75,6 +81,46 @@ def test_a_bonus_is_paid_once_whatever_becomes_of_the_answer(prolific, there):
     api.prolific.bonus(who, 2, again=True, **place)
     assert prolific.paid == ["bonus-0", "bonus-1"]
     assert [kind for kind, _ in events(place)] == ["bonus begun", "bonus begun", "bonus paid"]
+
+
+def test_further_batches_are_paid_once_each_as_a_bonus(prolific, there, tmp_path):
+    _, place = there
+    toml = (
+        place["study"]
+        .read_text()
+        .replace("most_batches = 1", "most_batches = 2")
+        .replace('version = "1"', 'version = "2"')
+    )
+    place["study"].write_text(
+        re.sub(
+            r"(?m)^conditions = .*",
+            'conditions = ["no_context"]',
+            re.sub(r"(?m)^contrasts = .*", "contrasts = []", toml),
+        )
+    )
+    with database.open(str(place["database"])) as store:
+        with store.write() as connection:
+            study = load_round(
+                connection, open_plan(connection, read_plan(place["study"]), phase="pilot", now=START + LATER)
+            )
+            first = admit(
+                connection, study, RecruiterIds("person-2", "study-2", "sub-2"), vault=Vault(SECRET), now=START
+            )
+            pass_tutorial(connection, first.id)
+            answer_quiz(connection, study, first.id, RIGHT, now=START)
+        while answer(store, study, first.id):
+            pass
+        with store.write() as connection:
+            given = take_another(connection, study, find_annotator(connection, first.id), now=START)
+        while answer(store, study, first.id):
+            pass
+        with store.write() as connection:
+            finish_batch(connection, study, first.id, now=START)
+    assert given
+    assert api.prolific.pay_further(**place) == [(first.id, study.design.pay.per_batch)]
+    assert prolific.bonuses == {"bonus-0": f"sub-2,{study.design.pay.per_batch:.2f}"}
+    assert api.prolific.pay_further(**place) == []
+    assert prolific.paid == ["bonus-0"]
 
 
 def test_a_return_is_asked_for_and_a_second_request_is_told(prolific, there):

@@ -33,6 +33,7 @@ from casewise.studies.running.admission import waiting_people
 from casewise.studies.running.annotators import annotator as find_annotator
 from casewise.studies.running.annotators import person_of
 from casewise.studies.running.events import note
+from casewise.studies.running.further import further_pay
 from casewise.studies.running.owner import Payable, everybody, to_be_paid
 from casewise.studies.running.plan import read_plan
 from casewise.studies.running.rounds import Round, round_state
@@ -50,6 +51,7 @@ __all__ = [
     "hook",
     "keep_out",
     "message",
+    "pay_further",
     "payable",
     "publish",
     "set_places",
@@ -57,6 +59,9 @@ __all__ = [
 
 HOOKS = "/prolific/hooks"
 """Where the app listens (`casewise.web.security.csrf.HOOKS_PATH`)."""
+
+FURTHER = "further batches"
+PAID_FURTHER = {"completed", "stopped"}
 
 T = TypeVar("T")
 
@@ -263,9 +268,10 @@ def bonus(
     study: str | Path,
     phase: str = "main",
     again: bool = False,
+    why: str = "",
     database: str | None = None,
 ) -> None:
-    """Pay an annotator a bonus in the study's currency.
+    """Pay an annotator a bonus in the study's currency; `why` stands in the log.
 
     Prolific pays as often as it is told to, so one that was begun here, whether or not its answer came, is not paid a
     second time but with `again`.
@@ -281,9 +287,26 @@ def bonus(
                 f"a bonus was begun for {annotator} before; see at Prolific whether it was paid, and say --again for another"
             )
         made = talked(lambda prolific: prolific.set_up_bonus(who.study, who.session, amount))
-        keep("bonus begun", {"amount": amount, "payment": made})
+        keep("bonus begun", {"amount": amount, "payment": made, "for": why})
         talked(lambda prolific: prolific.pay_bonus(made))
         keep("bonus paid", {"amount": amount, "payment": made})
+
+
+def pay_further(study: str | Path, *, phase: str = "main", database: str | None = None) -> list[tuple[str, float]]:
+    """Pay a bonus to all who ended and rated more than one batch, once each; to whom, and how much."""
+    with study_round(study, phase, database=database) as there, there.store.read() as connection:
+        owed = further_pay(connection, there.round)
+        ended = {name for name in owed if (who := find_annotator(connection, name)) and who.outcome in PAID_FURTHER}
+        events = tables.events
+        query = select(events.c.annotator_id, events.c.detail).where(
+            events.c.study_id == there.round.id, events.c.kind == "bonus begun"
+        )
+        begun = {name for name, detail in connection.execute(query) if detail.get("for") == FURTHER}
+        known = {name for name in ended - begun if person_of(connection, name, vault=there.vault) is not None}
+    paid = sorted((name, owed[name]) for name in known)
+    for name, amount in paid:
+        bonus(name, amount, study=study, phase=phase, again=True, why=FURTHER, database=database)
+    return paid
 
 
 def bonus_begun(study: str | Path, phase: str, annotator: str, *, database: str | None) -> bool:

@@ -148,6 +148,15 @@ def bonus(
     typer.echo(f"{annotator} is paid {amount:.2f} more")
 
 
+@app.command("pay-further")
+def pay_further(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
+    """Pay everybody who rated more than one batch for those after the first, as a bonus, once each."""
+    paid = api.prolific.pay_further(study, phase=phase, database=database)
+    if paid:
+        print_table(("annotator", "paid"), [(name, f"{amount:.2f}") for name, amount in paid])
+    typer.echo(f"{len(paid)} paid for further batches, {sum(amount for _, amount in paid):.2f} in all")
+
+
 @app.command("ask-return")
 def ask_return(
     annotator: AnnotatorArgument,

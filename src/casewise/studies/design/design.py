@@ -79,6 +79,8 @@ class Ratings(DesignSection):
     """Valid ratings that every item is promised."""
     per_annotator: int = Field(25, ge=1, le=500)
     """Items in a batch; the last batches may be shorter and are paid in full."""
+    most_batches: int = Field(1, ge=1, le=50)
+    """Batches that one annotator may take, one after the other and in one condition; each is paid."""
     minimum_seconds: float = Field(2.0, ge=0, le=120)
     """An answer faster than this is flagged as too fast. It is kept."""
     lease_minutes: float = Field(30.0, gt=0, le=60 * 24 * 30)
@@ -353,7 +355,8 @@ class Design(DesignSection):
     @model_validator(mode="after")
     def _replies_are_asked_about(self) -> Self:
         if self.rates == "replies":
-            check_reply_study(self.questions, self.ratings.per_annotator, self.sensitive.most_replies, self.languages)
+            most = self.ratings.per_annotator * self.ratings.most_batches
+            check_reply_study(self.questions, most, self.sensitive.most_replies)
         return self
 
     @model_validator(mode="after")

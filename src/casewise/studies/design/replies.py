@@ -28,15 +28,13 @@ REPLY_QUESTION = OwnQuestion(
 """The one question of its pages; its options stand in the order of `OUTCOMES`, and their words may be the owner's own."""
 
 
-def check_reply_study(
-    questions: Sequence[OwnQuestion], per_annotator: int, most_replies: int, languages: Sequence[str]
-) -> None:
+def check_reply_study(questions: Sequence[OwnQuestion], most: int, most_replies: int) -> None:
     """Check what a study of replies needs.
 
     Raises
     ------
     ValueError
-        Its pages do not begin with the one question, or may leave it out, somebody would read too many replies, or its texts are not there.
+        Its pages do not begin with the one question, or may leave it out, or somebody would read too many replies.
     """
     wanted, first = REPLY_QUESTION, questions[0] if questions else None
     if first is None or (first.name, first.kind, len(first.options)) != (wanted.name, wanted.kind, len(OUTCOMES)):
@@ -45,10 +43,8 @@ def check_reply_study(
         )
     if not first.required:
         raise ValueError(f"the question {wanted.name!r} is all that a page asks; leave out `required = false`")
-    if per_annotator > most_replies:
+    if most > most_replies:
         raise ValueError(
-            f"ratings.per_annotator is {per_annotator}, more than sensitive.most_replies ({most_replies}): nobody should "
-            "have to read so many replies"
+            f"ratings.per_annotator times ratings.most_batches is {most}, more than sensitive.most_replies ({most_replies}): "
+            "nobody should have to read so many replies"
         )
-    if tuple(languages) != ("en",):
-        raise ValueError("a study of replies is in English: its texts are in no other language yet")

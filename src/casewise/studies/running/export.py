@@ -23,6 +23,7 @@ from casewise.studies.design.design import Design
 from casewise.studies.design.freeze import Frozen, Promise, departures, read_frozen
 from casewise.studies.design.material import rated_items
 from casewise.studies.running.events import read_events
+from casewise.studies.running.further import batches_given
 from casewise.studies.running.owner import Overview, overview, people_states
 from casewise.studies.running.quality import LIKENESS, Flag
 from casewise.studies.running.rounds import Round, shown_items
@@ -140,6 +141,7 @@ def excluded(connection: Connection, study: Round, rated: list[Row[Any]]) -> lis
 
 def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]]:
     spoken, likeness = languages_of(connection, study), kept_flags(connection, study)
+    batches = batches_given(connection, study.id)
     return [
         {
             "annotator_id": person.id,
@@ -148,6 +150,7 @@ def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]
             "language": spoken.get(person.id),
             "rated": person.rated,
             "skipped": person.skipped,
+            "batches": batches.get(person.id, int(person.condition is not None)),
             "voided": person.voided_at is not None,
             "flags": [asdict(flag) for flag in (*person.flags, *likeness.get(person.id, ()))],
             "differs_from_majority": asdict(person.disagreement),

@@ -256,11 +256,21 @@ class Payable:
 
 
 def to_be_paid(connection: Connection, study: Round, *, vault: Vault) -> Payable:
-    """Who has done what they are paid for, and of whom somebody has to say so."""
+    """Who has done what they are paid for, and of whom somebody has to say so.
+
+    Whoever took another batch and was never back has completed the first.
+    """
     rated = select(PAGES.c.annotator_id).where(PAGES.c.study_id == study.id, PAGES.c.verdict.is_not(None))
+    further = (
+        select(tables.events.c.annotator_id)
+        .where(tables.events.c.study_id == study.id, tables.events.c.kind == "assigned")
+        .group_by(tables.events.c.annotator_id)
+        .having(func.count() > 1)
+    )
     query = select(ANNOTATORS.c.id, ANNOTATORS.c.outcome, ANNOTATORS.c.id.in_(rated)).where(
         ANNOTATORS.c.study_id == study.id,
-        ANNOTATORS.c.outcome.in_(("completed", "stopped", "no_room", "too_many_skips")),
+        ANNOTATORS.c.outcome.in_(("completed", "stopped", "no_room", "too_many_skips"))
+        | (ANNOTATORS.c.lapsed & (ANNOTATORS.c.stage == "rating") & ANNOTATORS.c.id.in_(further)),
     )
     found = Payable([], [])
     for annotator_id, outcome, has_rated in connection.execute(query.order_by(ANNOTATORS.c.consented_at)).all():

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, case, func, select
 
 from casewise.database.tables import study as tables
 from casewise.studies.design.design import Pay
+from casewise.studies.running.further import further_pay
 from casewise.studies.running.owner import Overview, overview
 from casewise.studies.running.rounds import Round
 
@@ -81,6 +82,8 @@ class Monitor:
     funnel: Funnel
     last_outcomes: tuple[str, ...]
     """Of the 20 who ended last."""
+    further: dict[str, float]
+    """What each annotator is owed for batches after their first."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON values, without what the overview says."""
@@ -93,7 +96,7 @@ class Monitor:
 
 def monitor(connection: Connection, study: Round, *, now: datetime) -> Monitor:
     """How the round goes; changes nothing."""
-    seen = overview(connection, study)
+    seen, further = overview(connection, study), further_pay(connection, study)
     since = max(now - RECENT, study.created_at)
     hours = max((now - since).total_seconds() / 3600, 1 / 60)
     lately = valid_lately(connection, study.id, since=since, hour=now - timedelta(hours=1))
@@ -105,9 +108,15 @@ def monitor(connection: Connection, study: Round, *, now: datetime) -> Monitor:
         ends_at=now + timedelta(hours=missing / pace) if pace and missing else None,
         last_valid_at=lately.last_at,
         median_minutes_before=minutes_before(connection, study.id),
-        money=money_of(study.design.pay, seen, per_batch=study.design.ratings.per_annotator),
+        money=money_of(
+            study.design.pay,
+            seen,
+            per_batch=study.design.ratings.per_annotator,
+            further=sum(further.values()),
+        ),
         funnel=funnel(connection, study, seen),
         last_outcomes=last_outcomes(connection, study.id),
+        further=further,
     )
 
 
@@ -138,8 +147,8 @@ def minutes_before(connection: Connection, study_id: str) -> float | None:
     return median(minutes) if minutes else None
 
 
-def money_of(pay: Pay, seen: Overview, *, per_batch: int) -> Money:
-    """What a round has cost and will."""
+def money_of(pay: Pay, seen: Overview, *, per_batch: int, further: float = 0.0) -> Money:
+    """What a round has cost and will; `further` is owed for batches after the first of a person."""
     fee, stages = 1 + pay.fee_percent / 100, seen.stages
     full = sum(stages.get(outcome, 0) for outcome in PAID_IN_FULL)
     partly = sum(stages.get(outcome, 0) for outcome in PAID_AS_SCREEN_OUT)
@@ -149,7 +158,7 @@ def money_of(pay: Pay, seen: Overview, *, per_batch: int) -> Money:
     people = sum(condition.open for condition in seen.conditions) / per_batch
     each = pay.per_batch + pay.screen_out * (1 - rate) / rate
     return Money(
-        spent=(full * pay.per_batch + partly * pay.screen_out) * fee,
+        spent=(full * pay.per_batch + partly * pay.screen_out + further) * fee,
         promised=under_way * pay.per_batch * fee,
         to_come=people * each * fee,
         budget=pay.budget,

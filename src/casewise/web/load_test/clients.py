@@ -35,6 +35,9 @@ OWN_REASON = re.compile(r'name="(own-[\w-]+-0)" value="yes"')
 OWN_LIST = re.compile(r'<select name="(own-[\w-]+)"')
 OWN_TEXT = re.compile(r'<textarea name="(own-[\w-]+)"')
 ASKS_OF_REPLY = 'class="card panel reply"'
+ANOTHER = '/another"'
+TAKES_ANOTHER = 0.5
+"""Chance that somebody who is offered another batch takes it."""
 PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
 
 FOR_NOTHING = "found no place after the quiz"
@@ -230,6 +233,9 @@ class Browser:
                 return "left"
             await self.answer()
             answered += 1
+        if self.where == "/questions" and ANOTHER in self.page and self.crowd.rng.random() < TAKES_ANOTHER:
+            await self.post("/another", {})
+            return await self.rate()
         if self.where == "/questions":
             await self.post("/questions", {})
         return "finished"

@@ -25,6 +25,7 @@ from casewise.studies.running.answers import (
     take_answer,
     undo,
 )
+from casewise.studies.running.further import further_pay, may_take_another, take_another
 from casewise.studies.running.own_answers import chosen_demographics, counted_as, missing_answers, read_own_answers
 from casewise.studies.running.rounds import Round
 from casewise.studies.running.sight import read_sight
@@ -218,13 +219,23 @@ def stop(request: Request, study: ThisRound, at: Now) -> Response:
 
 
 @router.get("/questions")
-def questions_page(request: Request, study: ThisRound) -> Response:
+def questions_page(request: Request, study: ThisRound, at: Now) -> Response:
+    """All pages are answered: another batch where there is one, or a few questions and the end."""
     with database_of(request).read() as connection:
         who = standing_at(request, study, connection, "rating")
         if next_page(connection, study, who.id) is not None:
             return redirect(here(study, "rate"))
-    asked = study.design.demographics
-    return show(request, study, "questions", questions=asked, remarks=study.phase in {"pilot", "preview"})
+        another = may_take_another(connection, study, who, now=at)
+    asked, remarks = study.design.demographics, study.phase in {"pilot", "preview"}
+    return show(request, study, "questions", questions=asked, remarks=remarks, another=another)
+
+
+@router.post("/another")
+def another(request: Request, study: ThisRound, at: Now) -> Response:
+    """Another batch, if there still is one; pressing twice gives one."""
+    with database_of(request).write() as connection:
+        take_another(connection, study, standing_at(request, study, connection, "rating"), now=at)
+    return redirect(here(study, "rate"))
 
 
 @router.post("/questions")
@@ -247,10 +258,13 @@ def end_page(request: Request, study: ThisRound) -> Response:
     with database_of(request).read() as connection:
         who = standing_at(request, study, connection, "done")
         person = person_of(connection, who.id, vault=vault_of(request))
+        further = further_pay(connection, study, who.id).get(who.id)
     finish = recruiter_of(request, study).finish(CODES.get(who.outcome or "completed", "completed"), person)
     there = study.worded(language_of(request, study))
     wording = there.screened_out if who.outcome == "screened_out" else there.debriefing
-    response = show(request, study, "end", outcome=who.outcome, text=markdown(wording), finish=finish, who=who)
+    response = show(
+        request, study, "end", outcome=who.outcome, text=markdown(wording), finish=finish, who=who, further=further
+    )
     if finish.fields:
         response.headers["Content-Security-Policy"] = content_policy(form_targets=(origin(finish.url),))
     return response
