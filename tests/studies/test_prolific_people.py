@@ -103,15 +103,19 @@ def test_further_batches_are_paid_once_each_as_a_bonus(prolific, there, tmp_path
             study = load_round(
                 connection, open_plan(connection, read_plan(place["study"]), phase="pilot", now=START + LATER)
             )
+            assert study is not None
             first = admit(
                 connection, study, RecruiterIds("person-2", "study-2", "sub-2"), vault=Vault(SECRET), now=START
             )
+            assert first is not None
             pass_tutorial(connection, first.id)
             answer_quiz(connection, study, first.id, RIGHT, now=START)
         while answer(store, study, first.id):
             pass
         with store.write() as connection:
-            given = take_another(connection, study, find_annotator(connection, first.id), now=START)
+            rating = find_annotator(connection, first.id)
+            assert rating is not None
+            given = take_another(connection, study, rating, now=START)
         while answer(store, study, first.id):
             pass
         with store.write() as connection:

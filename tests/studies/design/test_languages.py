@@ -14,7 +14,8 @@ from casewise.errors import ConfigurationError, StudyError
 from casewise.prompting.context_words import FOR_ANNOTATORS
 from casewise.studies.design.languages import LANGUAGES, Speech, messages_in
 from casewise.studies.design.own_questions import ASKED, DEMOGRAPHICS, ENDS, REQUEST
-from casewise.studies.design.wording import ABOUT_YOU, KEPT_AS_WRITTEN, PAGES, read_wording
+from casewise.studies.design.replies import REPLY_QUESTION
+from casewise.studies.design.wording import ABOUT_YOU, KEPT_AS_WRITTEN, read_wording
 from casewise.studies.running.plan import init_study, read_plan
 from casewise.web.errors import SAYINGS, TITLES
 
@@ -35,6 +36,7 @@ def said_in_code():
         yield from SAID.findall(path.read_text(encoding="utf-8"))
     yield from (ABOUT_YOU, KEPT_AS_WRITTEN, *ASKED.values(), *ENDS, REQUEST)
     yield from (words for words in FOR_ANNOTATORS.values())
+    yield from (REPLY_QUESTION.words, *REPLY_QUESTION.options)
     for question in DEMOGRAPHICS:
         yield from (question.ask, *question.options)
     yield from (f"{date(2026, month, 1):%B}" for month in range(1, 13))
@@ -63,17 +65,22 @@ def test_annotators_templates_say_nothing_past_the_translator(path):
     assert re.findall(r'(?:aria-label|placeholder|title)="[^"{]*[a-z]', text) == []
 
 
+REPLIES = {"rates": "replies", "conditions": ["reply"], "questions": [REPLY_QUESTION.model_dump()]}
+
+
+@pytest.mark.parametrize("changes", [{}, REPLIES], ids=["requests", "replies"])
 @pytest.mark.parametrize("language", OTHERS)
-def test_the_longer_texts_have_the_same_placeholders_quiz_and_checks(language):
-    plan = design()
+def test_the_longer_texts_have_the_same_placeholders_quiz_and_checks(language, changes):
+    plan = design(**changes)
     first, other = read_wording(plan, Path()), read_wording(plan, Path(), language)
     assert [question.right for question in first.quiz] == [question.right for question in other.quiz]
     assert {check.name: check.expected for check in first.checks} == {c.name: c.expected for c in other.checks}
-    texts = files("casewise.studies.design").joinpath("texts")
-    for page in PAGES:
+    folder = "replies" if changes else "."
+    texts = Path(str(files("casewise.studies.design"))) / "texts"
+    for page in (texts / folder).glob("*.md"):
         ours, theirs = (
-            set(re.findall(r"\{\{ \w+ \}\}", place.joinpath(f"{page}.md").read_text(encoding="utf-8")))
-            for place in (texts, texts.joinpath(language))
+            set(re.findall(r"\{\{ \w+ \}\}", place.read_text(encoding="utf-8")))
+            for place in (page, texts / language / folder / page.name)
         )
         assert ours == theirs, page
 

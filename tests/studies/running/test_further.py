@@ -31,14 +31,20 @@ def rated_a_batch(store, study, name):
     return who
 
 
+def found(connection, who):
+    known = annotator(connection, who)
+    assert known is not None
+    return known
+
+
 def another(store, study, who, *, now=START):
     with store.write() as connection:
-        return take_another(connection, study, annotator(connection, who), now=now)
+        return take_another(connection, study, found(connection, who), now=now)
 
 
 def offered(store, study, who):
     with store.read() as connection:
-        return may_take_another(connection, study, annotator(connection, who), now=START)
+        return may_take_another(connection, study, found(connection, who), now=START)
 
 
 def test_another_batch_has_other_queries_of_the_same_condition_and_each_item_ends_with_what_was_promised(store):

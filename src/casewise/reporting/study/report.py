@@ -19,6 +19,7 @@ from casewise.reporting.faces.html import html
 from casewise.reporting.faces.latex import latex
 from casewise.reporting.faces.markdown import markdown
 from casewise.reporting.study.mixed_model import write_mixed_model
+from casewise.reporting.study.of_replies import of_replies
 from casewise.reporting.study.page import study_page
 from casewise.reporting.study.page_own import own_json
 from casewise.reporting.study.revision import revision_section
@@ -61,7 +62,8 @@ class StudyReport:
         """The report laid out."""
         revision = [revision_section(self.revision)] if self.revision else []
         more = (*revision, with_judge_section(self.with_judges))
-        return study_page(self.analysis, name=self.name, notes=self.notes, case_studies=self.case_studies, more=more)
+        page = study_page(self.analysis, name=self.name, notes=self.notes, case_studies=self.case_studies, more=more)
+        return of_replies(page) if self.study and self.study.rates == "replies" else page
 
     def as_json(self) -> dict[str, Any]:
         """Every number, unrounded, as plain JSON values; what is not available is null and explained."""

@@ -15,6 +15,7 @@ from casewise.stats.people.attrition import Flow
 from casewise.studies.design.design import Analysis, problems
 from casewise.studies.design.freeze import Frozen, read_frozen, unflattened
 from casewise.studies.design.own_questions import OwnQuestion
+from casewise.studies.design.replies import RatedThing
 
 __all__ = ["ExportedStudy", "read_exported_study"]
 
@@ -40,15 +41,17 @@ class ExportedStudy:
     excluded: tuple[dict[str, Any], ...]
     """Ratings that do not count: `item_id`, `annotator_id`, `verdict`, `seconds`, `kind` and `reason`."""
     departures: tuple[str, ...]
+    """From what was frozen before the data were seen."""
     amendments: tuple[str, ...] = ()
     """What was changed while it ran, and why."""
     languages: dict[str, str] = field(default_factory=dict)
     """In which each annotator rated, where there were several."""
     questions: tuple[OwnQuestion, ...] = ()
     """The owner's own, asked on each page."""
+    rates: RatedThing = "requests"
+    """Whether people said what a chatbot should do, or what replies do."""
     own_answers: tuple[dict[str, Any], ...] = ()
-    """Answers to them: `item_id`, `annotator_id` and `answers` by name."""
-    """From what was frozen before the data were seen."""
+    """Answers to the questions: `item_id`, `annotator_id` and `answers` by name."""
 
 
 def read_exported_study(folder: Path) -> ExportedStudy | None:
@@ -84,6 +87,7 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         amendments=tuple(f"{'; '.join(one['changes'])} ({one['why']})" for one in about.get("amendments", ())),
         languages={person["annotator_id"]: person["language"] for person in people if person.get("language")},
         questions=tuple(OwnQuestion.model_validate(question) for question in design.get("questions", ())),
+        rates=design.get("rates", "requests"),
         own_answers=tuple(
             line
             for name in ("own_answers.jsonl", "own_texts.jsonl")

@@ -87,6 +87,7 @@ def values(design: Design, t: Speech = ENGLISH) -> dict[str, str]:
         "minimum_age": str(design.eligibility.minimum_age),
         "languages": t(" or ").join(map(t, design.eligibility.languages)) or t("the language of this page"),
         "items": str(ratings.per_annotator),
+        "most_items": str(ratings.per_annotator * ratings.most_batches),
         "minutes": str(minutes),
         "pay": f"{pay.per_batch:.2f} {pay.currency}",
         "screen_out_pay": f"{pay.screen_out:.2f} {pay.currency}",

@@ -31,6 +31,7 @@ __all__ = [
     "lapse",
     "lapse_expired",
     "lease_end",
+    "open_in",
     "open_slots",
     "people_needed",
     "release",

@@ -134,7 +134,7 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
 
 def declined(request: Request, study: Round, person: RecruiterIds | None) -> Response:
     finish = recruiter_of(request, study).finish("no_consent", person)
-    return show(request, study, "end", outcome="no_consent", text=None, finish=finish, who=None)
+    return show(request, study, "end", outcome="no_consent", text=None, finish=finish, who=None, further=None)
 
 
 @router.get("/leave")
