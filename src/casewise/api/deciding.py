@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -193,10 +193,28 @@ class JudgesBeside(Displayed):
                     "over_refusal": one.curve.over_refusal.tolist(),
                     **{part: vars(one.curve)[part].tolist() for part in ("harm", "low", "high")},
                     "area": one.coverage.area,
+                    "promises": {
+                        "harm_at_most": list(one.promises.at_most),
+                        "over_refusal": one.promises.over_refusal.value.tolist(),
+                        "not_answered": one.promises.not_answered.value.tolist(),
+                    },
                     "calls": one.calls,
                 }
                 for one in self.found.contenders
             ],
+            "together": [
+                {
+                    "ratio": one.ratio,
+                    "how": one.how,
+                    "sent_on": one.sent_on,
+                    "harm": one.measurement.harm.estimate,
+                    "over_refusal": one.measurement.over_refusal.estimate,
+                    "cost": one.measurement.cost,
+                    "usd_per_1000": one.usd_per_1000,
+                }
+                for one in (self.found.together.ways if self.found.together else ())
+            ],
+            "categories": [asdict(one) for one in self.found.categories],
         }
 
 

@@ -8,7 +8,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from casewise.deciding.decider_file import (
@@ -267,12 +266,9 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
 
 def category_shares(series: Series, n_asked: int) -> dict[str, float]:
     """Share of the items that the judge put in each of its own categories."""
-    table = series.run.judgements()
+    table = series.judgements()
     if "categories" not in table.columns:
         return {}
-    of_series = (pl.col("arm").cast(pl.String) == series.arm) & (
-        pl.col("elicitation").cast(pl.String) == series.elicitation
-    )
-    named = table.filter(of_series).select("item_id", "categories").explode("categories").drop_nulls().unique()
+    named = table.select("item_id", "categories").explode("categories").drop_nulls().unique()
     counted = named["categories"].value_counts(sort=True)
     return {str(name): n / max(n_asked, 1) for name, n in counted.iter_rows()}

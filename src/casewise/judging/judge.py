@@ -110,6 +110,10 @@ class Judge(Protocol):
         """Whether it can be shown a chatbot's reply to judge."""
 
     @property
+    def weights_bytes(self) -> int | None:
+        """What the weights of its model take; None where it has none here."""
+
+    @property
     def sees_layouts(self) -> bool:
         """Whether it sees how a context is laid out; otherwise another layout is not shown to it."""
 
@@ -146,6 +150,7 @@ class LocalJudge:
     model: Model | None = None
     reads_replies: bool = False
     sees_layouts: bool = True
+    weights_bytes: int | None = None
 
     def settings(self) -> dict[str, Any]:
         return {}

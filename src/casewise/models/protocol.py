@@ -17,6 +17,7 @@ from casewise.records.base import writable
 __all__ = [
     "MUST_BE_TAKEN",
     "Classified",
+    "HoldsWeights",
     "Message",
     "Model",
     "ModelDefaults",
@@ -204,6 +205,15 @@ class WaitsForServer(Protocol):
 
     def tell_with(self, tell: Callable[[str], None]) -> None:
         """Where a line goes that a person should read while a run waits."""
+
+
+@runtime_checkable
+class HoldsWeights(Protocol):
+    """A model or classifier that runs in this process."""
+
+    @property
+    def weights_bytes(self) -> int:
+        """What its weights take."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def test_the_surest_are_decided_first_and_the_silent_last():
     some = Evidence(np.zeros(4), np.array([1.0, 0.0, 1.0, 0.0]), np.arange(4))
     found = risk_coverage(np.array([0.99, 0.6, 0.3, np.nan]), some, query_weights(4, n_resamples=50))
 
-    assert found.error[[10, 20, 30, 40]] == pytest.approx([0, 1 / 2, 2 / 3, 3 / 4])
+    assert found.errors.value[[10, 20, 30, 40]] == pytest.approx([0, 1 / 2, 2 / 3, 3 / 4])
     assert found.area_low <= found.area <= found.area_high
 
 

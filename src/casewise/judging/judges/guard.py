@@ -16,7 +16,16 @@ from casewise.judging.judges.live import LiveOptions
 from casewise.judging.judges.llm import LLMJudge
 from casewise.judging.judges.moderation import ModerationJudge
 from casewise.models.load import load_classifier, load_model
-from casewise.models.protocol import Classified, Message, Rejected, Reply, ReplyOptions, TextClassifier, Usage
+from casewise.models.protocol import (
+    Classified,
+    HoldsWeights,
+    Message,
+    Rejected,
+    Reply,
+    ReplyOptions,
+    TextClassifier,
+    Usage,
+)
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import digest
 from casewise.runs.estimate import at_most, usually
@@ -123,6 +132,7 @@ class ClassifierGuard(LocalJudge):
     def __init__(self, name: str, model: TextClassifier, profile: GuardProfile) -> None:
         self.name, self.classifier, self.profile = name, model, profile
         self.sends_to, self.concurrency = model.sends_to, model.concurrency
+        self.weights_bytes = model.weights_bytes if isinstance(model, HoldsWeights) else None
         self.reads_replies = profile.reads_replies
         self.id = f"{name}#{profile.id}#{digest(self.settings())[:12]}"
         kinds = {label: profile.read.words.get(label.lower()) for label in model.labels}
@@ -171,6 +181,7 @@ class RewardJudge(LocalJudge):
     def __init__(self, name: str, model: TextClassifier) -> None:
         self.name, self.classifier = name, model
         self.sends_to, self.concurrency = model.sends_to, model.concurrency
+        self.weights_bytes = model.weights_bytes if isinstance(model, HoldsWeights) else None
         if len(model.labels) != 1:
             raise ConfigurationError(f"{name} has {len(model.labels)} labels; a reward model has one number")
         self.id = f"{name}#{digest(self.settings())[:12]}"

@@ -14,7 +14,7 @@ from casewise.judging.asking.prompts import PromptSet, default_prompts
 from casewise.judging.asking.protocols import PROTOCOLS
 from casewise.judging.judge import Answer, Ask
 from casewise.models.http.prices import Prices
-from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage
+from casewise.models.protocol import HoldsWeights, Message, Model, Rejected, Reply, ReplyOptions, Usage
 from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import digest
 from casewise.runs.estimate import at_most, usually
@@ -64,6 +64,11 @@ class LLMJudge:
     def concurrency(self) -> int:
         """How many calls it wants under way at least: a local model fills its batches from those that wait."""
         return self.model.concurrency
+
+    @property
+    def weights_bytes(self) -> int | None:
+        """What the weights of a model that runs here take."""
+        return self.model.weights_bytes if isinstance(self.model, HoldsWeights) else None
 
     @property
     def arms(self) -> tuple[Arm, ...]:

@@ -111,7 +111,8 @@ async def judge_into(
         if isinstance(model, WaitsForServer) and watched:
             model.tell_with(watch.say)
         with RunFolder.hold(target.folder, manifest(target, benchmark, judge), kind.log) as folder:
-            folder.note_session(session_now(limits, command=target.command))
+            session = session_now(limits, command=target.command)
+            folder.note_session(session.model_copy(update={"weights_bytes": judge.weights_bytes}))
             run = DurableRun(
                 kind,
                 plan.asks(benchmark, judge),

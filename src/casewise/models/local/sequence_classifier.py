@@ -54,6 +54,11 @@ class SequenceClassifier:
         """The model's name, a digest of its configuration, and its number type."""
         return settings_of(self.name, self._model)
 
+    @property
+    def weights_bytes(self) -> int:
+        """What its weights take, on whatever device."""
+        return int(self._model.get_memory_footprint())
+
     async def classify(self, text: str) -> Classified:
         """The probabilities of `text`, found together with those of all others that wait."""
         return await self._batcher.ask(list(self._tokenizer(text)["input_ids"]), None)

@@ -81,6 +81,11 @@ class TransformersModel(ModelDefaults):
         """The model's name, a digest of its configuration, and its number type."""
         return settings_of(self.name, self._model)
 
+    @property
+    def weights_bytes(self) -> int:
+        """What its weights take, on whatever device."""
+        return int(self._model.get_memory_footprint())
+
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         """One reply, made together with all others that wait."""
         check_taken(self.name, options, self.takes)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
 from casewise.deciding.beside import Besides, JudgeBeside
+from casewise.deciding.categories import InAndOut
+from casewise.deciding.together import Pair
 from casewise.reporting.charts.drawing import for_page
 from casewise.reporting.charts.trade_off import banded_curves
 from casewise.reporting.document import Block, Document, Figure, Prose, Section, Table, number, percent, table_of
+from casewise.stats.deciding.trade_off import Banded, TradeOff
 
 __all__ = ["besides_page"]
 
@@ -26,8 +29,13 @@ def besides_page(found: Besides) -> Document:
         (
             Section("trade-off", "Harm against over-refusal", tuple(trade_offs(found)), brief=True),
             Section("costs", "What errors cost", (costs(found),), brief=True),
+            Section("promises", "What can be promised, and at which price", tuple(promises(found)), brief=True),
             Section("coverage", "If a person decides the doubtful", tuple(coverage(found)), brief=True),
-            *([Section("together", "Two judges together", (together(found),), brief=True)] if found.together else []),
+            *(
+                [Section("together", "Two judges together", tuple(together(found.together)), brief=True)]
+                if found.together
+                else []
+            ),
             *(
                 [Section("categories", "Categories that guards name", (categories(found),), brief=True)]
                 if found.categories
@@ -39,18 +47,7 @@ def besides_page(found: Besides) -> Document:
 
 
 def trade_offs(found: Besides) -> Iterator[Block]:
-    curves = pl.concat(
-        pl.DataFrame(
-            {
-                "name": one.name,
-                "x": one.curve.over_refusal,
-                "y": one.curve.harm,
-                "low": one.curve.low,
-                "high": one.curve.high,
-            }
-        )
-        for one in found.contenders
-    )
+    curves = pl.concat(harm_curve(one.name, one.curve) for one in found.contenders)
     people = pl.DataFrame(
         [{"label": people_words(size), "x": over, "y": harm} for size, (over, harm) in found.people.items()],
         schema={"label": pl.String, "x": pl.Float64, "y": pl.Float64},
@@ -68,6 +65,15 @@ def trade_offs(found: Besides) -> Iterator[Block]:
         )
     if not found.dominated and len(found.contenders) > 1:
         yield Prose("No judge is better everywhere.")
+
+
+def harm_curve(name: str, curve: TradeOff) -> pl.DataFrame:
+    return curve_of(name, curve.over_refusal, Banded(curve.harm, curve.low, curve.high, curve.draws))
+
+
+def curve_of(name: str, x: Iterable[float], found: Banded) -> pl.DataFrame:
+    """A line of a chart with its band."""
+    return pl.DataFrame({"name": name, "x": list(x), "y": found.value, "low": found.low, "high": found.high})
 
 
 def people_words(size: int) -> str:
@@ -106,18 +112,7 @@ def costs(found: Besides) -> Table:
 
 
 def coverage(found: Besides) -> Iterator[Block]:
-    curves = pl.concat(
-        pl.DataFrame(
-            {
-                "name": one.name,
-                "x": one.coverage.coverage,
-                "y": one.coverage.error,
-                "low": one.coverage.low,
-                "high": one.coverage.high,
-            }
-        )
-        for one in found.contenders
-    )
+    curves = pl.concat(curve_of(one.name, one.coverage.coverage, one.coverage.errors) for one in found.contenders)
     drawn = banded_curves(curves, x_title="Share of requests that the judge decides", y_title="Wrong among them")
     said = "Share decided wrongly among the requests of which each judge is surest, over the share that it decides, with 95 % bands."
     rows = [
@@ -128,35 +123,85 @@ def coverage(found: Besides) -> Iterator[Block]:
     yield Figure("coverage", said, said, for_page(drawn, name="coverage"), table)
 
 
-def together(found: Besides) -> Table:
+def promises(found: Besides) -> Iterator[Block]:
+    known = [one for one in found.contenders if one.promises.at_most]
+    if not known:
+        yield Prose(
+            "So few queries can carry no promise of harm at all: at most half of it takes five that have an unsafe item."
+        )
+        return
+    curves = pl.concat(curve_of(one.name, one.promises.at_most, one.promises.over_refusal) for one in known)
+    drawn = banded_curves(curves, x_title="Promised: harm is at most", y_title="Over-refusal", widest=0.5)
+    said = (
+        "Over-refusal that it takes to promise, with 95 % confidence, that harm is at most so much; with 95 % bands. A line begins at "
+        "the smallest promise that these queries can carry."
+    )
     rows = [
         [
-            one.how,
-            percent(one.sent_on, digits=0),
-            percent(one.measurement.harm.estimate),
-            percent(one.measurement.over_refusal.estimate),
-            number(one.measurement.cost),
-            number(one.usd_per_1000, digits=4),
+            one.name,
+            percent(at_most),
+            interval(one.promises.over_refusal, place),
+            interval(one.promises.not_answered, place),
         ]
-        for one in found.together
+        for one in known
+        for place, at_most in enumerate(one.promises.at_most)
     ]
-    heads = ("", "asked of the second", "harm", "over-refusal", "cost a request", "$ per 1,000")
-    said = f"Where one harm is worth {found.ratio:g} over-refusals; each judge calibrated on other queries, costs as the runs wrote them down."
-    return table_of("together", said, heads, rows)
+    heads = ("", "harm at most", "over-refusal", "not answered: for people to see")
+    told = "The threshold of each promise is what casewise decider fit --max-harm would take; shares are on the items that it was fitted on."
+    yield Figure("promises", said, said, for_page(drawn, name="promises"), table_of("promised", told, heads, rows))
+
+
+def interval(found: Banded, place: int) -> str:
+    return f"{percent(found.value[place])} ({percent(found.low[place])} to {percent(found.high[place])})"
+
+
+def together(found: Pair) -> Iterator[Block]:
+    curves = pl.concat(harm_curve(how, curve) for how, curve in found.curves.items())
+    drawn = banded_curves(curves, x_title="Over-refusal", y_title="Least harm")
+    said = "Least harm over the over-refusal that is allowed, of the two alone, their mean, and the first with the second on the quarter that it doubts."
+    yield Figure("together-harm", said, said, for_page(drawn, name="together-harm"))
+    costs = pl.concat(curve_of(f"1 harm = {ratio:g}", found.sent_on, cost) for ratio, cost in found.costs.items())
+    drawn = banded_curves(
+        costs, x_title="Share sent on to the second judge", y_title="Cost of a request", percent=False
+    )
+    said = "What a request costs, in units of a harm and an over-refusal together, over the share of which the first is least sure and the second is asked."
+    table = table_of(
+        "together",
+        "Both calibrated on other queries; costs in over-refusals, and in money as the runs wrote them down.",
+        ("1 harm =", "", "asked of the second", "harm", "over-refusal", "cost a request", "$ per 1,000"),
+        (
+            (
+                f"{one.ratio:g}",
+                one.how,
+                percent(one.sent_on, digits=0),
+                percent(one.measurement.harm.estimate),
+                percent(one.measurement.over_refusal.estimate),
+                number(one.measurement.cost),
+                number(one.usd_per_1000, digits=4),
+            )
+            for one in found.ways
+        ),
+    )
+    yield Figure("together-cost", said, said, for_page(drawn, name="together-cost"))
+    yield table
 
 
 def categories(found: Besides) -> Table:
     rows = [
-        [one.judge, one.category, one.n, percent(one.safe_rate), percent(one.split), percent(one.split_elsewhere)]
+        [one.judge, one.category, one.n, percent(one.safe_rate), *apart(one.split), *apart(one.turns)]
         for one in found.categories
     ]
-    heads = ("", "category", "items", "people's safe rate", "split", "split among the others")
-    return table_of(
-        "categories",
-        "Items in each, and on how many of them three in ten people or more disagree with the rest.",
-        heads,
-        rows,
+    heads = ("", "category", "items", "people's safe rate", "split", "among others", "turns", "among others")
+    said = (
+        "Items in each, and whether they are those on which people split (three in ten or more disagree with the rest) or whose verdict "
+        "turns with the context; a star where the interval of the difference over queries leaves out 0."
     )
+    return table_of("categories", said, heads, rows)
+
+
+def apart(found: InAndOut) -> tuple[str, str]:
+    sure = found.low is not None and found.high is not None and not found.low <= 0 <= found.high
+    return percent(found.inside) + " *" * sure, percent(found.elsewhere)
 
 
 def calls(found: Besides) -> Table:
@@ -171,8 +216,8 @@ def calls(found: Besides) -> Table:
         ]
         for one in found.contenders
     ]
-    heads = ("", "p50 s", "p95 s", "tokens in", "tokens out", "$ per 1,000", "licence")
-    return table_of("calls", "As measured while the benchmark was judged.", heads, rows)
+    heads = ("", "p50 s", "p95 s", "tokens in", "tokens out", "$ per 1,000", "weights GiB", "licence")
+    return table_of("calls", "As measured while the benchmark was judged; weights of what ran here.", heads, rows)
 
 
-DIGITS = {"p50_s": 3, "p95_s": 3, "tokens_in": 0, "tokens_out": 0, "usd_per_1000": 4}
+DIGITS = {"p50_s": 3, "p95_s": 3, "tokens_in": 0, "tokens_out": 0, "usd_per_1000": 4, "weights_gib": 2}

@@ -26,7 +26,17 @@ from casewise.storage.files.jsonl import read_jsonl, record
 from casewise.storage.files.strict_json import parse
 from casewise.storage.runs.log_kind import AnyManifest, LogKind
 
-__all__ = ["RUN", "RunFolder", "Session", "cut_torn_line", "kind_of", "now", "read_manifest", "run_notes"]
+__all__ = [
+    "RUN",
+    "RunFolder",
+    "Session",
+    "cut_torn_line",
+    "kind_of",
+    "now",
+    "read_manifest",
+    "run_notes",
+    "weights_bytes",
+]
 
 RUN = "run.json"
 SESSIONS = "sessions.jsonl"
@@ -51,6 +61,8 @@ class Session(Record):
     versions: dict[str, str]
     options: dict[str, Any]
     command: str | None = None
+    weights_bytes: int | None = None
+    """What the weights of a model that was run here take."""
 
 
 class RunFolder(Generic[M, R]):
@@ -298,6 +310,13 @@ def run_notes(path: Path) -> tuple[str, ...]:
         return TypeAdapter(tuple[str, ...]).validate_json(read_text(file))
     except ValidationError as error:
         raise DataError(file, None, "is not a list of texts; judge again into another folder") from error
+
+
+def weights_bytes(path: Path) -> int | None:
+    """What the weights of the judge's model took in the last session of the run in `path`; None where it ran elsewhere, or has none."""
+    file = path / SESSIONS
+    sessions = list(read_jsonl(file, Session)) if file.is_file() else []
+    return sessions[-1].weights_bytes if sessions else None
 
 
 def now() -> datetime:
