@@ -115,3 +115,38 @@ def test_what_xml_cannot_hold_is_replaced():
 
 def test_what_ends_a_command_of_github_is_escaped():
     assert escaped("50 %\nx:y", ":,") == "50 %25%0Ax%3Ay"
+
+
+@pytest.fixture(scope="module")
+def replies(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("replies")
+    for name in ("before", "after"):
+        casewise.grade(casewise.collect("demo", "fake/rehearsal", out=folder / name), "words")
+    return folder
+
+
+def test_replies_are_held_against_replies_by_both_policies(replies):
+    result = run(
+        "gate",
+        replies / "after",
+        "--baseline",
+        replies / "before",
+        "--max-drop",
+        "over_refusal=0.3,accuracy=0.3",
+        "--json",
+    )
+
+    assert result.exit_code == 0, result.output
+    names = [one["name"] for one in json.loads(result.stdout)["metrics"]]
+    assert names == [
+        f"{metric} ({policy})" for policy in ("strict", "lenient") for metric in ("over_refusal", "accuracy")
+    ]
+
+
+def test_replies_can_be_held_against_themselves_and_not_against_a_judge(replies, runs):
+    itself = run("gate", replies / "after", "--baseline", replies / "after", "--max-drop", "accuracy=0.3")
+    other = run("gate", replies / "after", "--baseline", runs / "safe", "--max-drop", "accuracy=0.3")
+
+    assert itself.exit_code == 0, itself.output
+    assert isinstance(other.exception, ConfigurationError)
+    assert "one and the same grader" in str(other.exception)

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from casewise.deciding.categories import CategoryBeside, categories_of
+from casewise.deciding.categories import CategoryBeside, categories_of, judgements_of
 from casewise.deciding.fitting import evidence_of
-from casewise.deciding.together import Member, Pair, put_together
+from casewise.deciding.together import Member, TwoJudges, put_together
 from casewise.errors import BenchmarkError
 from casewise.evaluation.judged_runs import Series, read_runs
 from casewise.judging.guards.profile import all_profiles
@@ -58,7 +58,7 @@ class Besides(ShortRepr):
     benchmark: Benchmark
     contenders: tuple[JudgeBeside, ...]
     people: dict[int, tuple[float, float]]
-    together: Pair | None
+    together: TwoJudges | None
     """The first two as one, where there are two."""
     dominated: tuple[tuple[str, str, float], ...]
     """Judge, the one that it is never better than, and the share of the curve on which that is sure."""
@@ -113,7 +113,7 @@ def besides(
     )
 
 
-def pair(contenders: list[JudgeBeside], ratios: tuple[float, ...], weights: Weights) -> Pair:
+def pair(contenders: list[JudgeBeside], ratios: tuple[float, ...], weights: Weights) -> TwoJudges:
     first, second = (Member(one.name, one.calibrated.out_of_fold, one.calls["usd_per_1000"]) for one in contenders)
     return put_together(first, second, contenders[0].evidence, ratios=ratios, weights=weights)
 
@@ -129,7 +129,7 @@ def dominated(contenders: list[JudgeBeside]) -> list[tuple[str, str, float]]:
 
 def calls_of(series: Series) -> dict[str, float | str | None]:
     """What its calls took: latency, tokens and cost, and the memory of its weights, as the run wrote them down."""
-    table = series.judgements()
+    table = judgements_of(series)
     told: dict[str, Any] = table.select(
         p50_s=pl.col("latency_s").quantile(0.5) if "latency_s" in table.columns else pl.lit(None),
         p95_s=pl.col("latency_s").quantile(0.95) if "latency_s" in table.columns else pl.lit(None),

@@ -13,7 +13,7 @@ from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.deciding.trade_off import LEVEL, banded, query_weights
 
-__all__ = ["CategoryBeside", "InAndOut", "categories_of"]
+__all__ = ["CategoryBeside", "InAndOut", "categories_of", "judgements_of", "rated_items"]
 
 SPLIT = (0.3, 0.7)
 """Safe rates between which people are split."""
@@ -97,9 +97,15 @@ def rated_items(items: pl.DataFrame) -> pl.DataFrame:
     return rated.with_columns(turns=pl.when(several & pl.col("says").is_not_null()).then(of_query > 1))
 
 
+def judgements_of(series: Series) -> pl.DataFrame:
+    """The judgements of a series."""
+    arm, elicitation = (pl.col(name).cast(pl.String) for name in ("arm", "elicitation"))
+    return series.run.judgements().filter((arm == series.arm) & (elicitation == series.elicitation))
+
+
 def named_in(series: Series) -> pl.DataFrame | None:
     """Each item with each category that the judge put it in; None where it names none and has no middle class."""
-    table, found = series.judgements(), []
+    table, found = judgements_of(series), []
     if "categories" in table.columns:
         found.append(table.select("item_id", category=pl.col("categories")).explode("category").drop_nulls())
     if series.elicitation == "scalar":

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from casewise.deciding.categories import judgements_of
 from casewise.deciding.decider_file import (
     BenchmarkPart,
     CalibrationPart,
@@ -266,7 +267,7 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
 
 def category_shares(series: Series, n_asked: int) -> dict[str, float]:
     """Share of the items that the judge put in each of its own categories."""
-    table = series.judgements()
+    table = judgements_of(series)
     if "categories" not in table.columns:
         return {}
     named = table.select("item_id", "categories").explode("categories").drop_nulls().unique()

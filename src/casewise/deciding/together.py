@@ -12,7 +12,7 @@ from casewise.stats.deciding.decisions import Measurement, Wanted, measured
 from casewise.stats.deciding.promises import Evidence
 from casewise.stats.deciding.trade_off import Banded, TradeOff, Weights, banded, trade_off
 
-__all__ = ["Member", "Pair", "Together", "put_together"]
+__all__ = ["Member", "Together", "TwoJudges", "put_together"]
 
 SENT_ON = (0.1, 0.25, 0.5)
 """Shares of requests that the cascades of the table send on to the second judge."""
@@ -42,7 +42,7 @@ class Together:
 
 
 @dataclass(frozen=True, repr=False)
-class Pair(ShortRepr):
+class TwoJudges(ShortRepr):
     """Two judges together.
 
     Attributes
@@ -63,7 +63,7 @@ class Pair(ShortRepr):
 
 def put_together(
     first: Member, second: Member, evidence: Evidence, *, ratios: tuple[float, ...], weights: Weights
-) -> Pair:
+) -> TwoJudges:
     """Two judges of the same items as one, at each ratio of harm to over-refusal."""
     ways = tuple(way for ratio in ratios for way in ways_at(ratio, first, second, evidence))
     # A cascade doubts what lies near the threshold; its curve over all thresholds is of one that doubts what lies near ½.
@@ -77,7 +77,7 @@ def put_together(
         how: trade_off(Evidence(safe, evidence.weight, evidence.cluster), weights) for how, safe in joined.items()
     }
     costs = {ratio: costs_at(ratio, first, second, evidence, weights) for ratio in ratios}
-    return Pair(ways, curves, STEPS, costs)
+    return TwoJudges(ways, curves, STEPS, costs)
 
 
 def cascade(first: Member, second: Member, *, cut: float, sent_on: float) -> FloatArray:

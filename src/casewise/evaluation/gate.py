@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, did_you_mean
-from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
+from casewise.evaluation.judged_runs import JudgedRun, JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import as_wanted, subset_notes
 from casewise.records import ShortRepr
-from casewise.stats.agreeing.gate import GATED, Decision, Gate, gate
+from casewise.stats.agreeing.gate import GATED, Decision, Gate, MetricGate, gate
 from casewise.stats.agreeing.sample import UnscoredPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.sampling_file import refuse_sampled
@@ -125,32 +125,67 @@ def gate_runs(
     """
     refuse_sampled((baseline, run))
     runs = as_wanted(read_runs([baseline, run], benchmark=benchmark), options)
-    before, after = the_two(runs)
-    both = before.asked & after.asked
-    if not both.any():
-        raise BenchmarkError(f"{run} and {baseline} were asked no item in common")
-    samples = [
-        runs.sample(one, policy=options.labels, unscored=options.unscored).where(both[one.asked])
-        for one in (before, after)
-    ]
+    held = held_against(runs, same=run.resolve() == baseline.resolve())
+    metrics: list[MetricGate] = []
+    for called, (before, after) in held.items():
+        both = before.asked & after.asked
+        if not both.any():
+            raise BenchmarkError(f"{run} and {baseline} were asked no item in common")
+        samples = [
+            runs.sample(one, policy=options.labels, unscored=options.unscored).where(both[one.asked])
+            for one in (before, after)
+        ]
+        found = gate(samples[0], samples[1], margins=margins, n_tests=len(held) * len(margins))
+        metrics += [replace(one, name=f"{one.name}{called}") for one in found.metrics]
     return GateReport(
-        run=after.name,
-        baseline=before.name,
+        run=after.name if len(held) == 1 else after.who,
+        baseline=before.name if len(held) == 1 else before.who,
         benchmark=runs.benchmark.name,
         digest=runs.benchmark.digest,
         labels=options.labels.name,
         unscored=options.unscored,
-        found=gate(samples[0], samples[1], margins=margins),
+        found=replace(found, metrics=tuple(metrics)),
         left_out=int((before.asked ^ after.asked).sum()),
         missing=int((before.asked & ~after.asked).sum()),
         notes=(*notes(runs, before, after, options), *subset_notes(options.items)),
     )
 
 
-def the_two(runs: JudgedRuns) -> tuple[Series, Series]:
+def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Series]]:
+    """The answers of the baseline and of the run, by what tells them from others of the two: nothing of judges.
+
+    A chatbot's replies are held against each other by each grader that graded both, and by each of the two policies: what is let
+    through is so whatever a partial answer counts as.
+    """
+    every, first = runs.runs, runs.runs[0].path
+    n_first = len(every) // 2 if same else sum(one.path == first for one in every)
+    before, after = ({read_by(one): one for one in side} for side in (every[:n_first], every[n_first:]))
+    kinds = [kind for kind in before if kind in after]
+    if not kinds:
+        raise ConfigurationError(
+            f"{first} and {every[-1].path} cannot be held against each other: both have to be judges' runs, or replies that "
+            "one and the same grader graded"
+        )
+    graders = {grader for _, grader in kinds}
+    return {
+        called(policy, grader, several=len(graders) > 1): the_two(runs, before[policy, grader], after[policy, grader])
+        for policy, grader in kinds
+    }
+
+
+def read_by(run: JudgedRun) -> tuple[str, str]:
+    """The policy and the grader of a chatbot's replies; empty for a judge."""
+    return (run.policy or "", run.behaviour.grader_id) if run.behaviour else ("", "")
+
+
+def called(policy: str, grader: str, *, several: bool) -> str:
+    return f" ({policy}{f', by {grader}' if several else ''})" if policy else ""
+
+
+def the_two(runs: JudgedRuns, baseline: JudgedRun, run: JudgedRun) -> tuple[Series, Series]:
     """The answers to compare, of the baseline and of the run: those asked the same way in both."""
     first, second = (
-        [replace(one, judge=run.manifest.judge_name) for one in runs.series if one.run is run] for run in runs.runs
+        [replace(one, judge=of.manifest.judge_name) for one in runs.series if one.run is of] for of in (baseline, run)
     )
     if len(first) == len(second) == 1:
         return first[0], second[0]

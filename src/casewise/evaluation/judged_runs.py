@@ -132,11 +132,6 @@ class Series(ShortRepr):
         """How items were shown."""
         return Arm.named(self.arm)
 
-    def judgements(self) -> pl.DataFrame:
-        """Its judgements in the run."""
-        arm, elicitation = (pl.col(name).cast(pl.String) for name in ("arm", "elicitation"))
-        return self.run.judgements().filter((arm == self.arm) & (elicitation == self.elicitation))
-
     @property
     def who(self) -> str:
         """The judge; where its verdicts are a chatbot's replies, that they are, whoever graded them and however."""

@@ -8,7 +8,7 @@ import polars as pl
 
 from casewise.deciding.beside import Besides, JudgeBeside
 from casewise.deciding.categories import InAndOut
-from casewise.deciding.together import Pair
+from casewise.deciding.together import TwoJudges
 from casewise.reporting.charts.drawing import for_page
 from casewise.reporting.charts.trade_off import banded_curves
 from casewise.reporting.document import Block, Document, Figure, Prose, Section, Table, number, percent, table_of
@@ -155,7 +155,7 @@ def interval(found: Banded, place: int) -> str:
     return f"{percent(found.value[place])} ({percent(found.low[place])} to {percent(found.high[place])})"
 
 
-def together(found: Pair) -> Iterator[Block]:
+def together(found: TwoJudges) -> Iterator[Block]:
     curves = pl.concat(harm_curve(how, curve) for how, curve in found.curves.items())
     drawn = banded_curves(curves, x_title="Over-refusal", y_title="Least harm")
     said = "Least harm over the over-refusal that is allowed, of the two alone, their mean, and the first with the second on the quarter that it doubts."

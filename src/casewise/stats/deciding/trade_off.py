@@ -20,10 +20,12 @@ from casewise.stats.core.arrays import FloatArray
 from casewise.stats.deciding.promises import Evidence, RiskPromise, kept_threshold
 
 __all__ = [
+    "LEVEL",
     "Banded",
     "PromiseCurve",
     "RiskCoverage",
     "TradeOff",
+    "Weights",
     "banded",
     "people_points",
     "promise_curve",
