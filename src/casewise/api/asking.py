@@ -14,7 +14,7 @@ from casewise.models.http.client import ClientOptions
 from casewise.models.http.prices import Prices
 from casewise.models.http.retry import RetryPolicy
 from casewise.models.load import ModelOptions
-from casewise.models.local.loading import LocalOptions
+from casewise.models.local.loading import LocalOptions, RayOptions
 from casewise.models.protocol import Reply
 from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation, ParameterSet, Scored, ShownContext, Unscored
 from casewise.runs.limits import Limits
@@ -31,6 +31,7 @@ __all__ = [
     "LocalOptions",
     "ModelOptions",
     "Prices",
+    "RayOptions",
     "RetryPolicy",
     "Selection",
     "arms_named",

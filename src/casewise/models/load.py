@@ -13,7 +13,10 @@ from casewise.models.http.endpoints import parse_model_name
 from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
 from casewise.models.http.prices import FREE, Prices, find_prices
 from casewise.models.local.loading import LocalOptions
+from casewise.models.local.sequence_classifier import SequenceClassifier
+from casewise.models.local.transformers_local import TransformersModel
 from casewise.models.protocol import Model, TextClassifier
+from casewise.models.ray.models import RayClassifier, RayModel
 
 __all__ = ["BACKENDS", "Backend", "LoadedModel", "ModelOptions", "load_classifier", "load_model", "names_model"]
 
@@ -55,14 +58,14 @@ class Backend:
 
 
 def local(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
-    from casewise.models.local.transformers_local import TransformersModel
-
+    if options.local.ray is not None:
+        return LoadedModel(RayModel.load(name, options.local, options.local.ray), FREE)
     return LoadedModel(TransformersModel.load(name, options.local), FREE)
 
 
 def local_classifier(name: str, options: ModelOptions) -> TextClassifier:
-    from casewise.models.local.sequence_classifier import SequenceClassifier
-
+    if options.local.ray is not None:
+        return RayClassifier.load(name, options.local, options.local.ray)
     return SequenceClassifier.load(name, options.local)
 
 

@@ -9,7 +9,19 @@ from typing import Any
 from casewise.errors import ConfigurationError
 from casewise.records.base import digest
 
-__all__ = ["LocalOptions", "Pretrained", "is_classifier", "load_pretrained", "settings_of"]
+__all__ = ["LocalOptions", "Pretrained", "RayOptions", "is_classifier", "load_pretrained", "settings_of"]
+
+
+@dataclass(frozen=True)
+class RayOptions:
+    """Which Ray cluster holds copies of a model, and how many.
+
+    Without an address that of `RAY_ADDRESS` counts, and without that a cluster is started here. Without a number there is
+    one copy on each GPU, or where there is none one on each machine.
+    """
+
+    address: str | None = None
+    copies: int | None = None
 
 
 @dataclass(frozen=True)
@@ -17,12 +29,13 @@ class LocalOptions:
     """Where and how a local model runs.
 
     `dtype` and `device` are torch's names, or `auto`; `batch_tokens` bounds the tokens (padding included) that go
-    through the model at once.
+    through the model at once. With `ray` it runs in copies, in processes of their own.
     """
 
     dtype: str = "auto"
     device: str = "auto"
     batch_tokens: int = 8192
+    ray: RayOptions | None = None
 
 
 @dataclass(frozen=True)
