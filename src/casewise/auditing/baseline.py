@@ -112,7 +112,7 @@ def audit_baseline(subject: Subject) -> Part:
 
 def parameters_alone(subject: Subject) -> dict[str, FloatArray]:
     """Predictions from the words of each parameter alone."""
-    stated = [context.texts() if context is not None else {} for context in subject.contexts]
+    stated = subject.stated
     used = [name for name in subject.benchmark.parameters.names if any(name in one for one in stated)]
     return {name: alone(subject, name, [one.get(name, "") for one in stated]) for name in used}
 

@@ -31,9 +31,9 @@ SHOWN = 100
 
 def audit_contexts(subject: Subject) -> Part:
     """Everything about the contexts' words. A benchmark without contexts leaves it out."""
-    if not any(context is not None for context in subject.contexts):
+    if not subject.with_context.any():
         return Part(name="contexts", left_out=("contexts: no item has one.",))
-    stated = [context.texts() if context is not None else {} for context in subject.contexts]
+    stated = subject.stated
     looks = [
         repeated(subject, stated),
         lengths(subject),

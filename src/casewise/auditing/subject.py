@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -94,10 +94,15 @@ class Subject(ShortRepr):
         """Each item's query, as an integer."""
         return query_numbers(self.items)
 
+    @property
+    def contexts(self) -> Iterator[Context | None]:
+        """Each item's context, one after another: those of a large benchmark lie in a file."""
+        return map(self.benchmark.context_of, self.benchmark.items)
+
     @cached_property
-    def contexts(self) -> list[Context | None]:
-        """Each item's context."""
-        return [self.benchmark.context_of(item) for item in self.benchmark.items]
+    def stated(self) -> list[dict[str, str]]:
+        """What each item's context says, by parameter; nothing without one."""
+        return [context.texts() if context is not None else {} for context in self.contexts]
 
     @cached_property
     def anonymous(self) -> bool:

@@ -52,7 +52,7 @@ class JudgesPilot:
     def differences_with(self, people: float, rng: np.random.Generator) -> QueryDifferences:
         """The same as if so many times as many people had rated each item: new votes from the item's likely rates."""
         rates = rates_of_any_shape(self.safe, self.votes)
-        steps = rates.posterior.cumsum(1)
+        steps = rates.posterior.cumsum(1)[rates.kind]
         drawn = np.stack([(rng.random((len(steps), 1)) > steps).sum(1) for _ in range(DRAWS)])
         rate = rates.grid[np.minimum(drawn, len(rates.grid) - 1)]
         votes = np.rint(self.votes * people).astype(int)

@@ -21,6 +21,7 @@ __all__ = ["Checkup", "EndpointState", "ExtraState", "checkup"]
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2-cffi"),
     "local": ("torch", "transformers"),
+    "ray": ("ray",),
     "inspect": ("inspect-ai", "openai"),
 }
 """What each extra brings, by the packages that it cannot do without."""

@@ -12,11 +12,12 @@ from casewise.models.fake import Answering, FakeModel
 from casewise.models.http.endpoints import parse_model_name
 from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
 from casewise.models.http.prices import FREE, Prices, find_prices
-from casewise.models.local.loading import LocalOptions
+from casewise.models.local.loading import LocalOptions, RayOptions
 from casewise.models.local.sequence_classifier import SequenceClassifier
 from casewise.models.local.transformers_local import TransformersModel
 from casewise.models.protocol import Model, TextClassifier
 from casewise.models.ray.models import RayClassifier, RayModel
+from casewise.models.ray.offline import OfflineModel
 
 __all__ = ["BACKENDS", "Backend", "LoadedModel", "ModelOptions", "load_classifier", "load_model", "names_model"]
 
@@ -61,6 +62,10 @@ def local(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> 
     if options.local.ray is not None:
         return LoadedModel(RayModel.load(name, options.local, options.local.ray), FREE)
     return LoadedModel(TransformersModel.load(name, options.local), FREE)
+
+
+def offline(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
+    return LoadedModel(OfflineModel.load(name, options.local.ray or RayOptions()), FREE)
 
 
 def local_classifier(name: str, options: ModelOptions) -> TextClassifier:
@@ -111,6 +116,7 @@ ENDPOINT = Backend(
 BACKENDS: tuple[Backend, ...] = (
     ENDPOINT,
     Backend(("hf:PATH_OR_ID (a model run here with transformers)",), "hf:", local, local_classifier),
+    Backend(("vllm-offline:MODEL (a model that vLLM runs on the GPUs of a Ray cluster)",), "vllm-offline:", offline),
     Backend(("inspect:PROVIDER/MODEL (any model that Inspect AI knows)",), "inspect:", inspect),
     Backend(("fake/rehearsal (made-up replies, to rehearse a run)",), "fake/", fake),
 )

@@ -9,11 +9,20 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 
 from casewise.records.short_repr import short_repr
 
-__all__ = ["ContentRecord", "Provenance", "Record", "canonical_json", "content_id", "digest", "writable"]
+__all__ = [
+    "CHECKED_BEFORE",
+    "ContentRecord",
+    "Provenance",
+    "Record",
+    "canonical_json",
+    "content_id",
+    "digest",
+    "writable",
+]
 
 
 def canonical_json(value: Any) -> str:
@@ -45,6 +54,9 @@ def content_id(kind: str, value: Any) -> str:
     """`kind`, an underscore and the digest of `value`: `q_5f0c…`."""
     return f"{kind}_{digest({'kind': kind, 'value': value})}"
 
+
+CHECKED_BEFORE: dict[str, Any] = {}
+"""The context of a validation of text that was validated before, to the byte: its id is not made anew."""
 
 FIELD_NAMES: dict[frozenset[str], set[str]] = {}
 """Every set of field names that some record was given. They are never changed, since records are frozen."""
@@ -100,7 +112,9 @@ class ContentRecord(Record):
         return self.model_dump(mode="json", include=set(self.identity))
 
     @model_validator(mode="after")
-    def _id_is_content(self) -> Self:
+    def _id_is_content(self, info: ValidationInfo) -> Self:
+        if self.id and info.context is CHECKED_BEFORE:
+            return self
         expected = content_id(self.kind, self.content())
         if not self.id:
             object.__setattr__(self, "id", expected)

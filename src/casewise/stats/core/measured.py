@@ -221,7 +221,7 @@ class TotalsByCluster:
             touched=self.touched(functional) if functional.kind == "share" else None,
         )
 
-    @property
+    @cached_property
     def centred(self) -> FloatArray:
         """(clusters, terms) what each adds beyond the mean."""
         return self.sums - self.sums.mean(axis=0) if len(self.sums) else self.sums

@@ -137,7 +137,7 @@ def reachable_entropy_correlation(safe: ArrayLike, votes: ArrayLike) -> float:
     if not len(s):
         raise StatisticsError("what a judge could know of people's doubt needs items with two votes")
     spread = rates_of_any_shape(s, m)
-    weight = spread.posterior.mean(0)
+    weight = np.bincount(spread.kind) @ spread.posterior / len(spread.kind)
     own = entropy(spread.grid)
     expected, squared = np.zeros(len(own)), 0.0
     for size, times in zip(*np.unique(m, return_counts=True), strict=True):

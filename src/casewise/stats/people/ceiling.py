@@ -98,7 +98,9 @@ class AnyShape:
 
     grid: FloatArray
     posterior: FloatArray
-    """(items, grid): each row sums to 1."""
+    """(kinds, grid), a kind for each pair of counts: each row sums to 1."""
+    kind: IntArray
+    """(items,) the row of each item."""
 
 
 def rates_of_any_shape(s: IntArray, m: IntArray, *, points: int = 200, rounds: int = 1000) -> AnyShape:
@@ -112,4 +114,4 @@ def rates_of_any_shape(s: IntArray, m: IntArray, *, points: int = 200, rounds: i
     for _ in range(rounds):
         weight = weight * ((times / (likelihood @ weight)) @ likelihood) / times.sum()
     posterior = likelihood * weight
-    return AnyShape(grid, (posterior / posterior.sum(1, keepdims=True))[which.ravel()])
+    return AnyShape(grid, posterior / posterior.sum(1, keepdims=True), which.ravel())

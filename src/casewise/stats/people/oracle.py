@@ -139,7 +139,7 @@ def _right_of_fitted(s: IntArray, m: IntArray) -> FloatArray:
 
 def _right_of_any_shape(s: IntArray, m: IntArray) -> FloatArray:
     spread = rates_of_any_shape(s, m)
-    above = spread.posterior[:, spread.grid > 0.5].sum(1)
+    above = spread.posterior[:, spread.grid > 0.5].sum(1)[spread.kind]
     right: FloatArray = np.where(2 * s > m, above, 1 - above)
     return right
 

@@ -144,7 +144,7 @@ def panel_curve(
     """
     used = _usable(safe, votes, clusters, reference_size, raters)
     sizes = np.arange(1, whole(largest, "largest", least=1) + 1)
-    totals = used.totals(lambda s, m: _panel_agreement(s, m, reference_size, sizes))
+    totals = used.totals(lambda s, m: _panel_agreement(s, m, reference_size, sizes), n_terms=len(sizes))
     found = [estimate_of(totals.measure(share("panel", str(column), "items"))) for column in range(len(sizes))]
     agreement, low, high = np.array([(one.estimate, *(one.limits or (np.nan, np.nan))) for one in found]).T
     return PanelCurve(
@@ -219,14 +219,14 @@ class _Used(NamedTuple):
     ids: IntArray
     raters: Raters | None
 
-    def totals(self, terms: TermsOfCounts) -> TotalsByCluster:
+    def totals(self, terms: TermsOfCounts, *, n_terms: int) -> TotalsByCluster:
         """Sums of the columns of `terms`, named by their places, and of `items`."""
 
         def columns(s: IntArray, m: IntArray) -> FloatArray:
             return np.column_stack([np.ones(len(s)), terms(s, m)])
 
+        names = ("items", *map(str, range(n_terms)))
         counts = self.safe, self.votes
-        names = ("items", *map(str, range(columns(*counts).shape[1] - 1)))
         return TotalsByCluster.of_counts(columns, counts, self.ids, names=names, raters=self.raters)
 
 
@@ -238,7 +238,7 @@ def _worth(judge: FloatArray, used: _Used, *, reference_size: int, sizes: IntArr
         agrees = (chance * likeness(judge[:, None], r / reference_size)).sum(1)
         return np.column_stack([agrees, _panel_agreement(s, m, reference_size, sizes, likeness)])
 
-    totals = used.totals(terms)
+    totals = used.totals(terms, n_terms=1 + len(sizes))
     # A divergence leans to large values, which limits on a scale of its bounds do not know.
     own = estimate_of(totals.measure(_mean("0", domain=(0.0, 1.0) if likeness is same_majority else ANYWHERE)))
     means = totals.sums.sum(0)[1:] / totals.sums[:, 0].sum()
@@ -312,14 +312,14 @@ def _panel_agreement(
     Beyond an item's votes the model gives only the gain over the largest panel that is counted, so that no step is
     seen where the model starts.
     """
-    pairs, first, which = np.unique(np.stack([s, m], axis=1), axis=0, return_index=True, return_inverse=True)
+    pairs = np.unique(np.stack([s, m], axis=1), axis=0)
     rates = rates_of_any_shape(s, m)
     r = np.arange(reference_size + 1)
     chance = _hypergeometric(r, pairs[:, :1], pairs[:, 1:], reference_size)
     counted_up_to = np.minimum(pairs[:, 1] - reference_size, sizes.max())
     wanted = np.union1d(sizes, counted_up_to)
     alike = {k: likeness((np.arange(k + 1) / k)[:, None], r / reference_size) for k in wanted.tolist()}
-    modelled = np.stack([(_predicted(rates, first, k) @ alike[k] * chance).sum(1) for k in wanted.tolist()], axis=1)
+    modelled = np.stack([(_predicted(rates, k) @ alike[k] * chance).sum(1) for k in wanted.tolist()], axis=1)
     table = np.empty((len(pairs), len(sizes)))
     for row, of_model, of_reference, (safe, votes) in zip(table, modelled, chance, pairs.tolist(), strict=True):
         left = votes - reference_size
@@ -329,7 +329,7 @@ def _panel_agreement(
         }
         beyond = np.where(sizes > left, gain[np.searchsorted(wanted, sizes)], 0.0)
         row[:] = np.array([counted[min(k, left)] for k in sizes.tolist()]) + beyond
-    agreement: FloatArray = table[which.ravel()]
+    agreement: FloatArray = table[rates.kind]
     return agreement
 
 
@@ -338,10 +338,10 @@ def _counted(k: int, safe_left: IntArray, left: int, alike: FloatArray) -> float
     return float((_hypergeometric(np.arange(k + 1), safe_left[:, None], left, k) * alike).sum())
 
 
-def _predicted(rates: AnyShape, items: IntArray, k: int) -> FloatArray:
-    """(items, k + 1) probability of each number of safe votes among k new people."""
+def _predicted(rates: AnyShape, k: int) -> FloatArray:
+    """(kinds, k + 1) probability of each number of safe votes among k new people."""
     chance = np.diff(bdtr(np.arange(k + 1), k, rates.grid[:, None]), axis=1, prepend=0.0)
-    predicted: FloatArray = rates.posterior[items] @ chance
+    predicted: FloatArray = rates.posterior @ chance
     return predicted
 
 

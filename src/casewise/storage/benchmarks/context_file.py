@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, overload
 from casewise.errors import DataError
 from casewise.records import Context
 from casewise.storage.files.atomic import cannot_read
-from casewise.storage.files.jsonl import decoded, record
+from casewise.storage.files.jsonl import decoded, known_record, record
 
 __all__ = ["INTENTS", "ContextFile", "ContextsById", "Place", "ReadBefore"]
 
@@ -139,7 +139,7 @@ class ContextFile(Sequence[Context]):
         if check_of(raw) != place.check:
             problem = "was changed after it was loaded; a benchmark is never changed, so restore it and start again"
             raise DataError(self.path, place.line, problem)
-        return record(decoded(raw, path=self.path, line=place.line), Context, path=self.path, line=place.line)
+        return known_record(decoded(raw, path=self.path, line=place.line), Context)
 
 
 class ContextsById(Mapping[str, Context]):

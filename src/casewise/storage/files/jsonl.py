@@ -9,11 +9,11 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from casewise.errors import DataError
-from casewise.records.base import Record
+from casewise.records.base import CHECKED_BEFORE, Record
 from casewise.storage.files.atomic import cannot_read, replacing
 from casewise.storage.files.strict_json import parse, what_is_wrong
 
-__all__ = ["decoded", "numbered_lines", "read_jsonl", "record", "write_jsonl"]
+__all__ = ["decoded", "known_record", "numbered_lines", "read_jsonl", "record", "write_jsonl"]
 
 R = TypeVar("R", bound=Record)
 
@@ -37,6 +37,11 @@ def record(text: str, model: type[R], *, path: Path, line: int) -> R:
         return model.model_validate_json(text, strict=True)
     except ValidationError as error:
         raise DataError(path, line, what_is_wrong(error)) from error
+
+
+def known_record(text: str, model: type[R]) -> R:
+    """The record of a line that `record` has read before, to the byte: a third of its time."""
+    return model.model_validate_json(text, strict=True, context=CHECKED_BEFORE)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
