@@ -37,6 +37,7 @@ HEAVY = frozenset(
         "openai",
         "pooch",
         "psycopg",
+        "ray",
         "rich",
         "scipy",
         "sklearn",
@@ -45,6 +46,7 @@ HEAVY = frozenset(
         "transformers",
         "uvicorn",
         "vl_convert",
+        "vllm",
     ]
 )
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -4,6 +4,7 @@ import pytest
 
 from casewise.errors import ConfigurationError
 from casewise.models import ReplyOptions, as_messages
+from casewise.models.local.loading import RayOptions
 from casewise.models.ray import offline
 from casewise.models.ray.offline import OfflineModel
 
@@ -50,4 +51,4 @@ def test_without_a_gpu_it_says_what_runs_there(monkeypatch):
     monkeypatch.setattr(offline, "connected", lambda _address: NoGpu)
 
     with pytest.raises(ConfigurationError, match="has none; hf:org/model --engine ray"):
-        OfflineModel.load("vllm-offline:org/model", offline.RayOptions())
+        OfflineModel.load("vllm-offline:org/model", RayOptions())

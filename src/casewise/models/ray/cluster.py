@@ -8,14 +8,14 @@ from typing import Any
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["Room", "connected", "room_for"]
+__all__ = ["CopyRoom", "connected", "room_for"]
 
 OBJECT_STORE_BYTES = 256 * 1024**2
 """Of a cluster of our own: prompts and answers are small."""
 
 
 @dataclass(frozen=True)
-class Room:
+class CopyRoom:
     """How many copies of a model a cluster is asked to hold, and what each may use."""
 
     copies: int
@@ -50,8 +50,8 @@ def connected(address: str | None) -> Any:
     return ray
 
 
-def room_for(ray: Any, copies: int | None) -> Room:
-    """Room for `copies`, or for one on each GPU of the cluster, and without any for one on each machine.
+def room_for(ray: Any, copies: int | None) -> CopyRoom:
+    """CopyRoom for `copies`, or for one on each GPU of the cluster, and without any for one on each machine.
 
     Copies that find no room now wait for it, so that a machine that joins later is used.
     """
@@ -59,4 +59,4 @@ def room_for(ray: Any, copies: int | None) -> Room:
     gpus = int(there.get("GPU", 0))
     machines = sum(1 for node in ray.nodes() if node["Alive"])
     wanted = copies or gpus or machines
-    return Room(wanted, min(1.0, gpus / wanted), max(1, int(there.get("CPU", 1)) // wanted))
+    return CopyRoom(wanted, min(1.0, gpus / wanted), max(1, int(there.get("CPU", 1)) // wanted))

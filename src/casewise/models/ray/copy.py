@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Asked", "Copied", "ModelCopy", "Outcome"]
+__all__ = ["Asked", "HasSettings", "ModelCopy", "Outcome"]
 
 Asked = tuple[Any, ...]
 """The arguments of one ask."""
@@ -15,13 +15,13 @@ Outcome = tuple[Any, Exception | None]
 """An answer, or what was raised in its place."""
 
 
-class Copied(Protocol):
+class HasSettings(Protocol):
     """What every model has that is copied."""
 
     def settings(self) -> dict[str, Any]: ...
 
 
-L = TypeVar("L", bound=Copied)
+L = TypeVar("L", bound=HasSettings)
 
 
 class ModelCopy:
@@ -37,9 +37,9 @@ class ModelCopy:
         Of the processor, for torch: Ray leaves it one a process.
     """
 
-    def __init__(self, load: Callable[[], Copied], answer: str, threads: int) -> None:
+    def __init__(self, load: Callable[[], HasSettings], answer: str, threads: int) -> None:
         self._load, self._answer, self._threads = load, answer, threads
-        self._model: Copied | None = None
+        self._model: HasSettings | None = None
 
     def placed(self) -> None:
         """Says that there was room for it."""
@@ -58,7 +58,7 @@ class ModelCopy:
         method = getattr(self.loaded(), self._answer)
         return list(await asyncio.gather(*(outcome(method(*ask)) for ask in asks)))
 
-    def loaded(self) -> Copied:
+    def loaded(self) -> HasSettings:
         if self._model is None:
             import torch
 

@@ -15,13 +15,15 @@ from casewise.models.local.sequence_classifier import SequenceClassifier
 from casewise.models.local.transformers_local import TransformersModel
 from casewise.models.protocol import Classified, Message, ModelDefaults, Reply, ReplyOptions
 from casewise.models.ray.cluster import connected, room_for
-from casewise.models.ray.copy import Copied
+from casewise.models.ray.copy import HasSettings
 from casewise.models.ray.pool import CopyPool
 
 __all__ = ["RayClassifier", "RayModel"]
 
 
-def pool_of(load: Callable[[], Copied], ray: RayOptions, *, answer: str, members: tuple[str, ...] = ()) -> CopyPool:
+def pool_of(
+    load: Callable[[], HasSettings], ray: RayOptions, *, answer: str, members: tuple[str, ...] = ()
+) -> CopyPool:
     library = connected(ray.address)
     return CopyPool(library, load, answer, room=room_for(library, ray.copies), members=members)
 

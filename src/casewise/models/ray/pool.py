@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from casewise.errors import CasewiseError, ConfigurationError, ModelError, Unavailable
-from casewise.models.ray.cluster import Room
-from casewise.models.ray.copy import Asked, Copied, ModelCopy
+from casewise.models.ray.cluster import CopyRoom
+from casewise.models.ray.copy import Asked, HasSettings, ModelCopy
 
 __all__ = ["CopyPool"]
 
@@ -67,7 +67,7 @@ class CopyPool:
     """
 
     def __init__(
-        self, ray: Any, load: Callable[[], Copied], answer: str, *, room: Room, members: Sequence[str] = ()
+        self, ray: Any, load: Callable[[], HasSettings], answer: str, *, room: CopyRoom, members: Sequence[str] = ()
     ) -> None:
         self._ray, self._made, self.room, self._members = ray, (load, answer, room.threads), room, tuple(members)
         self._kind = ray.remote(num_cpus=1, num_gpus=room.gpus, max_restarts=0, scheduling_strategy="SPREAD")(ModelCopy)
