@@ -8,9 +8,12 @@ Ratios are of two measurements in one run, the better of three each.
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
@@ -141,49 +144,70 @@ def as_a_service(folder: Path) -> None:
     )
 
 
-def over_a_model(folder: Path) -> None:
-    """A chat-completions server that takes 50 ms, asked by 100 connections: through the service, and by aiohttp alone."""
-    seconds = 2.0 if QUICK else 5.0
+def slow_model(port: int) -> None:
+    """A chat-completions server that takes 50 ms. Runs in a process of its own."""
     reply = {
         "model": "m",
         "choices": [{"index": 0, "message": {"role": "assistant", "content": "safe"}, "finish_reason": "stop"}],
     }
 
-    async def measured() -> tuple[float, float]:
-        async def answer(_request: web.Request) -> web.Response:
-            await asyncio.sleep(MODEL_S)
-            return web.json_response(reply)
+    async def answer(_request: web.Request) -> web.Response:
+        await asyncio.sleep(MODEL_S)
+        return web.json_response(reply)
 
-        app = web.Application()
-        app.router.add_post("/v1/chat/completions", answer)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=512)
-        await site.start()
-        url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", answer)
+    web.run_app(app, host="127.0.0.1", port=port, access_log=None, print=None, backlog=512)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+def asking(url: str, body: object, seconds: float) -> float:
+    """Requests a second of 100 connections. Runs in a process of its own."""
+    return asyncio.run(requests_a_second(url, body, connections=CONNECTIONS, seconds=seconds))[0]
+
+
+def over_a_model(folder: Path) -> None:
+    """A model that takes 50 ms, asked by 100 connections: through the service, and by aiohttp alone; each in its own process."""
+    seconds, port = 2.0 if QUICK else 5.0, free_port()
+    processes = get_context("spawn")
+    server = processes.Process(target=slow_model, args=(port,), daemon=True)
+    server.start()
+    while not listens(port):
+        time.sleep(0.1)
+    url = f"http://127.0.0.1:{port}/v1"
+    with ProcessPoolExecutor(1, mp_context=processes) as client:
         model = ModelOptions(url, client=ClientOptions(concurrency=256))
-        run = await casewise.judge_async(
-            "demo",
-            "guard:llm@vllm/m",
-            elicitations="binary",
-            options=casewise.api.RunOptions(live=casewise.api.LiveOptions(model=model)),
+        live = casewise.api.LiveOptions(model=model)
+        run = casewise.judge(
+            "demo", "guard:llm@vllm/m", elicitations="binary", options=casewise.api.RunOptions(live=live)
         )
         path = folder / "model.toml"
         fit_decider(run, Wanted(ratio=1)).write(path)
-        decider = Decider.load(path, model=model)
-        bare, _ = await requests_a_second(
-            f"{url}/chat/completions", {"model": "m", "messages": []}, connections=CONNECTIONS, seconds=seconds
-        )
-        ours, _ = await serving(
-            create_service(decider, ServiceOptions()),
-            lambda at: requests_a_second(f"{at}/v1/decide", BODY, connections=CONNECTIONS, seconds=seconds),
-        )
-        await runner.cleanup()
-        return bare, ours
+        told = {"model": "m", "messages": []}
+        took: list[float] = []
 
-    bare, ours = max((asyncio.run(measured()) for _ in range(1 if QUICK else 3)), key=lambda pair: pair[1] / pair[0])
+        async def through(at: str) -> tuple[float, list[float]]:
+            loop, found = asyncio.get_running_loop(), 0.0
+            for length in (1.0, seconds):  # the first warms up
+                began = time.process_time()
+                found = await loop.run_in_executor(client, asking, f"{at}/v1/decide", BODY, length)
+                took.append(1e3 * (time.process_time() - began) / max(found * length, 1))
+            return found, []
+
+        def both() -> tuple[float, float]:
+            bare = client.submit(asking, f"{url}/chat/completions", told, seconds).result()
+            service = create_service(Decider.load(path, model=model), ServiceOptions())
+            return bare, asyncio.run(serving(service, through))[0]
+
+        bare, ours = max((both() for _ in range(1 if QUICK else 3)), key=lambda pair: pair[1] / pair[0])
+    server.terminate()
     print(
-        f"| service over a model at 50 ms, 100 connections, of a bare aiohttp loop; server, service and client in one process | {ours / bare:.2f} ({ours:.0f} of {bare:.0f} requests/s) | at least 0.7 |",
+        f"| service over a model at 50 ms, 100 connections, of a bare aiohttp loop; model, service and client each in a process | "
+        f"{ours / bare:.2f} ({ours:.0f} of {bare:.0f} requests/s; {min(took[1::2]):.2f} ms of the service's processor time each) | at least 0.7 |",
         flush=True,
     )
 
@@ -193,15 +217,17 @@ def bands() -> None:
     weight, cluster = np.tile([1.0, 0.0], 450), np.repeat(np.arange(450), 2)
     judges = [Evidence(weight + rng.normal(size=900), weight, cluster) for _ in range(10)]
 
-    def once() -> float:
-        began = time.perf_counter()
+    def once() -> tuple[float, float]:
+        began, at = time.process_time(), time.perf_counter()
         weights = query_weights(450, n_resamples=10_000)
         for one in judges:
             trade_off(one, weights)
-        return time.perf_counter() - began
+        return time.process_time() - began, time.perf_counter() - at
 
+    took = [once() for _ in range(3)]
+    processor, clock = (median(each) for each in zip(*took, strict=True))
     print(
-        f"| curves with bands, 10 judges, 900 items, 10,000 resamples | {median(once() for _ in range(3)):.1f} s | under 2 s |",
+        f"| curves with bands, 10 judges, 900 items, 10,000 resamples | {clock:.1f} s ({processor:.1f} s of processor time) | under 2 s |",
         flush=True,
     )
 

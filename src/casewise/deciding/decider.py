@@ -236,7 +236,7 @@ class Decider:
         limits = self.file.thresholds.model_copy(update={"fail": fail})
         return type(self)(self.file.model_copy(update={"thresholds": limits}), self.judge, file_hash=self.hash)
 
-    @property
+    @cached_property
     def measured(self) -> dict[str, Any]:
         """What was measured, on held-out queries of the benchmark: shares with the ends of their intervals."""
         return self.file.measured.as_json()

@@ -43,9 +43,13 @@ def guard_messages(
     in_policy = rendering == "policy"
     bare = ShownItem(shown.query, {}, shown.placement) if in_policy else shown
     turns = conversation_of(bare, system_turn=profile.system_turn, reply=reply)
-    values = policy_and_mode(rendering, shown, policy=policy, mode=mode) | {
+    context = context_text(shown)
+    about = context if in_policy else wording()["in_conversation"]
+    values = {
+        "policy": policy_about(about, policy),
+        "mode": mode.says,
         "query": shown.query,
-        "context": context_text(shown),
+        "context": context,
         "transcript": "\n\n".join(f"{SPEAKERS[turn.role]}: {turn.content}" for turn in turns),
     }
     found: list[Message] = []
@@ -63,14 +67,12 @@ def template_arguments(
     mode: GuardMode = DEFAULT,
 ) -> dict[str, Any] | None:
     """What the guard's chat template is given besides the messages, filled in as these are."""
-    values = policy_and_mode(rendering, shown, policy=policy, mode=mode)
     given = profile.template_arguments
-    return given and {name: filled(one, values) if isinstance(one, str) else one for name, one in given.items()}
-
-
-def policy_and_mode(rendering: Rendering, shown: ShownItem, *, policy: str | None, mode: GuardMode) -> dict[str, str]:
+    if not given:
+        return None
     about = context_text(shown) if rendering == "policy" else wording()["in_conversation"]
-    return {"policy": policy_about(about, policy), "mode": mode.says}
+    values = {"policy": policy_about(about, policy), "mode": mode.says}
+    return {name: filled(one, values) if isinstance(one, str) else one for name, one in given.items()}
 
 
 def conversation_of(shown: ShownItem, *, system_turn: bool, reply: str | None = None) -> tuple[Message, ...]:

@@ -13,6 +13,7 @@ from typing import Any, TextIO, TypeVar
 
 from fastapi import FastAPI, HTTPException, Request
 from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
@@ -208,7 +209,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
 def answered(service: Service, route: str, out: dict[str, Any]) -> Response:
     service.metrics.count("casewise_requests_total", route=route, status="200")
-    return JSONResponse(out)
+    return Response(to_json(out), media_type="application/json")
 
 
 NO_STATEMENT = "a parameter states a text, a number, true or false, or these in a list or under headings"
