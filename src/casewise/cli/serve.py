@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from casewise import api
 from casewise.cli.printing import DatabaseOption, UrlOption
+from casewise.errors import ConfigurationError
 from casewise.settings import from_environment
 
 __all__ = ["invite", "serve"]
@@ -21,9 +22,15 @@ def serve(
     host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(help="The port to listen on.")] = 8000,
     workers: Annotated[int, Option(min=1, help="Processes; more than one needs PostgreSQL.")] = 1,
+    log_format: Annotated[str, Option("--log-format", help="What the server says of itself: text or json.")] = "text",
 ) -> None:
     """Open the review room and the studies in a browser."""
     import uvicorn  # an extra
+
+    from casewise.web.logs import log_config
+
+    if log_format not in ("text", "json"):
+        raise ConfigurationError(f"--log-format is {log_format!r}; it is text or json")
 
     address = site_url or os.environ.get("CASEWISE_SITE_URL") or f"http://{host}:{port}"
     settings = from_environment(database=database, site_url=address)
@@ -44,6 +51,7 @@ def serve(
         workers=workers,
         access_log=False,
         server_header=False,
+        log_config=log_config() if log_format == "json" else uvicorn.config.LOGGING_CONFIG,
     )
 
 
