@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from casewise.api.benchmarks import Source
 from casewise.api.databases import opened
+from casewise.contexts.reviewing.translations import put_texts, texts_of
 from casewise.database import Database
 from casewise.errors import ConfigurationError, StudyError
 from casewise.evaluation.judged_runs import find_benchmark
@@ -25,6 +26,7 @@ from casewise.studies.design.design import Contact, Design, read_design
 from casewise.studies.design.languages import LANGUAGES
 from casewise.studies.design.presets import NOBODY, PRESETS, Preset
 from casewise.studies.design.replies import RatedThing
+from casewise.studies.design.translating import write_translations
 from casewise.studies.recruiters import new_invitation
 from casewise.studies.running.amending import Amendment, amend, amendment_of
 from casewise.studies.running.annotators import annotator as find_annotator
@@ -146,8 +148,18 @@ def check(study: str | Path) -> StudyPlan:
     return read_plan(Path(study))
 
 
-def translate(study: str | Path, language: str, *, to: Path) -> tuple[int, int]:
-    """Write what of a study is to be translated, with what there is already; how many texts, and how many lack one.
+def translate(
+    study: str | Path,
+    language: str,
+    *,
+    to: Path | None = None,
+    into_room: bool = False,
+    from_room: bool = False,
+    database: str | None = None,
+) -> tuple[int, int]:
+    """What of a study is to be translated, with what there is already; how many texts, and how many lack one.
+
+    It is written to the file `to`, put `into_room`, the review room, or written as it was done there (`from_room`).
 
     Raises
     ------
@@ -160,11 +172,15 @@ def translate(study: str | Path, language: str, *, to: Path) -> tuple[int, int]:
     if known is None:
         raise StudyError(f"pages can be in {', '.join(LANGUAGES)}, not in {language!r}")
     wanted = translations_wanted(Path(study), known)
-    try:
-        with to.open("x", encoding="utf-8") as file:
-            file.writelines(one.model_dump_json() + "\n" for one in wanted)
-    except FileExistsError as error:
-        raise ConfigurationError(f"{to} is there already; name another file") from error
+    if into_room or from_room:
+        name, settings = read_design(Path(study)).name, from_environment(database=database)
+        with opened(settings.database) as store, store.write() as connection:
+            if into_room:
+                put_texts(connection, name, wanted)
+            there = {one.of: one for one in texts_of(connection, name, known) if one.text}
+        wanted = [there.get(one.of, one) for one in wanted]
+    if to is not None:
+        write_translations(wanted, to)
     return len(wanted), sum(not one.is_reviewed for one in wanted)
 
 

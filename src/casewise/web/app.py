@@ -15,6 +15,7 @@ from casewise.web import errors, staff
 from casewise.web.frame import pages
 from casewise.web.review import context as review_context
 from casewise.web.review import rooms as review
+from casewise.web.review import translations
 from casewise.web.security.cookies import Signing
 from casewise.web.security.csrf import check_csrf
 from casewise.web.security.headers import SecurityHeaders
@@ -24,7 +25,7 @@ from casewise.web.upkeep import Tallies, each_minute
 
 __all__ = ["app", "create_app"]
 
-AREAS = (staff.router, review.router, review_context.router)
+AREAS = (staff.router, translations.router, review.router, review_context.router)
 """One router per area."""
 
 STATIC = Path(__file__).parent / "static"

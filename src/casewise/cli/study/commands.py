@@ -17,7 +17,7 @@ from casewise.cli.study.printing import print_estimate, print_flags, print_monit
 from casewise.cli.study.rehearse import rehearse
 from casewise.cli.study.report import report
 from casewise.cli.study.simulate import simulate
-from casewise.errors import StudyError
+from casewise.errors import ConfigurationError, StudyError
 
 __all__ = ["app"]
 
@@ -94,12 +94,23 @@ def check(study: StudyArgument = DEFAULT, as_json: JsonOption = False) -> None:
 @app.command()
 def translate(
     language: Annotated[str, typer.Argument(help="The language: es.")],
-    to: Annotated[Path, typer.Option("--to", help="The file to write.")],
+    to: Annotated[Path | None, typer.Option("--to", help="The file to write.")] = None,
     study: StudyOption = DEFAULT,
+    into_room: Annotated[bool, typer.Option("--into-room", help="Put the texts into the review room.")] = False,
+    from_room: Annotated[bool, typer.Option("--from-room", help="Take what was translated and read there.")] = False,
+    database: DatabaseOption = None,
 ) -> None:
-    """Write what is to be translated: queries, contexts and your own words, a line each."""
-    texts, lacking = api.studies.translate(study, language, to=to)
-    typer.echo(f"{to}: {texts:,} texts, {lacking:,} of them without a translation that a second person has read")
+    """What is to be translated, a line each or in the review room: queries, contexts and your own words."""
+    if to is None and not into_room:
+        raise ConfigurationError(
+            "name the file to write with --to, or put the texts into the review room with --into-room"
+        )
+    texts, lacking = api.studies.translate(
+        study, language, to=to, into_room=into_room, from_room=from_room, database=database
+    )
+    typer.echo(
+        f"{to or 'the review room'}: {texts:,} texts, {lacking:,} of them without a translation that a second person has read"
+    )
 
 
 @app.command()

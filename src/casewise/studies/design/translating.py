@@ -9,14 +9,22 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from casewise.errors import DataError, StudyError
+from casewise.errors import ConfigurationError, DataError, StudyError
 from casewise.records.translation import Translation
 from casewise.studies.design.design import Design
 from casewise.studies.design.languages import LanguageCode, messages_in
 from casewise.studies.design.material import Material, StudyItem
 from casewise.studies.design.wording import StudyWording
 
-__all__ = ["Translated", "check_alike", "read_translations", "to_translate", "translated_material", "words_of"]
+__all__ = [
+    "Translated",
+    "check_alike",
+    "read_translations",
+    "to_translate",
+    "translated_material",
+    "words_of",
+    "write_translations",
+]
 
 WORDS = "words:"
 
@@ -49,6 +57,21 @@ def read_translations(path: Path) -> list[Translation]:
         except ValidationError as error:
             raise DataError(path, number, f"is no translation: {error.errors()[0]['msg']}") from None
     return found
+
+
+def write_translations(translations: list[Translation], path: Path) -> None:
+    """Write a file of JSON lines.
+
+    Raises
+    ------
+    ConfigurationError
+        There is one already.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.writelines(one.model_dump_json() + "\n" for one in translations)
+    except FileExistsError as error:
+        raise ConfigurationError(f"{path} is there already; name another file") from error
 
 
 def to_translate(design: Design, material: Material, language: LanguageCode) -> Iterator[Translation]:

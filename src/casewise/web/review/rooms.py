@@ -25,6 +25,7 @@ from casewise.contexts.reviewing.queue import (
 )
 from casewise.contexts.reviewing.statistics import review_statistics
 from casewise.contexts.reviewing.store import ReviewPlace, events_of, find_place
+from casewise.contexts.reviewing.translations import sets_for
 from casewise.database.staff import Person, Role, everyone
 from casewise.errors import ConfigurationError
 from casewise.prompting.context_words import labels_of
@@ -66,7 +67,10 @@ def drafts_page(request: Request, person: ReviewRoom) -> Response:
             (draft, progress(connection, draft), count_waiting(connection, draft, person))
             for draft in all_drafts(connection)
         ]
-    return render(request, "review/drafts.html", drafts=drafts)
+        sets = sets_for(connection, person.id) if person.has(Role.REVIEWER, Role.EXPERT) else []
+    return render(
+        request, "review/drafts.html", drafts=drafts, translations=sum(one.waiting for one in sets), sets=sets
+    )
 
 
 @router.get("/drafts/{name}")
