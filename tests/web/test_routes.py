@@ -36,6 +36,10 @@ REVIEW = {
     ("POST", "/review/contexts/{place_id}"): REVIEW_ROOM,
     ("POST", "/review/contexts/{place_id}/autosave"): WORKERS,
     ("GET", "/review/contexts/{place_id}/history"): REVIEW_ROOM,
+    ("GET", "/review/translations"): WORKERS,
+    ("GET", "/review/translations/{study}/{language}/next"): WORKERS,
+    ("GET", "/review/translations/{study}/{language}/{text_id}"): WORKERS,
+    ("POST", "/review/translations/{study}/{language}/{text_id}"): WORKERS,
 }
 STUDY = dict.fromkeys(
     [
@@ -46,7 +50,7 @@ STUDY = dict.fromkeys(
             for method in ("GET", "POST")
         ),
         *(("GET", f"/study/{{study_id}}/{page}") for page in ("pause", "end", "leave", "language")),
-        *(("POST", f"/study/{{study_id}}/{page}") for page in ("undo", "stop")),
+        *(("POST", f"/study/{{study_id}}/{page}") for page in ("undo", "stop", "another")),
     ],
     ANYBODY,
 ) | dict.fromkeys(

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from tests.support.study import RIGHT, START, Walker, design, opened
 
 from casewise.database.tables import study as tables
@@ -61,6 +61,27 @@ def test_nothing_is_stored_before_consent(app, study):
 
     assert "nothing about you was stored" in walker.page
     assert rows(app, tables.annotators) == rows(app, tables.fingerprints) == rows(app, tables.keys) == []
+
+
+@pytest.mark.parametrize("before", ["/consent", "agreeing"])
+def test_who_stands_before_consent_when_topics_are_added_reads_the_warning_again(app, study, before):
+    walker = Walker(app, study)
+    walker.arrive()
+    walker.open("/consent")
+    with app.state.database.write() as connection:
+        more = [*map(list, study.categories), ["tax advice", "Somebody may pay too much."]]
+        connection.execute(update(tables.studies).values(categories=more))
+    app.state.rounds.clear()
+
+    if before == "agreeing":
+        walker.send("/consent", agree="yes", adult="yes")
+    else:
+        walker.open("/consent")
+    assert "More topics were added" in walker.page
+    assert "tax advice" in walker.page
+    assert rows(app, tables.annotators) == []
+    walker.open("/consent")
+    assert walker.send("/consent", agree="yes", adult="yes") == "/tutorial"
 
 
 def test_recruiter_ids_are_sealed_in_the_database(app, study, tmp_path):

@@ -27,6 +27,7 @@ from casewise.web.study.session import (
     remember_arrival,
     vault_of,
     visitor,
+    was_warned,
 )
 from casewise.web.study.stage import here, show, standing_at, to_stage
 from casewise.web.study.texts import markdown
@@ -59,9 +60,13 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     request.app.state.tallies.count(study.id, "turned away" if why else "arrived")
     if why is not None:
         return not_let_in(request, study, why, person)
-    response = show(
-        request, study, "warning", warning=markdown(worded(request, study).warning), categories=study.categories
-    )
+    return warn(request, study, person)
+
+
+def warn(request: Request, study: Round, person: RecruiterIds, *, again: bool = False) -> Response:
+    """What would be read here; `again` when that is more than this person was warned of."""
+    warning = markdown(worded(request, study).warning)
+    response = show(request, study, "warning", warning=warning, categories=study.categories, again=again)
     remember_arrival(request, response, study, person)
     return response
 
@@ -101,8 +106,11 @@ def language(request: Request, study: ThisRound, to: Annotated[str, Query(max_le
 
 @router.get("/consent")
 def consent_page(request: Request, study: ThisRound) -> Response:
-    if read_arrival(request, study) is None:
+    person = read_arrival(request, study)
+    if person is None:
         return redirect(here(study))
+    if not was_warned(request, study):
+        return warn(request, study, person, again=True)
     return show(request, study, "consent", text=markdown(worded(request, study).consent), problem=False)
 
 
@@ -114,6 +122,8 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
         return redirect(here(study))
     if form.get("agree") != "yes":
         return declined(request, study, person)
+    if not was_warned(request, study):
+        return warn(request, study, person, again=True)
     if form.get("adult") != "yes":
         text = markdown(worded(request, study).consent)
         return show(request, study, "consent", status=400, text=text, problem=True)

@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from casewise.database.limits import Limit, take
+from casewise.records.base import digest
 from casewise.studies.recruiters import Recruiter, RecruiterIds, make_recruiter
 from casewise.studies.running.annotators import Annotator, annotator
 from casewise.studies.running.owner import ARRIVAL_LIMIT
@@ -35,6 +36,7 @@ __all__ = [
     "vault_of",
     "visitor",
     "visitor_id",
+    "was_warned",
 ]
 
 ANNOTATOR_COOKIE = "casewise_study"
@@ -98,7 +100,7 @@ def visitor_id(request: Request, study: Round) -> str | None:
 
 def remember_arrival(request: Request, response: Response, study: Round, person: RecruiterIds) -> None:
     """Keep a person's ids in their own browser: before consent they are kept nowhere else."""
-    value = json.dumps({"round": study.id, **asdict(person)})
+    value = json.dumps({"round": study.id, "warned": warned_of(study), **asdict(person)})
     set_cookie(request, response, ARRIVAL_COOKIE, value)
 
 
@@ -107,7 +109,18 @@ def read_arrival(request: Request, study: Round) -> RecruiterIds | None:
     value = json.loads(read_cookie(request, ARRIVAL_COOKIE) or "{}")
     if value.pop("round", None) != study.id:
         return None
+    value.pop("warned", None)
     return RecruiterIds(**value)
+
+
+def was_warned(request: Request, study: Round) -> bool:
+    """Whether this browser was shown all that is to be warned of now: an amendment may have added to it."""
+    shown = json.loads(read_cookie(request, ARRIVAL_COOKIE) or "{}").get("warned")
+    return bool(shown == warned_of(study))
+
+
+def warned_of(study: Round) -> str:
+    return digest({"categories": study.categories})
 
 
 @dataclass(frozen=True, slots=True)
