@@ -47,7 +47,15 @@ from .attacks.attacking import (
     require_robustness,
     robustness,
 )
-from .attacks.verifying import ForgedFiles, Verification, forge_contexts, verify_contexts
+from .attacks.verifying import (
+    ForgedFiles,
+    Verification,
+    VerifyOptions,
+    forge_contexts,
+    verifiers_asked,
+    verify_contexts,
+    verifying_estimate,
+)
 from .auditing import Audited, AuditOptions, audit, checked_codes
 from .benchmarks import (
     Benchmark,
@@ -95,6 +103,7 @@ from .judging import (
     judge,
     judge_async,
     judge_several,
+    others_asked,
     try_connection,
 )
 from .looking import ItemsWanted, JobAtProvider, Look, Viewed, batch_jobs, look_at, look_at_run, paper, view_runs
@@ -149,6 +158,7 @@ __all__ = [
     "Selection",
     "Table",
     "Verification",
+    "VerifyOptions",
     "Viewed",
     "Watch",
     "allow_sending",
@@ -194,6 +204,7 @@ __all__ = [
     "look_at",
     "look_at_run",
     "messages",
+    "others_asked",
     "paper",
     "plain",
     "png",
@@ -219,7 +230,9 @@ __all__ = [
     "studies",
     "study_report",
     "try_connection",
+    "verifiers_asked",
     "verify_contexts",
+    "verifying_estimate",
     "view_runs",
     "withholds_texts",
     "write_figures",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,17 @@ from casewise.judging.judges.named import judge_named
 from casewise.judging.running.plan import Plan, RunEstimate, Selection, estimate_run
 from casewise.judging.running.run import RunSummary, Target, Watch, judge_into
 from casewise.models.http.capabilities import Probe, probe
+from casewise.models.load import ModelOptions
 from casewise.models.protocol import Model
 from casewise.records import Arm, Elicitation, Judgement
 from casewise.runs.batch.desk import BatchOptions, reserved
 from casewise.runs.consent import allow_sending
-from casewise.runs.limits import Limits, Spend
+from casewise.runs.limits import Limits, Spend, spent_of
+from casewise.runs.made import spent_making
 from casewise.runs.progress import RunProgress
 from casewise.runs.run_log import default_folder
 from casewise.runs.waiting import finished
+from casewise.showing.made_before import MakingOptions, makers_of, making
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.batch_jobs import JobLog
@@ -50,6 +54,7 @@ __all__ = [
     "judge",
     "judge_async",
     "judge_several",
+    "others_asked",
     "planned",
     "try_connection",
 ]
@@ -103,10 +108,34 @@ async def judge_async(
     folder = kept.path / "run" if kept is not None else Path(str(out))
     source = options.benchmark_source or source_of(benchmark, loaded)
     target = Target(folder, source, seed=options.seed, command=options.command)
+    making_options = making_by(options, found)
+    before = await making(folder, plan.arms, partial(plan.asks_given, loaded), making_options, spent=spent_in(folder))
+    if before.stopped:
+        await found.close()
+        return Run(folder, loaded, RunSummary(run=folder, n_items=len(plan.items), stopped=before.stopped), kept)
+    plan, limits = replace(plan, made=before.made), options.limits.less(spent_making(folder))
     summary = await judge_into(
-        target, loaded, found, plan=plan, limits=options.limits, watch=options.watch, batch=options.batch
+        target, loaded, found, plan=plan, limits=limits, watch=options.watch, batch=options.batch
     )
     return Run(folder, loaded, summary, kept)
+
+
+def making_by(options: RunOptions, judge: Judge) -> MakingOptions:
+    asked = judge.model.name if judge.model else ""
+    return MakingOptions(options.live.model, asked, options.limits, options.watch, options.command)
+
+
+def others_asked(arms: Sequence[Arm], model: ModelOptions, *, judge: Judge | None = None) -> tuple[str, ...]:
+    """Whom texts are sent to besides the judge, since models take part in what arms show.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such model, or its key is not set.
+    """
+    asked = judge.model.name if judge and judge.model else ""
+    makers = makers_of(arms, MakingOptions(model, asked)).values()
+    return tuple(dict.fromkeys(to for one in makers if (to := one.loaded.model.sends_to) is not None))
 
 
 def judge(
@@ -207,15 +236,7 @@ def judge_several(
 def spent_in(folder: Path) -> Spend:
     """What the calls of a run took so far, and those that are out may take; nothing where there is no run yet."""
     log, out = folder / JUDGEMENTS, reserved(JobLog.read(folder))
-    if not log.exists():
-        return out
-    return sum(
-        (
-            Spend(one.cost_usd or 0.0, (one.input_tokens or 0) + (one.output_tokens or 0))
-            for one in read_jsonl(log, Judgement)
-        ),
-        out,
-    )
+    return (spent_of(read_jsonl(log, Judgement)) if log.exists() else Spend()) + out
 
 
 def planned(
@@ -266,7 +287,7 @@ def estimate(
     loaded = as_benchmark(benchmark)
     found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.reaching)
     plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
-    return estimate_run(loaded, found, plan)
+    return estimate_run(loaded, found, plan, making=making_by(options, found))
 
 
 def try_connection(judge: Judge) -> Probe:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from casewise.judging.running.plan import Selection, select
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.models.protocol import Model
 from casewise.prompting.chat import Chat, chat_with
-from casewise.records import FULL, OUTCOMES, Arm
+from casewise.records import FULL, OUTCOMES, Arm, CollectedReply
 from casewise.replying.collecting import ChatPlan, ChatSummary, CollectOptions, collect_into, estimate_collecting
 from casewise.replying.exchange import export_replies, import_replies
 from casewise.replying.graders.callable import CallableGrader
@@ -36,12 +37,16 @@ from casewise.replying.grading import (
     replies_in,
 )
 from casewise.replying.labelled import read_labelled_pairs
-from casewise.replying.logs import read_replies
+from casewise.replying.logs import REPLIES, read_replies
 from casewise.runs.estimate import CallEstimate
-from casewise.runs.limits import Limits
+from casewise.runs.limits import Limits, Spend, spent_of
+from casewise.runs.made import spent_making
 from casewise.runs.waiting import finished
+from casewise.showing import MadeTexts
+from casewise.showing.made_before import MakingOptions, estimate_before, making
 from casewise.stats.core.share_intervals import wilson
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.files.jsonl import read_jsonl
 
 __all__ = [
     "Chat",
@@ -52,6 +57,7 @@ __all__ = [
     "GraderCheck",
     "Replies",
     "as_grader",
+    "before_collecting",
     "chat_model",
     "chat_with",
     "check_estimate",
@@ -146,6 +152,14 @@ def collect(
     loaded, plan, found = prepared(benchmark, model, arms, repeats, selection)
     source = options.benchmark_source or source_of(benchmark, found)
     given = replace(options, benchmark_source=source)
+    log = Path(out) / REPLIES.file
+    spent = spent_of(read_jsonl(log, CollectedReply)) if log.exists() else Spend()
+    asks = partial(plan.asks_given, found)
+    before = finished(making(Path(out), plan.arms, asks, making_for(options, loaded), spent=spent))
+    if before.stopped:
+        return Replies(Path(out), found, ChatSummary(run=Path(out), n_items=len(plan.items), stopped=before.stopped))
+    plan = replace(plan, made=before.made)
+    given = replace(given, limits=options.limits.less(spent_making(Path(out))))
     summary = finished(collect_into(Path(out), found, loaded, chat=chat or chat_with(), plan=plan, options=given))
     return Replies(Path(out), found, summary)
 
@@ -162,7 +176,25 @@ def collecting_estimate(
 ) -> CallEstimate:
     """What collecting would take: calls, tokens, cost. Nobody is called."""
     loaded, plan, found = prepared(benchmark, model, arms, repeats, selection)
+    plan = replace(plan, made=MadeTexts(planning=True))
     return estimate_collecting(found, loaded, chat=chat or chat_with(), plan=plan, options=options)
+
+
+def before_collecting(
+    benchmark: Source,
+    model: str | Model | LoadedModel,
+    *,
+    arms: str | Arm | Sequence[Arm | str] = (),
+    selection: Selection = Selection(),
+    options: CollectOptions = CollectOptions(),
+) -> dict[str, CallEstimate]:
+    """What the models would take that make texts for the arms, by maker. Nobody is called."""
+    loaded, plan, found = prepared(benchmark, model, arms, 1, selection)
+    return estimate_before(plan.arms, partial(plan.asks_given, found), making_for(options, loaded))
+
+
+def making_for(options: CollectOptions, loaded: LoadedModel) -> MakingOptions:
+    return MakingOptions(options.makers, loaded.model.name, options.limits, options.watch, options.command)
 
 
 def prepared(

@@ -34,11 +34,18 @@ class AttackOptions:
         ),
     ] = "all"
     defences: Annotated[
-        str, typer.Option("--defences", help="Defences with commas: none, system, datamark, delimit.")
+        str,
+        typer.Option(
+            "--defences",
+            help="Defences with commas: none, system, datamark, delimit, filter:MODEL, detect:MODEL, verified:FACTS and others.",
+        ),
     ] = "none"
     noise: Annotated[
         str,
-        typer.Option("--noise", help="Perturbations asked besides, for the judge's own noise; none for none."),
+        typer.Option(
+            "--noise",
+            help="Perturbations asked besides, paraphrase:MODEL too, for the judge's own noise; none for none.",
+        ),
     ] = "order:reversed,format:prose"
     at: Annotated[
         str | None,
@@ -112,7 +119,8 @@ def attack(
         estimate = api.estimate(found, made, elicitations=elicitations, arms=arms, options=options)
         output.print_estimates([(estimate, made)], as_json=as_json)
         return
-    api.allow_sending("the benchmark's queries", made.sends_to, agreed=how.yes, ask=person())
+    for whom in (made.sends_to, *api.others_asked(arms, live.model, judge=made)):
+        api.allow_sending("the benchmark's queries", whom, agreed=how.yes, ask=person())
     folder = out or api.default_folder(f"{Path(benchmark).stem}-{judge}-attack")
     with watching(f"attacking {judge}", quiet=as_json) as watch:
         run = api.judge(
@@ -162,17 +170,21 @@ def attack_replies(
         batch=limits.batches(),
         command=command_line(),
         benchmark_source=api.source_of(chatbot.benchmark, found),
+        makers=reached,
     )
     selection = items.selection(found)
     if how.dry_run:
         estimate = api.replying.collecting_estimate(found, loaded, arms=arms, selection=selection, options=options)
+        before = api.replying.before_collecting(found, loaded, arms=arms, selection=selection, options=options)
         if chatbot.as_json:
-            print_json({"asked": chatbot.name, **asdict(estimate)})
+            made = {"before": {name: asdict(one) for name, one in before.items()}} if before else {}
+            print_json({"asked": chatbot.name, **asdict(estimate), **made})
         else:
             typer.echo(f"{chatbot.name}: {estimate.n_calls:,} replies, each to be graded by {len(graders)}")
             print_cost(estimate)
+            output.print_before(before)
         return
-    for whom in (loaded.model.sends_to, *(one.sends_to for one in graders)):
+    for whom in (loaded.model.sends_to, *(one.sends_to for one in graders), *api.others_asked(arms, reached)):
         api.allow_sending("the benchmark's queries and the replies", whom, agreed=how.yes, ask=person())
     with watching(f"attacking {chatbot.name}", quiet=chatbot.as_json) as watch:
         kept = api.collect(

@@ -295,10 +295,45 @@ def verify(
     truth: Annotated[
         Path | None, typer.Option("--truth", help="What was forged (truth.jsonl of casewise contexts forge).")
     ] = None,
+    verifier: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--verifier",
+            help="Asked where the structured step decides nothing: hf:PATH (a local cross-encoder) or rubric:MODEL; may be repeated.",
+        ),
+    ] = None,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", help="A pycasbin policy of what a role may ask (extra [verify]).")
+    ] = None,
+    calls: Annotated[
+        Path, typer.Option("--calls", help="Folder where replies of rubric: models are kept, and found again.")
+    ] = Path("runs/verified"),
+    spending: SpendingOptions,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
     documents: DocumentOptions,
 ) -> None:
     """Hold what contexts claim against facts: supported, contradicted, expired, or not stated."""
-    documents.present(api.verify_contexts(benchmark, facts, at=at, truth=truth))
+    options = api.VerifyOptions(
+        tuple(verifier or ()),
+        policy,
+        calls,
+        api.ModelOptions(prices=spending.prices(), needs_key=not dry_run),
+        api.Limits(max_cost_usd=spending.max_cost, max_tokens_total=spending.max_tokens_total),
+        command=command_line(),
+    )
+    if dry_run:
+        structured = api.verify_contexts(benchmark, facts, at=at)
+        estimates = api.verifying_estimate(structured, options)
+        if documents.as_json:
+            print_json({name: asdict(one) for name, one in estimates.items()})
+        for name, one in () if documents.as_json else estimates.items():
+            typer.echo(f"{name}: {one.n_calls:,} pairs of a fact and a claim at most")
+            print_cost(one)
+        return
+    for whom in api.verifiers_asked(options):
+        api.allow_sending("facts, and claims of the benchmark's contexts", whom, agreed=yes, ask=person())
+    documents.present(api.verify_contexts(benchmark, facts, at=at, truth=truth, options=options))
 
 
 @app.command()

@@ -248,8 +248,8 @@ class TextClassifier(Protocol):
     def concurrency(self) -> int:
         """How many texts it wants to wait at once."""
 
-    async def classify(self, text: str) -> Classified:
-        """The probabilities of `text`; errors are those of `Model.reply`."""
+    async def classify(self, text: str, beside: str | None = None) -> Classified:
+        """The probabilities of `text`, or of it and another `beside` it; errors are those of `Model.reply`."""
         ...
 
     def settings(self) -> dict[str, Any]:

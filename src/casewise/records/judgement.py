@@ -33,6 +33,7 @@ class UnscoredReason(StrEnum):
     JUDGE_FAILED = "judge_failed"
     NOT_RECORDED = "not_recorded"
     NOT_SHOWN = "not_shown"
+    ASKED_ABOUT = "asked_about"
 
 
 class Scored(Record):

@@ -33,6 +33,8 @@ class Unanswered(StrEnum):
     BAD_REQUEST = "bad_request"
     UNAVAILABLE = "unavailable"
     NOT_SHOWN = "not_shown"
+    ASKED_ABOUT = "asked_about"
+    """A defence asks the user instead."""
 
 
 class CollectedReply(Record):

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from casewise.errors import ConfigurationError
 from casewise.models.batch.load import client_of
-from casewise.models.load import LoadedModel
+from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
 from casewise.prompting.chat import Chat
 from casewise.records import FULL, Arm, CollectedReply, Context, Item, Query, Unanswered
@@ -27,7 +27,8 @@ from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Took, Watch
 from casewise.runs.run_kind import Asks, LoggedKind
 from casewise.runs.run_log import FolderLog, session_now
-from casewise.showing import ShownItem, check_arms, needs_twin, show
+from casewise.showing import MadeTexts, ShownItem, check_arms, needs_twin, show
+from casewise.showing.by_model import by_models
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.run_folder import RunFolder, now
 
@@ -48,11 +49,12 @@ class ChatAsk:
     repeat: int = 0
     attempt: int = 0
     twin: Context | None = None
+    made: MadeTexts | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def shown(self) -> ShownItem:
         """What the chatbot is sent of the item."""
-        return show(self.arm, self.query, self.context, twin=self.twin)
+        return show(self.arm, self.query, self.context, twin=self.twin, made=self.made)
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,8 @@ class CollectOptions:
     watch: Watch | None = None
     batch: BatchOptions | None = None
     """How the calls go over a batch interface; None where they are made from this process."""
+    makers: ModelOptions = field(default_factory=ModelOptions)
+    """How the models are reached that make texts for the arms."""
 
     def reply_options(self, repeat: int) -> ReplyOptions:
         """How each reply is wanted; every repeat has a seed of its own."""
@@ -114,6 +118,7 @@ class ChatPlan:
     items: tuple[Item, ...]
     arms: tuple[Arm, ...] = (FULL,)
     repeats: int = 1
+    made: MadeTexts | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.repeats < 1:
@@ -124,6 +129,12 @@ class ChatPlan:
         """The plan as a run reads it; what is sent alike is sent once."""
         size = len(self.items) * len(self.arms) * self.repeats
         return Asks(lambda: self.bundles(benchmark), size, retries, sent_alike)
+
+    def asks_given(self, benchmark: Benchmark, made: MadeTexts) -> Iterator[ChatAsk]:
+        """The asks of the arms that models make texts for, with what these made so far."""
+        arms = tuple(arm for arm in self.arms if by_models((arm,)))
+        for bundle in replace(self, arms=arms, repeats=1, made=made).bundles(benchmark):
+            yield from bundle
 
     def bundles(self, benchmark: Benchmark) -> Iterator[tuple[ChatAsk, ...]]:
         """The plan, one query at a time."""
@@ -142,6 +153,7 @@ class ChatPlan:
                         arm,
                         repeat,
                         twin=benchmark.twin_of(item) if twins else None,
+                        made=self.made,
                     )
                     for arm in self.arms
                     for item in items
@@ -179,6 +191,9 @@ class ChatSummary(RunProgress):
         }
 
 
+SETTLED = (None, Unanswered.CONTENT_FILTER, Unanswered.ASKED_ABOUT)
+
+
 class CollectingKind(LoggedKind[ChatAsk, ChatAnswer, CollectedReply]):
     """Replies of one model. A provider's refusal is an answer: asking again would only ask until it slips through."""
 
@@ -194,7 +209,7 @@ class CollectingKind(LoggedKind[ChatAsk, ChatAnswer, CollectedReply]):
         return replace(ask, attempt=attempt)
 
     def problem(self, answer: ChatAnswer) -> str | None:
-        if answer.unanswered in (None, Unanswered.CONTENT_FILTER):
+        if answer.unanswered in SETTLED:
             return None
         return f"{answer.unanswered.value.replace('_', ' ')}: {answer.detail or ''}"
 
@@ -219,7 +234,7 @@ class CollectingKind(LoggedKind[ChatAsk, ChatAnswer, CollectedReply]):
         return ChatAnswer(**{name: getattr(record, name) for name in ChatAnswer.__dataclass_fields__})
 
     def usable(self, record: CollectedReply) -> bool:
-        return record.unanswered in (None, Unanswered.CONTENT_FILTER)
+        return record.unanswered in SETTLED
 
     def took_by(self, record: CollectedReply) -> Took:
         return Took(record.input_tokens or 0, record.output_tokens or 0, record.cost_usd)
@@ -259,6 +274,9 @@ class Collector:
         """The chatbot's reply, or why there is none; nothing is sent that could not be shown."""
         if (problem := ask.shown.problem) is not None:
             return ChatAnswer(unanswered=Unanswered.NOT_SHOWN, detail=problem)
+        if (held_back := ask.shown.held_back) is not None:
+            said = Unanswered.CONTENT_FILTER if held_back == "refused" else Unanswered.ASKED_ABOUT
+            return ChatAnswer(unanswered=said, detail=f"{held_back} by a defence")
         found = await self.calls.reply(self.messages(ask), self.options.reply_options(ask.repeat))
         if isinstance(found, NoReply):
             return ChatAnswer(unanswered=Unanswered(found.reason), detail=found.detail)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Protocol, Self
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["GIVE_PRICES", "Budget", "Limits", "Spend", "check_limits"]
+__all__ = ["GIVE_PRICES", "Budget", "Limits", "Spend", "check_limits", "spent_of"]
 
 GIVE_PRICES = "give --price-in and --price-out (US dollars for a million tokens)"
 
@@ -25,6 +26,25 @@ class Spend:
 
     def __sub__(self, other: Spend) -> Spend:
         return Spend(self.cost_usd - other.cost_usd, self.tokens - other.tokens)
+
+
+class Counted(Protocol):
+    """A record of a call, as far as it says what that took."""
+
+    @property
+    def cost_usd(self) -> float | None: ...
+
+    @property
+    def input_tokens(self) -> int | None: ...
+
+    @property
+    def output_tokens(self) -> int | None: ...
+
+
+def spent_of(records: Iterable[Counted]) -> Spend:
+    """What calls took together."""
+    each = (Spend(one.cost_usd or 0.0, (one.input_tokens or 0) + (one.output_tokens or 0)) for one in records)
+    return sum(each, Spend())
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """What a judge is shown of an item: an arm's transforms, done in turn."""
 
+from casewise.showing.by_model import MadeTexts
 from casewise.showing.shown import Placement, Scene, ShownItem
 from casewise.showing.transforms import (
     TRANSFORMS,
@@ -14,6 +15,7 @@ from casewise.showing.transforms import (
 
 __all__ = [
     "TRANSFORMS",
+    "MadeTexts",
     "Placement",
     "Scene",
     "ShownItem",

@@ -35,6 +35,8 @@ DEFENCES = ("none", "system", "datamark", "delimit")
 
 WITH_FACTS = ("verified", "annotated")
 
+WITH_MODEL = ("filter", "detect", "detect-ask")
+
 PERTURBATIONS = (*(f"order:{one}" for one in ORDERS), *(f"format:{one}" for one in LAYOUTS))
 
 NO_DEFENCE = "none"
@@ -149,7 +151,7 @@ def attacks_named(wanted: str | Sequence[str], parameters: ParameterSet | None =
 def those_called(text: str, known: Sequence[str]) -> list[str]:
     if text == "all":
         return list(known)
-    if text.startswith("python:"):
+    if text.startswith(("python:", "paraphrase:")):
         return [text]
     if text.startswith("toml:") and "@" not in text:
         path = text.removeprefix("toml:").partition("#")[0]
@@ -183,10 +185,10 @@ def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None)
         kind, _, path = name.partition(":")
         if kind in WITH_FACTS and path:
             names[place] = name if "@" in path else quoted(spelt_out(kind, path, at=day(at)))
-        elif name not in DEFENCES and kind != "python":
+        elif name not in DEFENCES and kind != "python" and not (kind in WITH_MODEL and path):
             raise ConfigurationError(
                 f"no defence is called {name!r}{did_you_mean(name, DEFENCES)}; there are {', '.join(DEFENCES)}, "
-                "verified:FACTS, annotated:FACTS and python:MODULE:FUNCTION"
+                "filter:MODEL, detect:MODEL, detect-ask:MODEL, verified:FACTS, annotated:FACTS and python:MODULE:FUNCTION"
             )
     return tuple(dict.fromkeys(names))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from casewise.models.protocol import Message
 from casewise.prompting.layouts import Layout
 from casewise.records import Context, Query, ShownContext
 
-__all__ = ["ContextRole", "Placement", "Scene", "ShownItem"]
+__all__ = ["ContextRole", "LooksUp", "Placement", "Scene", "ShownItem"]
 
 ContextRole = Literal["user", "system"]
 
@@ -36,8 +36,16 @@ class ShownItem:
     context: ShownContext
     """Empty where nothing is shown of it."""
     placement: Placement = Placement()
+    held_back: Literal["refused", "asked about"] | None = None
+    """Whether it never comes to a judge, since a defence refuses it, or asks the user about it."""
     problem: str | None = None
     """Why a transform could not be done; then nothing is asked, and the item is unscored in that arm."""
+
+
+class LooksUp(Protocol):
+    """Knows what a model made of a text."""
+
+    def of(self, maker: str, text: str) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -48,3 +56,5 @@ class Scene:
     context: Context | None
     twin: Context | None = None
     """The other context of the item's pair; None where there is none."""
+    made: LooksUp | None = None
+    """What models made of texts, where a transform needs that."""

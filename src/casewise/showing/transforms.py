@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from casewise.errors import ConfigurationError
 from casewise.records import Arm, Context, ParameterSet, Query, Transform
 from casewise.records.arm import WITHOUT
 from casewise.records.context import omit
+from casewise.showing.by_model import MadeTexts, check_model, detect, detect_ask, rewrite
 from casewise.showing.claims import claim, own_claim, own_said, said
 from casewise.showing.defences import datamark, delimit, in_system
 from casewise.showing.own import function_at, own_transform
@@ -67,6 +69,10 @@ TRANSFORMS: dict[str, TransformKind] = {
     "toml": TransformKind("toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST", own_claim, "attack", check=own_said),
     "order": TransformKind("order:reversed", order, "perturbation", check=check_order),
     "format": TransformKind("format:LAYOUT", layout, "perturbation", check=check_layout),
+    "paraphrase": TransformKind("paraphrase:MODEL", partial(rewrite, "paraphrase"), "perturbation", check=check_model),
+    "filter": TransformKind("filter:MODEL", partial(rewrite, "filter"), "defence", check=check_model),
+    "detect": TransformKind("detect:MODEL", detect, "defence", check=check_model),
+    "detect-ask": TransformKind("detect-ask:MODEL", detect_ask, "defence", check=check_model),
     "system": TransformKind("system", in_system, "defence", check=no_rest),
     "datamark": TransformKind("datamark", datamark, "defence", check=no_rest),
     "delimit": TransformKind("delimit", delimit, "defence", check=no_rest),
@@ -145,7 +151,14 @@ def needs_twin(arm: Arm) -> bool:
     return any(kind_of(one).needs_twin for one in arm.transforms)
 
 
-def show(arm: Arm, query: Query, context: Context | None, *, twin: Context | None = None) -> ShownItem:
+def show(
+    arm: Arm,
+    query: Query,
+    context: Context | None,
+    *,
+    twin: Context | None = None,
+    made: MadeTexts | None = None,
+) -> ShownItem:
     """What is shown of an item in `arm`. A transform that fails is a `problem` of this item alone.
 
     Raises
@@ -153,7 +166,7 @@ def show(arm: Arm, query: Query, context: Context | None, *, twin: Context | Non
     ConfigurationError
         There is no such transform.
     """
-    scene = Scene(query, context, twin)
+    scene = Scene(query, context, twin, made)
     shown = ShownItem(query.text, context.shown() if context is not None else {})
     for transform in arm.transforms:
         do = kind_of(transform).do

@@ -6,23 +6,24 @@ contradicts it, and everything else is not stated. Not stated is not false.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
 from casewise.records import Context, ShownContext
+from casewise.verifying.by_model import ModelStep, Said, pair_of
 from casewise.verifying.claimed import Claimed, claims_in, dates_in, numbers_in, plain_words
 from casewise.verifying.facts import Facts, SourcedFact
 
-__all__ = ["STATUSES", "STEPS", "HeldClaim", "Status", "Step", "subjects_of", "verify"]
+__all__ = ["STATUSES", "STEPS", "HeldClaim", "Status", "Step", "open_pairs", "subjects_of", "verify"]
 
 Status = Literal["supported", "contradicted", "not stated", "expired"]
 STATUSES: tuple[Status, ...] = ("supported", "contradicted", "expired", "not stated")
 
-Step = Literal["words", "date", "number", "yes or no", "known value"]
+Step = str
 STEPS: tuple[Step, ...] = ("words", "date", "number", "yes or no", "known value")
-"""In the order in which they are tried."""
+"""In the order in which they are tried; a verifier's name is another, tried behind these."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,41 @@ def subjects_of(context: Context | None) -> tuple[str, ...]:
     return () if context is None else tuple(dict.fromkeys((context.id, context.lineage_id)))
 
 
-def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: date) -> tuple[HeldClaim, ...]:
+def verify(
+    shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: date, steps: Sequence[ModelStep] = ()
+) -> tuple[HeldClaim, ...]:
     """Every claim of what is shown, held against what is known of its subjects on a day.
 
     A fact that holds and contradicts counts before one that supports, and that before one that would support but has
-    expired. An expired fact contradicts nothing.
+    expired. An expired fact contradicts nothing. `steps` are what models said of pairs, asked where that decides nothing.
     """
     about = facts.about(subjects)
-    return tuple(found(claim, about, facts, at) for claim in claims_in(shown))
+    held = (found(claim, about, facts, at) for claim in claims_in(shown))
+    return tuple(by_models(one, about, steps, at) if one.step is None and steps else one for one in held)
+
+
+def open_pairs(held: HeldClaim, about: Sequence[SourcedFact]) -> Iterator[tuple[str, SourcedFact]]:
+    """The facts that a claim which nothing decided could be held against by a model, each with the pair in words."""
+    if held.step is None:
+        yield from ((pair_of(fact, held.claim), fact) for fact in about if concerns(fact, held.claim))
+
+
+def by_models(held: HeldClaim, about: Sequence[SourcedFact], steps: Sequence[ModelStep], at: date) -> HeldClaim:
+    """What the first step says that says anything: of several facts a contradiction counts before support."""
+    for step in steps:
+        said = [(step.said.get(pair, "neither"), fact) for pair, fact in open_pairs(held, about)]
+        for word, holds, status in DECIDES:
+            fact = next((fact for one, fact in said if one == word and fact.holds(at) is holds), None)
+            if fact is not None:
+                return HeldClaim(held.claim, status, step.name, fact, held.claim.text)
+    return held
+
+
+DECIDES: tuple[tuple[Said, bool, Status], ...] = (
+    ("contradicted", True, "contradicted"),
+    ("entailed", True, "supported"),
+    ("entailed", False, "expired"),
+)
 
 
 def found(claim: Claimed, about: Sequence[SourcedFact], facts: Facts, at: date) -> HeldClaim:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -10,14 +11,31 @@ from pathlib import Path
 from casewise.api.benchmarks import Source, as_benchmark
 from casewise.api.displayed import Displayed
 from casewise.contexts.forging import Forged, Forgery, forge
+from casewise.errors import ModelError
 from casewise.evaluation.robustness.verification import VerificationNumbers
+from casewise.models.load import ModelOptions
 from casewise.reporting.document import Document
 from casewise.reporting.robustness.verification import verification_page
+from casewise.runs.estimate import CallEstimate
+from casewise.runs.limits import Limits
+from casewise.runs.made import estimate_made, make_texts, spent_making
+from casewise.runs.progress import Watch
+from casewise.runs.waiting import finished
 from casewise.storage.benchmarks.folder import write_benchmark
 from casewise.storage.files.jsonl import read_jsonl, write_jsonl
+from casewise.verifying.by_model import ModelStep, check_verifier, classified, replied, rubric_maker
 from casewise.verifying.facts import day, read_facts
+from casewise.verifying.permissions import Policy
 
-__all__ = ["ForgedFiles", "Verification", "forge_contexts", "verify_contexts"]
+__all__ = [
+    "ForgedFiles",
+    "Verification",
+    "VerifyOptions",
+    "forge_contexts",
+    "verifiers_asked",
+    "verify_contexts",
+    "verifying_estimate",
+]
 
 
 class Verification(VerificationNumbers, Displayed):
@@ -39,8 +57,29 @@ class ForgedFiles:
     forged: Forged
 
 
+@dataclass(frozen=True)
+class VerifyOptions:
+    """What decides besides the structured step, and how its models are asked."""
+
+    verifiers: tuple[str, ...] = ()
+    """`hf:PATH` and `rubric:MODEL`, in the order in which they are asked."""
+    policy: str | Path | None = None
+    """A pycasbin policy of what a role may ask."""
+    calls: str | Path = "runs/verified"
+    """The folder where replies of `rubric:` models are kept, and found again."""
+    model: ModelOptions = field(default_factory=ModelOptions)
+    limits: Limits = field(default_factory=Limits)
+    watch: Watch | None = None
+    command: str | None = None
+
+
 def verify_contexts(
-    benchmark: Source, facts: str | Path, *, at: date | str | None = None, truth: str | Path | None = None
+    benchmark: Source,
+    facts: str | Path,
+    *,
+    at: date | str | None = None,
+    truth: str | Path | None = None,
+    options: VerifyOptions = VerifyOptions(),
 ) -> Verification:
     """Hold every claim of every context against facts.
 
@@ -59,7 +98,39 @@ def verify_contexts(
         A line of a file is no fact; the message names it.
     """
     known = tuple(read_jsonl(Path(truth), Forgery)) if truth is not None else ()
-    return Verification(as_benchmark(benchmark), read_facts(Path(facts)), day(at), known)
+    policy = None if options.policy is None else Policy(Path(options.policy))
+    found = Verification(as_benchmark(benchmark), read_facts(Path(facts)), day(at), known, policy=policy)
+    for name in map(check_verifier, options.verifiers):
+        step = finished(asked_of(name, found.open_pairs, options))
+        found = replace(found, model_steps=(*found.model_steps, step))
+    return found
+
+
+async def asked_of(name: str, pairs: Sequence[str], options: VerifyOptions) -> ModelStep:
+    if name.startswith("hf:"):
+        return await classified(name, pairs, options.model)
+    within, maker = Path(options.calls), rubric_maker(name, options.model)
+    try:
+        limits = options.limits.less(spent_making(within, but=name))
+        summary = await make_texts(within, maker, pairs, limits=limits, watch=options.watch, command=options.command)
+    finally:
+        await maker.loaded.model.close()
+    if summary.stopped:
+        raise ModelError(f"{name} was stopped: {summary.stopped}; the same command goes on with what is left")
+    return replied(within, name, pairs)
+
+
+def verifying_estimate(found: Verification, options: VerifyOptions) -> dict[str, CallEstimate]:
+    """What `rubric:` models would be asked at most, by name: each all that the structured step left open. Nobody is called."""
+    rubrics = [one for one in map(check_verifier, options.verifiers) if one.startswith("rubric:")]
+    return {name: estimate_made(rubric_maker(name, options.model), found.open_pairs) for name in rubrics}
+
+
+def verifiers_asked(options: VerifyOptions) -> tuple[str, ...]:
+    """Whom facts and claims are sent to."""
+    rubrics = [one for one in map(check_verifier, options.verifiers) if one.startswith("rubric:")]
+    makers = [rubric_maker(name, options.model) for name in rubrics]
+    return tuple(dict.fromkeys(to for one in makers if (to := one.loaded.model.sends_to) is not None))
 
 
 def forge_contexts(

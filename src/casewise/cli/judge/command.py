@@ -95,7 +95,8 @@ def judge(
         output.print_estimates(estimates, as_json=as_json)
         return
     for each in made.values():
-        api.allow_sending(QUERIES, each.sends_to, agreed=how.yes, ask=person())
+        for whom in (each.sends_to, *api.others_asked(arms, live.model, judge=each)):
+            api.allow_sending(QUERIES, whom, agreed=how.yes, ask=person())
     if len(made) > 1:
 
         def follow(name: str) -> AbstractContextManager[api.Watch]:

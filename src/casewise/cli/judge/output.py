@@ -12,7 +12,7 @@ from casewise import api
 from casewise.cli.printing import note, print_json, show, tell_pending
 from casewise.cli.watching import print_cost
 
-__all__ = ["print_estimates", "print_precise", "print_probe", "print_several", "print_summary"]
+__all__ = ["print_before", "print_estimates", "print_precise", "print_probe", "print_several", "print_summary"]
 
 
 def print_summary(summary: api.RunSummary, folder: Path, *, as_json: bool, then: str = "report") -> None:
@@ -77,11 +77,19 @@ def print_estimates(estimates: Sequence[tuple[api.RunEstimate, api.Judge]], *, a
             f"{judge.name}: {estimate.n_asks:,} judgements of {estimate.n_items:,} items in {estimate.n_calls:,} calls"
         )
         print_cost(estimate)
+        print_before(estimate.before)
         for word, tokens in label_tokens(judge).items():
             typer.echo(f"tokens that count as {word!r}: {' '.join(repr(token) for token in tokens)}")
-    most = [estimate.cost_at_most_usd for estimate, _ in estimates]
+    most = [one.cost_at_most_usd for estimate, _ in estimates for one in (estimate, *estimate.before.values())]
     if len(most) > 1 and None not in most:
         typer.echo(f"together: at most ${sum(cost for cost in most if cost is not None):.2f}")
+
+
+def print_before(before: Mapping[str, api.contexts.CallEstimate]) -> None:
+    """What models would take that make texts for the arms."""
+    for name, one in before.items():
+        typer.echo(f"before that, {name}: {one.n_calls:,} texts")
+        print_cost(one)
 
 
 def label_tokens(judge: api.Judge) -> dict[str, list[str]]:

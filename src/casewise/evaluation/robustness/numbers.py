@@ -14,6 +14,7 @@ import polars as pl
 
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.robustness.against_people import AgainstPeople, against_people
+from casewise.evaluation.robustness.held_back import HeldBack, held_back
 from casewise.evaluation.robustness.paired import AttackedRun, Pairing, read_attacked
 from casewise.records import ShortRepr
 from casewise.showing.catalogue import Setting
@@ -282,6 +283,11 @@ class RobustnessNumbers(ShortRepr):
         """Accuracy, harm and over-refusal under each defence, without and under attacks."""
         return against_people(self.run)
 
+    @cached_property
+    def held_back(self) -> tuple[HeldBack, ...]:
+        """What detectors find, and their false alarms."""
+        return held_back(self.run)
+
     def _worth(self, defence: str) -> DefenceWorth | None:
         plain, bare = self.run.plain(defence), self.run.plain("none")
         if plain is None:
@@ -345,6 +351,7 @@ class RobustnessNumbers(ShortRepr):
             "worst": [asdict(one) for one in self.worst],
             "by_agreement": [asdict(one) for one in self.by_agreement],
             "defences": [asdict(one) for one in self.defences],
+            "held_back": [asdict(one) for one in self.held_back],
             "against_people": [asdict(one) for one in self.against_people],
             "notes": list(self.notes),
         }

@@ -14,6 +14,8 @@ from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import as_wanted
 from casewise.records import Arm, ShortRepr
+from casewise.runs.made import made_in
+from casewise.showing import MadeTexts
 from casewise.showing.catalogue import Setting, own_defences, setting_of
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import BoolArray, FloatArray
@@ -70,6 +72,8 @@ class AttackedRun(ShortRepr):
     asked: tuple[ArmVerdicts, ...]
     weight: FloatArray
     twins_weight: FloatArray
+    made: MadeTexts
+    """What models made of texts before the run."""
 
     @property
     def benchmark(self) -> Benchmark:
@@ -121,7 +125,7 @@ def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, optio
         for one, setting in found
     )
     weight = asked[0].sample.weight if asked else np.zeros(0)
-    made = AttackedRun(runs, elicitation, asked, weight, twins_of(runs.items, weight))
+    made = AttackedRun(runs, elicitation, asked, weight, twins_of(runs.items, weight), MadeTexts(made_in(path)))
     if not any(True for _ in made.pairings()):
         raise BenchmarkError(
             f"{path} was not asked under any attack, or not without one; make such a run with casewise attack"

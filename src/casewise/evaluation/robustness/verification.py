@@ -18,8 +18,10 @@ from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.core.arrays import BoolArray
 from casewise.stats.core.measured import TotalsByCluster, share
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.verifying.by_model import ModelStep
 from casewise.verifying.facts import Facts
-from casewise.verifying.structured import STATUSES, HeldClaim, subjects_of, verify
+from casewise.verifying.permissions import Permission, Policy
+from casewise.verifying.structured import STATUSES, HeldClaim, open_pairs, subjects_of, verify
 
 __all__ = ["Detection", "VerificationNumbers", "VerifiedContext"]
 
@@ -74,13 +76,37 @@ class VerificationNumbers(ShortRepr):
     facts: Facts
     at: date
     truth: tuple[Forgery, ...] = ()
+    model_steps: tuple[ModelStep, ...] = ()
+    policy: Policy | None = None
 
     @cached_property
     def contexts(self) -> tuple[VerifiedContext, ...]:
         """Every context with what is known of its claims."""
         return tuple(
-            VerifiedContext(one, verify(one.shown(), subjects_of(one), self.facts, at=self.at))
+            VerifiedContext(one, verify(one.shown(), subjects_of(one), self.facts, at=self.at, steps=self.model_steps))
             for one in self.benchmark.contexts
+        )
+
+    @cached_property
+    def open_pairs(self) -> tuple[str, ...]:
+        """What a further step would be asked: every claim that nothing decided with each fact that is about the same."""
+        found = (
+            pair
+            for one in self.contexts
+            for held in one.held
+            for pair, _ in open_pairs(held, self.facts.about(subjects_of(one.context)))
+        )
+        return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def permissions(self) -> tuple[Permission, ...]:
+        """What the policy says of every context; nothing without one."""
+        if self.policy is None:
+            return ()
+        query = self.benchmark.query
+        return tuple(
+            self.policy.of(one.context, one.held, query[one.context.query_id].category, facts=self.facts, at=self.at)
+            for one in self.contexts
         )
 
     @cached_property
@@ -163,6 +189,8 @@ class VerificationNumbers(ShortRepr):
             "counts": self.counts,
             "steps": self.steps,
             "detections": [asdict(one) for one in self.detections],
+            "asked": {step.name: {"pairs": step.asked, "read": len(step.said)} for step in self.model_steps},
+            "permissions": [{**vars(one), "flagged": one.flagged} for one in self.permissions],
             "claims": [
                 {
                     "context_id": one.context.id,

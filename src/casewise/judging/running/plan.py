@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -14,7 +15,9 @@ from casewise.judging.judge import Ask, Judge
 from casewise.records import FULL, NO_CONTEXT, Arm, Elicitation, Item, ParameterSet, paper_parameters
 from casewise.runs.estimate import CallEstimate, estimate_calls
 from casewise.runs.run_kind import Asks
-from casewise.showing import check_arms, needs_twin
+from casewise.showing import MadeTexts, check_arms, needs_twin
+from casewise.showing.by_model import by_models
+from casewise.showing.made_before import MakingOptions, estimate_before
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = ["Plan", "RunEstimate", "Selection", "ablation_arms", "estimate_run", "select"]
@@ -30,6 +33,8 @@ class Plan:
     repeats: int = 1
     retry_unscored: int = 0
     """How often an ask is repeated at most because its reply gave no verdict."""
+    made: MadeTexts | None = field(default=None, repr=False, compare=False)
+    """What models made of texts before, where an arm asks for that."""
 
     @classmethod
     def of(
@@ -76,6 +81,14 @@ class Plan:
         """The plan as a run reads it; `judge` says which asks one call answers."""
         return Asks(lambda: self.bundles(benchmark), len(self), self.retry_unscored, judge.shared_key)
 
+    def asks_given(self, benchmark: Benchmark, made: MadeTexts) -> Iterator[Ask]:
+        """The asks of the arms that models make texts for, with what these made so far."""
+        arms = tuple(arm for arm in self.arms if by_models((arm,)))
+        for bundle in replace(self, arms=arms, elicitations=self.elicitations[:1], repeats=1, made=made).bundles(
+            benchmark
+        ):
+            yield from bundle
+
     def bundles(self, benchmark: Benchmark) -> Iterator[tuple[Ask, ...]]:
         """The plan, one query at a time: all its items in all arms, under one elicitation and repeat.
 
@@ -93,7 +106,7 @@ class Plan:
                         (item, benchmark.context_of(item), benchmark.twin_of(item) if twins else None) for item in items
                     ]
                     yield tuple(
-                        Ask(item, query, context, arm, elicitation, repeat, twin=twin)
+                        Ask(item, query, context, arm, elicitation, repeat, twin=twin, made=self.made)
                         for arm in self.arms
                         for item, context, twin in shown
                     )
@@ -179,15 +192,22 @@ class RunEstimate(CallEstimate):
 
     n_items: int
     n_asks: int
+    before: dict[str, CallEstimate] = field(default_factory=dict)
+    """What models would take that make texts for the arms, by maker."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {"n_items": self.n_items, "n_asks": self.n_asks} | asdict(self)
+        found = {"n_items": self.n_items, "n_asks": self.n_asks} | asdict(self)
+        return found if self.before else {name: value for name, value in found.items() if name != "before"}
 
 
-def estimate_run(benchmark: Benchmark, judge: Judge, plan: Plan) -> RunEstimate:
+def estimate_run(
+    benchmark: Benchmark, judge: Judge, plan: Plan, *, making: MakingOptions = MakingOptions()
+) -> RunEstimate:
     """What `plan` would take. No call is made."""
+    before = estimate_before(plan.arms, partial(plan.asks_given, benchmark), making)
+    plan = replace(plan, made=MadeTexts(planning=True))
     calls = estimate_calls(
         plan.asks(benchmark, judge), usually=judge.usually, at_most=judge.at_most, prices=judge.prices
     )
-    return RunEstimate(n_items=len(plan.items), n_asks=len(plan), **vars(calls))
+    return RunEstimate(n_items=len(plan.items), n_asks=len(plan), before=before, **vars(calls))

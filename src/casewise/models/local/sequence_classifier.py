@@ -13,6 +13,13 @@ from casewise.models.protocol import Classified
 
 __all__ = ["SequenceClassifier"]
 
+Encoded = dict[str, list[int]]
+"""A text's token ids and, where it is two, of which each is."""
+
+
+def named(texts: list[Encoded]) -> list[str]:
+    return list(dict.fromkeys(name for text in texts for name in text))
+
 
 class SequenceClassifier:
     """A model whose last layer gives one number a label.
@@ -32,7 +39,7 @@ class SequenceClassifier:
         config = model.config
         self.labels: tuple[str, ...] = tuple(str(config.id2label[place]) for place in range(config.num_labels))
         self.independent = config.problem_type == "multi_label_classification" or len(self.labels) == 1
-        self._batcher: Batcher[list[int], Classified] = Batcher(self._answer)
+        self._batcher: Batcher[Encoded, Classified] = Batcher(self._answer)
         model.config.pad_token_id = tokenizer.pad_token_id
 
     @classmethod
@@ -59,37 +66,44 @@ class SequenceClassifier:
         """What its weights take, on whatever device."""
         return int(self._model.get_memory_footprint())
 
-    async def classify(self, text: str) -> Classified:
-        """The probabilities of `text`, found together with those of all others that wait."""
-        return await self._batcher.ask(list(self._tokenizer(text)["input_ids"]), None)
+    async def classify(self, text: str, beside: str | None = None) -> Classified:
+        """The probabilities of `text`, or of it with another beside it, found together with those of all others that wait."""
+        encoded = self._tokenizer(text) if beside is None else self._tokenizer(text, beside)
+        kept = ("input_ids",) if beside is None else ("input_ids", "token_type_ids")
+        return await self._batcher.ask({name: list(encoded[name]) for name in kept if name in encoded}, None)
 
     async def close(self) -> None:
         """Drop what waits."""
         await self._batcher.close()
 
-    def _answer(self, _kind: Hashable, texts: list[list[int]]) -> list[Classified]:
-        """Answers in the order of the texts, which are token ids. Runs in a thread."""
+    def _answer(self, _kind: Hashable, texts: list[Encoded]) -> list[Classified]:
+        """Answers in the order of the texts, which are encoded. Runs in a thread."""
         import torch
 
         found: dict[int, tuple[list[float], list[float]]] = {}
         started = time.perf_counter()
         with torch.inference_mode():
-            for batch in length_sorted_batches([len(text) for text in texts], batch_tokens=self.options.batch_tokens):
+            for batch in length_sorted_batches(
+                [len(text["input_ids"]) for text in texts], batch_tokens=self.options.batch_tokens
+            ):
                 found.update(zip(batch, self._numbers([texts[i] for i in batch]), strict=True))
         each_s = (time.perf_counter() - started) / max(1, len(texts))
         return [
-            Classified(self._by_label(found[i][0]), len(text), each_s, self.name, self._by_label(found[i][1]))
+            Classified(
+                self._by_label(found[i][0]), len(text["input_ids"]), each_s, self.name, self._by_label(found[i][1])
+            )
             for i, text in enumerate(texts)
         ]
 
     def _by_label(self, numbers: list[float]) -> dict[str, float]:
         return dict(zip(self.labels, numbers, strict=True))
 
-    def _numbers(self, texts: list[list[int]]) -> list[tuple[list[float], list[float]]]:
+    def _numbers(self, texts: list[Encoded]) -> list[tuple[list[float], list[float]]]:
         """Probabilities and logits of each text."""
         import torch
 
-        padded = self._tokenizer.pad({"input_ids": texts}, return_tensors="pt").to(self._model.device)
+        columns = {name: [text.get(name, [0] * len(text["input_ids"])) for text in texts] for name in named(texts)}
+        padded = self._tokenizer.pad(columns, return_tensors="pt").to(self._model.device)
         logits = self._model(**padded).logits.float()
         probabilities = logits.sigmoid() if self.independent else torch.softmax(logits, dim=-1)
         return list(zip(probabilities.tolist(), logits.tolist(), strict=True))

@@ -90,7 +90,13 @@ class LaidOpen:
 def laid_open(found: RobustnessNumbers, item: Item, arm: str) -> LaidOpen:
     benchmark = found.run.benchmark
     return LaidOpen(
-        show(arm_named(arm), benchmark.query[item.query_id], benchmark.context_of(item), twin=benchmark.twin_of(item))
+        show(
+            arm_named(arm),
+            benchmark.query[item.query_id],
+            benchmark.context_of(item),
+            twin=benchmark.twin_of(item),
+            made=found.run.made,
+        )
     )
 
 

@@ -254,6 +254,24 @@ def defences(found: RobustnessNumbers) -> Iterator[Block]:
         },
     )
 
+    if found.held_back:
+        yield Prose(
+            "What a detector holds back never comes to the judge: it is refused, which counts as unsafe, or the user is asked, "
+            "which silences it. What it holds back of contexts as they are, or perturbed, are false alarms."
+        )
+        yield table_by(
+            "held-back",
+            "What detectors hold back",
+            found.held_back,
+            {
+                "Defence": lambda one: one.defence,
+                "Contexts": lambda one: one.shown,
+                "Mean of": lambda one: count(one.arms),
+                "Held back": lambda one: with_limits(one.share),
+                "Items": lambda one: count(one.share.n),
+            },
+        )
+
 
 def with_limits(found: Estimate) -> str:
     return f"{percent(found.estimate)} {limits(found)}"

@@ -27,6 +27,8 @@ def verification_page(found: VerificationNumbers) -> Document:
 
 def sections(found: VerificationNumbers) -> Iterator[Section]:
     yield Section("claims", "What claims came to", tuple(claims(found)), brief=True)
+    if found.permissions:
+        yield Section("permissions", "Who may ask what", tuple(permissions(found)), brief=True)
     if found.detections:
         yield Section("forgeries", "How forgeries are found", tuple(detections(found)), brief=True)
     if examples := found.examples(EXAMPLES):
@@ -51,14 +53,46 @@ def sections(found: VerificationNumbers) -> Iterator[Section]:
 def claims(found: VerificationNumbers) -> Iterator[Block]:
     yield Prose(
         f"Facts say something about {found.used:,} of {len(found.contexts):,} contexts. Not stated means that no fact says "
-        "anything that could be read off: nobody knows, and it is never taken for false. Only the structured step was done: words, "
-        "dates, numbers, yes and no, and other values that are known of the same field."
+        "anything that could be read off: nobody knows, and it is never taken for false. The structured steps come first: words, "
+        f"dates, numbers, yes and no, and other values that are known of the same field. {asked_besides(found)}"
     )
     rows = [(name, *(count(counted[status]) for status in STATUSES)) for name, counted in found.counts.items()]
     heads = ("Parameter", *(status.capitalize() for status in STATUSES))
     yield table_of("claims", "Claims by parameter, a sentence each", heads, rows)
-    steps = [(step, count(found.steps.get(step, 0))) for step in (*STEPS, "none")]
+    steps = [
+        (step, count(found.steps.get(step, 0))) for step in (*STEPS, *(one.name for one in found.model_steps), "none")
+    ]
     yield table_of("steps", "What decided them", ("Step", "Claims"), steps)
+
+
+def asked_besides(found: VerificationNumbers) -> str:
+    if not found.model_steps:
+        return "No model was asked."
+    return " ".join(
+        f"Then {one.name} was asked about {one.asked:,} pairs of a fact and a claim; of {len(one.said):,} its word could be read."
+        for one in found.model_steps
+    )
+
+
+def permissions(found: VerificationNumbers) -> Iterator[Block]:
+    flagged = [one for one in found.permissions if one.flagged]
+    unknown = sum(one.allowed is None for one in found.permissions)
+    yield Prose(
+        f"By the policy the recipients of {len(flagged):,} of {len(found.permissions):,} contexts may not ask what is asked. Of "
+        f"{unknown:,} no fact says the role: nobody knows, and they are not flagged."
+    )
+    if flagged:
+        yield table_by(
+            "permissions",
+            f"Contexts whose recipient has no permission{f': the first {EXAMPLES}' if len(flagged) > EXAMPLES else ''}",
+            flagged[:EXAMPLES],
+            {
+                "Context": lambda one: one.context_id,
+                "Role": lambda one: one.role or "",
+                "Asks about": lambda one: one.category,
+                "Rule": lambda one: one.rule or "none allows it",
+            },
+        )
 
 
 def detections(found: VerificationNumbers) -> Iterator[Block]:

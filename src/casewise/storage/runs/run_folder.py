@@ -27,6 +27,7 @@ from casewise.storage.files.strict_json import parse
 from casewise.storage.runs.log_kind import AnyManifest, LogKind
 
 __all__ = [
+    "MADE_BEFORE",
     "RUN",
     "RunFolder",
     "Session",
@@ -44,6 +45,9 @@ NOTES = "notes.json"
 """What the judge says that a reader of the run must know."""
 
 LOCK = ".lock"
+
+MADE_BEFORE = "made"
+"""The folder in a run's own of what models made of texts before it began."""
 
 SYNC_EVERY_S = 1.0
 
@@ -178,7 +182,11 @@ def as_text(line: bytes, path: Path, number: int) -> str:
 def check_place(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise RunConflict(f"{path} is a file, not a run folder; choose another place for the run")
-    if path.is_dir() and not (path / RUN).is_file() and any(entry.name != LOCK for entry in path.iterdir()):
+    if (
+        path.is_dir()
+        and not (path / RUN).is_file()
+        and any(entry.name not in (LOCK, MADE_BEFORE) for entry in path.iterdir())
+    ):
         raise RunConflict(f"{path} holds something else (it has no {RUN}); choose another place for the run")
 
 

@@ -1,0 +1,271 @@
+"""What a model makes of texts before a run begins or beside it: each asked once, kept in a folder, found again by its words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from casewise.errors import Unavailable
+from casewise.models.load import LoadedModel
+from casewise.models.protocol import Message, Rejected, ReplyOptions, Usage
+from casewise.records.base import Record, digest
+from casewise.runs.durable import DurableRun
+from casewise.runs.engine import LiveExecutor
+from casewise.runs.estimate import CallEstimate, at_most, estimate_calls, usually
+from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits, spent_of
+from casewise.runs.progress import RunProgress, Took, Watch
+from casewise.runs.run_kind import Asks, LoggedKind
+from casewise.runs.run_log import FolderLog, session_now
+from casewise.runs.stopping import Patience
+from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.runs.log_kind import AnyManifest, LogKind, last_records
+from casewise.storage.runs.run_folder import MADE_BEFORE, RUN, RunFolder, now, read_manifest
+
+__all__ = ["MadeSummary", "MadeText", "Maker", "estimate_made", "made_in", "make_texts", "spent_making", "text_key"]
+
+
+@dataclass(frozen=True)
+class Maker:
+    """A model with one task: what it is asked about a text, and what its reply comes to."""
+
+    name: str
+    """Its task and the model, as the user names it: `filter:openai/gpt-4o`."""
+    loaded: LoadedModel
+    version: str
+    messages: Callable[[str], tuple[Message, ...]]
+    read: Callable[[str], str]
+    """What a reply comes to; raises `ValueError` where that is nothing."""
+    max_tokens: int = 1024
+
+    @property
+    def options(self) -> ReplyOptions:
+        return ReplyOptions(self.max_tokens)
+
+    def usually(self, ask: TextAsk) -> Usage:
+        """From the text's length, which what is made of it usually has too."""
+        messages = self.messages(ask.text)
+        return usually(messages, reply_tokens=min(self.max_tokens, 16 + len(ask.text) // 4))
+
+    def at_most(self, ask: TextAsk) -> Spend:
+        """From the prompt's length, and the limit of a reply."""
+        return at_most(self.messages(ask.text), reply_tokens=self.max_tokens, prices=self.loaded.prices)
+
+
+class MakerIdentity(Record):
+    """What makes such a folder this one. More texts may come."""
+
+    maker: str
+    version: str
+    settings: dict[str, Any]
+
+
+class MadeManifest(AnyManifest):
+    """What `run.json` says."""
+
+    format_version: int = 1
+    kind: Literal["made"] = "made"
+    identity: MakerIdentity
+    created: datetime
+
+
+class Making(Record):
+    """What a model replied to one text, and what that came to."""
+
+    made: str | None = None
+    problem: str | None = None
+    """Why nothing was made of the text."""
+    passing: bool = False
+    """Whether that may have passed since, as where the endpoint did not answer."""
+    raw_reply: str | None = None
+    model_version: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class MadeText(Making):
+    """A line of the log."""
+
+    maker: str
+    text_digest: str
+    attempt: int = 0
+    at: datetime | None = None
+
+
+def key_of(record: MadeText) -> tuple[str, ...]:
+    return (record.text_digest,)
+
+
+def attempt_of(record: MadeText) -> int:
+    return record.attempt
+
+
+MADE = LogKind("made", MadeManifest, MadeText, key=key_of, attempt=attempt_of)
+
+
+def text_key(text: str) -> str:
+    """What a text is kept under."""
+    return digest(text)[:16]
+
+
+@dataclass(frozen=True)
+class TextAsk:
+    """A text to make something of."""
+
+    text: str
+    attempt: int = 0
+
+
+@dataclass
+class MakingKind(LoggedKind[TextAsk, Making, MadeText]):
+    """Texts by one maker."""
+
+    maker: str
+    log = MADE
+
+    def key(self, ask: TextAsk) -> tuple[str, ...]:
+        return (text_key(ask.text),)
+
+    def attempt(self, ask: TextAsk) -> int:
+        return ask.attempt
+
+    def again(self, ask: TextAsk, attempt: int) -> TextAsk:
+        return replace(ask, attempt=attempt)
+
+    def problem(self, answer: Making) -> str | None:
+        return answer.problem
+
+    def took(self, answer: Making) -> Took:
+        return Took(answer.input_tokens or 0, answer.output_tokens or 0, answer.cost_usd)
+
+    def record(self, ask: TextAsk, answer: Making) -> MadeText:
+        said = {name: getattr(answer, name) for name in Making.model_fields}
+        return MadeText(maker=self.maker, text_digest=text_key(ask.text), attempt=ask.attempt, at=now(), **said)
+
+    def answer(self, record: MadeText) -> Making:
+        return record
+
+    def usable(self, record: MadeText) -> bool:
+        return record.problem is None
+
+    def passing(self, record: MadeText) -> bool:
+        return record.passing
+
+    def took_by(self, record: MadeText) -> Took:
+        return self.took(record)
+
+
+@dataclass(kw_only=True)
+class MadeSummary(RunProgress):
+    """What a session of making texts did."""
+
+    unusable: ClassVar[str] = "not made"
+
+    maker: str
+
+
+@dataclass
+class Asking:
+    """Asks a maker's model, and reads its replies."""
+
+    maker: Maker
+    patience: Patience = field(default_factory=lambda: Patience(30))
+
+    async def ask(self, ask: TextAsk) -> Making:
+        """What became of a text, or why nothing did."""
+        loaded = self.maker.loaded
+        try:
+            reply = await loaded.model.reply(self.maker.messages(ask.text), self.maker.options)
+        except Rejected as error:
+            return Making(problem=f"{error.reason.replace('_', ' ')}: {error}")
+        except Unavailable as error:
+            self.patience.failed(error)
+            return Making(problem=f"unavailable: {error}", passing=True)
+        self.patience.answered()
+        took: dict[str, Any] = {
+            "raw_reply": reply.text,
+            "model_version": reply.model_version,
+            "input_tokens": reply.usage.input_tokens,
+            "output_tokens": reply.usage.output_tokens,
+            "cost_usd": loaded.prices.of(reply.usage) if loaded.prices else None,
+        }
+        try:
+            return Making(made=self.maker.read(reply.text), **took)
+        except ValueError as error:
+            return Making(problem=str(error), **took)
+
+
+def plan_of(texts: Iterable[str]) -> Asks[TextAsk]:
+    asks = [TextAsk(text) for text in dict.fromkeys(texts)]
+    return Asks(lambda: ((ask,) for ask in asks), len(asks))
+
+
+async def make_texts(
+    within: Path,
+    maker: Maker,
+    texts: Iterable[str],
+    *,
+    limits: Limits = Limits(),
+    watch: Watch | None = None,
+    command: str | None = None,
+) -> MadeSummary:
+    """Have something made of every text that the folder of `maker` under `within` does not hold yet. The model stays open.
+
+    Raises
+    ------
+    RunConflict
+        Another process makes the same, or what lies there was made otherwise.
+    ModelError
+        No further call can succeed; what was made before is kept.
+    ConfigurationError
+        There is a limit on cost, and nobody knows what the model costs.
+    """
+    model = maker.loaded.model
+    priced = maker.loaded.prices is not None
+    check_limits(limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
+    identity = MakerIdentity(maker=maker.name, version=maker.version, settings=model.settings())
+    folder = folder_of(within, maker.name)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    kind, asking = MakingKind(maker.name), Asking(maker)
+    manifest = MadeManifest(identity=identity, created=datetime.now(UTC))
+    with RunFolder.hold(folder, manifest, MADE, private=True) as held:
+        held.note_session(session_now(limits, command=command))
+        run = DurableRun(
+            kind,
+            plan_of(texts),
+            FolderLog(held, kind),
+            LiveExecutor(asking.ask, max(limits.concurrency, model.concurrency)),
+            limits,
+            maker.at_most,
+            watch or Watch(),
+        )
+        return await run.perform(MadeSummary(maker=maker.name))
+
+
+def folder_of(within: Path, name: str) -> Path:
+    plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+    return within / MADE_BEFORE / f"{plain[:80]}-{digest(name)[:6]}"
+
+
+def estimate_made(maker: Maker, texts: Iterable[str]) -> CallEstimate:
+    """What making them would take, as if nothing were made yet. No call is made."""
+    return estimate_calls(plan_of(texts), usually=maker.usually, at_most=maker.at_most, prices=maker.loaded.prices)
+
+
+def made_in(within: Path) -> Mapping[tuple[str, str], MadeText]:
+    """All that was made for the run at `within`, by maker and what a text is kept under."""
+    found = {}
+    for folder in sorted((within / MADE_BEFORE).glob(f"*/{RUN}")):
+        manifest = read_manifest(folder.parent, MADE)
+        for one in last_records(read_jsonl(folder.parent / MADE.file, MadeText), MADE):
+            found[manifest.identity.maker, one.text_digest] = one
+    return found
+
+
+def spent_making(within: Path, *, but: str = "") -> Spend:
+    """What all of it took, but for that of one maker."""
+    logs = [one for one in (within / MADE_BEFORE).glob(f"*/{MADE.file}") if one.parent != folder_of(within, but)]
+    return spent_of(one for log in logs for one in read_jsonl(log, MadeText))
