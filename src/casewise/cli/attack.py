@@ -119,8 +119,8 @@ def attack(
         estimate = api.estimate(found, made, elicitations=elicitations, arms=arms, options=options)
         output.print_estimates([(estimate, made)], as_json=as_json)
         return
-    for whom in (made.sends_to, *api.others_asked(arms, live.model, judge=made)):
-        api.allow_sending("the benchmark's queries", whom, agreed=how.yes, ask=person())
+    for to in (made.sends_to, *api.others_asked(arms, live.model, judge=made)):
+        api.allow_sending("the benchmark's queries", to, agreed=how.yes, ask=person())
     folder = out or api.default_folder(f"{Path(benchmark).stem}-{judge}-attack")
     with watching(f"attacking {judge}", quiet=as_json) as watch:
         run = api.judge(

@@ -21,6 +21,7 @@ __all__ = [
     "Message",
     "Model",
     "ModelDefaults",
+    "PairClassifier",
     "Position",
     "Rejected",
     "RejectedReason",
@@ -248,8 +249,8 @@ class TextClassifier(Protocol):
     def concurrency(self) -> int:
         """How many texts it wants to wait at once."""
 
-    async def classify(self, text: str, beside: str | None = None) -> Classified:
-        """The probabilities of `text`, or of it and another `beside` it; errors are those of `Model.reply`."""
+    async def classify(self, text: str) -> Classified:
+        """The probabilities of `text`; errors are those of `Model.reply`."""
         ...
 
     def settings(self) -> dict[str, Any]:
@@ -258,6 +259,15 @@ class TextClassifier(Protocol):
 
     async def close(self) -> None:
         """Give back connections and memory."""
+        ...
+
+
+@runtime_checkable
+class PairClassifier(Protocol):
+    """A classifier that can be shown two texts as what they are, such as a fact and a claim."""
+
+    async def classify_pair(self, text: str, beside: str) -> Classified:
+        """The probabilities of `text` with another beside it."""
         ...
 
 

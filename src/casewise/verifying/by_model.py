@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 from casewise.errors import ConfigurationError
 from casewise.models.load import ModelOptions, load_classifier, load_model
-from casewise.models.protocol import Message, Reply, ReplyOptions, TextClassifier, Usage, as_messages
+from casewise.models.protocol import Message, PairClassifier, Reply, ReplyOptions, Usage, as_messages
 from casewise.prompting.context_words import spoken
 from casewise.prompting.json_in_reply import find_objects
 from casewise.prompting.substitution import filled
@@ -109,6 +109,8 @@ async def classified(name: str, pairs: Sequence[str], options: ModelOptions | No
     model = load_classifier(name, options)
     try:
         words = {label: meant(label) for label in model.labels}
+        if not isinstance(model, PairClassifier):
+            raise ConfigurationError(f"{name} takes no two texts; give a cross-encoder that runs here, hf:PATH")
         if not {"entailed", "contradicted"} <= set(words.values()):
             raise ConfigurationError(
                 f"{name} has the labels {', '.join(model.labels)}; a verifier needs one with 'entail' and one with 'contradict'"
@@ -126,9 +128,9 @@ def meant(label: str) -> Said:
     return "entailed" if "entail" in lowered else "neither"
 
 
-async def likeliest_label(model: TextClassifier, pair: str) -> str:
+async def likeliest_label(model: PairClassifier, pair: str) -> str:
     both: dict[str, str] = json.loads(pair)
-    found = await model.classify(both["fact"], both["claim"])
+    found = await model.classify_pair(both["fact"], both["claim"])
     return max(found.probabilities, key=lambda label: found.probabilities[label])
 
 

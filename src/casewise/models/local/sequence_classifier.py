@@ -66,11 +66,15 @@ class SequenceClassifier:
         """What its weights take, on whatever device."""
         return int(self._model.get_memory_footprint())
 
-    async def classify(self, text: str, beside: str | None = None) -> Classified:
-        """The probabilities of `text`, or of it with another beside it, found together with those of all others that wait."""
-        encoded = self._tokenizer(text) if beside is None else self._tokenizer(text, beside)
-        kept = ("input_ids",) if beside is None else ("input_ids", "token_type_ids")
-        return await self._batcher.ask({name: list(encoded[name]) for name in kept if name in encoded}, None)
+    async def classify(self, text: str) -> Classified:
+        """The probabilities of `text`, found together with those of all others that wait."""
+        return await self._batcher.ask({"input_ids": list(self._tokenizer(text)["input_ids"])}, None)
+
+    async def classify_pair(self, text: str, beside: str) -> Classified:
+        """The probabilities of `text` with another beside it, told apart as the tokenizer does."""
+        found = self._tokenizer(text, beside)
+        kept = {name: list(found[name]) for name in ("input_ids", "token_type_ids") if name in found}
+        return await self._batcher.ask(kept, None)
 
     async def close(self) -> None:
         """Drop what waits."""
