@@ -28,8 +28,10 @@ SOURCE = Path(__file__).parents[1] / "src"
 HEAVY = frozenset(
     [
         "altair",
+        "casbin",
         "cryptography",
         "fastapi",
+        "fhir",
         "genai_prices",
         "inspect_ai",
         "jinja2",

@@ -47,6 +47,7 @@ from .attacks.attacking import (
     require_robustness,
     robustness,
 )
+from .attacks.replies import before_collecting
 from .attacks.verifying import (
     ForgedFiles,
     Verification,
@@ -170,6 +171,7 @@ __all__ = [
     "attacks_offered",
     "audit",
     "batch_jobs",
+    "before_collecting",
     "checked_codes",
     "choose_options",
     "collect",

@@ -43,7 +43,7 @@ from casewise.runs.limits import Limits, Spend, spent_of
 from casewise.runs.made import spent_making
 from casewise.runs.waiting import finished
 from casewise.showing import MadeTexts
-from casewise.showing.made_before import MakingOptions, estimate_before, making
+from casewise.showing.made_before import MakingOptions, making
 from casewise.stats.core.share_intervals import wilson
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.jsonl import read_jsonl
@@ -57,7 +57,6 @@ __all__ = [
     "GraderCheck",
     "Replies",
     "as_grader",
-    "before_collecting",
     "chat_model",
     "chat_with",
     "check_estimate",
@@ -71,6 +70,8 @@ __all__ = [
     "grade",
     "grading_estimate",
     "import_table",
+    "making_for",
+    "prepared",
 ]
 
 AnyGrader = str | Grader | Callable[[str, str], Any]
@@ -180,20 +181,8 @@ def collecting_estimate(
     return estimate_collecting(found, loaded, chat=chat or chat_with(), plan=plan, options=options)
 
 
-def before_collecting(
-    benchmark: Source,
-    model: str | Model | LoadedModel,
-    *,
-    arms: str | Arm | Sequence[Arm | str] = (),
-    selection: Selection = Selection(),
-    options: CollectOptions = CollectOptions(),
-) -> dict[str, CallEstimate]:
-    """What the models would take that make texts for the arms, by maker. Nobody is called."""
-    loaded, plan, found = prepared(benchmark, model, arms, 1, selection)
-    return estimate_before(plan.arms, partial(plan.asks_given, found), making_for(options, loaded))
-
-
 def making_for(options: CollectOptions, loaded: LoadedModel) -> MakingOptions:
+    """How the models are asked that make texts for the arms of a collection."""
     return MakingOptions(options.makers, loaded.model.name, options.limits, options.watch, options.command)
 
 
@@ -204,6 +193,7 @@ def prepared(
     repeats: int,
     selection: Selection,
 ) -> tuple[LoadedModel, ChatPlan, Benchmark]:
+    """The model, what it is sent, and of which benchmark."""
     found = as_benchmark(benchmark)
     loaded = model if isinstance(model, LoadedModel) else chat_model(model)
     return loaded, ChatPlan(select(found, selection), arms_named(arms) or (FULL,), repeats), found

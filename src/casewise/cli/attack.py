@@ -175,7 +175,7 @@ def attack_replies(
     selection = items.selection(found)
     if how.dry_run:
         estimate = api.replying.collecting_estimate(found, loaded, arms=arms, selection=selection, options=options)
-        before = api.replying.before_collecting(found, loaded, arms=arms, selection=selection, options=options)
+        before = api.before_collecting(found, loaded, arms=arms, selection=selection, options=options)
         if chatbot.as_json:
             made = {"before": {name: asdict(one) for name, one in before.items()}} if before else {}
             print_json({"asked": chatbot.name, **asdict(estimate), **made})

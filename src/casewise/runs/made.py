@@ -168,7 +168,7 @@ class MadeSummary(RunProgress):
 
 
 @dataclass
-class Asking:
+class AskedMaker:
     """Asks a maker's model, and reads its replies."""
 
     maker: Maker
@@ -229,7 +229,7 @@ async def make_texts(
     identity = MakerIdentity(maker=maker.name, version=maker.version, settings=model.settings())
     folder = folder_of(within, maker.name)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    kind, asking = MakingKind(maker.name), Asking(maker)
+    kind, asking = MakingKind(maker.name), AskedMaker(maker)
     manifest = MadeManifest(identity=identity, created=datetime.now(UTC))
     with RunFolder.hold(folder, manifest, MADE, private=True) as held:
         held.note_session(session_now(limits, command=command))
