@@ -7,7 +7,8 @@ Every grader gives two judges, for what a partial answer counts as is a choice t
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -59,6 +60,8 @@ class Behaviour:
     grader_id: str
     rows: pl.DataFrame
     notes: tuple[str, ...]
+    texts: Mapping[tuple[str, str], str] = field(repr=False)
+    """By arm and item, what the chatbot wrote the first time that it was asked; nothing where texts are gone."""
 
     def judgements(self, policy: Policy) -> pl.DataFrame:
         """The rows as a judge's judgements, answering as 1 and refusing as 0."""
@@ -79,11 +82,7 @@ class Behaviour:
 
     def first_texts(self, arm: str) -> dict[str, str]:
         """What the chatbot wrote on each item in an arm, the first time that it was asked; nothing where texts are gone."""
-        found: dict[str, str] = {}
-        for reply in replies_in(self.folder):
-            if reply.arm == arm and (text := reply.text or reply.refusal):
-                found.setdefault(reply.item_id, text)
-        return found
+        return {item: text for (shown, item), text in self.texts.items() if shown == arm}
 
     def judge_id(self, policy: Policy) -> str:
         """Tells these verdicts from all others."""
@@ -122,6 +121,12 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
         )
     replies, manifests = replies_in(folder), [read_grades(where) for where in graded]
     named = Counter(made.grader_name for made in manifests)
+    texts: dict[
+        tuple[str, str], str
+    ] = {}  # kept now: reading all lines once more for a few exhibits takes as long as the rest
+    for reply in replies:
+        if text := reply.text or reply.refusal:
+            texts.setdefault((reply.arm, reply.item_id), text)
     found = []
     for where, made in zip(graded, manifests, strict=True):
         name = made.grader_name if named[made.grader_name] == 1 else made.identity.grader
@@ -131,7 +136,7 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
         }
         rows = pl.DataFrame([row_of(reply, grades) for reply in replies], schema=COLUMNS)
         notes = (*run_notes(folder), *run_notes(where), *missing(rows, name))
-        found.append(Behaviour(folder, manifest, name, made.identity.grader, rows, notes))
+        found.append(Behaviour(folder, manifest, name, made.identity.grader, rows, notes, texts))
     return tuple(found)
 
 
