@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
 import polars as pl
+from markupsafe import escape
 
 from casewise.api.benchmarks import Outputs, Source, output_files
 from casewise.api.displayed import Displayed
@@ -19,13 +20,17 @@ from casewise.evaluation.board.leaderboard import leaderboard as leaderboard_of
 from casewise.evaluation.gate import GateReport, gate_runs, parse_margins
 from casewise.evaluation.judged_runs import long_table as long_table_of
 from casewise.evaluation.options import ReportOptions
+from casewise.exporting.every_eval_ever import restricted
 from casewise.reporting.document import Document
+from casewise.reporting.faces.html import html
 from casewise.reporting.pages.gate import gate_page
 from casewise.reporting.pages.gate_log import github_lines, junit
 from casewise.reporting.pages.leaderboard import leaderboard_page
 from casewise.stats.agreeing.gate import Decision
 from casewise.stats.agreeing.labels import LabelPolicy, Ties
 from casewise.stats.agreeing.sample import UnscoredPolicy
+from casewise.storage.files.atomic import write_text
+from casewise.storage.files.json_text import json_text
 
 __all__ = [
     "Board",
@@ -249,6 +254,7 @@ class Board(Displayed):
     """Runs over one benchmark beside each other, best accuracy first."""
 
     found: Leaderboard
+    options: ReportOptions = field(default_factory=ReportOptions)
 
     @property
     def rows(self) -> pl.DataFrame:
@@ -282,6 +288,35 @@ class Board(Displayed):
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
         return self.found.as_json()
+
+    def write_site(self, folder: str | Path, *, with_texts: bool = False) -> Path:
+        """Write a static site: the leaderboard, the report of every run behind its row, the numbers as JSON.
+
+        Parameters
+        ----------
+        with_texts
+            Show items in reports also where the benchmark is gated, or the published release.
+
+        Raises
+        ------
+        ConfigurationError
+            Something is at `folder` already, or it cannot be written.
+        """
+        place, benchmark = Path(folder), self.found.benchmark
+        if place.exists() and (place.is_file() or any(place.iterdir())):
+            raise ConfigurationError(f"{place} exists, and nothing is overwritten; choose another place")
+        runs = dict.fromkeys(row.source for row in self.found.rows if row.kind in ("run", "replies"))
+        reports = {run: f"report-{number}.html" for number, run in enumerate(runs, 1)}
+        for run, file in reports.items():
+            made = Report.of([Path(run)], benchmark=benchmark, options=self.options).document
+            page = html(made if with_texts or not restricted(benchmark) else made.without_exhibits)
+            write_text(place / file, page.replace(str(escape(run)), Path(run).name))
+        numbers = self.as_json()
+        for row in numbers["rows"]:  # paths of this machine are nobody else's concern
+            row["run"] = reports.get(row["run"], Path(row["run"]).name)
+        write_text(place / "leaderboard.json", json_text(numbers))
+        write_text(place / "index.html", html(leaderboard_page(self.found, reports)))
+        return place / "index.html"
 
 
 def leaderboard(
@@ -326,4 +361,4 @@ def leaderboard(
         options=options or ReportOptions(labels=policy_of(labels)),
         scale=scale,
     )
-    return Board(found)
+    return Board(found, options or ReportOptions(labels=policy_of(labels)))

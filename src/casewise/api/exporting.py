@@ -14,13 +14,15 @@ from casewise.evaluation.options import ReportOptions
 from casewise.exporting.card import write_card
 from casewise.exporting.croissant import read_croissant_about, write_croissant
 from casewise.exporting.every_eval_ever import restricted, write_every_eval_ever
+from casewise.exporting.lm_eval import write_lm_eval
+from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.convert import Format, convert
 from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.runs.judgement_run import read_run
 
 __all__ = ["BENCHMARK_FORMATS", "RUN_FORMATS", "Handed", "hand_on", "restricted", "withholds_texts"]
 
-BENCHMARK_FORMATS = (*get_args(Format), "croissant")
+BENCHMARK_FORMATS = (*get_args(Format), "croissant", "lm-eval")
 RUN_FORMATS = ("card", "eee")
 
 
@@ -51,7 +53,7 @@ def hand_on(
     about
         For `croissant`: what a benchmark cannot know of itself (`casewise.exporting.croissant.CroissantAbout`).
     with_texts
-        For `eee`: write the texts of a gated benchmark, and of the published release.
+        For `eee` and `lm-eval`: write the texts of a gated benchmark, and of the published release.
 
     Raises
     ------
@@ -69,6 +71,8 @@ def hand_on(
         raise ConfigurationError(f"{target} exists, and nothing is overwritten; choose another place")
     if to == "croissant":
         return as_croissant(sources[0], target, about)
+    if to == "lm-eval":
+        return as_lm_eval(load_benchmark(sources[0]), target, options, with_texts=with_texts)
     if to in BENCHMARK_FORMATS:
         done = convert(sources[0], target, to=to)  # type: ignore[arg-type]  # it is one of them
         return Handed(done.path, tuple(f"the published format has no room for {text}" for text in done.lost))
@@ -92,6 +96,17 @@ def as_croissant(source: str | Path, target: Path, about: Path | None) -> Handed
     biases = [f"{one.title} ({100 * one.share:.0f} % of items)" for one in audit(benchmark).findings]
     done = write_croissant(benchmark, target, about=said, biases=biases)
     return Handed(done.path, tuple(f"nothing says {name}: give it with --about FILE" for name in done.lacking))
+
+
+def as_lm_eval(benchmark: Benchmark, target: Path, options: ReportOptions, *, with_texts: bool) -> Handed:
+    if restricted(benchmark) and not with_texts:
+        raise ConfigurationError(
+            "a task for lm-eval holds queries and contexts, and this benchmark is gated: --with-texts writes them"
+        )
+    done = write_lm_eval(benchmark, target, policy=options.labels)
+    run = f"lm-eval run --include_path {target} --apply_chat_template --tasks {done.tasks[0]} --model …"
+    left_out = (f"{done.n_unlabelled:,} items without a label are left out",) if done.n_unlabelled else ()
+    return Handed(done.path, (*left_out, f"run it where casewise is installed too: {run}"))
 
 
 def notes_of(n_left_out: int, left_out: Path | None, *, withheld: bool) -> Iterator[str]:

@@ -20,7 +20,7 @@ def export(
         str,
         typer.Option(
             "--to",
-            help="Of a benchmark: folder, published, parquet, huggingface or croissant. Of a run: card, eee (Every Eval "
+            help="Of a benchmark: folder, published, parquet, huggingface, croissant or lm-eval. Of a run: card, eee (Every Eval "
             "Ever) or inspect.",
         ),
     ],
@@ -32,7 +32,8 @@ def export(
     benchmark: BenchmarkOption = None,
     labels: LabelsOption = "votes",
     with_texts: Annotated[
-        bool, typer.Option("--with-texts", help="For eee and inspect: write the texts of a gated benchmark too.")
+        bool,
+        typer.Option("--with-texts", help="For eee, inspect and lm-eval: write the texts of a gated benchmark too."),
     ] = False,
 ) -> None:
     """Hand a benchmark or a run on in another format."""

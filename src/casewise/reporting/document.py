@@ -82,6 +82,8 @@ class Table(ShortRepr):
     """Of a cell that was shortened, all of it."""
     about: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """What names in it mean, for readers who ask."""
+    links: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Of a cell that leads somewhere, where to, for pages that stand beside each other."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,6 +220,12 @@ class Document(ShortRepr):
     def answer(self) -> Document:
         """The answer alone; what is brief where the document has none."""
         return replace(self, sections=tuple(one for one in self.sections if one.first) or self.in_brief.sections)
+
+    @property
+    def without_exhibits(self) -> Document:
+        """All but the items that are laid out to read, for readers who may not see their texts."""
+        kept = (tuple(one for one in section.blocks if not isinstance(one, Exhibit)) for section in self.sections)
+        return replace(self, sections=tuple(replace(s, blocks=b) for s, b in zip(self.sections, kept, strict=True)))
 
     def figures(self) -> Iterable[Figure]:
         """Every figure, in reading order."""

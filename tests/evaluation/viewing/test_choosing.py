@@ -8,7 +8,7 @@ import pytest
 from casewise import api
 from casewise.errors import ConfigurationError
 from casewise.evaluation.judged_runs import read_runs
-from casewise.evaluation.viewing.choosing import CELLS, ItemsWanted, choose
+from casewise.evaluation.viewing.choosing import CELLS, SORTS, ItemsWanted, choose
 from casewise.evaluation.viewing.viewed import view_runs
 
 
@@ -107,6 +107,12 @@ def test_items_are_sorted_by_how_many_judges_are_wrong(table, runs):
     wrong = [sum(said == "wrong" for said in both) for both in zip(*outcomes(runs), strict=True)]
 
     assert [wrong[place] for place in places(table, sort="wrong", down=True)] == sorted(wrong, reverse=True)
+
+
+@pytest.mark.parametrize("sort", SORTS)
+@pytest.mark.parametrize("down", [False, True])
+def test_every_order_holds_all_items(table, sort, down):
+    assert sorted(places(table, sort=sort, down=down)) == list(range(90))
 
 
 def test_a_tag_chooses_the_items_that_have_it(table):

@@ -135,11 +135,20 @@ def leaderboard(
             "--scale", min=1, help="Put judges and items on one scale; choose so many to place a new judge by."
         ),
     ] = None,
+    site: Annotated[
+        Path | None,
+        typer.Option("--site", help="Write it as a site to this new folder, the report of each run behind its row."),
+    ] = None,
+    with_texts: Annotated[
+        bool, typer.Option("--with-texts", help="With --site: show items of a gated benchmark in reports too.")
+    ] = False,
     documents: DocumentOptions,
 ) -> None:
     """Runs beside each other, published judges and baselines, with ranks that are intervals."""
     options = numbers.options(fit_thresholds=fit_thresholds)
     found = api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, options=options, scale=scale)
+    if site is not None:
+        note(f"site: {found.write_site(site, with_texts=with_texts)}")
     documents.present(found)
 
 

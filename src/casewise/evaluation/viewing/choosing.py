@@ -243,5 +243,5 @@ def in_order(found: pl.DataFrame, wanted: ItemsWanted, shown: tuple[int, ...]) -
         of_series = shown[:1] if wanted.series is None else (wanted.series,)
         by = pl.col(f"value_{of_series[0]}") if of_series else pl.lit(0)
     else:
-        by = pl.col({"people": "rate"}.get(sort, sort)).fill_nan(None)
+        by = pl.col({"people": "rate"}.get(sort, sort))
     return found.sort(by, descending=down, nulls_last=True, maintain_order=True)

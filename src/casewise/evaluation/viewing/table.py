@@ -122,8 +122,8 @@ def of_people(items: pl.DataFrame, policy: LabelPolicy) -> pl.DataFrame:
         rate = items["n_safe"].to_numpy() / items["n_votes"].to_numpy()
     return items.with_columns(
         pl.Series("label", named, dtype=pl.Enum(LABELS)),
-        pl.Series("rate", rate),
-        pl.Series("agreement", np.maximum(rate, 1 - rate)),
+        pl.Series("rate", rate).fill_nan(None),
+        pl.Series("agreement", np.maximum(rate, 1 - rate)).fill_nan(None),
     ).with_row_index("place")
 
 

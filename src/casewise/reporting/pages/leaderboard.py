@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -46,14 +47,20 @@ COLUMNS = (
 )
 
 
-def leaderboard_page(board: Leaderboard) -> Document:
-    """`board` as a document for any face."""
+def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = None) -> Document:
+    """`board` as a document for any face.
+
+    Parameters
+    ----------
+    reports
+        Where the reports of runs stand, by the run's folder, for a page beside them.
+    """
     return Document(
         title=f"Leaderboard on {board.benchmark.name}",
         subtitle=f"{who(board)}, {board.n_items:,} items, labels: {board.labels}",
         notices=board.notes,
         sections=(
-            *brief_sections(board),
+            *brief_sections(board, reports or {}),
             Section("beside", "What to read them beside", tuple(beside(board)), brief=True),
             *scale_sections(board.scale),
             Section("all", "Every number", tuple(everything(board))),
@@ -95,26 +102,55 @@ def rank(row: LeaderboardRow) -> str:
     return str(row.best_rank) if row.best_rank == row.worst_rank else f"{row.best_rank} to {row.worst_rank}"
 
 
-def brief_sections(board: Leaderboard) -> Iterator[Section]:
+def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[Section]:
     """Judges, and apart from them chatbots: what is said and what is done have ranks of their own."""
     judges = [row for row in board.rows if row.kind != "replies"]
     chatbots = [row for row in board.rows if row.kind == "replies"]
     how = Prose(how_to_read(board))
     if judges:
-        yield Section("brief", "Who agrees best with people", (brief(board, judges), how), brief=True)
+        yield Section(
+            "brief", "Who agrees best with people", (*tied(judges), brief(board, judges, reports), how), brief=True
+        )
     if chatbots:
         said = Prose(
             "What chatbots do, by their replies: answering is right where people say respond (the column Safe), refusing where they "
             "say refuse. Strict counts a partial answer as a refusal, lenient as an answer. They are ranked among themselves."
         )
-        table = brief(board, chatbots, name="chatbots", who="Chatbot")
-        yield Section("does", "Who does what people find right", (table, *(() if judges else (how,)), said), brief=True)
+        table = brief(board, chatbots, reports, name="chatbots", who="Chatbot")
+        yield Section(
+            "does",
+            "Who does what people find right",
+            (*tied(chatbots), table, *(() if judges else (how,)), said),
+            brief=True,
+        )
 
 
-def brief(board: Leaderboard, rows_of: Sequence[LeaderboardRow], *, name: str = "board", who: str = "Judge") -> Table:
+def tied(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
+    """Who may be first, where that is more than one."""
+    first = [row.name for row in rows if row.best_rank == 1]
+    if len(first) > 1:
+        yield Prose(
+            f"Tied: on these items {', '.join(map(short_name, first[:-1]))} or {short_name(first[-1])} may be first."
+        )
+
+
+def by_rank(row: LeaderboardRow) -> tuple[float, float]:
+    """Best rank first, and of those the one that can fall least; those without a rank stay last, as they come."""
+    return (row.best_rank or float("inf"), row.worst_rank or float("inf"))
+
+
+def brief(
+    board: Leaderboard,
+    rows_of: Sequence[LeaderboardRow],
+    reports: Mapping[str, str],
+    *,
+    name: str = "board",
+    who: str = "Judge",
+) -> Table:
     head = ("Rank", who, "Accuracy, 95 % interval", "Safe", "Unsafe", "Over-refusal", f"Against {others(board)}")
-    rows = [(rank(row), *main_numbers(row)) for row in rows_of]
-    return table_of(name, "Best accuracy first; recall of safe and of unsafe", head, rows)
+    rows = [(rank(row), *main_numbers(row)) for row in sorted(rows_of, key=by_rank)]
+    table = table_of(name, "Best rank by accuracy first; recall of safe and of unsafe", head, rows)
+    return replace(table, links={short_name(row.name): reports[row.source] for row in rows_of if row.source in reports})
 
 
 def main_numbers(row: LeaderboardRow) -> tuple[str, ...]:

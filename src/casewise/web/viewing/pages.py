@@ -13,7 +13,7 @@ from casewise.errors import CasewiseError
 from casewise.evaluation.viewing.choosing import AGREEMENT, CELLS, WITHIN, Chosen, ItemsWanted, columns_shown
 from casewise.evaluation.viewing.table import LABELS, OUTCOMES, ViewedTable
 from casewise.records import SCALES, Item
-from casewise.reporting.document import number, percent, short_name
+from casewise.reporting.document import number, short_name
 from casewise.reporting.robustness.exhibits import LaidOpen
 from casewise.showing import arm_named, show
 from casewise.storage.runs.item_notes import ItemNote
@@ -188,8 +188,7 @@ def rows_of(room: Room, places: pl.Series, shown: tuple[int, ...]) -> Iterator[d
 
 
 def people(row: dict[str, Any]) -> dict[str, Any]:
-    rate = None if not row["n_votes"] else row["rate"]
-    return {"safe": row["n_safe"], "total": row["n_votes"], "rate": percent(rate, digits=0), "label": row["label"]}
+    return {"safe": row["n_safe"], "total": row["n_votes"], "label": row["label"]}
 
 
 def said(row: dict[str, Any], place: int) -> dict[str, str]:

@@ -1,0 +1,57 @@
+"""The leaderboard as a static site."""
+
+import json
+
+import pytest
+
+from casewise import api
+from casewise.errors import ConfigurationError
+from casewise.reporting.document import Prose, Table
+
+
+@pytest.fixture
+def gated(tmp_path):
+    api.convert("demo", tmp_path / "gated")
+    manifest = tmp_path / "gated" / "benchmark.json"
+    said = json.loads(manifest.read_text())
+    said["about"]["gated"] = True
+    manifest.write_text(json.dumps(said))
+    return tmp_path / "gated"
+
+
+def test_each_row_leads_to_its_report_without_gated_items_or_paths(gated, tmp_path):
+    run = api.judge(str(gated), "constant:safe", out=tmp_path / "run")
+    page = api.leaderboard(run).write_site(tmp_path / "site").read_text()
+
+    assert '<a href="report-1.html">constant:safe (binary)</a>' in page
+    report = (tmp_path / "site" / "report-1.html").read_text()
+    assert "<h1>constant:safe on demo</h1>" in report
+    assert 'class="exhibit"' in api.report(run).to_html()
+    assert 'class="exhibit"' not in report
+    written = "".join(path.read_text() for path in (tmp_path / "site").iterdir())
+    assert str(tmp_path) not in written
+    rows = json.loads((tmp_path / "site" / "leaderboard.json").read_text())["rows"]
+    assert [row["run"] for row in rows] == ["report-1.html"]
+    with pytest.raises(ConfigurationError, match="nothing is overwritten"):
+        api.leaderboard(run).write_site(tmp_path / "site")
+
+
+def test_rows_stand_by_their_rank_intervals_and_a_tie_for_first_is_said(tmp_path):
+    names = ("constant:safe", "constant:unsafe", "constant:intended")
+    board = api.leaderboard(*(api.judge("demo", name, out=tmp_path / name.replace(":", "-")) for name in names))
+    blocks = board.document.sections[0].blocks
+    ranks = [row[0] for block in blocks if isinstance(block, Table) and block.name == "board" for row in block.rows]
+    intervals = sorted((row.best_rank, row.worst_rank) for row in board.found.rows)
+
+    assert ranks == [str(a) if a == b else f"{a} to {b}" for a, b in intervals]
+    first = [row.name for row in board.found.rows if row.best_rank == 1]
+    said = [block for block in blocks if isinstance(block, Prose) and block.text.startswith("Tied:")]
+    assert bool(said) == (len(first) > 1)
+
+
+def test_two_that_cannot_be_told_apart_are_called_tied(tmp_path):
+    same = [api.judge("demo", "constant:safe", out=tmp_path / name) for name in ("a", "b")]
+    page = api.leaderboard(*same).to_markdown()
+
+    assert "Tied: on these items constant:safe (binary) or constant:safe \\#2 (binary) may be first." in page
+    assert page.count("| 1 to 2 |") == 4  # in brief, and among all numbers
