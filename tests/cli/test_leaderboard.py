@@ -15,6 +15,6 @@ def test_the_leaderboard_prints_one_table_and_writes_its_page(tmp_path):
     as_json = CliRunner().invoke(app, [*words, "--json"])
 
     assert printed.exit_code == 0
-    assert "Best accuracy first" in printed.stdout
+    assert "Best rank by accuracy first" in printed.stdout
     assert (tmp_path / "board.html").is_file()
     assert json.loads(as_json.stdout)["rows"][0]["name"] == "constant:intended (binary)"
