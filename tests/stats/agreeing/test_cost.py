@@ -6,7 +6,8 @@ from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, random_sample, sample_of, some
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.cost import cheapest_threshold, cost_curve, turning_point
+from casewise.stats.agreeing.cost import cheapest_threshold, cost_curve, fitted_verdicts, turning_point
+from casewise.stats.words.baseline import Folds
 
 
 def test_cost_is_the_weighted_sum_of_both_errors():
@@ -53,6 +54,26 @@ def test_the_cheapest_threshold_is_found_among_all():
     candidates = np.r_[-np.inf, np.unique(sample.value) + 1e-9, np.inf]
     found = cheapest_threshold(sample.value, sample.weight, 2)
     assert cost(found) == pytest.approx(min(cost(c) for c in candidates))
+
+
+def test_the_error_of_fitted_thresholds_is_that_of_leaving_each_fold_out():
+    sample = wrong_at_random(np.random.default_rng(4), 60, 0.8, each=2)
+    sample = replace(sample, value=np.ceil(10 * sample.value))  # few values, so that every fold has all of them
+    (point,) = cost_curve(sample, ratios=(3,)).points
+    fold = Folds.of(sample.cluster, n=10, seed=0).of_row
+
+    def cost(kept):
+        total = 0.0
+        for out in np.unique(fold[kept]):
+            learn, held = kept & (fold != out), kept & (fold == out)
+            said = sample.value[held] > cheapest_threshold(sample.value[learn], sample.weight[learn], 3)
+            total += (sample.weight[held] * ~said + 3 * (1 - sample.weight[held]) * said).sum()
+        return total / (4 * kept.sum())
+
+    costs = np.array([cost(fold != out) for out in range(10)])
+    fitted = fitted_verdicts(sample, 3, seed=0)
+    assert some(some(point.best_threshold).estimate) == pytest.approx(cost(fold >= 0))
+    assert some(fitted).variance == pytest.approx(0.9 * ((costs - costs.mean()) ** 2).sum())
 
 
 def test_a_threshold_is_never_fitted_on_the_query_that_it_judges():

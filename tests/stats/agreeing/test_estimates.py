@@ -75,7 +75,7 @@ def test_balanced_accuracy_has_an_interval_where_nothing_is_wrong():
 
 def test_f1_without_an_error_has_the_interval_of_the_items_that_either_calls_safe():
     found = named(estimate(sample_of([1, 0] * 10, [1, 0] * 10)))["f1_safe"]
-    share = 0.025 ** (1 / 20)
+    share = 0.025 ** (1 / 10)
 
     assert found.ci_low == pytest.approx(2 * share / (1 + share))
 

@@ -2,7 +2,7 @@
 
 A sentence is a statement when the whole of it has this form, in one of the languages of `lexicon`:
 
-    [opening,] [label:] [I conclude that] [the request] [is [in this context]] VERDICT [to respond | in this context] [because REASON]
+    [opening,] [label:] [I conclude that] [the request] [is [in this context]] VERDICT [to respond | in this context] [because REASON | - REASON]
 
 A reply gives a verdict when its statements agree, one of them stands where a reply says its last word (under a label, on a
 line of its own, in its first or its last sentence), and nothing else in it speaks for the other verdict or takes it back.
@@ -88,13 +88,13 @@ def grammar_of(words: Language) -> Grammar:
     start = "" if words.joined else r"(?<![\w-])"
     verdict = rf"[{QUOTES}]?(?:(?P<unsafe>{words.unsafe})|(?P<safe>{words.safe}))[{QUOTES}]?{end}"
     tail = rf"(?:\s*[,，،]?\s*{words.tail}{end})*"
-    label = rf"(?P<label>{words.label}\s*(?:(?:is|es|ist|是|هو)?\s*[:：=\-–—]+\s*|{gap}(?:is|es|ist|是|هو)(?: that| it is)*{gap}))"
+    label = rf"(?P<label>{words.label}\s*(?:(?:is|es|ist|是|هو)?\s*[:：=\-–—]+>?\s*(?:\(?[a-d]\)\s*)?|{gap}(?:is|es|ist|是|هو)(?: that| it is)*{gap}))"
     statement = (
         rf"^(?P<lead>(?:[^,，،:：]{{0,80}}[,，،]\s*){{1,2}}?)??(?:{words.opening}{end}\s*[,，،:：]?\s*)*{label}?"
         rf"(?:(?:(?P<denied>{words.thinks_not})|(?P<thinks>{words.thinks})){gap})?"
         rf"(?:(?P<subject>{words.subject})\s*)?(?:(?:(?P<not>{words.is_not})|(?P<is>{words.is_})){gap}(?:,?\s*{words.tail}{end},?{gap})?)?"
         rf"{start}{verdict}{tail}"
-        rf"(?:\s*[,，،;:：(—–-]*\s*{words.because}{end}(?P<reason>.*))?\s*[)]?$"
+        rf"(?:\s*[,，،;:：(—–-]*\s*{words.because}{end}(?P<reason>.*)|\s*(?:[—–]|\s-\s)\s*(?P<aside>.*))?\s*[)]?$"
     )
     return Grammar(
         statement=compiled(statement),
@@ -174,10 +174,11 @@ def statement_of(sentence: Sentence) -> Statement | None:
 
 def sound(match: re.Match[str], grammar: Grammar) -> bool:
     """Whether what stands before and behind the statement leaves it as it is."""
-    lead, reason = match["lead"] or "", match["reason"] or ""
+    lead, reason, aside = (match[part] or "" for part in ("lead", "reason", "aside"))
     if lead and (mentions(lead) or grammar.doubt.search(lead) or grammar.turn.search(lead) or NEGATIONS.search(lead)):
         return False
-    return not (mentions(reason) or grammar.turn.search(reason) or HOWEVER.search(reason))
+    said = f"{reason}\n{aside}"
+    return not (mentions(said) or grammar.turn.search(said) or HOWEVER.search(said) or grammar.doubt.search(aside))
 
 
 NEGATIONS = re.compile(
@@ -202,7 +203,10 @@ def taken_back(rest: str) -> bool:
     return any(grammar.turn.search(rest) for grammar in grammars())
 
 
-EMPHASIS = re.compile(r"[*_`~]+|^[ \t]*(?:[#>•·\-–—]+|\(?\d{1,2}[.)])\s+", re.MULTILINE)
+EMPHASIS = re.compile(
+    r"[*_`~]+|</?(?:verdict|answer|judge?ment|label|output|result)>|\[\[(?=\w+\]\])|(?<=\w)\]\]|^[ \t]*(?:[#>•·\-–—]+|\(?\d{1,2}[.)])\s+",
+    re.MULTILINE | re.IGNORECASE,
+)
 SYMBOLS = re.compile(r"[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]")
 ENDS = re.compile(r"[.!?。！？؟;；\n]+")
 QUOTE = re.compile(r"[\"“”„«»]")

@@ -19,7 +19,7 @@ from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.core.measured import Measured
 
-__all__ = ["GATED", "Decision", "Gate", "MetricGate", "gate"]
+__all__ = ["GATED", "Decision", "Gate", "MetricGate", "gate", "metric_gate"]
 
 Decision = Literal["pass", "fail", "inconclusive"]
 
@@ -116,7 +116,7 @@ def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], n_tests
     """
     check(baseline, run, margins)
     before, after = (measured(sample, tuple(margins)) for sample in (baseline, run))
-    found = (one(margins[name], before[name], after[name], n_tests or len(margins)) for name in margins)
+    found = (metric_gate(margins[name], before[name], after[name], n_tests or len(margins)) for name in margins)
     return Gate(tuple(found), n_items=len(run), n_queries=run.n_clusters)
 
 
@@ -151,7 +151,7 @@ def measured(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
     return found
 
 
-def one(margin: float, before: Measured, after: Measured, n_metrics: int) -> MetricGate:
+def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int) -> MetricGate:
     """The gate of one metric among so many."""
     sign = 1.0 if GATED[before.name].better == "higher" else -1.0
     drop = sign * (before.value - after.value)

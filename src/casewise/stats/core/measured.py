@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from casewise.stats.core.arrays import FloatArray, IntArray, safe_divide
+from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray, safe_divide
 from casewise.stats.core.cluster_variance import cluster_sums, cluster_variance
 from casewise.stats.core.intervals import ANYWHERE, Domain, unseen_share
 from casewise.stats.core.raters import PerVote, Raters
@@ -213,13 +213,19 @@ class TotalsByCluster:
             n_unscored=self.n_unscored,
             influence=self.left_out(functional) if by_leaving_out else self.centred @ gradient,
             votes=None if self.votes is None else self.votes.of_number(gradient),
-            at_risk=int((functional.over(self.named(self.sums)) > 0).sum()),
+            at_risk=int(self.at_risk(functional).sum()),
             kind=functional.kind,
             domain=functional.domain,
             undefined=functional.undefined,
             loss=None if self.lost is None else (self.lost - self.sums) @ gradient,
             touched=self.touched(functional) if functional.kind == "share" else None,
         )
+
+    def at_risk(self, functional: Functional) -> BoolArray:
+        """(clusters,) which have items that the number is over; of a harmonic mean, any that could count for or against it."""
+        by_cluster = self.named(self.sums)
+        found: BoolArray = functional.over(by_cluster) > 0
+        return found & ~np.isnan(functional.formula(by_cluster)) if functional.kind == "harmonic" else found
 
     @cached_property
     def centred(self) -> FloatArray:
@@ -238,12 +244,11 @@ class TotalsByCluster:
 
     def touched(self, functional: Functional) -> tuple[float, float] | None:
         """Of a proportion, the share of clusters at risk with any item that counts, and with any that does not."""
-        by_cluster = self.named(self.sums)
-        at_risk = functional.over(by_cluster) > 0
+        at_risk = self.at_risk(functional)
         if not at_risk.any():
             return None
         with np.errstate(divide="ignore", invalid="ignore"):
-            own = functional.formula(by_cluster)[at_risk]
+            own = functional.formula(self.named(self.sums))[at_risk]
         return float((own > 0).mean()), float((own < 1).mean())
 
     def gradient(self, functional: Functional) -> FloatArray:
