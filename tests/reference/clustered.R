@@ -32,8 +32,7 @@ write_reference(
   packages = "sandwich",
   data = list(list(query = query, annotator = annotator, condition = condition, safe = safe)),
   cases = list(
-    one("mean", lm(safe ~ 1, data)), one("linear", contrast),
-    one("logit", glm(safe ~ condition, binomial, data, epsilon = 1e-14))
+    one("mean", lm(safe ~ 1, data)), one("linear", contrast)
   ),
   contrast = list(list(
     first_less_second = -unname(coef(contrast)[2]), by_item = sqrt(variance(interaction(query, condition))),

@@ -102,10 +102,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] =
         one_way(stats.clustered_regression),
         {"design": TABLE, "outcome": NUMBERS, "clusters": LABELS},
     ),
-    "clustered_logit": (
-        one_way(stats.clustered_logit),
-        {"design": TABLE, "outcome": TRUTHS, "clusters": LABELS},
-    ),
     "clopper_pearson": (stats.clopper_pearson, {"successes": COUNTS, "n": COUNTS, "level": SHARE}),
     "wilson": (stats.wilson, {"successes": COUNTS, "n": COUNTS, "level": SHARE}),
     "korn_graubard": (
@@ -114,7 +110,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] =
     ),
     "newcombe": (stats.newcombe, {"x1": COUNTS, "n1": COUNTS, "x2": COUNTS, "n2": COUNTS}),
     "two_proportion_z": (stats.two_proportion_z, {"x1": COUNTS, "n1": COUNTS, "x2": COUNTS, "n2": COUNTS}),
-    "mcnemar": (stats.mcnemar, {"b": COUNTS, "c": COUNTS}),
     "kruskal_wallis": (
         stats.kruskal_wallis,
         {"successes": SAFE, "sizes": VOTES, "exact": st.sampled_from([False, False, False, True])},

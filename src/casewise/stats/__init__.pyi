@@ -1,10 +1,9 @@
 from .conditions.contrast import ClusteredContrast, Difference, clustered_contrast
 from .conditions.kruskal import KruskalWallis, kruskal_wallis
-from .conditions.paired import McNemar, mcnemar
 from .conditions.post_hoc import PairwiseTests, dunn, pairwise_proportions
 from .conditions.proportions import TwoProportionZ, newcombe, two_proportion_z
 from .conditions.tost import Equivalence, equivalence
-from .core.clustered import ClusteredRegression, clustered_logit, clustered_mean, clustered_regression
+from .core.clustered import ClusteredRegression, clustered_mean, clustered_regression
 from .core.multiplicity import adjust, benjamini_hochberg, benjamini_yekutieli, bonferroni, holm
 from .core.share_intervals import Interval, clopper_pearson, korn_graubard, wilson
 from .people.agreement import Agreement, FleissKappa, agreement_of_votes, fleiss_kappa, krippendorff_alpha
@@ -47,7 +46,6 @@ __all__ = [
     "Interval",
     "KruskalPower",
     "KruskalWallis",
-    "McNemar",
     "OracleAccuracy",
     "PairwiseTests",
     "PanelCurve",
@@ -70,7 +68,6 @@ __all__ = [
     "chi_square_test_power",
     "clopper_pearson",
     "clustered_contrast",
-    "clustered_logit",
     "clustered_mean",
     "clustered_regression",
     "cohen_h",
@@ -83,7 +80,6 @@ __all__ = [
     "kruskal_power",
     "kruskal_sample_size",
     "kruskal_wallis",
-    "mcnemar",
     "newcombe",
     "oracle_accuracy",
     "pairwise_proportions",

@@ -4,7 +4,7 @@ import statsmodels.api as sm
 from tests.support.data import REFERENCE, cases
 
 from casewise.errors import StatisticsError
-from casewise.stats import clustered_logit, clustered_mean, clustered_regression
+from casewise.stats import clustered_mean, clustered_regression
 
 
 def sample(n=400, seed=3):
@@ -23,7 +23,6 @@ TWO = np.column_stack([ONE, DATA["condition"]])
 MODELS = {
     "mean": lambda labels, how: clustered_mean(DATA["safe"], *labels, adjustment=how),
     "linear": lambda labels, how: clustered_regression(TWO, DATA["safe"], *labels, adjustment=how),
-    "logit": lambda labels, how: clustered_logit(TWO, DATA["safe"], *labels, adjustment=how),
 }
 
 
@@ -78,7 +77,6 @@ def test_a_negative_two_way_variance_is_replaced_and_said():
         lambda: clustered_mean([1.0, 0.0], [1, 2, 3]),
         lambda: clustered_mean([1.0, 0.0]),
         lambda: clustered_regression(np.ones((4, 2)), [1.0, 0.0, 1.0, 0.0], [1, 2, 3, 4]),
-        lambda: clustered_logit([[1, 0], [1, 0], [1, 1], [1, 1]], [0, 0, 1, 1], [1, 2, 3, 4]),
     ],
 )
 def test_what_has_no_answer_is_an_error(question):

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, ndtr, ndtri
+from scipy.special import ndtr, ndtri
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
@@ -16,7 +16,6 @@ from casewise.stats.core.tails import two_sided_log_p
 
 __all__ = [
     "ClusteredRegression",
-    "clustered_logit",
     "clustered_mean",
     "clustered_regression",
     "sandwich_variance",
@@ -118,38 +117,6 @@ def clustered_regression(
     coefficients = gram @ (x.T @ y)
     scores = x * (y - x @ coefficients)[:, None]
     return _sandwich(coefficients, gram, scores, ids, adjustment)
-
-
-def clustered_logit(
-    design: ArrayLike, outcome: ArrayLike, *clusters: ArrayLike, adjustment: Adjustment = "none"
-) -> ClusteredRegression:
-    """Logistic regression with clustered errors; parameters and errors as `clustered_regression`.
-
-    Raises
-    ------
-    StatisticsError
-        The outcome is separated by the design, so that no finite coefficient fits best.
-
-    References
-    ----------
-    .. [1] R: `sandwich::vcovCL(glm(..., family = binomial))`.
-    """
-    x, y, ids = _checked(design, outcome, clusters)
-    if not ((y >= 0) & (y <= 1)).all():
-        raise StatisticsError("the outcome of a logistic regression lies between 0 and 1")
-    coefficients = np.zeros(x.shape[1])
-    for _ in range(50):
-        fitted = expit(x @ coefficients)
-        bread = _inverse((x * (fitted * (1 - fitted))[:, None]).T @ x)
-        step = bread @ (x.T @ (y - fitted))
-        coefficients = coefficients + step
-        if np.max(np.abs(step)) < 1e-12 * (1 + np.max(np.abs(coefficients))):
-            break
-    else:
-        raise StatisticsError("the logistic regression does not converge: a column separates the outcomes")
-    fitted = expit(x @ coefficients)
-    bread = _inverse((x * (fitted * (1 - fitted))[:, None]).T @ x)
-    return _sandwich(coefficients, bread, x * (y - fitted)[:, None], ids, adjustment)
 
 
 def sandwich_variance(
