@@ -143,6 +143,8 @@ class BatchServer(FaultServer):
         if self.hidden:
             self.hidden -= 1
             shown = shown[:-1]
+        for one in shown:
+            self.go_on(one)
         found = [self.record(one, listed=True) for one in reversed(shown) if one.shape == shape]
         return web.json_response({"operations": found} if shape == "google" else {"data": found, "has_more": False})
 
@@ -152,10 +154,7 @@ class BatchServer(FaultServer):
         batch = next((one for one in self.batches if one.id.rpartition("/")[2] == wanted), None)
         if batch is None:
             return web.json_response({"error": {"message": "no such batch"}}, status=404)
-        if batch.looks > 0:
-            batch.looks -= 1
-        elif batch.results is None:
-            self.work(batch)
+        self.go_on(batch)
         record = self.record(batch)
         if batch.shape == "openrouter":
             record = {"data": record}
@@ -178,6 +177,13 @@ class BatchServer(FaultServer):
         await response.write(text[len(text) // 2 :])
         await response.write_eof()
         return response
+
+    def go_on(self, batch: PlayedBatch) -> None:
+        """Come nearer to the end of a batch: time passes by being asked about it."""
+        if batch.looks > 0:
+            batch.looks -= 1
+        elif batch.results is None:
+            self.work(batch)
 
     def work(self, batch: PlayedBatch) -> None:
         """Answer the requests of a batch, last come first."""

@@ -1,7 +1,13 @@
 """Runs over a server that plays the batch interfaces."""
 
+from dataclasses import replace
+
 import pytest
-from tests.support.batched import KEYS, SHAPES, judged, lines_of, steps_of, taking_batches
+from tests.support.batched import KEYS, QUICK, SHAPES, STAYING, judged, lines_of, steps_of, taking_batches
+
+from casewise import api
+from casewise.errors import ConfigurationError
+from casewise.models.batch.terms import TERMS
 
 
 @pytest.fixture(autouse=True)
@@ -35,3 +41,140 @@ def test_what_is_handed_over_is_collected_by_the_same_call_and_is_what_a_live_ru
     assert set(server.paid.values()) == {1}
     assert steps_of(out) == [*["intended", "uploaded", "out"][:: 1 if shape == "openai" else 2], "ended"]
     assert "sk-never-to-be-seen" not in "".join(path.read_text() for path in out.rglob("*.json*"))
+
+
+def test_what_expires_fails_or_is_missing_is_asked_again_and_counts_once(out):
+    with taking_batches(
+        fates=["expired", "failed:server_error", "cancelled"], missing=0.1, broken=0.1, twice=0.3
+    ) as server:
+        done = judged(server, out, batch=replace(STAYING, tries=20)).summary
+
+    assert (done.n_judged, done.n_pending, done.n_calls) == (90, 0, 90)
+    assert len({line["item_id"] for line in lines_of(out)}) == len(lines_of(out)) == 90
+    assert set(server.paid.values()) == {1}
+    assert len(server.batches) > 3
+    assert any(job.as_json()["n_late"] for job in api.batch_jobs([out], ended=True))
+
+
+def test_a_request_that_no_batch_answers_is_unscored_and_asked_again_by_a_later_session(out):
+    few = {"batch": STAYING, "selection": api.Selection(limit=20)}
+    with taking_batches(broken=1.0) as server:
+        first = judged(server, out, **few).summary
+        server.broken = 0.0
+        second = judged(server, out, **few).summary
+
+    assert (first.n_judged, first.n_unscored) == (0, 20)
+    assert "3 batches came back without an answer" in next(iter(first.problems))
+    assert (second.n_judged, second.n_unscored) == (20, 0)
+    assert len(server.batches) == 4
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_batch_that_was_accepted_without_an_answer_is_found_again(out, shape):
+    with taking_batches(lost_answers=1) as server:
+        done = judged(server, out, shape, batch=STAYING).summary
+
+    assert done.n_judged == 90
+    assert len(server.batches) == 1
+
+
+def test_a_batch_that_no_listing_shows_yet_stays_out_until_it_may_be_taken_for_lost(out):
+    patient = replace(QUICK, lost_after_s=300.0)
+    with taking_batches(lost_answers=1, hidden=1) as server:
+        first = judged(server, out, batch=patient).summary
+        second = judged(server, out, batch=patient).summary
+
+    assert (first.n_pending, second.n_judged) == (90, 90)
+    assert len(server.batches) == 1
+
+
+def test_an_answer_that_comes_late_is_recorded_and_not_counted(out):
+    with taking_batches(lost_answers=1, hidden=2) as server:
+        for _ in range(3):
+            judged(server, out)
+
+    late = [len(job.job.late) for job in api.batch_jobs([out], ended=True)]
+    assert len(lines_of(out)) == 90
+    assert sorted(late) == [0, 90]
+
+
+def test_429_ends_the_session_and_the_same_call_goes_on(out):
+    with taking_batches(too_many=3) as server:
+        first = judged(server, out).summary
+        second = judged(server, out, batch=STAYING).summary
+
+    assert first.n_pending == 0
+    assert "429" in first.stopped
+    assert second.n_judged == 90
+    assert len(server.batches) == 1
+
+
+def test_after_a_full_queue_batches_are_half_as_large(out):
+    with taking_batches(fates=["failed:token_limit_exceeded"]) as server:
+        done = judged(server, out, batch=STAYING).summary
+
+    assert done.n_judged == 90
+    assert [len(batch.requests) for batch in server.batches] == [90, 45, 45]
+
+
+def test_what_the_endpoint_does_not_take_is_learnt_from_its_refusals(out):
+    def no_temperature(body):
+        return "temperature is not supported with this model" if "temperature" in body else None
+
+    with taking_batches(complain=no_temperature) as server:
+        done = judged(server, out, batch=STAYING).summary
+
+    assert (done.n_judged, done.n_unscored) == (90, 0)
+    assert len(server.batches) == 2
+
+
+def test_a_limit_on_cost_is_kept_at_submission_over_all_that_is_out(out):
+    prices = api.Prices(100.0, 100.0)
+    with taking_batches(looks=2) as server:
+        first = judged(server, out, prices=prices, limits=api.Limits(max_cost_usd=2.0)).summary
+        second = judged(server, out, prices=prices, limits=api.Limits(max_cost_usd=2.0)).summary
+        told = [job.as_json() for job in api.batch_jobs([out])]
+
+    assert first.stopped == second.stopped == "the cost limit of $2"
+    assert 0 < first.n_pending == second.n_pending < 90
+    assert len(server.batches) == 1
+    assert 0 < told[0]["cost_at_most_usd"] <= 2.0
+
+
+def test_runs_are_cut_into_batches_that_fit(out, monkeypatch):
+    monkeypatch.setitem(TERMS, "openai", replace(TERMS["openai"], most_requests=40, most_bytes=60_000))
+    with taking_batches() as server:
+        done = judged(server, out, batch=STAYING).summary
+
+    assert done.n_judged == 90
+    assert all(len(batch.requests) <= 40 for batch in server.batches)
+    assert all(len(content) <= 60_000 for content in server.files.values())
+
+
+def test_a_judge_without_a_batch_interface_is_refused_before_anything_is_asked(out):
+    with pytest.raises(ConfigurationError, match="linear is not asked over a batch interface"):
+        api.judge("demo", "linear", out=out, options=api.RunOptions(batch=QUICK))
+    with pytest.raises(ConfigurationError, match="fireworks is not known to have a batch interface"):
+        api.judge(
+            "demo",
+            "fireworks/tiny",
+            out=out,
+            options=api.RunOptions(batch=QUICK, live=api.LiveOptions(model=api.ModelOptions(needs_key=False))),
+        )
+
+
+def test_a_moderation_endpoint_is_asked_in_batches_too(out):
+    with taking_batches() as server:
+        live = api.LiveOptions(model=api.ModelOptions(server.address("openai")))
+        run = api.judge("demo", "moderation:openai/mod", out=out, options=api.RunOptions(batch=STAYING, live=live))
+
+    assert run.summary.n_judged == 90
+    assert len(server.batches) == 1
+
+
+def test_list_prices_are_less_by_the_discount():
+    def cost(batch):
+        live = api.LiveOptions(model=api.ModelOptions(needs_key=False))
+        return api.estimate("demo", "openai/gpt-4o-mini", options=api.RunOptions(live=live, batch=batch)).cost_usd
+
+    assert cost(QUICK) == pytest.approx(cost(None) / 2)

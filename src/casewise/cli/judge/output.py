@@ -35,7 +35,8 @@ def print_summary(summary: api.RunSummary, folder: Path, *, as_json: bool, then:
     tell_pending(summary)
     if summary.stopped:
         note(f"stopped: {summary.stopped}; the same command goes on with what is left")
-    note(f"next: casewise {then} {shlex.quote(str(folder))}")
+    if not summary.n_pending:
+        note(f"next: casewise {then} {shlex.quote(str(folder))}")
 
 
 def print_precise(precise: api.PreciseRun, folder: Path, *, as_json: bool) -> None:

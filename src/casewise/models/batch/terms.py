@@ -49,11 +49,11 @@ TERMS: dict[str, Terms] = {
     "groq": Terms(
         "openai",
         50_000,
-        200 * MB,
+        100 * MB,
         24,
-        0.0,
+        0.25,
         "https://console.groq.com/docs/batch",
-        "limits and discount; the documentation was not to be had, and no discount is reckoned with",
+        "the limits; the discount is the lowest that was documented",
     ),
     "together": Terms(
         "together",
