@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from tests.support.batched import KEYS, SHAPES, judged, lines_of, taking_batches
@@ -18,7 +19,9 @@ STEPS = ("upload asked", "upload taken", "create asked", "create taken", "listin
 def test_a_run_that_is_killed_at_any_step_asks_every_item_once_and_pays_for_none_twice(tmp_path, monkeypatch, shape):
     for name in KEYS.values():
         monkeypatch.setenv(name, "sk-tests")
-    rng, kills, runs = random.Random(sorted(SHAPES).index(shape)), Counter(), []
+    rng = random.Random(sorted(SHAPES).index(shape))
+    kills: Counter[str] = Counter()
+    runs: list[Path] = []
     with taking_batches(missing=0.2, broken=0.1, twice=0.2) as server:
         sessions, wanted = Sessions(server, shape), None
 
