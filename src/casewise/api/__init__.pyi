@@ -47,6 +47,7 @@ from .attacks.attacking import (
     require_robustness,
     robustness,
 )
+from .attacks.extracting import DeployersSources, extract_context, extracting_estimate, extractor_asked
 from .attacks.replies import before_collecting
 from .attacks.verifying import (
     ForgedFiles,
@@ -125,6 +126,7 @@ __all__ = [
     "CaseColumns",
     "ClientOptions",
     "Decider",
+    "DeployersSources",
     "Displayed",
     "Document",
     "Elicitation",
@@ -183,6 +185,9 @@ __all__ = [
     "default_folder",
     "elicitations_named",
     "estimate",
+    "extract_context",
+    "extracting_estimate",
+    "extractor_asked",
     "fetch",
     "fit_decider",
     "flag_people",

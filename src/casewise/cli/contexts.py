@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from casewise import api
-from casewise.cli.documents import DocumentOptions
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import BenchmarkArgument, DatabaseOption, JsonOption, end, note, print_json, tell_pending
+from casewise.cli.printing import DatabaseOption, JsonOption, end, note, print_json, tell_pending
+from casewise.cli.verifying import extract, forge, verify
 from casewise.cli.watching import (
     DryRunOption,
     SpendingOptions,
@@ -276,82 +276,5 @@ def release(
     note(f"next: casewise judge {folder} --judge constant:intended")
 
 
-FactsOption = Annotated[
-    Path,
-    typer.Option("--facts", help="What is known outside: JSONL with subject, field, value, source, issued, expires."),
-]
-AtOption = Annotated[
-    str | None, typer.Option("--at", help="The day on which facts are asked, such as 2026-01-31. Default: today.")
-]
-
-
-@app.command()
-@with_groups
-def verify(
-    *,
-    benchmark: BenchmarkArgument,
-    facts: FactsOption,
-    at: AtOption = None,
-    truth: Annotated[
-        Path | None, typer.Option("--truth", help="What was forged (truth.jsonl of casewise contexts forge).")
-    ] = None,
-    verifier: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--verifier",
-            help="Asked where the structured step decides nothing: hf:PATH (a local cross-encoder) or rubric:MODEL; may be repeated.",
-        ),
-    ] = None,
-    policy: Annotated[
-        Path | None, typer.Option("--policy", help="A pycasbin policy of what a role may ask (extra [verify]).")
-    ] = None,
-    calls: Annotated[
-        Path, typer.Option("--calls", help="Folder where replies of rubric: models are kept, and found again.")
-    ] = Path("runs/verified"),
-    spending: SpendingOptions,
-    dry_run: DryRunOption = False,
-    yes: YesOption = False,
-    documents: DocumentOptions,
-) -> None:
-    """Hold what contexts claim against facts: supported, contradicted, expired, or not stated."""
-    options = api.VerifyOptions(
-        tuple(verifier or ()),
-        policy,
-        calls,
-        api.ModelOptions(prices=spending.prices(), needs_key=not dry_run),
-        api.Limits(max_cost_usd=spending.max_cost, max_tokens_total=spending.max_tokens_total),
-        command=command_line(),
-    )
-    if dry_run:
-        structured = api.verify_contexts(benchmark, facts, at=at)
-        estimates = api.verifying_estimate(structured, options)
-        if documents.as_json:
-            print_json({name: asdict(one) for name, one in estimates.items()})
-        for name, one in () if documents.as_json else estimates.items():
-            typer.echo(f"{name}: {one.n_calls:,} pairs of a fact and a claim at most")
-            print_cost(one)
-        return
-    for whom in api.verifiers_asked(options):
-        api.allow_sending("facts, and claims of the benchmark's contexts", whom, agreed=yes, ask=person())
-    documents.present(api.verify_contexts(benchmark, facts, at=at, truth=truth, options=options))
-
-
-@app.command()
-def forge(
-    benchmark: BenchmarkArgument,
-    out: Annotated[Path, typer.Option("--out", help="A new folder for the benchmark, facts.jsonl and truth.jsonl.")],
-    parameter: Annotated[str, typer.Option("--parameter", help="The parameter that is forged.")] = "recipient.type",
-    at: AtOption = None,
-    seed: Annotated[int, typer.Option("--seed", help="Which contexts are forged how.")] = 0,
-    as_json: JsonOption = False,
-) -> None:
-    """Forge contexts with known truth, and facts that know better or do not: how well are forgeries found?"""
-    made = api.forge_contexts(benchmark, out, parameter=parameter, at=at, seed=seed)
-    if as_json:
-        print_json({"folder": str(made.folder), "facts": str(made.facts), "truth": str(made.truth)})
-        return
-    typer.echo(f"{len(made.forged.truth):,} contexts, {len(made.forged.facts):,} facts: {made.folder}")
-    note(
-        f"next: casewise contexts verify {made.folder} --facts {made.facts} --truth {made.truth}"
-        + (f" --at {at}" if at else "")
-    )
+for verb in (verify, forge, extract):
+    app.command()(verb)

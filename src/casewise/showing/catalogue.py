@@ -14,7 +14,7 @@ from casewise.showing.claims import own_sayings, said, sayings
 from casewise.showing.perturbations import LAYOUTS, ORDERS
 from casewise.showing.transforms import TransformRole, arm_named, role_of, show
 from casewise.showing.twins import ALL
-from casewise.showing.verified import spelt_out
+from casewise.showing.verified import known_spelt_out, spelt_out
 from casewise.verifying.facts import day
 
 __all__ = [
@@ -183,12 +183,14 @@ def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None)
     names = [name.strip() for name in (wanted.split(",") if isinstance(wanted, str) else wanted)]
     for place, name in enumerate(names):
         kind, _, path = name.partition(":")
-        if kind in WITH_FACTS and path:
+        if kind == "known" and path:
+            names[place] = name if "@" in path else quoted(known_spelt_out(path))
+        elif kind in WITH_FACTS and path:
             names[place] = name if "@" in path else quoted(spelt_out(kind, path, at=day(at)))
         elif name not in DEFENCES and kind != "python" and not (kind in WITH_MODEL and path):
             raise ConfigurationError(
                 f"no defence is called {name!r}{did_you_mean(name, DEFENCES)}; there are {', '.join(DEFENCES)}, "
-                "filter:MODEL, detect:MODEL, detect-ask:MODEL, verified:FACTS, annotated:FACTS and python:MODULE:FUNCTION"
+                "known:FILE, filter:MODEL, detect:MODEL, detect-ask:MODEL, verified:FACTS, annotated:FACTS and python:MODULE:FUNCTION"
             )
     return tuple(dict.fromkeys(names))
 

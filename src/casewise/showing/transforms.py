@@ -18,7 +18,7 @@ from casewise.showing.own import function_at, own_transform
 from casewise.showing.perturbations import check_layout, check_order, layout, order
 from casewise.showing.shown import Scene, ShownItem
 from casewise.showing.twins import parameters_of_twin, twin
-from casewise.showing.verified import annotated, known_facts, verified
+from casewise.showing.verified import annotated, known, known_facts, known_systems, verified
 
 __all__ = ["TRANSFORMS", "TransformKind", "TransformRole", "arm_named", "check_arms", "needs_twin", "role_of", "show"]
 
@@ -77,6 +77,7 @@ TRANSFORMS: dict[str, TransformKind] = {
     "datamark": TransformKind("datamark", datamark, "defence", check=no_rest),
     "delimit": TransformKind("delimit", delimit, "defence", check=no_rest),
     "verified": TransformKind("verified:FACTS@DIGEST@DAY", verified, "defence", check=known_facts),
+    "known": TransformKind("known:FILE@DIGEST", known, "defence", check=known_systems),
     "annotated": TransformKind("annotated:FACTS@DIGEST@DAY", annotated, "defence", check=known_facts),
     "python": TransformKind(
         "python:MODULE:FUNCTION (your own)", own_transform, "own", needs_twin=True, check=function_at

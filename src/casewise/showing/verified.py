@@ -14,14 +14,16 @@ from casewise.records.context import OPTIONAL
 from casewise.showing.defences import without_marks
 from casewise.showing.shown import Scene, ShownItem
 from casewise.verifying.facts import Facts, read_facts
+from casewise.verifying.known import Known, read_known
 from casewise.verifying.structured import HeldClaim, subjects_of, verify
 
-__all__ = ["annotated", "known_facts", "spelt_out", "verified"]
+__all__ = ["annotated", "known", "known_facts", "known_spelt_out", "known_systems", "spelt_out", "verified"]
 
 TOLD = (
     "Each statement of the circumstances ends with what could be found out about it: [supported], [contradicted], [expired] or "
     "[not stated], which means that nobody knows."
 )
+ONLY_KNOWN = "Of the circumstances only those are described that the deployer's own systems know."
 ONLY_VERIFIED = "Of the circumstances only those are described that a source outside the conversation supports."
 
 
@@ -67,6 +69,42 @@ def known_facts(rest: str) -> KnownFacts:
             f"{path} holds other facts now than when the arm was named; name it anew: verified:{path}"
         )
     return KnownFacts(facts, at)
+
+
+def known_spelt_out(path: str) -> str:
+    """The whole name of `known:FILE`: with a digest of what it says.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
+    return f"known:{path}@{read_known(Path(path)).fingerprint}"
+
+
+@cache
+def known_systems(rest: str) -> Known:
+    """What `FILE@DIGEST` names.
+
+    Raises
+    ------
+    ConfigurationError
+        It is written otherwise, or the file says something else now.
+    DataError
+        The file cannot be read.
+    """
+    path, _, mark = rest.rpartition("@")
+    if not path:
+        raise ConfigurationError(f"'known:{rest}' is not known:FILE@DIGEST; --known FILE spells it out")
+    found = read_known(Path(path))
+    if found.fingerprint != mark:
+        raise ConfigurationError(f"{path} says something else now than when the arm was named; name it anew")
+    return found
+
+
+def known(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """Only what one's own systems know of the context, in their words, whatever it states."""
+    return told(replace(shown, context=known_systems(rest).about(subjects_of(scene.context))), ONLY_KNOWN)
 
 
 def verified(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
