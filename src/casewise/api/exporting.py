@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from casewise.evaluation.options import ReportOptions
 from casewise.exporting.card import write_card
 from casewise.exporting.croissant import read_croissant_about, write_croissant
 from casewise.exporting.every_eval_ever import restricted, write_every_eval_ever
+from casewise.exporting.hub_results import write_hub_results
 from casewise.exporting.lm_eval import write_lm_eval
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.convert import Format, convert
@@ -23,7 +25,8 @@ from casewise.storage.runs.judgement_run import read_run
 __all__ = ["BENCHMARK_FORMATS", "RUN_FORMATS", "Handed", "hand_on", "restricted", "withholds_texts"]
 
 BENCHMARK_FORMATS = (*get_args(Format), "croissant", "lm-eval")
-RUN_FORMATS = ("card", "eee")
+HUB_NAME = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
+RUN_FORMATS = ("card", "eee", "hf")
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,21 @@ def hand_on(
     benchmark: str | Path | None = None,
     options: ReportOptions = ReportOptions(),
     with_texts: bool = False,
+    dataset: str | None = None,
 ) -> Handed:
     """Write a benchmark, or runs over one, in the format `to`.
 
     Parameters
     ----------
     sources
-        A benchmark for `BENCHMARK_FORMATS`; run folders for `RUN_FORMATS`, of which only `card` takes several.
+        A benchmark for `BENCHMARK_FORMATS`; run folders for `RUN_FORMATS`, of which only `card` and `hf` take several.
     about
         For `croissant`: what a benchmark cannot know of itself (`casewise.exporting.croissant.CroissantAbout`).
     with_texts
         For `eee` and `lm-eval`: write the texts of a gated benchmark, and of the published release.
+
+    dataset
+        For `hf`: the benchmark's name on the hub, `ORGANISATION/NAME`.
 
     Raises
     ------
@@ -63,8 +70,10 @@ def hand_on(
     formats = (*BENCHMARK_FORMATS, *RUN_FORMATS)
     if to not in formats:
         raise ConfigurationError(f"--to is {to!r}{did_you_mean(to, formats)}; it can be {', '.join(formats)}")
-    if len(sources) != 1 and to != "card":
+    if len(sources) != 1 and to not in ("card", "hf"):
         raise ConfigurationError(f"--to {to} takes one source, not {len(sources)}")
+    if dataset is not None and (to != "hf" or not HUB_NAME.fullmatch(dataset)):
+        raise ConfigurationError("--dataset is for --to hf, and is ORGANISATION/NAME as on the hub")
     if about is not None and to != "croissant":
         raise ConfigurationError("--about is for --to croissant")
     if target.exists() and (target.is_file() or any(target.iterdir())):
@@ -79,6 +88,12 @@ def hand_on(
     numbers = JudgeNumbers.of(sources, benchmark=benchmark, options=options)
     if to == "card":
         return Handed(write_card(numbers, audit(numbers.benchmark), target))
+    if to == "hf":
+        done_hf = write_hub_results(numbers, audit(numbers.benchmark), target, dataset=dataset)
+        lacking = (
+            () if dataset else (".eval_results needs the benchmark's name on the hub: --dataset ORGANISATION/NAME",)
+        )
+        return Handed(done_hf.path, lacking)
     written = write_every_eval_ever(numbers, target, with_texts=with_texts)
     return Handed(
         written.aggregate, tuple(notes_of(written.n_left_out, written.left_out, withheld=written.texts_withheld))

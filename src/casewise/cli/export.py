@@ -20,8 +20,8 @@ def export(
         str,
         typer.Option(
             "--to",
-            help="Of a benchmark: folder, published, parquet, huggingface, croissant or lm-eval. Of a run: card, eee (Every Eval "
-            "Ever) or inspect.",
+            help="Of a benchmark: folder, published, parquet, huggingface, croissant or lm-eval. Of a run: card, eee "
+            "(Every Eval Ever), hf (results for the hub) or inspect.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", help="Where to: a new file or folder. Nothing is uploaded.")],
@@ -31,6 +31,9 @@ def export(
     ] = None,
     benchmark: BenchmarkOption = None,
     labels: LabelsOption = "votes",
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", help="For hf: the benchmark's name on the hub, ORGANISATION/NAME.")
+    ] = None,
     with_texts: Annotated[
         bool,
         typer.Option("--with-texts", help="For eee, inspect and lm-eval: write the texts of a gated benchmark too."),
@@ -49,7 +52,9 @@ def export(
             )
         typer.echo(str(export_inspect_log(Path(sources[0]), out, benchmark=benchmark, policy=options.labels)))
         return
-    done = api.hand_on(sources, out, to=to, about=about, benchmark=benchmark, options=options, with_texts=with_texts)
+    done = api.hand_on(
+        sources, out, to=to, about=about, benchmark=benchmark, options=options, with_texts=with_texts, dataset=dataset
+    )
     for text in done.notes:
         note(f"note: {text}")
     typer.echo(str(done.path))

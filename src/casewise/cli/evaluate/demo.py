@@ -16,6 +16,7 @@ from casewise.cli.printing import JsonOption, note
 __all__ = ["demo"]
 
 NEXT = (
+    ("view {out}", "look around in what was judged, item by item"),
     ("data show demo 1", "read an item as the judge sees it"),
     ("judge demo --judge constant:intended", "a judge to hold it against"),
     ("data fetch casebench", "the published benchmark, once you accept its terms"),
@@ -38,7 +39,7 @@ def demo(
     called = how_it_was_called()
     note("Next:")
     for command, what in NEXT:
-        note(f"  {called} {command:<40} {what}")
+        note(f"  {called} {command.format(out=out):<40} {what}")
 
 
 def how_it_was_called() -> str:

@@ -87,6 +87,26 @@ class ViewedTable(ShortRepr):
         """How many judgements count."""
         return sum(len(one.last) for one in self.judged)
 
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """Of its items."""
+        return tuple(self.items["category"].unique().sort())
+
+    @cached_property
+    def conditions(self) -> tuple[str, ...]:
+        """Of its items."""
+        return tuple(self.items["condition"].unique().sort())
+
+    @cached_property
+    def notices(self) -> tuple[str, ...]:
+        """What a reader of the benchmark should know."""
+        return self.benchmark.notes()
+
+    def keep_from(self, before: ViewedTable) -> None:
+        """Take over what only the benchmark decides: it is worked out once, however often judgements come in."""
+        known = ("queries", "contexts", "categories", "conditions", "notices")
+        self.__dict__.update({name: before.__dict__[name] for name in known if name in before.__dict__})
+
     @property
     def arms(self) -> tuple[str, ...]:
         """How items were shown."""

@@ -108,7 +108,9 @@ def brought_up(table: ViewedTable, logs: Sequence[GrowingLog | None], grown: Seq
         series += series_in(now, table.items) if more else [old for old in table.series if old.run is one.run]
     people = table.items.select(pl.exclude(r"^(value|verdict|outcome|reason)_\d+$"))
     items = with_series(people, judged, series)
-    return ViewedTable(table.benchmark, table.policy, items, tuple(judged), tuple(series), table.version + 1)
+    made = ViewedTable(table.benchmark, table.policy, items, tuple(judged), tuple(series), table.version + 1)
+    made.keep_from(table)
+    return made
 
 
 def series_in(judged: Judged, items: pl.DataFrame) -> list[Series]:

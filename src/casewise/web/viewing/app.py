@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -49,6 +50,7 @@ class ViewingRoom:
         self.templates = pages.templates(STATIC)
         self._chosen = lru_cache(KEPT)(self._choose)
         self._table = viewed.now()
+        Thread(target=lambda table: table.contexts, args=(self._table,), daemon=True).start()  # for the first search
 
     def now(self) -> tuple[Room, ViewedTable]:
         """What there is to look at now."""

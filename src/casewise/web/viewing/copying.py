@@ -113,7 +113,7 @@ def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[OneList]:
             yield OneList(name, title, "Two side by side", beside)
             for cell in (*CELLS, "differ"):
                 yield OneList(f"{name}-{cell}", f"{title}: {cell.replace('-', ' ')}", "", replace(beside, cell=cell))
-    for number, category in enumerate([] if base.category else sorted(set(table.items["category"]))):
+    for number, category in enumerate([] if base.category else table.categories):
         yield OneList(f"category-{number}", category, "Categories", replace(base, category=category))
 
 

@@ -58,7 +58,7 @@ class Room:
         return {
             "links": self.links,
             "title": benchmark.title,
-            "notices": benchmark.notes(),
+            "notices": self.table.notices,
             "under_way": self.under_way,
             "version": self.table.version,
             "n_judgements": self.table.n_judgements,
@@ -105,8 +105,8 @@ def choices(room: Room) -> dict[str, list[tuple[str, str]]]:
     tags = sorted({tag for note in room.notes.values() for tag in note.tags})
     plain = {
         "within": WITHIN,
-        "category": sorted(set(table.items["category"])),
-        "condition": sorted(set(table.items["condition"])),
+        "category": table.categories,
+        "condition": table.conditions,
         "label": LABELS,
         "verdict": ("safe", "unsafe"),
         "outcome": OUTCOMES,

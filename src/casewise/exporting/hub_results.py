@@ -1,0 +1,100 @@
+"""Runs as a results folder for a model repository of the Hugging Face hub: card, judgements as Parquet, `.eval_results`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from casewise.auditing.audit import Audit
+from casewise.evaluation.judge_numbers import JudgeNumbers
+from casewise.evaluation.judged_runs import long_table
+from casewise.exporting.card import card
+from casewise.storage.benchmarks.parquet import write_table
+from casewise.storage.files.atomic import write_text
+
+__all__ = ["HubFolder", "write_hub_results"]
+
+
+@dataclass(frozen=True)
+class HubFolder:
+    """What was written: the folder, and how many results stand in `.eval_results`."""
+
+    path: Path
+    n_results: int
+
+
+def write_hub_results(numbers: JudgeNumbers, audit: Audit | None, folder: Path, *, dataset: str | None) -> HubFolder:
+    """Write the folder; no text of the benchmark and no reply is in it.
+
+    Parameters
+    ----------
+    dataset
+        The benchmark's name on the hub (`ORGANISATION/NAME`), which `.eval_results` must name; without it none is written.
+
+    Raises
+    ------
+    ConfigurationError
+        It cannot be written.
+    """
+    rows = accuracies(numbers)
+    write_text(folder / "README.md", f"---\n{header(numbers, rows)}---\n\n{card(numbers, audit)}")
+    judged = long_table(numbers.runs.paths, benchmark=numbers.benchmark).filter(pl.col("rater_kind") == "judge")
+    (folder / "data").mkdir(exist_ok=True)
+    write_table(judged, folder / "data" / "judgements.parquet")
+    if dataset is not None:
+        for number, row in enumerate(rows, 1):
+            name = re.sub(r"[^\w.-]+", "_", f"casewise_{number}_{row['elicitation']}_{row['arm']}")[:80]
+            write_text(folder / ".eval_results" / f"{name}.yaml", "".join(result(numbers, row, dataset)))
+    return HubFolder(folder, len(rows) if dataset is not None else 0)
+
+
+def accuracies(numbers: JudgeNumbers) -> list[dict[str, Any]]:
+    policy = numbers.options.labels.name
+    wanted = (pl.col("metric") == "accuracy") & (pl.col("label_policy") == policy)
+    return numbers.metrics.filter(wanted).drop_nulls("estimate").to_dicts()
+
+
+def header(numbers: JudgeNumbers, rows: list[dict[str, Any]]) -> str:
+    """The card's settings; values are written as JSON, which YAML reads."""
+    about = numbers.benchmark.about
+    index = [
+        {
+            "name": row["judge"],
+            "results": [
+                {
+                    "task": {"type": "text-classification", "name": "Deciding in context, as people do"},
+                    "dataset": {"name": about.name, "type": about.name, "args": {"digest": numbers.benchmark.digest}},
+                    "metrics": [
+                        {"type": "accuracy", "name": f"accuracy ({setup(numbers, row)})", "value": row["estimate"]}
+                    ],
+                }
+            ],
+        }
+        for row in rows
+    ]
+    files = [{"config_name": "judgements", "data_files": [{"split": "test", "path": "data/judgements.parquet"}]}]
+    tags = ["casewise", "evaluation"]
+    return "".join(
+        f"{name}: {json.dumps(value, ensure_ascii=False)}\n"
+        for name, value in (("tags", tags), ("configs", files), ("model-index", index))
+    )
+
+
+def setup(numbers: JudgeNumbers, row: dict[str, Any]) -> str:
+    limits = "no interval" if row["ci_low"] is None else f"95 % interval {row['ci_low']:.3f} to {row['ci_high']:.3f}"
+    return f"{row['elicitation']}, {row['arm']}, labels {numbers.options.labels.name}, {limits}"
+
+
+def result(numbers: JudgeNumbers, row: dict[str, Any], dataset: str) -> Iterator[str]:
+    """One entry, as https://huggingface.co/docs/hub/eval-results has it."""
+    ran = max(run.manifest.created for run in numbers.runs.runs if row["judge"].startswith(run.manifest.judge_name))
+    yield f"- dataset:\n    id: {json.dumps(dataset)}\n    task_id: {json.dumps(row['elicitation'])}\n"
+    yield f'  value: {row["estimate"]}\n  date: "{ran:%Y-%m-%d}"\n'
+    notes = f"{row['judge']}: {setup(numbers, row)}"
+    yield f"  notes: {json.dumps(notes, ensure_ascii=False)}\n"
