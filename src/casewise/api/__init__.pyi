@@ -93,6 +93,7 @@ from .judging import (
     BatchOptions,
     Judge,
     Probe,
+    Run,
     RunEstimate,
     RunOptions,
     RunProgress,
@@ -111,7 +112,6 @@ from .judging import (
 from .looking import ItemsWanted, JobAtProvider, Look, Viewed, batch_jobs, look_at, look_at_run, paper, view_runs
 from .replaying import Replay, replay, replay_page
 from .replying import Replies, collect, grade
-from .run import Run
 from .until_precise import PreciseRun, judge_until_precise
 
 __all__ = [

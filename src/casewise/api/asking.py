@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from casewise.auditing.subsets import subset
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.asking.elicitations import HOW_ASKED
@@ -105,7 +104,11 @@ def ids_in(benchmark: Benchmark, name: str | None) -> frozenset[str] | None:
     ConfigurationError, BenchmarkError
         There is no such subset, or nothing in it.
     """
-    return None if name is None else frozenset(item.id for item in subset(benchmark, name))
+    if name is None:
+        return None
+    from casewise.auditing.subsets import subset  # and the whole audit
+
+    return frozenset(item.id for item in subset(benchmark, name))
 
 
 def messages(

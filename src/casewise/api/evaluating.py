@@ -13,7 +13,8 @@ from markupsafe import escape
 
 from casewise.api.benchmarks import Outputs, Source, output_files
 from casewise.api.displayed import Displayed
-from casewise.api.run import ComparisonReport, Report, Run, benchmark_of, folders_of
+from casewise.api.judging import Run, benchmark_of, folders_of
+from casewise.api.reports import ComparisonReport, Report
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode
 from casewise.evaluation.board.leaderboard import Leaderboard
 from casewise.evaluation.board.leaderboard import leaderboard as leaderboard_of

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from casewise.api.asking import arms_named, elicitations_named
 from casewise.api.benchmarks import Source, as_benchmark, source_of
-from casewise.api.run import PassingFolder, Run
 from casewise.errors import ConfigurationError, JudgeError
+from casewise.evaluation.options import ReportOptions
 from casewise.judging.asking.protocols import protocol_for
 from casewise.judging.judge import Judge, completed
 from casewise.judging.judges.callable import CallableJudge
@@ -32,16 +37,22 @@ from casewise.runs.progress import RunProgress
 from casewise.runs.run_log import default_folder
 from casewise.runs.waiting import finished
 from casewise.showing.made_before import MakingOptions, makers_of, making
+from casewise.stats.agreeing.labels import LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.batch_jobs import JobLog
 from casewise.storage.runs.judgement_run import JUDGEMENTS
+from casewise.storage.runs.judgement_table import judgement_table
+
+if TYPE_CHECKING:
+    from casewise.api.reports import Report
 
 __all__ = [
     "AnyJudge",
     "BatchOptions",
     "Judge",
     "Probe",
+    "Run",
     "RunEstimate",
     "RunOptions",
     "RunProgress",
@@ -49,8 +60,10 @@ __all__ = [
     "Watch",
     "allow_sending",
     "as_judge",
+    "benchmark_of",
     "default_folder",
     "estimate",
+    "folders_of",
     "judge",
     "judge_async",
     "judge_several",
@@ -334,3 +347,53 @@ def as_judge(
     if not hasattr(judge, "answer"):
         raise JudgeError(f"{judge!r} is no judge: give a judge's name, a function f(query, context), or a Judge")
     return completed(judge)
+
+
+class PassingFolder:
+    """A temporary folder that is gone when nobody holds this object any more."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="casewise-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A judge's run over a benchmark."""
+
+    path: Path
+    benchmark: Benchmark = field(repr=False)
+    summary: RunSummary = field(repr=False)
+    kept: PassingFolder | None = field(default=None, repr=False)
+    """Holds a temporary folder for as long as the run is in use."""
+
+    def __repr__(self) -> str:
+        done = self.summary
+        stopped = f", stopped: {done.stopped}" if done.stopped else ""
+        return f"<Run on {self.benchmark.name}: {done.n_judged:,} judged, {done.n_unscored:,} unscored{stopped}>"
+
+    @property
+    def judgements(self) -> pl.DataFrame:
+        """Every judgement, a row each, with the raw replies."""
+        return judgement_table(self.path / JUDGEMENTS, replies="keep")
+
+    def report(self, *, labels: str | LabelPolicy = "votes") -> Report:
+        """The report of this run."""
+        from casewise.api.reports import Report  # and all that a report needs
+
+        policy = labels if isinstance(labels, LabelPolicy) else LabelPolicy.parse(labels)
+        return Report.of([self.path], benchmark=self.benchmark, options=ReportOptions(labels=policy))
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
+
+
+def folders_of(runs: Sequence[Run | str | Path]) -> list[Path]:
+    """Where these runs lie."""
+    return [run.path if isinstance(run, Run) else Path(run) for run in runs]
+
+
+def benchmark_of(runs: Sequence[Run | str | Path], given: Source | None) -> Source | None:
+    """The benchmark that was given, or that of the first run where it holds one."""
+    first = runs[0] if runs else None
+    return given if given is not None else first.benchmark if isinstance(first, Run) else None

@@ -13,7 +13,8 @@ import polars as pl
 from casewise.api.asking import arms_named
 from casewise.api.benchmarks import Source, as_benchmark, source_of
 from casewise.api.evaluating import report_options
-from casewise.api.run import Run, SaysDoesReport, benchmark_of, folders_of
+from casewise.api.judging import Run, benchmark_of, folders_of
+from casewise.api.reports import SaysDoesReport
 from casewise.evaluation.judged_runs import find_benchmark
 from casewise.evaluation.options import ReportOptions
 from casewise.judging.running.plan import Selection, select

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from casewise.api.benchmarks import Source, as_benchmark
 from casewise.api.displayed import Displayed
-from casewise.api.judging import AnyJudge, RunOptions, judge
-from casewise.api.run import Run, benchmark_of, folders_of
+from casewise.api.judging import AnyJudge, Run, RunOptions, benchmark_of, folders_of, judge
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.robustness.numbers import RobustnessNumbers
 from casewise.evaluation.robustness.required import RequiredRobustness, parse_bounds, required

@@ -87,9 +87,6 @@ class Loss:
     safe: FloatArray
     penalty: float
 
-    def __post_init__(self) -> None:
-        self.columns = self.rows.T.tocsr()
-
     def value(self, at: Vector) -> float:
         score = at.image + at.intercept
         return float(np.mean(np.logaddexp(0, score) - self.safe * score)) + 0.5 * self.penalty * float(at.a @ at.image)
@@ -109,7 +106,7 @@ class Loss:
     def slope(self, at: Vector) -> Slope:
         left = self.residual(at)
         a, intercept = left + self.penalty * at.a, float(left.sum())
-        by_column = self.columns @ a
+        by_column = self.rows.T @ a
         largest = max(float(np.abs(by_column).max(initial=0.0)), abs(intercept))
         return Slope(Vector(a, self.rows @ by_column, intercept), largest)
 
@@ -147,7 +144,7 @@ def fit_logistic(rows: Any, safe: FloatArray, *, c: float) -> Logistic:
         pairs.append(Remembered(step, slope.at.plus(old.at, times=-1)))
         if before - value <= LEAST_GAIN * max(abs(before), abs(value), 1.0):
             break
-    return Logistic(loss.columns @ at.a, at.intercept)
+    return Logistic(rows.T @ at.a, at.intercept)
 
 
 def downhill(gradient: Vector, pairs: deque[Remembered]) -> Vector:

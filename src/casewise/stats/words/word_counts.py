@@ -97,9 +97,13 @@ class WordCounts:
         ends = np.concatenate([np.zeros(1, dtype=kind), np.cumsum(known, dtype=kind)])[here.indptr]
         del here, known
         shape = (len(ends) - 1, len(weighing.kept))
-        weights = (1 + np.log(np.arange(1, times.max(initial=1) + 1)))[times - 1] * weighing.rarity[columns]
-        lengths = np.sqrt(np.bincount(np.repeat(np.arange(shape[0]), np.diff(ends)), weights**2, minlength=shape[0]))
-        weights /= np.repeat(lengths, np.diff(ends))
+        weights, of_times = np.empty(len(times)), 1 + np.log(np.arange(1, times.max(initial=1) + 1))
+        for at in range(0, shape[0], BLOCK):
+            rows_here = ends[at : at + BLOCK + 1]
+            here = slice(rows_here[0], rows_here[-1])
+            part = of_times[times[here] - 1] * weighing.rarity[columns[here]]
+            row = np.repeat(np.arange(len(rows_here) - 1), np.diff(rows_here))
+            weights[here] = part / np.sqrt(np.bincount(row, part**2, minlength=len(rows_here) - 1))[row]
         return csr_matrix((weights, columns, ends), shape=shape)
 
 
