@@ -1,5 +1,6 @@
 """The crossed mixed model: what is written for R, what lme4 says of it, and that our two-way errors are of its kind."""
 
+import json
 import shutil
 import subprocess
 
@@ -9,6 +10,7 @@ import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 from tests.support.data import REFERENCE, cases
 
+from casewise.errors import DataError
 from casewise.reporting.study.mixed_model import mixed_model_script, mixed_model_table, write_mixed_model
 from casewise.reporting.study.report import study_report
 from casewise.stats import clustered_contrast
@@ -52,6 +54,33 @@ def test_the_table_has_every_rating_under_its_names():
     assert table.columns == ["query", "condition", "annotator", "safe"]
     expected = frame.select("query_id", "condition", "annotator_id", pl.col("verdict") == "safe")
     assert sorted(table.with_columns(pl.col("safe") == 1).iter_rows()) == sorted(expected.iter_rows())
+
+
+def test_what_r_found_stands_in_the_next_report_of_the_same_ratings_alone(tmp_path):
+    frame = crowd_table(crowd_plan(queries=6))
+    frame.write_csv(tmp_path / "ratings.csv")
+    report = study_report(tmp_path / "ratings.csv", crossed=True)
+    out = tmp_path / "out"
+    report.write(out)
+    pairs = report.analysis.contrasts.select("first", "second")
+    numbers = dict.fromkeys(
+        ("logit", "logit_error", "logit_low", "logit_high", "p", "difference", "error", "ci_low", "ci_high"), 0.25
+    )
+    result = pairs.with_columns(*(pl.lit(value).alias(name) for name, value in numbers.items()), p_corrected=0.875)
+    result.write_csv(out / "mixed_model" / "contrasts.csv")
+
+    report.write(out)
+    assert "crossed mixed model" in (out / "report.md").read_text()
+    assert json.loads((out / "report.json").read_text())["mixed_model"][0]["p_corrected"] == 0.875
+
+    frame.head(len(frame) - 1).write_csv(tmp_path / "fewer.csv")
+    study_report(tmp_path / "fewer.csv", crossed=True).write(out)
+    assert "mixed_model" not in json.loads((out / "report.json").read_text())
+
+    report.write(out)
+    result.drop("p").write_csv(out / "mixed_model" / "contrasts.csv")
+    with pytest.raises(DataError, match="run it again, or delete it"):
+        report.write(out)
 
 
 def test_anonymous_votes_have_no_mixed_model():

@@ -1,4 +1,4 @@
-"""The recommended analysis of conditions beside ours, for R: a crossed mixed model's ratings and its script."""
+"""The recommended analysis of conditions beside ours, by R: a crossed mixed model's ratings, its script, and what came of it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
+from casewise.errors import DataError
+from casewise.reporting.document import Prose, Section, interval, number, p_value, table_of
 from casewise.stats.people.coded_ratings import CodedRatings
 from casewise.storage.files.atomic import write_text
 
-__all__ = ["mixed_model_script", "mixed_model_table", "write_mixed_model"]
+__all__ = ["mixed_model_script", "mixed_model_section", "mixed_model_table", "write_mixed_model"]
 
 SCRIPT = r"""# A crossed mixed model of these ratings: safe or not, by condition, with queries, queries under a condition, and
 # annotators drawn at random. Needs lme4. Run: Rscript mixed_model.R, in this folder.
@@ -96,8 +98,62 @@ def quoted(name: str) -> str:
 
 def write_mixed_model(
     folder: Path, ratings: CodedRatings, contrasts: Sequence[tuple[str, str]], *, correction: str, level: float
-) -> None:
-    """Write `ratings.csv` and `mixed_model.R` into `folder`."""
+) -> pl.DataFrame | None:
+    """Write `ratings.csv` and `mixed_model.R` into `folder`; give what R found, where it ran on these very files.
+
+    Raises
+    ------
+    DataError
+        `contrasts.csv` is not what the script writes.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "ratings.csv", mixed_model_table(ratings).write_csv())
-    write_text(folder / "mixed_model.R", mixed_model_script(contrasts, correction=correction, level=level))
+    texts = {
+        "ratings.csv": mixed_model_table(ratings).write_csv(),
+        "mixed_model.R": mixed_model_script(contrasts, correction=correction, level=level),
+    }
+    same = all((folder / name).is_file() and (folder / name).read_text("utf-8") == texts[name] for name in texts)
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    result = folder / "contrasts.csv"
+    return read_result(result, contrasts) if same and result.is_file() else None
+
+
+RESULT = {
+    **dict.fromkeys(("first", "second"), pl.String),
+    **dict.fromkeys(("logit", "logit_error", "logit_low", "logit_high", "p"), pl.Float64),
+    **dict.fromkeys(("difference", "error", "ci_low", "ci_high", "p_corrected"), pl.Float64),
+}
+"""The columns that the script writes."""
+
+
+def read_result(file: Path, contrasts: Sequence[tuple[str, str]]) -> pl.DataFrame:
+    try:
+        found = pl.read_csv(file, null_values="NA", schema_overrides=RESULT)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(file, 1, f"not what mixed_model.R writes ({error}); run it again, or delete it") from error
+    if found.columns != list(RESULT) or list(found.select("first", "second").iter_rows()) != list(contrasts):
+        raise DataError(file, 1, "not what mixed_model.R writes for these contrasts; run it again, or delete it")
+    return found
+
+
+def mixed_model_section(found: pl.DataFrame | None) -> Section:
+    """What R found, laid out; nothing where it has not run on these ratings."""
+    if found is None:
+        return Section("mixed-model", "By a crossed mixed model", (), brief=True)
+    cells = [
+        (
+            f"{row['first']} less {row['second']}",
+            f"{number(row['difference'])} {interval(row['ci_low'], row['ci_high'])}",
+            f"{number(row['logit'])} {interval(row['logit_low'], row['logit_high'])}",
+            p_value(row["p"]),
+            p_value(row["p_corrected"]),
+        )
+        for row in found.to_dicts()
+    ]
+    heads = ("Contrast", "Difference of safe rates", "In logits", "p", "p, corrected")
+    table = table_of("mixed-model", "Contrasts by a crossed mixed model (R's lme4)", heads, cells, frame=found)
+    said = Prose(
+        "Queries, queries under a condition and annotators are drawn at random; R ran `mixed_model/mixed_model.R` on these ratings. "
+        "Intervals are Wald's and take its variances for known. Read it beside the contrasts for queries like these."
+    )
+    return Section("mixed-model", "By a crossed mixed model", (table, said), brief=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -18,7 +18,7 @@ from casewise.reporting.faces.as_json import plain
 from casewise.reporting.faces.html import html
 from casewise.reporting.faces.latex import latex
 from casewise.reporting.faces.markdown import markdown
-from casewise.reporting.study.mixed_model import write_mixed_model
+from casewise.reporting.study.mixed_model import mixed_model_section, write_mixed_model
 from casewise.reporting.study.of_replies import of_replies
 from casewise.reporting.study.page import study_page
 from casewise.reporting.study.page_own import own_json
@@ -53,6 +53,8 @@ class StudyReport:
     """Rates with a judge on every item, for each run given."""
     revision: WorthOfRevision | None = None
     """Generated against revised contexts, where people rated both of a query."""
+    mixed_model: pl.DataFrame | None = None
+    """What R's mixed model found, where it was run on what an earlier report of these ratings wrote."""
 
     def __repr__(self) -> str:
         return f"<StudyReport: {self.name}, {len(self.analysis.ratings):,} ratings>"
@@ -61,7 +63,7 @@ class StudyReport:
     def document(self) -> Document:
         """The report laid out."""
         revision = [revision_section(self.revision)] if self.revision else []
-        more = (*revision, with_judge_section(self.with_judges))
+        more = (mixed_model_section(self.mixed_model), *revision, with_judge_section(self.with_judges))
         page = study_page(self.analysis, name=self.name, notes=self.notes, case_studies=self.case_studies, more=more)
         return of_replies(page) if self.study and self.study.rates == "replies" else page
 
@@ -75,6 +77,7 @@ class StudyReport:
             "labels": a.labels,
             "rates_with_judge": with_judges_table(self.with_judges),
             "worth_of_revision": self.revision and self.revision.table,
+            **({} if self.mixed_model is None else {"mixed_model": self.mixed_model}),
             **(
                 {}
                 if a.tasks is None
@@ -114,8 +117,19 @@ class StudyReport:
     def write(self, folder: Path) -> None:
         """Everything: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`.
 
-        Where it is known who rated, `mixed_model/` has the ratings and a script for R.
+        Where it is known who rated, `mixed_model/` has the ratings and a script for R; where that was run on the same
+        ratings, what it found stands in the report.
         """
+        a, found = self.analysis, None
+        if not a.anonymous and len(a.contrasts):
+            pairs = list(a.contrasts.select("first", "second").iter_rows())
+            found = write_mixed_model(
+                folder / "mixed_model", a.ratings, pairs, correction=a.options.correction, level=a.options.level
+            )
+        replace(self, mixed_model=found).write_faces(folder)
+
+    def write_faces(self, folder: Path) -> None:
+        """The report as it is, without R's part."""
         for name in ("figures", "tables"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         write_text(folder / "report.html", html(self.document))
@@ -127,12 +141,6 @@ class StudyReport:
         revision = {"revision": self.revision.table} if self.revision else {}
         for name, table in (frames(self.analysis) | revision).items():
             table.write_parquet(folder / "tables" / f"{name}.parquet")
-        a = self.analysis
-        if not a.anonymous and len(a.contrasts):
-            pairs = list(a.contrasts.select("first", "second").iter_rows())
-            write_mixed_model(
-                folder / "mixed_model", a.ratings, pairs, correction=a.options.correction, level=a.options.level
-            )
 
 
 def study_report(
