@@ -37,6 +37,7 @@ HEAVY = frozenset(
         "jinja2",
         "krippendorff",
         "openai",
+        "peft",
         "pooch",
         "psycopg",
         "ray",

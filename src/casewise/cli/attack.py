@@ -160,7 +160,8 @@ def attack_replies(
     found = api.load(chatbot.benchmark)
     reached = limits.model(asking.base_url, local, needs_key=not how.dry_run)
     loaded = api.replying.chat_model(chatbot.name, reached)
-    graders = [api.replying.as_grader(name, options=reached) for name in chatbot.graders]
+    bare = replace(reached, local=replace(reached.local, adapter=None))  # the adapter is the chatbot's
+    graders = [api.replying.as_grader(name, options=bare) for name in chatbot.graders]
     arms = wanted.arms(found)
     options = api.replying.CollectOptions(
         temperature=asking.temperature,

@@ -145,6 +145,8 @@ def load_model(
     backend = backend_of(name)
     if options is not None and options.batch and backend is not ENDPOINT:
         raise ConfigurationError(f"{name} is not asked over a batch interface; leave --batch out")
+    if options is not None and options.local.adapter and (not name.startswith("hf:") or options.local.ray):
+        raise ConfigurationError(f"--adapter is for hf: models that run here, and {name} is none")
     return backend.load(name, options or ModelOptions(), os.environ if environment is None else environment)
 
 

@@ -60,9 +60,11 @@ def makers_of(arms: Iterable[Arm], options: MakingOptions) -> dict[str, Maker]:
     """
     found = {}
     for name in by_models(arms):
-        model, elsewhere = name.partition(":")[2], replace(options.model, base_url=None, prices=None)
+        model, bare = name.partition(":")[2], replace(options.model.local, adapter=None)
+        live = replace(options.model, batch=False)
+        elsewhere = replace(live, base_url=None, prices=None, local=bare)
         own = model == options.asked or not names_model(model, elsewhere)
-        found[name] = maker_named(name, options.model if own else elsewhere)
+        found[name] = maker_named(name, live if own else elsewhere)
     return found
 
 

@@ -1,6 +1,8 @@
 import asyncio
 import json
 import math
+import sys
+from types import SimpleNamespace
 
 import pytest
 from tests.support.tiny_llama import make_tiny_llama
@@ -11,6 +13,7 @@ from casewise.judging.judges.live import LiveOptions, live_judge
 from casewise.judging.running.plan import Plan, Selection
 from casewise.judging.running.run import Target, judge_into
 from casewise.models import ReplyOptions, as_messages
+from casewise.models.load import ModelOptions, load_model
 from casewise.models.local.loading import LocalOptions
 from casewise.models.local.transformers_local import TransformersModel
 from casewise.records import Scored
@@ -197,3 +200,27 @@ def test_a_local_model_held_to_the_schema_says_nothing_else(folder, tmp_path, el
     assert [row["read_as"] for row in rows] == ["json"] * 6
     assert all(json.loads(row["raw_reply"]).keys() == {"judgement", "explanation"} for row in rows)
     assert judge.settings()["structured"] is True
+
+
+def test_an_adapter_makes_another_model_and_is_asked_for_where_peft_is_absent(folder, tmp_path, monkeypatch):
+    (tmp_path / "tuned").mkdir()
+    (tmp_path / "tuned" / "adapter_config.json").write_text("{}")
+    options = ModelOptions(local=LocalOptions(device="cpu", adapter=str(tmp_path / "tuned")))
+    monkeypatch.setitem(sys.modules, "peft", None)
+    with pytest.raises(ConfigurationError, match="pip install peft"):
+        load_model(f"hf:{folder}", options)
+    with pytest.raises(ConfigurationError, match="is for hf: models"):
+        load_model("fake/rehearsal", options)
+
+    class PeftModel:
+        @staticmethod
+        def from_pretrained(model, adapter):
+            assert adapter == options.local.adapter
+            return model
+
+    monkeypatch.setitem(sys.modules, "peft", SimpleNamespace(PeftModel=PeftModel))
+    model = load_model(f"hf:{folder}", options).model
+    assert model.name == f"hf:{folder} with tuned"
+    before = model.settings()["adapter"]
+    (tmp_path / "tuned" / "adapter_config.json").write_text('{"r": 8}')
+    assert model.settings()["adapter"] != before

@@ -198,6 +198,10 @@ class LocalModelOptions:
         typer.Option("--ray-copies", min=1, help="Copies of the model. Default: one a GPU, or without one a machine."),
     ] = None
 
+    adapter: Annotated[
+        str | None, typer.Option("--adapter", help="For an hf: chat model: the folder of a PEFT adapter (needs peft).")
+    ] = None
+
     def options(self) -> api.LocalOptions:
         """As the api knows them.
 
@@ -211,7 +215,7 @@ class LocalModelOptions:
         if self.engine == "here" and (self.ray_address or self.ray_copies):
             raise ConfigurationError("--ray-address and --ray-copies go with --engine ray")
         ray = api.RayOptions(self.ray_address, self.ray_copies) if self.engine == "ray" else None
-        return api.LocalOptions(self.dtype, self.device, self.batch_tokens, ray)
+        return api.LocalOptions(self.dtype, self.device, self.batch_tokens, ray, self.adapter)
 
 
 @dataclass(frozen=True)

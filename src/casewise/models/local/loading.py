@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from casewise.errors import ConfigurationError
 from casewise.records.base import digest
 
-__all__ = ["LocalOptions", "Pretrained", "RayOptions", "is_classifier", "load_pretrained", "settings_of"]
+__all__ = [
+    "LocalOptions",
+    "Pretrained",
+    "RayOptions",
+    "adapted",
+    "adapter_digest",
+    "is_classifier",
+    "load_pretrained",
+    "settings_of",
+]
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,8 @@ class LocalOptions:
     device: str = "auto"
     batch_tokens: int = 8192
     ray: RayOptions | None = None
+    adapter: str | None = None
+    """The folder of a PEFT adapter that is put on the chat model."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +89,31 @@ def load_pretrained(name: str, options: LocalOptions, *, kind: str) -> Pretraine
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token_id = tokenizer.eos_token_id or 0
     return Pretrained(model.to(device).eval(), tokenizer)
+
+
+def adapted(model: Any, adapter: str) -> Any:
+    """The model with a PEFT adapter on it.
+
+    Raises
+    ------
+    ConfigurationError
+        peft is not installed, or there is no such adapter for this model.
+    """
+    try:
+        from peft import PeftModel
+    except ImportError as error:
+        raise ConfigurationError(f"--adapter {adapter} needs peft: pip install peft ({error})") from error
+    try:
+        return PeftModel.from_pretrained(model, adapter).eval()
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise ConfigurationError(f"cannot put the adapter {adapter!r} on the model: {error}") from error
+
+
+def adapter_digest(adapter: str) -> str:
+    """Tells one adapter's files from another's."""
+    files = [one for one in sorted(Path(adapter).glob("*")) if one.is_file()]
+    hashes = {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
+    return digest(hashes)[:12]
 
 
 def transformers(name: str) -> Any:

@@ -11,13 +11,21 @@ import copy
 import time
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from casewise.errors import ConfigurationError
 from casewise.models.local.batching import Batcher, common_prefix, length_sorted_batches
 from casewise.models.local.held_to_schema import HeldToSchema, SchemaGrammar, TokenTexts
 from casewise.models.local.label_tokens import first_token_ids
-from casewise.models.local.loading import LocalOptions, is_classifier, load_pretrained, settings_of
+from casewise.models.local.loading import (
+    LocalOptions,
+    adapted,
+    adapter_digest,
+    is_classifier,
+    load_pretrained,
+    settings_of,
+)
 from casewise.models.protocol import (
     MUST_BE_TAKEN,
     Message,
@@ -75,11 +83,15 @@ class TransformersModel(ModelDefaults):
         if is_classifier(name):
             raise ConfigurationError(f"{name} is a classifier, which says nothing; a chat model is needed here")
         loaded = load_pretrained(name, options, kind="AutoModelForCausalLM")
-        return cls(name, loaded.model, loaded.tokenizer, options)
+        if options.adapter is None:
+            return cls(name, loaded.model, loaded.tokenizer, options)
+        model = adapted(loaded.model, options.adapter)
+        return cls(f"{name} with {Path(options.adapter).name}", model, loaded.tokenizer, options)
 
     def settings(self) -> dict[str, Any]:
         """The model's name, a digest of its configuration, and its number type."""
-        return settings_of(self.name, self._model)
+        adapter = self.options.adapter
+        return settings_of(self.name, self._model) | ({"adapter": adapter_digest(adapter)} if adapter else {})
 
     @property
     def weights_bytes(self) -> int:
