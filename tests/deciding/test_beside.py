@@ -137,3 +137,12 @@ def test_an_item_turns_where_most_people_say_otherwise_of_another_context_of_its
     )
 
     assert rated_items(table)["turns"].to_list() == [True, True, False, False, None, None, None]
+
+
+def test_what_the_weights_of_a_model_that_runs_here_take_is_kept_with_the_run_and_shown(tmp_path):
+    here = ThreeClasses()
+    here.weights_bytes = 3 * 2**30
+    found = beside_each_other(casewise.judge("demo", here, out=tmp_path / "here"), n_resamples=100)
+
+    assert found.found.contenders[0].calls["weights_gib"] == 3
+    assert "weights GiB" in found.to_markdown()
