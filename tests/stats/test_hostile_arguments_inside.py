@@ -41,7 +41,7 @@ from casewise.stats.core.share_intervals import binomial_below, score_limits, si
 from casewise.stats.distributions.distances import reachable_entropy_correlation
 from casewise.stats.items.placing import items_that_place, left_out_errors, place
 from casewise.stats.items.response_model import fit_responses
-from casewise.stats.people.agreement import category_counts, gwet_ac1
+from casewise.stats.people.agreement import category_counts
 from casewise.stats.people.levels import alpha_by_level
 from casewise.stats.people.new_person import against_new_person, leave_one_out
 from casewise.stats.people.panel import distribution_worth, reference_weight, usual_reference
@@ -78,7 +78,6 @@ INSIDE: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] 
     "place": (lambda items, right: place(MODEL, items, right), {"items": COUNTS, "right": TRUTHS}),
     "left_out_errors": (left_out_errors, {"right": TABLE, "n": WHOLE, "folds": st.integers(-1, 4)}),
     "category_counts": (category_counts, {"ratings": TABLE}),
-    "gwet_ac1": (gwet_ac1, {"ratings": TABLE, "categories": st.one_of(st.none(), st.integers(-1, 4))}),
     "alpha_by_level": (
         alpha_by_level,
         {"counts": TABLE, "level": st.sampled_from(["nominal", "ordinal", "interval"]), "clusters": LABELS},

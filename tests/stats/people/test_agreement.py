@@ -5,7 +5,7 @@ from tests.support.data import reference
 
 from casewise.errors import StatisticsError
 from casewise.stats import agreement_of_votes, clustered_mean, fleiss_kappa, krippendorff_alpha
-from casewise.stats.people.agreement import category_counts, gwet_ac1
+from casewise.stats.people.agreement import category_counts
 
 
 def votes_as_ratings(safe, votes):
@@ -13,6 +13,17 @@ def votes_as_ratings(safe, votes):
     for row, s, m in zip(table, safe, votes, strict=True):
         row[:m] = np.repeat([1, 0], [s, m - s])
     return table
+
+
+def gwet_ac1(ratings):
+    """AC1 of (items, raters) ratings with gaps, as Gwet (2008) has it: what `agreement_of_votes` is held against."""
+    counts = category_counts(ratings)
+    rated, q = counts.sum(1), counts.shape[1]
+    some = rated[rated >= 2]
+    agreeing = (counts[rated >= 2] * (counts[rated >= 2] - 1)).sum(1) / (some * (some - 1))
+    share = (counts[rated > 0] / rated[rated > 0, None]).mean(0)
+    chance = float((share * (1 - share)).sum()) / (q - 1)
+    return float((agreeing.mean() - chance) / (1 - chance))
 
 
 @pytest.mark.parametrize("case", reference("agreement.json"))

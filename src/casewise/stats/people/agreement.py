@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import estimate_of
 from casewise.stats.core.arrays import FloatArray, IntArray, safe_divide
-from casewise.stats.core.checks import whole
 from casewise.stats.core.measured import Functional, Totals, TotalsByCluster, share
 from casewise.stats.core.raters import Raters
 from casewise.stats.people.vote_reliability import checked_votes, lopsided
@@ -21,7 +20,6 @@ __all__ = [
     "agreement_of_votes",
     "category_counts",
     "fleiss_kappa",
-    "gwet_ac1",
     "krippendorff_alpha",
 ]
 
@@ -93,44 +91,6 @@ def fleiss_kappa(ratings: ArrayLike) -> FleissKappa:
     variance = 2 / (n * m * (m - 1)) * (spread**2 - lean) / spread**2
     kappa = (observed - chance) / (1 - chance)
     return FleissKappa(kappa=kappa, z=kappa / np.sqrt(variance), subjects=n, raw_agreement=observed)
-
-
-def gwet_ac1(ratings: ArrayLike, *, categories: int | None = None) -> float:
-    r"""Gwet's AC1 of (items, raters) ratings; missing ones are NaN.
-
-    .. math:: \gamma_1 = \frac{p_a - p_e}{1 - p_e}, \qquad p_e = \frac{1}{q - 1} \sum_k \pi_k (1 - \pi_k),
-       \qquad \pi_k = \frac1n \sum_i \frac{r_{ik}}{r_i}
-
-    and :math:`p_a` the mean share of agreeing pairs over the items with two ratings. Where chance agreement is not what
-    people's answers would give but the error of the unsure, it stays near the raw agreement when nearly all say the same.
-
-    Parameters
-    ----------
-    categories : int, optional
-        *q*; by default as many as occur, but no fewer than two.
-
-    Raises
-    ------
-    StatisticsError
-        Fewer than two raters, no item with two ratings, or more categories that occur than are said to be.
-
-    References
-    ----------
-    .. [1] Gwet (2008), British J. Mathematical and Statistical Psychology 61, 29-48. Gwet (2014), Handbook of inter-rater
-       reliability, 4th ed., ch. 5. R: `irrCAC::gwet.ac1.raw`.
-    """
-    counts = category_counts(_table(ratings))
-    rated = counts.sum(1)
-    q = max(2, counts.shape[1]) if categories is None else whole(categories, "categories", least=2)
-    if not (rated >= 2).any():
-        raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
-    if counts.shape[1] > q:
-        raise StatisticsError(f"{counts.shape[1]} categories occur, more than {q}")
-    some = rated[rated >= 2]
-    agreeing = (counts[rated >= 2] * (counts[rated >= 2] - 1)).sum(1) / (some * (some - 1))
-    share = (counts[rated > 0] / rated[rated > 0, None]).mean(0)
-    chance = float((share * (1 - share)).sum()) / (q - 1)
-    return float((agreeing.mean() - chance) / (1 - chance))
 
 
 def krippendorff_alpha(ratings: ArrayLike) -> float | None:
