@@ -1,10 +1,13 @@
 """Runs as a results folder for the hub."""
 
+from datetime import UTC, datetime
+
 import polars as pl
 import pytest
 
 from casewise import api
 from casewise.errors import ConfigurationError
+from casewise.storage.runs.item_notes import ItemNote, add_item_note
 
 
 def test_the_folder_holds_the_card_the_judgements_and_a_result_a_series(tmp_path):
@@ -34,3 +37,17 @@ def test_the_folder_holds_the_card_the_judgements_and_a_result_a_series(tmp_path
 def test_a_name_that_is_none_on_the_hub_is_refused(tmp_path, name):
     with pytest.raises(ConfigurationError, match="ORGANISATION/NAME"):
         api.hand_on([tmp_path], tmp_path / "out", to="hf", dataset=name)
+
+
+@pytest.mark.parametrize("to", ["hf", "eee"])
+def test_notes_on_items_go_along(tmp_path, to):
+    run = api.judge("demo", "constant:safe", out=tmp_path / "run").path
+    item = api.load("demo").items[4].id
+    add_item_note(run, ItemNote(item_id=item, text="look again", tags=("odd",), at=datetime.now(UTC)))
+    api.hand_on([run], tmp_path / "out", to=to)
+
+    written = [path for path in (tmp_path / "out").rglob("*.jsonl") if "look again" in path.read_text()]
+    assert len(written) == 1
+    (line,) = [line for line in written[0].read_text().splitlines() if "look again" in line]
+    assert item in line
+    assert "odd" in line

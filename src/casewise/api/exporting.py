@@ -20,6 +20,8 @@ from casewise.exporting.lm_eval import write_lm_eval
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.convert import Format, convert
 from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.files.atomic import write_text
+from casewise.storage.runs.item_notes import ITEM_NOTES, read_item_notes
 from casewise.storage.runs.judgement_run import read_run
 
 __all__ = ["BENCHMARK_FORMATS", "RUN_FORMATS", "Handed", "hand_on", "restricted", "withholds_texts"]
@@ -90,6 +92,9 @@ def hand_on(
         return Handed(write_card(numbers, audit(numbers.benchmark), target))
     if to == "hf":
         done_hf = write_hub_results(numbers, audit(numbers.benchmark), target, dataset=dataset)
+        notes = read_item_notes(numbers.runs.paths)
+        if notes and (with_texts or not restricted(numbers.benchmark)):  # they may say what a gated text says
+            write_text(target / ITEM_NOTES, "".join(f"{note.line()}\n" for note in notes.values()))
         lacking = (
             () if dataset else (".eval_results needs the benchmark's name on the hub: --dataset ORGANISATION/NAME",)
         )

@@ -30,6 +30,7 @@ from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
 from casewise.storage.files.json_text import json_text
 from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.runs.item_notes import ItemNote, read_item_notes
 from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS
 from casewise.storage.runs.log_kind import last_records
 
@@ -194,6 +195,7 @@ def samples(
     weight = dict(
         zip(benchmark.item_columns["item_id"], labels(benchmark.item_columns, policy).weight.tolist(), strict=True)
     )
+    notes = {} if withheld else read_item_notes([run.path])
     for judgement in last_records(read_jsonl(run.path / JUDGEMENTS, Judgement), JUDGEMENT_LOG):
         item = benchmark.item[judgement.item_id]
         query, series = benchmark.query[item.query_id], f"{judgement.elicitation}, {judgement.arm}"
@@ -213,9 +215,14 @@ def samples(
             "interaction_type": "single_turn",
             "input": {"raw": f"withheld, sha256 {hashed}" if withheld else raw, "reference": [label] if label else []},
             "output": {"raw": ["withheld" if withheld else judgement.raw_reply or ""]},
-            "metadata": {"category": query.category, "condition": item.condition},
+            "metadata": {"category": query.category, "condition": item.condition, **noted(notes.get(item.id))},
         }
         yield row | outcome_of(judgement, label)
+
+
+def noted(note: ItemNote | None) -> dict[str, str]:
+    """What somebody who looked at the item wrote down about it."""
+    return {} if note is None else {"note": note.text, "tags": ", ".join(note.tags)}
 
 
 def outcome_of(judgement: Judgement, label: str | None) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import polars as pl
 
@@ -84,7 +85,13 @@ def each_judge(report: ComparisonNumbers) -> Block:
     ]
     behind = estimate_frame([(who, e) for who in found.names for e in found.estimates[who]])
     head = ("", "Judge", *(TITLES[name].partition(",")[0] for name in names))
-    return table_of("side-by-side-table", "The judges on the same items", head, rows, frame=behind)
+    table = table_of("side-by-side-table", "The judges on the same items", head, rows, frame=behind)
+    return replace(table, about=about(names))
+
+
+def about(names: Iterable[str]) -> dict[str, str]:
+    """What metrics mean, for those who ask."""
+    return {one.title: one.how for one in METRICS if one.name in set(names)}
 
 
 def matrix(report: ComparisonNumbers) -> Iterator[Block]:
@@ -131,7 +138,10 @@ def side_by_side(report: ComparisonNumbers) -> Iterator[Block]:
     ]
     behind = estimate_frame([(who, e) for who in found.names for e in found.estimates[who]])
     head = ("Metric", *(short[name] for name in found.names))
-    yield table_of("side-by-side-table", "The judges on the same items, with 95 % intervals", head, rows, frame=behind)
+    table = table_of(
+        "side-by-side-table", "The judges on the same items, with 95 % intervals", head, rows, frame=behind
+    )
+    yield replace(table, about=about(name for one in by_name.values() for name in one))
 
 
 def with_interval(found: Estimate | None) -> str:
