@@ -137,7 +137,7 @@ class JobAtProvider:
             self.job.batch or self.job.mark,
             told.provider,
             told.model,
-            f"{self.job.n_done:,}/{len(told.names):,}" if self.job.unsettled else f"{len(told.names):,}",
+            f"{self.job.n_done:,}/{len(told.names):,}",
             self.stands,
             in_hours((now - told.at).total_seconds()),
             left if self.job.unsettled else "",

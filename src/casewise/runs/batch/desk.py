@@ -148,7 +148,8 @@ class Desk:
             self.settled(job, "refused", state=seen.state, words=seen.words)
             return True
         late = self.results.take_in(job)
-        self.settled(job, "ended", state=seen.state, words=seen.words, late=late)
+        n_done = len({name for name, place in self.log.places(job.mark) if place.status == 200})
+        self.settled(job, "ended", state=seen.state, words=seen.words, late=late, n_done=n_done)
         if seen.state != "completed":
             self.say(
                 f"batch {batch} {seen.state}{f': {seen.words}' if seen.words else ''}; what it lacks is asked again"

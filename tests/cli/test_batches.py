@@ -1,0 +1,89 @@
+"""`--batch` and `casewise run jobs`, as typed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support.batched import KEYS, taking_batches
+from tests.support.command import Command
+
+
+@pytest.fixture
+def casewise(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for name in KEYS.values():
+        monkeypatch.setenv(name, "sk-tests")
+    return Command(monkeypatch, capsys)
+
+
+def over(server, *more):
+    return ("--base-url", server.address("openai"), "--batch", *more)
+
+
+def test_what_is_out_is_said_and_collected_by_the_same_command(casewise):
+    with taking_batches(looks=1) as server:
+        command = (
+            "judge",
+            "demo",
+            "--judge",
+            "openai/tiny",
+            *over(server, "--price-in", 1, "--price-out", 1),
+            "--out",
+            "runs/a",
+        )
+        first, jobs, said = casewise(*command), casewise("run", "jobs", "--json"), casewise("run", "jobs")
+        last = casewise(*command, "--wait")
+        after = casewise("run", "jobs")
+        every = json.loads(casewise("run", "jobs", "runs/a", "--all", "--json").out)["jobs"]
+
+    (job,) = json.loads(jobs.out)["jobs"]
+    assert first.code == 4
+    assert "90 calls are out" in first.err
+    assert (job["n_requests"], job["stands"], job["provider"], job["batch"]) == (90, "out", "openai", "b1")
+    assert job["cost_at_most_usd"] > 0
+    assert job["expires"] > job["since"]
+    assert said.out.splitlines()[1].split()[:4] == ["b1", "openai", "tiny", "0/90"]
+    assert last.code == 0
+    assert "90 verdicts" in last.out
+    assert "nothing is out" in after.err
+    assert [(one["stands"], one["state"]) for one in every] == [("ended", "completed")]
+
+
+def test_replies_and_their_grades_come_over_the_batch_interface(casewise):
+    with taking_batches() as server:
+        collect = ("replies", "collect", "demo", "--model", "openai/tiny", *over(server), "--out", "replies/a")
+        first, second = casewise(*collect), casewise(*collect, "--wait")
+        grade = casewise("replies", "grade", "replies/a", "--grader", "rubric:openai/tiny", *over(server, "--wait"))
+
+    assert (first.code, second.code) == (4, 0)
+    assert "90 replies" in second.out
+    assert "68 calls" in grade.out
+    assert [len(batch.requests) for batch in server.batches] == [90, 68]
+    assert (len(list(Path("replies/a").rglob("batches.jsonl")))) == 2
+
+
+def test_an_attack_and_contexts_are_handed_over_too(casewise):
+    with taking_batches() as server:
+        attack = ("attack", "demo", "--judge", "openai/tiny", "--attacks", "claim:authority/user", "--noise", "none")
+        attacked = casewise(*attack, *over(server, "--wait"), "--limit", 4)
+        casewise("contexts", "select", "demo", "--draft", "d", "--per-category", 1)
+        generate = ("contexts", "generate", "d", "--model", "openai/tiny", "--attempts", 1, *over(server))
+        first, second = casewise(*generate), casewise(*generate)
+
+    assert attacked.code == 0
+    assert first.code == 4
+    assert "are out" in first.err
+    assert second.code in (0, 5)
+    assert len(server.batches) == 2
+
+
+def test_waiting_goes_with_batches_and_a_local_judge_is_not_asked_over_one(casewise):
+    assert "--wait goes with --batch" in casewise("judge", "demo", "--judge", "linear", "--wait").err
+    assert "not asked over a batch interface" in casewise("judge", "demo", "--judge", "linear", "--batch").err
+
+
+def test_nothing_is_handed_over_without_leave(casewise):
+    said = casewise("judge", "demo", "--judge", "openai/gpt-4o-mini", "--batch", "--out", "runs/b")
+
+    assert said.code == 2
+    assert "add --yes" in said.err
