@@ -13,7 +13,8 @@ from casewise.records import Arm, Item, Judgement, Scored
 from casewise.reporting.document import Document, Exhibit, Section, number, table_of
 from casewise.reporting.pages.benchmark import item_exhibit, item_json
 from casewise.reporting.pages.judge import shown_groups
-from casewise.showing import show
+from casewise.runs.made import made_in
+from casewise.showing import MadeTexts, show
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.judgement_run import JUDGEMENTS, RunManifest, read_run
@@ -38,7 +39,8 @@ def run_page(path: Path, which: str | None = None, *, benchmark: str | None = No
     if which is None:
         return Document(f"Run {path.name}", subtitle, notices, (held(path, manifest),))
     item = found.find(which)
-    exhibits = tuple(exhibit(found, item, judgement) for judgement in judgements_of(path, item))
+    made = MadeTexts(made_in(path))
+    exhibits = tuple(exhibit(found, item, judgement, made) for judgement in judgements_of(path, item))
     blocks = exhibits or (item_exhibit(found, item),)
     return Document(f"Item {item.id}", subtitle, notices, (Section("item", "Judgements", blocks, brief=True),))
 
@@ -65,10 +67,10 @@ def judgements_of(path: Path, item: Item) -> Iterator[Judgement]:
     return (judgement for judgement in read_jsonl(path / JUDGEMENTS, Judgement) if judgement.item_id == item.id)
 
 
-def exhibit(benchmark: Benchmark, item: Item, judgement: Judgement) -> Exhibit:
+def exhibit(benchmark: Benchmark, item: Item, judgement: Judgement, made: MadeTexts) -> Exhibit:
     base = item_exhibit(benchmark, item)
     query, twin = benchmark.query[item.query_id], benchmark.twin_of(item)
-    shown = show(Arm.named(judgement.arm), query, benchmark.context_of(item), twin=twin)
+    shown = show(Arm.named(judgement.arm), query, benchmark.context_of(item), twin=twin, made=made)
     attempt = f", attempt {judgement.attempt + 1}" if judgement.attempt else ""
     asked = f"{judgement.elicitation}, {judgement.arm}, repeat {judgement.repeat + 1}{attempt}"
     return replace(
