@@ -68,6 +68,7 @@ def test_claims_of_a_token_count_once_its_signature_is_verified(tmp_path, mappin
         (token(CLAIMS, key=b"another"), "cannot be verified"),
         (token(CLAIMS, algorithm="none"), "cannot be verified"),
         (token({**CLAIMS, "exp": 1}), "has expired"),
+        (token({**CLAIMS, "exp": "tomorrow"}), "seconds since 1970"),
         ("no token", "no JSON Web Token"),
     ],
 )
@@ -78,11 +79,27 @@ def test_a_token_that_is_forged_or_too_old_is_refused(tmp_path, mapping, written
         extracted(tmp_path, token=tmp_path / "token", key=tmp_path / "key", mapping=mapping)
 
 
-def test_a_public_key_is_no_shared_secret(tmp_path, mapping):
-    public = b"-----BEGIN PUBLIC KEY-----\nanybody has it\n-----END PUBLIC KEY-----"
+@pytest.mark.parametrize(
+    "public",
+    [
+        b"-----BEGIN PUBLIC KEY-----\nanybody has it\n-----END PUBLIC KEY-----",
+        b"ssh-rsa AAAAB3 anybody@has.it",
+        b"0\x82\x01\x22anybody has it",
+    ],
+)
+def test_a_public_key_is_no_shared_secret(tmp_path, mapping, public):
     (tmp_path / "token").write_text(token(CLAIMS, key=public))
     (tmp_path / "key").write_bytes(public)
     with pytest.raises(DataError, match="cannot be verified"):
+        extracted(tmp_path, token=tmp_path / "token", key=tmp_path / "key", mapping=mapping)
+
+
+def test_a_key_that_is_empty_or_missing_verifies_nothing(tmp_path, mapping):
+    (tmp_path / "token").write_text(token(CLAIMS, key=b""))
+    with pytest.raises(DataError, match="key"):
+        extracted(tmp_path, token=tmp_path / "token", key=tmp_path / "key", mapping=mapping)
+    (tmp_path / "key").write_bytes(b"\n")
+    with pytest.raises(DataError, match="is empty"):
         extracted(tmp_path, token=tmp_path / "token", key=tmp_path / "key", mapping=mapping)
 
 

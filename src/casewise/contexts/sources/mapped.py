@@ -16,7 +16,7 @@ from typing import Any
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records.toml import read_toml
-from casewise.storage.files.atomic import read_text
+from casewise.storage.files.atomic import cannot_read, read_text
 from casewise.verifying.facts import ANYONE
 from casewise.verifying.known import KnownParameter
 
@@ -82,6 +82,9 @@ def staff_rows(path: Path, mapping: Mapped, *, subject: str = ANYONE) -> Iterato
         yield from mapping.rows(row, source=f"{path.name}:{lines.line_num}", subject=subject)
 
 
+PUBLIC = (b"-----BEGIN", b"ssh-", b"ecdsa-", b"0\x82", b"0\x81")
+"""What public keys begin with, in PEM, as SSH writes them, in DER: known to everybody, none may pass for a shared secret."""
+
 HASHES = {"HS256": hashlib.sha256, "HS384": hashlib.sha384, "HS512": hashlib.sha512}
 
 
@@ -102,9 +105,18 @@ def token_rows(
     """
     if key is None:
         raise ConfigurationError(f"{path} is not read without --key: a token that nobody verified says nothing")
-    claims = verified_claims(path, read_text(path).strip(), key.read_bytes().strip())
+    try:
+        secret = key.read_bytes().strip()
+    except OSError as error:
+        raise cannot_read(key, error) from error
+    if not secret:
+        raise DataError(key, None, "is empty: with no secret anybody could have signed")
+    claims = verified_claims(path, read_text(path).strip(), secret)
     at = (now or datetime.now(tz=UTC)).timestamp()
-    if not claims.get("nbf", at) <= at < claims.get("exp", at + 1):
+    begins, ends = claims.get("nbf", at), claims.get("exp", at + 1)
+    if not (isinstance(begins, (int, float)) and isinstance(ends, (int, float))):
+        raise DataError(path, None, "its exp and nbf are seconds since 1970, as numbers")
+    if not begins <= at < ends:
         raise DataError(path, None, "the token has expired, or does not hold yet")
     yield from mapping.rows(
         claims, source=f"{path.name}, issued by {claims.get('iss', 'nobody named')}", subject=subject
@@ -130,8 +142,8 @@ def unpadded(part: str) -> bytes:
 
 
 def signed(algorithm: str, text: bytes, signature: bytes, key: bytes) -> bool:
-    public = key.startswith(b"-----BEGIN")
-    if algorithm in HASHES and not public:  # a public key must never pass for a shared secret
+    public = key.startswith(PUBLIC)
+    if algorithm in HASHES and not public:
         return hmac.compare_digest(hmac.new(key, text, HASHES[algorithm]).digest(), signature)
     if algorithm == "RS256" and public:
         return signed_by_rsa(text, signature, key)
