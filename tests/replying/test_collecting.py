@@ -13,6 +13,7 @@ from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import Rejected, Reply, Usage
 from casewise.replying.grading import replies_in
+from casewise.runs.batch.desk import BatchOptions
 from casewise.runs.limits import Limits
 
 DEMO: Any = casewise.load("demo")
@@ -99,6 +100,17 @@ def test_the_same_call_again_asks_nothing_and_a_larger_plan_only_what_is_new(tmp
 
     assert (len(first.calls), len(second.calls), len(third.calls)) == (6, 0, 6)
     assert again.summary.resumed == 6
+
+
+def test_a_line_that_a_kill_tore_is_asked_again_and_stops_nothing(tmp_path):
+    collected(tmp_path, FakeModel(), selection=Selection(sample=3))
+    log = tmp_path / "replies" / "replies.jsonl"
+    log.write_bytes(log.read_bytes()[:-40])
+
+    again = collected(tmp_path, FakeModel(), selection=Selection(sample=3))
+
+    assert again.summary.n_calls == 1
+    assert len(replies_in(again.path)) == 3
 
 
 def test_another_wording_or_temperature_is_another_run(tmp_path):
@@ -205,6 +217,17 @@ def test_what_it_would_take_is_reckoned_without_a_call():
     assert found.n_calls == 90 + 45
     assert model.calls == []
     assert found.cost_at_most_usd > found.cost_usd > 0
+
+
+def test_over_a_batch_interface_a_listed_model_is_reckoned_at_what_that_costs(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-a-test")
+    live, over = (
+        collecting_estimate("demo", "openai/gpt-4o-mini", options=CollectOptions(batch=batch))
+        for batch in (None, BatchOptions())
+    )
+
+    assert live.cost_usd is not None
+    assert over.cost_usd == pytest.approx(live.cost_usd / 2)
 
 
 def test_a_rehearsal_says_in_every_reply_that_it_is_one(tmp_path):

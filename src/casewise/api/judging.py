@@ -249,7 +249,7 @@ def judge_several(
 def spent_in(folder: Path) -> Spend:
     """What the calls of a run took so far, and those that are out may take; nothing where there is no run yet."""
     log, out = folder / JUDGEMENTS, reserved(JobLog.read(folder))
-    return (spent_of(read_jsonl(log, Judgement)) if log.exists() else Spend()) + out
+    return (spent_of(read_jsonl(log, Judgement, growing=True)) if log.exists() else Spend()) + out
 
 
 def planned(

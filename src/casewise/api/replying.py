@@ -151,11 +151,10 @@ def collect(
     >>> found.summary.n_usable
     90
     """
-    loaded, plan, found = prepared(benchmark, model, arms, repeats, selection)
-    source = options.benchmark_source or source_of(benchmark, found)
-    given = replace(options, benchmark_source=source)
+    loaded, plan, found = prepared(benchmark, model, arms, repeats, selection, options.batch is not None)
+    given = replace(options, benchmark_source=options.benchmark_source or source_of(benchmark, found))
     log = Path(out) / REPLIES.file
-    spent = spent_of(read_jsonl(log, CollectedReply)) if log.exists() else Spend()
+    spent = spent_of(read_jsonl(log, CollectedReply, growing=True)) if log.exists() else Spend()
     asks = partial(plan.asks_given, found)
     before = finished(making(Path(out), plan.arms, asks, making_for(options, loaded), spent=spent))
     if before.stopped:
@@ -177,7 +176,7 @@ def collecting_estimate(
     options: CollectOptions = CollectOptions(),
 ) -> CallEstimate:
     """What collecting would take: calls, tokens, cost. Nobody is called."""
-    loaded, plan, found = prepared(benchmark, model, arms, repeats, selection)
+    loaded, plan, found = prepared(benchmark, model, arms, repeats, selection, options.batch is not None)
     plan = replace(plan, made=MadeTexts(planning=True))
     return estimate_collecting(found, loaded, chat=chat or chat_with(), plan=plan, options=options)
 
@@ -193,10 +192,11 @@ def prepared(
     arms: str | Arm | Sequence[Arm | str],
     repeats: int,
     selection: Selection,
+    batch: bool,
 ) -> tuple[LoadedModel, ChatPlan, Benchmark]:
     """The model, what it is sent, and of which benchmark."""
     found = as_benchmark(benchmark)
-    loaded = model if isinstance(model, LoadedModel) else chat_model(model)
+    loaded = model if isinstance(model, LoadedModel) else chat_model(model, ModelOptions(batch=batch))
     return loaded, ChatPlan(select(found, selection), arms_named(arms) or (FULL,), repeats), found
 
 
@@ -253,7 +253,8 @@ def grade(
     """
     folder = replies.path if isinstance(replies, Replies) else Path(replies)
     found = collected_benchmark(folder, replies.benchmark if isinstance(replies, Replies) else benchmark)
-    return finished(grade_into(folder, found, as_grader(grader, rubric=rubric), options=options))
+    asked = as_grader(grader, rubric=rubric, options=ModelOptions(batch=options.batch is not None))
+    return finished(grade_into(folder, found, asked, options=options))
 
 
 def grading_estimate(replies: str | Path, grader: Grader, *, benchmark: Source | None = None) -> CallEstimate:

@@ -23,6 +23,8 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "local": ("torch", "transformers"),
     "ray": ("ray",),
     "inspect": ("inspect-ai", "openai"),
+    "verify": ("pycasbin",),
+    "health": ("fhir.resources",),
 }
 """What each extra brings, by the packages that it cannot do without."""
 

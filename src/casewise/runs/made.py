@@ -260,7 +260,7 @@ def made_in(within: Path) -> Mapping[tuple[str, str], MadeText]:
     found = {}
     for folder in sorted((within / MADE_BEFORE).glob(f"*/{RUN}")):
         manifest = read_manifest(folder.parent, MADE)
-        for one in last_records(read_jsonl(folder.parent / MADE.file, MadeText), MADE):
+        for one in last_records(read_jsonl(folder.parent / MADE.file, MadeText, growing=True), MADE):
             found[manifest.identity.maker, one.text_digest] = one
     return found
 
@@ -268,4 +268,4 @@ def made_in(within: Path) -> Mapping[tuple[str, str], MadeText]:
 def spent_making(within: Path, *, but: str = "") -> Spend:
     """What all of it took, but for that of one maker."""
     logs = [one for one in (within / MADE_BEFORE).glob(f"*/{MADE.file}") if one.parent != folder_of(within, but)]
-    return spent_of(one for log in logs for one in read_jsonl(log, MadeText))
+    return spent_of(one for log in logs for one in read_jsonl(log, MadeText, growing=True))

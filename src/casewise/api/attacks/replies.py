@@ -26,5 +26,5 @@ def before_collecting(
     options: CollectOptions = CollectOptions(),
 ) -> dict[str, CallEstimate]:
     """What the models would take that make texts for the arms, by maker. Nobody is called."""
-    loaded, plan, found = prepared(benchmark, model, arms, 1, selection)
+    loaded, plan, found = prepared(benchmark, model, arms, 1, selection, options.batch is not None)
     return estimate_before(plan.arms, partial(plan.asks_given, found), making_for(options, loaded))

@@ -18,15 +18,15 @@ __all__ = ["decoded", "known_record", "numbered_lines", "read_jsonl", "record", 
 R = TypeVar("R", bound=Record)
 
 
-def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
-    """The records of a JSONL file, one at a time.
+def read_jsonl(path: Path, model: type[R], *, growing: bool = False) -> Iterator[R]:
+    """The records of a JSONL file, one at a time; of a `growing` one, a last line without its line break is passed over.
 
     Raises
     ------
     DataError
         A line is not UTF-8, not JSON or not such a record; the message names it. A missing file, too.
     """
-    for number, line in numbered_lines(path):
+    for number, line in numbered_lines(path, growing=growing):
         yield record(line, model, path=path, line=number)
 
 
@@ -44,11 +44,13 @@ def known_record(text: str, model: type[R]) -> R:
     return model.model_validate_json(text, strict=True, context=CHECKED_BEFORE)
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a UTF-8 file with their numbers from 1; blank ones are passed over."""
+def numbered_lines(path: Path, *, growing: bool = False) -> Iterator[tuple[int, str]]:
+    """Lines of a UTF-8 file with their numbers from 1; blank ones are passed over, and the torn last one of a `growing` file."""
     try:
         with path.open("rb") as file:
             for number, raw in enumerate(file, start=1):
+                if growing and not raw.endswith(b"\n"):
+                    return
                 line = decoded(raw, path=path, line=number)
                 if line.strip():
                     yield number, line

@@ -303,10 +303,11 @@ def as_shown(room: Room, item: Item) -> Iterator[dict[str, Any]]:
     query, context, twin = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.twin_of(item)
     whole = LaidOpen(show(arm_named("full"), query, context))
     for arm in room.table.arms:
-        if arm == "full":
-            continue
         try:
-            seen = LaidOpen(show(arm_named(arm), query, context, twin=twin))
+            named = arm_named(arm)
+            if named.shows_all:
+                continue
+            seen = LaidOpen(show(named, query, context, twin=twin))
         except CasewiseError as error:  # a file of one's own that has moved or changed since the run
             yield {"arm": arm, "problem": str(error)}
             continue
