@@ -43,20 +43,25 @@ def judging(model, out, *engine, **environment):
     command = [sys.executable, "-m", "casewise", "judge", "demo", "--judge", f"hf:{model}", "--elicit", "probability"]
     asked = ["--repeats", str(REPEATS), "--device", "cpu", "--batch-tokens", "2048", "--out", str(out), "--json"]
     Path(out).mkdir(exist_ok=True)
-    with (Path(out).parent / f"{Path(out).name}.said").open("w+") as said:
+    printed, said = printed_by(out)
+    with printed.open("w") as to, said.open("w") as beside:  # Ray's own notes, at whatever moment, go beside
         return subprocess.Popen(
             [*command, *asked, *engine],
-            stdout=said,
-            stderr=said,
+            stdout=to,
+            stderr=beside,
             env=os.environ | {"OMP_NUM_THREADS": "1"} | environment,
         )
 
 
+def printed_by(out):
+    return (Path(out).parent / f"{Path(out).name}.{kind}" for kind in ("printed", "said"))
+
+
 def finish(process, out):
     code = process.wait(timeout=600)
-    said = (Path(out).parent / f"{Path(out).name}.said").read_text()
+    printed, said = (file.read_text() for file in printed_by(out))
     assert code == 0, said
-    return json.loads(said[said.index("{") :])
+    return json.JSONDecoder().raw_decode(printed, printed.index("{\n"))[0]
 
 
 def values(out):
@@ -100,7 +105,7 @@ def test_a_copy_that_is_killed_costs_no_answer(cluster, model, alone, tmp_path):
     driver = judging(model, run, "--engine", "ray", "--ray-address", cluster.address, "--ray-copies", "2")
     wait_for_some(driver, run)
 
-    assert cluster.kill_copy() == "2"
+    assert cluster.kill_copy() in ("1", "2")  # the second may not have come up yet
 
     assert finish(driver, run)["n_unscored"] == 0
     assert values(run) == pytest.approx(alone, abs=1e-4)
