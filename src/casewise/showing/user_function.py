@@ -162,7 +162,8 @@ def place_in_line(code: CodeType | None) -> str:
     """Tells a lambda from others in the same line, for a source is whole lines."""
     if code is None or code.co_name != "<lambda>":
         return ""
-    return str(max(end or 0 for *_, end in code.co_positions()))
+    ends = max(end or 0 for *_, end in code.co_positions())
+    return str(ends or code.co_consts)  # from Python 3.12 on, one that only returns a constant has no columns
 
 
 OF_A_TEXT = "<string>"
