@@ -15,7 +15,10 @@ REQUIRED = tuple(name for name in os.environ.get("CASEWISE_TEST_REQUIRE", "").sp
 """Markers whose tests may not be skipped here; read once at import, before tests isolate the environment."""
 
 hypothesis.settings.register_profile(
-    "any machine, however busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "any machine, however busy",
+    deadline=None,
+    derandomize="CI" in os.environ,  # new examples are looked for where somebody can look at what they break
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("any machine, however busy")
 

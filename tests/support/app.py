@@ -28,7 +28,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def app(tmp_path: Path, numbered_people: None) -> Iterator[FastAPI]:
+def app(tmp_path: Path) -> Iterator[FastAPI]:
     path = empty_database(tmp_path / "casewise.db")
     made = create_app(Settings(database=path, secret_key=KEY, site_url="http://testserver"))
     yield made
@@ -36,7 +36,7 @@ def app(tmp_path: Path, numbered_people: None) -> Iterator[FastAPI]:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def app_on_either(request: pytest.FixtureRequest, tmp_path: Path, numbered_people: None) -> Iterator[FastAPI]:
+def app_on_either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FastAPI]:
     """The app on SQLite and on a real PostgreSQL: for a module whose own `app` asks for it."""
     sqlite = request.param == "sqlite"
     url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")

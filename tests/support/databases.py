@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -20,15 +21,16 @@ from casewise.database import Database
 __all__ = ["empty_database", "new_database"]
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def numbered_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Annotators get the same ids in each run of a test, and with them the same conditions, items and checks."""
+    """Annotators and rounds get the same ids in each run of a test, and with them the same conditions, items and checks."""
     numbers = itertools.count()
 
     def token_hex(length: int) -> str:
         return hashlib.sha256(str(next(numbers)).encode()).hexdigest()[: 2 * length]
 
     monkeypatch.setattr("casewise.studies.running.admission.secrets", SimpleNamespace(token_hex=token_hex))
+    monkeypatch.setattr("casewise.studies.running.rounds.uuid", SimpleNamespace(uuid4=lambda: UUID(token_hex(16))))
 
 
 @cache
@@ -71,7 +73,7 @@ def postgres_copy(postgres_server: str, postgres_template: str) -> Iterator[str]
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def store(request: pytest.FixtureRequest, tmp_path: Path, numbered_people: None) -> Iterator[Database]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """An empty, up-to-date database: the same test runs on SQLite and on a real PostgreSQL."""
     if request.param == "postgresql":
         url = request.getfixturevalue("postgres_copy")

@@ -73,6 +73,17 @@ def test_a_place_is_held_for_everybody_who_reads_the_tutorial(store, study):
     assert [quizzed(store, study, who) for who in first] == ["passed", "passed"]
 
 
+def test_near_the_end_only_what_somebody_can_still_be_given_is_held_for_them(store):
+    study = opened(store, design(ratings=SMALL | {"per_annotator": 3}))
+    for name in ("a", "b"):
+        begun(store, study, name)
+    consented(store, study, "c")
+
+    assert why(store, study, "d") is None
+    consented(store, study, "d")
+    assert why(store, study, "e") == "full"
+
+
 def test_whoever_stays_away_from_the_quiz_holds_a_place_no_longer_than_a_lease(store, study):
     for name in ("a", "b"):
         consented(store, study, name)

@@ -46,15 +46,15 @@ def why_not_let_in(
 
 
 def has_room(connection: Connection, study: Round, *, now: datetime) -> bool:
-    """Whether there is an item for one more, when everybody who consented before gets a whole batch.
+    """Whether there is an item for one more, when everybody who consented before gets a batch as large as can be.
 
     Slots of those whose lease has ended count: the next batch that is given takes them.
     """
-    promised = waiting_people(connection, study, now=now) * study.design.ratings.per_annotator
+    waiting, each = waiting_people(connection, study, now=now), study.design.ratings.per_annotator
     slots, pages = tables.slots, tables.pages
-    is_open = select(slots.c.id).where(slots.c.study_id == study.id, slots.c.holder_id.is_(None))
-    open_now = counted(connection, is_open, most=promised + 1)
-    if open_now > promised:
+    is_open = slots.c.study_id == study.id, slots.c.holder_id.is_(None)
+    open_now = counted(connection, select(slots.c.id).where(*is_open), most=waiting * each + 1)
+    if open_now > waiting * each:
         return True
     expired = (
         select(pages.c.slot_id)
@@ -68,7 +68,10 @@ def has_room(connection: Connection, study: Round, *, now: datetime) -> bool:
             pages.c.kind == "item",
         )
     )
-    return open_now + counted(connection, expired, most=promised + 1 - open_now) > promised
+    to_come = counted(connection, expired, most=waiting * each + 1)
+    items = select(func.count(slots.c.item_id.distinct())).where(*is_open).group_by(slots.c.condition)
+    largest = max(connection.scalars(items), default=0) + to_come  # a batch is of one condition, and of an item once
+    return open_now + to_come > waiting * min(each, largest)
 
 
 def waiting_people(connection: Connection, study: Round, *, now: datetime) -> int:
