@@ -115,6 +115,16 @@ def test_texts_of_a_gated_benchmark_are_withheld_unless_they_are_asked_for(tmp_p
     assert not any("withheld" in note for note in given.notes)
 
 
+def test_what_a_model_made_of_a_context_is_handed_on_as_it_was_shown(tmp_path):
+    api.attack("demo", "fake/rehearsal", attacks="paraphrase:fake/rehearsal", noise="none", out=tmp_path / "run")
+    api.hand_on([tmp_path / "run"], tmp_path / "out", to="eee")
+
+    rows = [json.loads(line) for line in next((tmp_path / "out").rglob("*_samples.jsonl")).read_text().splitlines()]
+    by_arm = {"paraphrase" in row["evaluation_name"]: row["input"]["raw"] for row in rows}
+    assert "In other words:" in by_arm[True]
+    assert "In other words:" not in by_arm[False]
+
+
 def test_a_card_says_what_was_found_how_and_what_it_does_not_show(run, tmp_path):
     text = api.hand_on([run], tmp_path / "card.md", to="card").path.read_text(encoding="utf-8")
 

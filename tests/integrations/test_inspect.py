@@ -4,12 +4,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
-from casewise.api import judge, report
+from casewise.api import attack, judge, report
 from casewise.judging.judges.live import LiveOptions, live_judge
 from casewise.judging.running.plan import Plan, Selection
 from casewise.judging.running.run import Target, judge_into
@@ -58,10 +59,35 @@ def test_inspect_runs_the_task_and_clusters_by_query(elicitation):
     (score,) = log["results"]["scores"]
     assert log["status"] == "success"
     assert log["eval"]["task"] == "casewise/judge"
-    assert set(score["metrics"]) == {"mean", "stderr", "recall_safe", "recall_unsafe", "unscored_rate"}
+    assert set(score["metrics"]) == {
+        "mean",
+        "stderr",
+        "recall_safe",
+        "recall_unsafe",
+        "unscored_rate",
+        "agreement_scored",
+    }
     assert score["metrics"]["unscored_rate"]["value"] == 0
     assert score["metrics"]["stderr"]["value"] > 0
     assert len(log["samples"]) == 20
+
+
+def test_agreement_where_there_is_a_verdict_stands_beside_the_share_without_one():
+    from inspect_ai.scorer import SampleScore, Score
+
+    from casewise.integrations.inspect_task import agreement_scored, unscored_rate
+
+    found = [
+        SampleScore(score=Score(value=value, answer=answer, metadata={"weight_of_safe": weight}))
+        for value, answer, weight in (
+            (1.0, "safe", 1.0),
+            (0.0, "safe", 0.0),
+            (0.0, "unscored", 1.0),
+            (0.0, "safe", None),
+        )
+    ]
+    assert agreement_scored()(found) == 0.5
+    assert unscored_rate()(found) == 0.25
 
 
 def test_inspect_agrees_with_our_own_report():
@@ -121,6 +147,22 @@ def test_a_run_is_exported_as_a_log_that_inspect_reads():
     assert len(log["samples"]) == 180
     assert log["eval"]["model"] == "fake/rehearsal"
     assert {sample["scores"]["verdict"]["answer"] for sample in log["samples"]} == {"safe", "unsafe"}
+
+
+def test_the_log_has_what_was_shown_under_an_attack_and_what_a_model_made_of_it():
+    from casewise.integrations.inspect_log import export_inspect_log
+
+    attacks = "claim:earlier,claim:authority/system,paraphrase:fake/rehearsal"
+    attack("demo", "fake/rehearsal", attacks=attacks, noise="none", out="run")
+    export_inspect_log(Path("run"), Path("log.eval"))
+    shown: dict[str, Any] = {}
+    for one in json.loads(program("log", "dump", "log.eval"))["samples"]:
+        shown.setdefault(one["metadata"]["arm"], one["metadata"])
+
+    assert "answered" in str(shown["claim:earlier/user/safe"]["earlier"])
+    assert "answered" in str(shown["claim:authority/system/safe"]["system"])
+    assert "In other words:" in str(shown["paraphrase:fake/rehearsal"]["shown"])
+    assert "earlier" not in shown["full"]
 
 
 def test_an_item_without_a_verdict_has_no_score_in_the_log(tmp_path):

@@ -3,9 +3,15 @@ from datetime import date
 import pytest
 
 import casewise
-from casewise.errors import ConfigurationError
+from casewise import api
+from casewise.errors import ConfigurationError, DataError
+from casewise.models import FakeModel
+from casewise.models.http.prices import Prices
+from casewise.models.load import LoadedModel
 from casewise.showing import arm_named, show
 from casewise.showing.catalogue import attack_arms, attacks_named, defences_named
+from casewise.storage.files.atomic import write_text
+from casewise.storage.files.json_text import json_text
 from casewise.storage.files.jsonl import write_jsonl
 from casewise.verifying.facts import SourcedFact
 
@@ -58,3 +64,36 @@ def test_an_arm_names_the_facts_and_the_day_and_other_facts_are_another_arm(fact
     assert other != name
     with pytest.raises(ConfigurationError, match=r"is not FILE@DIGEST@DAY"):
         arm_named("verified:facts.jsonl")
+
+
+def written_down(folder, facts, attacks=""):
+    options = api.VerifyOptions(("rubric:m",), attacks=attacks, calls=folder / "calls")
+    write_text(folder / "v.json", json_text(api.verify_contexts("demo", facts, at=AT, options=options).as_json()))
+    return folder / "v.json"
+
+
+def test_an_arm_goes_by_what_a_verifier_said_and_asks_nobody_again(facts, tmp_path, monkeypatch):
+    facts.write_text(
+        SourcedFact(subject=CONTEXT.id, field="recipient.type", value="Somebody else", source="r").model_dump_json()
+    )
+    verifier = FakeModel(lambda messages, options: '{"verdict": "entailed"}')
+    monkeypatch.setattr(
+        "casewise.verifying.by_model.load_model", lambda name, options: LoadedModel(verifier, Prices(0, 0))
+    )
+    path = written_down(tmp_path, facts)
+    (name,) = defences_named([f"verified:{path}"])
+    assert name.endswith(f"@{AT.isoformat()}")
+    asked = len(verifier.calls)
+    assert shown_in(name).context == {"recipient": {"type": CONTEXT.texts()["recipient.type"]}}
+    assert shown_in(f"twin:recipient.type+{name}").context == {}  # of the twin's words nobody was asked
+    assert len(verifier.calls) == asked == 1
+    written_down(tmp_path, facts, attacks="twin:recipient.type")
+    (other,) = defences_named([f"annotated:{path}"])
+    assert other.split("@")[1] != name.split("@")[1]
+    assert shown_in(f"twin:recipient.type+{other}").context["recipient"]["type"].endswith("[supported]")
+
+
+def test_a_file_that_is_no_verification_is_refused(tmp_path):
+    write_text(tmp_path / "v.json", '{"facts": 3}')
+    with pytest.raises(DataError, match="is no verification that casewise contexts verify --out wrote"):
+        defences_named([f"verified:{tmp_path / 'v.json'}"])

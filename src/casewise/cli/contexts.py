@@ -14,6 +14,7 @@ from casewise.cli.printing import DatabaseOption, JsonOption, end, note, print_j
 from casewise.cli.verifying import extract, forge, verify
 from casewise.cli.watching import (
     DryRunOption,
+    OverBatchOptions,
     SpendingOptions,
     YesOption,
     command_line,
@@ -113,7 +114,7 @@ class WritingOptions:
 
 
 @dataclass(frozen=True)
-class CallOptions(SpendingOptions):
+class CallOptions(SpendingOptions, OverBatchOptions):
     """How a model is called, and what that may cost; whether it is done, or only reckoned."""
 
     base_url: EndpointOption = None

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from casewise import api
-from casewise.cli.judge.options import ItemOptions, LimitOptions, LocalModelOptions
+from casewise.cli.judge.options import BaseUrlOption, ItemOptions, LimitOptions, LocalModelOptions
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import (
     BenchmarkArgument,
@@ -31,10 +31,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-BaseUrlOption = Annotated[
-    str | None, typer.Option("--base-url", help="Address of a chat-completions server, up to and with /v1.")
-]
 
 
 @dataclass(frozen=True)

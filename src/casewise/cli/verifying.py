@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +10,10 @@ import typer
 
 from casewise import api
 from casewise.cli.documents import DocumentOptions
+from casewise.cli.judge.options import BaseUrlOption, LocalModelOptions, ReachOptions
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import BenchmarkArgument, JsonOption, note, print_json
-from casewise.cli.watching import DryRunOption, SpendingOptions, YesOption, command_line, person, print_cost
+from casewise.cli.watching import DryRunOption, YesOption, command_line, person, print_cost, watching
 
 __all__ = ["extract", "forge", "verify"]
 
@@ -23,6 +24,19 @@ FactsOption = Annotated[
 AtOption = Annotated[
     str | None, typer.Option("--at", help="The day on which facts are asked, such as 2026-01-31. Default: today.")
 ]
+
+
+@dataclass(frozen=True)
+class MakerOptions(ReachOptions):
+    """How a model is reached that reads texts; whether it is asked, or only reckoned."""
+
+    base_url: BaseUrlOption = None
+    dry_run: DryRunOption = False
+    yes: YesOption = False
+
+    def reached(self, local: LocalModelOptions) -> api.ModelOptions:
+        """How a model is reached. Raises as `ReachOptions.model`."""
+        return self.model(self.base_url, local, needs_key=not self.dry_run)
 
 
 @with_groups
@@ -44,25 +58,23 @@ def verify(
     policy: Annotated[
         Path | None, typer.Option("--policy", help="A pycasbin policy of what a role may ask (extra [verify]).")
     ] = None,
+    attacks: Annotated[
+        str,
+        typer.Option("--attacks", help="Ask verifiers about the claims of these attacks too, for verified:FILE.json."),
+    ] = "",
     calls: Annotated[
         Path, typer.Option("--calls", help="Folder where replies of rubric: models are kept, and found again.")
     ] = Path("runs/verified"),
-    spending: SpendingOptions,
-    dry_run: DryRunOption = False,
-    yes: YesOption = False,
+    asking: MakerOptions,
+    local: LocalModelOptions,
     documents: DocumentOptions,
 ) -> None:
     """Hold what contexts claim against facts: supported, contradicted, expired, or not stated."""
     options = api.VerifyOptions(
-        tuple(verifier or ()),
-        policy,
-        calls,
-        api.ModelOptions(prices=spending.prices(), needs_key=not dry_run),
-        api.Limits(max_cost_usd=spending.max_cost, max_tokens_total=spending.max_tokens_total),
-        command=command_line(),
+        tuple(verifier or ()), policy, attacks, calls, asking.reached(local), asking.limits(), command=command_line()
     )
-    if dry_run:
-        structured = api.verify_contexts(benchmark, facts, at=at)
+    if asking.dry_run:
+        structured = api.verify_contexts(benchmark, facts, at=at, options=replace(options, verifiers=()))
         estimates = api.verifying_estimate(structured, options)
         if documents.as_json:
             print_json({name: asdict(one) for name, one in estimates.items()})
@@ -71,8 +83,10 @@ def verify(
             print_cost(one)
         return
     for whom in api.verifiers_asked(options):
-        api.allow_sending("facts, and claims of the benchmark's contexts", whom, agreed=yes, ask=person())
-    documents.present(api.verify_contexts(benchmark, facts, at=at, truth=truth, options=options))
+        api.allow_sending("facts, and claims of the benchmark's contexts", whom, agreed=asking.yes, ask=person())
+    with watching("verifying", quiet=documents.as_json) as watch:
+        found = api.verify_contexts(benchmark, facts, at=at, truth=truth, options=replace(options, watch=watch))
+    documents.present(found)
 
 
 def forge(
@@ -118,9 +132,8 @@ def extract(
     calls: Annotated[
         Path, typer.Option("--calls", help="Folder where the model's replies are kept, and found again.")
     ] = Path("runs/extracted"),
-    spending: SpendingOptions,
-    dry_run: DryRunOption = False,
-    yes: YesOption = False,
+    asking: MakerOptions,
+    local: LocalModelOptions,
 ) -> None:
     """What your own systems know of a context: parameters, each with its source, unknown ones kept as unknown."""
     sources = api.DeployersSources(
@@ -133,18 +146,18 @@ def extract(
         model,
         subject,
         calls,
-        api.ModelOptions(prices=spending.prices(), needs_key=not dry_run),
-        api.Limits(max_cost_usd=spending.max_cost, max_tokens_total=spending.max_tokens_total),
+        asking.reached(local),
+        asking.limits(),
         command_line(),
     )
-    if dry_run:
+    if asking.dry_run:
         estimate = api.extracting_estimate(sources)
         typer.echo(f"{0 if estimate is None else estimate.n_calls:,} texts for a model to read")
         if estimate is not None:
             print_cost(estimate)
         return
     api.allow_sending(
-        "your own texts, such as prompts and logs,", api.extractor_asked(sources), agreed=yes, ask=person()
+        "your own texts, such as prompts and logs,", api.extractor_asked(sources), agreed=asking.yes, ask=person()
     )
     rows = api.extract_context(sources, out, facts=facts)
     said = sum(one.value is not None for one in rows)

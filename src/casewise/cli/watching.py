@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DryRunOption",
+    "OverBatchOptions",
     "SpendingOptions",
     "YesOption",
     "command_line",
@@ -63,6 +64,25 @@ class SpendingOptions:
         typer.Option("--max-tokens-total", min=1, help="Tokens that it may take, in and out, all sessions together."),
     ] = None
 
+    def prices(self) -> api.Prices | None:
+        """The user's own prices.
+
+        Raises
+        ------
+        ConfigurationError
+            One is given without the other.
+        """
+        if self.price_in is None and self.price_out is None:
+            return None
+        if self.price_in is None or self.price_out is None:
+            raise ConfigurationError("give both --price-in and --price-out, in US dollars for a million tokens")
+        return api.Prices(self.price_in, self.price_out)
+
+
+@dataclass(frozen=True)
+class OverBatchOptions:
+    """Whether calls go over a batch interface."""
+
     batch: Annotated[
         bool,
         typer.Option(
@@ -84,20 +104,6 @@ class SpendingOptions:
         if self.wait and not self.batch:
             raise ConfigurationError("--wait goes with --batch; without it a command waits anyway")
         return api.BatchOptions(wait=self.wait) if self.batch else None
-
-    def prices(self) -> api.Prices | None:
-        """The user's own prices.
-
-        Raises
-        ------
-        ConfigurationError
-            One is given without the other.
-        """
-        if self.price_in is None and self.price_out is None:
-            return None
-        if self.price_in is None or self.price_out is None:
-            raise ConfigurationError("give both --price-in and --price-out, in US dollars for a million tokens")
-        return api.Prices(self.price_in, self.price_out)
 
 
 def command_line() -> str:

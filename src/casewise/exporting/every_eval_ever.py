@@ -23,7 +23,8 @@ from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.judged_runs import JudgedRun
 from casewise.prompting.context_words import in_words
 from casewise.records import SCALES, Arm, Judgement, Scored
-from casewise.showing import show
+from casewise.runs.made import made_in
+from casewise.showing import MadeTexts, show_item
 from casewise.stats.agreeing.labels import labels
 from casewise.stats.agreeing.metrics import METRICS
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -196,10 +197,11 @@ def samples(
         zip(benchmark.item_columns["item_id"], labels(benchmark.item_columns, policy).weight.tolist(), strict=True)
     )
     notes = {} if withheld else read_item_notes([run.path])
+    made = MadeTexts(made_in(run.path))
     for judgement in last_records(read_jsonl(run.path / JUDGEMENTS, Judgement), JUDGEMENT_LOG):
         item = benchmark.item[judgement.item_id]
         query, series = benchmark.query[item.query_id], f"{judgement.elicitation}, {judgement.arm}"
-        seen = show(Arm.named(judgement.arm), query, benchmark.context_of(item), twin=benchmark.twin_of(item))
+        seen = show_item(Arm.named(judgement.arm), benchmark, item, made=made)
         before = (*seen.placement.system, *(turn.content for turn in seen.placement.earlier))
         raw = "\n\n".join(part for part in (*before, in_words(seen.context), seen.query) if part)
         label = {1.0: "safe", 0.0: "unsafe"}.get(weight[judgement.item_id])

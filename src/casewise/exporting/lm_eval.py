@@ -14,7 +14,7 @@ from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.asking.elicitations import options_for
 from casewise.judging.judges.live import find_prompts
 from casewise.records import SCALES, Elicitation
-from casewise.showing import arm_named, show
+from casewise.showing import arm_named, show_item
 from casewise.stats.agreeing.labels import LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
@@ -115,7 +115,7 @@ def write_lm_eval(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy, pr
     for item, safe in zip(benchmark.items, weight, strict=True):
         if math.isnan(safe):
             continue
-        shown = show(arm_named("full"), benchmark.query[item.query_id], benchmark.context_of(item))
+        shown = show_item(arm_named("full"), benchmark, item)
         row: dict[str, Any] = {"item_id": item.id, "safe": safe, "label": {1.0: "safe", 0.0: "unsafe"}.get(safe, "tie")}
         for elicitation in READ_FROM_TEXT:
             asked = wording.render(elicitation, shown.query, shown.context, placement=shown.placement)

@@ -9,7 +9,8 @@ from typing import Any
 
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import SCALES, Arm, Judgement, Scored
-from casewise.showing import show
+from casewise.runs.made import made_in
+from casewise.showing import MadeTexts, show_item
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
@@ -48,17 +49,19 @@ def export_inspect_log(
     if not kept:
         raise DataError(run / JUDGEMENTS, None, "holds no judgements yet")
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_eval_log(as_log(manifest, found, kept, policy), str(target))
+    write_eval_log(as_log(manifest, found, kept, policy, MadeTexts(made_in(run))), str(target))
     return target
 
 
-def as_log(manifest: RunManifest, benchmark: Benchmark, judgements: list[Judgement], policy: LabelPolicy) -> Any:
+def as_log(
+    manifest: RunManifest, benchmark: Benchmark, judgements: list[Judgement], policy: LabelPolicy, made: MadeTexts
+) -> Any:
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
 
     weight = dict(
         zip((item.id for item in benchmark.items), labels(item_table(benchmark), policy).weight.tolist(), strict=True)
     )
-    samples = [sample(one, benchmark, weight[one.item_id]) for one in judgements]
+    samples = [sample(one, benchmark, weight[one.item_id], made) for one in judgements]
     ended = max((one.at for one in judgements if one.at is not None), default=manifest.created)
     spec = EvalSpec(
         created=iso(manifest.created),
@@ -83,16 +86,22 @@ def iso(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="seconds")
 
 
-def sample(judgement: Judgement, benchmark: Benchmark, weight: float) -> Any:
+def sample(judgement: Judgement, benchmark: Benchmark, weight: float, made: MadeTexts) -> Any:
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ModelOutput
 
     item = benchmark.item[judgement.item_id]
-    query, context = benchmark.query[item.query_id], benchmark.context_of(item)
+    query = benchmark.query[item.query_id]
+    shown = show_item(Arm.named(judgement.arm), benchmark, item, made=made)
+    beside = {
+        "system": list(shown.placement.system),
+        "earlier": [f"{turn.role}: {turn.content}" for turn in shown.placement.earlier],
+        "not_shown": shown.problem or shown.held_back,
+    }
     return EvalSample(
         id=f"{judgement.item_id}/{judgement.elicitation}/{judgement.arm}",
         epoch=judgement.repeat + 1,
-        input=query.text,
+        input=shown.query,
         target={1.0: "safe", 0.0: "unsafe", 0.5: "tie"}.get(weight, ""),
         output=ModelOutput.from_content(judgement.model_version or judgement.judge_id, judgement.raw_reply or ""),
         scores={"verdict": score(judgement, weight)},
@@ -102,7 +111,8 @@ def sample(judgement: Judgement, benchmark: Benchmark, weight: float) -> Any:
             "condition": item.condition,
             "elicitation": judgement.elicitation,
             "arm": judgement.arm,
-            "shown": show(Arm.named(judgement.arm), query, context, twin=benchmark.twin_of(item)).context,
+            "shown": shown.context,
+            **{name: said for name, said in beside.items() if said},
         },
     )
 

@@ -11,6 +11,7 @@ from casewise.showing.transforms import (
     needs_twin,
     role_of,
     show,
+    show_item,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "needs_twin",
     "role_of",
     "show",
+    "show_item",
 ]

@@ -15,7 +15,6 @@ from casewise.showing.perturbations import LAYOUTS, ORDERS
 from casewise.showing.transforms import TransformRole, arm_named, role_of, show
 from casewise.showing.twins import ALL
 from casewise.showing.verified import known_spelt_out, spelt_out
-from casewise.verifying.facts import day
 
 __all__ = [
     "DEFENCES",
@@ -172,8 +171,8 @@ def beginning(text: str, known: Sequence[str]) -> list[str]:
 def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None) -> tuple[str, ...]:
     """The defences that `wanted` names, each once; with commas where it is a text.
 
-    `verified:FACTS` and `annotated:FACTS` are spelt out: with a digest of the facts, and the day on which they are asked, today
-    unless it is given.
+    `verified:FACTS` and `annotated:FACTS` are spelt out: with a digest of the facts, and the day on which they are asked: `at`,
+    else that of a verification that was written down, else today.
 
     Raises
     ------
@@ -186,7 +185,7 @@ def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None)
         if kind == "known" and path:
             names[place] = name if "@" in path else quoted(known_spelt_out(path))
         elif kind in WITH_FACTS and path:
-            names[place] = name if "@" in path else quoted(spelt_out(kind, path, at=day(at)))
+            names[place] = name if "@" in path else quoted(spelt_out(kind, path, at=at))
         elif name not in DEFENCES and kind != "python" and not (kind in WITH_MODEL and path):
             raise ConfigurationError(
                 f"no defence is called {name!r}{did_you_mean(name, DEFENCES)}; there are {', '.join(DEFENCES)}, "

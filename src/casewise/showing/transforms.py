@@ -8,7 +8,7 @@ from functools import partial
 from typing import Literal
 
 from casewise.errors import ConfigurationError
-from casewise.records import Arm, Context, ParameterSet, Query, Transform
+from casewise.records import Arm, Context, Item, ParameterSet, Query, Transform
 from casewise.records.arm import WITHOUT
 from casewise.records.context import omit
 from casewise.showing.by_model import MadeTexts, check_model, detect, detect_ask, rewrite
@@ -19,8 +19,19 @@ from casewise.showing.perturbations import check_layout, check_order, layout, or
 from casewise.showing.shown import Scene, ShownItem
 from casewise.showing.twins import parameters_of_twin, twin
 from casewise.showing.verified import annotated, known, known_facts, known_systems, verified
+from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["TRANSFORMS", "TransformKind", "TransformRole", "arm_named", "check_arms", "needs_twin", "role_of", "show"]
+__all__ = [
+    "TRANSFORMS",
+    "TransformKind",
+    "TransformRole",
+    "arm_named",
+    "check_arms",
+    "needs_twin",
+    "role_of",
+    "show",
+    "show_item",
+]
 
 TransformRole = Literal["omission", "attack", "perturbation", "defence", "own"]
 """What a transform is for: to show less, to lie, to change nothing that matters, to guard; or what only its author knows."""
@@ -178,3 +189,9 @@ def show(
         if shown.problem is not None:
             return shown
     return shown
+
+
+def show_item(arm: Arm, benchmark: Benchmark, item: Item, *, made: MadeTexts | None = None) -> ShownItem:
+    """What is shown of an item of `benchmark` in `arm`, its twin and what models made at hand. Raises as `show`."""
+    query, twin = benchmark.query[item.query_id], benchmark.twin_of(item)
+    return show(arm, query, benchmark.context_of(item), twin=twin, made=made)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,8 @@ from casewise.records import ShownContext
 from casewise.records.context import OPTIONAL
 from casewise.showing.defences import without_marks
 from casewise.showing.shown import Scene, ShownItem
-from casewise.verifying.facts import Facts, read_facts
+from casewise.verifying.decided import KnownByFile, read_decided
+from casewise.verifying.facts import day
 from casewise.verifying.known import Known, read_known
 from casewise.verifying.structured import HeldClaim, subjects_of, verify
 
@@ -27,28 +28,23 @@ ONLY_KNOWN = "Of the circumstances only those are described that the deployer's 
 ONLY_VERIFIED = "Of the circumstances only those are described that a source outside the conversation supports."
 
 
-@dataclass(frozen=True)
-class KnownFacts:
-    """The facts of a file, and the day on which they are asked."""
+def spelt_out(kind: str, path: str, *, at: date | str | None) -> str:
+    """The whole name of the defence `kind:FILE`: with a digest of what decides, and the day.
 
-    facts: Facts
-    at: date
-
-
-def spelt_out(kind: str, path: str, *, at: date) -> str:
-    """The whole name of the defence `kind:FILE`: with a digest of the facts, and the day.
+    That is `at`, else the day of a verification that was written down, else today.
 
     Raises
     ------
     DataError
         The file cannot be read.
     """
-    return f"{kind}:{path}@{read_facts(Path(path)).fingerprint}@{at.isoformat()}"
+    found = read_decided(Path(path))
+    return f"{kind}:{path}@{found.fingerprint}@{(day(at) if at or not found.at else found.at).isoformat()}"
 
 
 @cache
-def known_facts(rest: str) -> KnownFacts:
-    """What `FILE@DIGEST@DAY` names.
+def known_facts(rest: str) -> KnownByFile:
+    """What `FILE@DIGEST@DAY` names, on that day.
 
     Raises
     ------
@@ -59,16 +55,16 @@ def known_facts(rest: str) -> KnownFacts:
     """
     parts = rest.rsplit("@", 2)
     try:
-        path, mark, day = parts
-        at = date.fromisoformat(day)
+        path, mark, written = parts
+        at = date.fromisoformat(written)
     except ValueError:
         raise ConfigurationError(f"{rest!r} is not FILE@DIGEST@DAY; --defences verified:FILE spells it out") from None
-    facts = read_facts(Path(path))
-    if facts.fingerprint != mark:
+    found = read_decided(Path(path))
+    if found.fingerprint != mark:
         raise ConfigurationError(
             f"{path} holds other facts now than when the arm was named; name it anew: verified:{path}"
         )
-    return KnownFacts(facts, at)
+    return replace(found, at=at)
 
 
 def known_spelt_out(path: str) -> str:
@@ -136,7 +132,7 @@ def rewritten(shown: ShownItem, scene: Scene, rest: str, write: Callable[[HeldCl
     """The context with each claim written anew; a parameter of which nothing is left is left out."""
     known = known_facts(rest)
     by_parameter: dict[str, list[str]] = {}
-    for one in verify(shown.context, subjects_of(scene.context), known.facts, at=known.at):
+    for one in verify(shown.context, subjects_of(scene.context), known.facts, at=day(known.at), steps=known.steps):
         text = write(one)
         if text is not None:
             heading = f"{without_marks(one.claim.heading, STATUS_MARKS)}: " if one.claim.heading else ""

@@ -25,7 +25,17 @@ from casewise.runs.made import Maker, made_in, text_key
 from casewise.verifying.claimed import Claimed, plain_words
 from casewise.verifying.facts import SourcedFact
 
-__all__ = ["ModelStep", "Said", "check_verifier", "classified", "pair_of", "replied", "rubric_maker"]
+__all__ = [
+    "ModelStep",
+    "Said",
+    "check_verifier",
+    "classified",
+    "pair_in_words",
+    "pair_of",
+    "pair_texts",
+    "replied",
+    "rubric_maker",
+]
 
 Said = Literal["entailed", "contradicted", "neither"]
 
@@ -34,7 +44,18 @@ def pair_of(fact: SourcedFact, claim: Claimed) -> str:
     """A fact and a claim in words, as one text that tells this pair from every other."""
     about = f"{spoken(claim.parameter.partition('.')[0])}, {spoken(fact.name)}"
     said = f"{claim.heading}: {claim.text}" if claim.heading else claim.text
-    return json.dumps({"fact": f"Of the {about}: {fact.value}", "claim": f"Of the {about}: {said}"}, ensure_ascii=False)
+    return pair_in_words(f"Of the {about}: {fact.value}", f"Of the {about}: {said}")
+
+
+def pair_in_words(fact: str, claim: str) -> str:
+    """Two sentences as one text."""
+    return json.dumps({"fact": fact, "claim": claim}, ensure_ascii=False)
+
+
+def pair_texts(pair: str) -> dict[str, str]:
+    """The `fact` and the `claim` of such a text."""
+    found: dict[str, str] = json.loads(pair)
+    return found
 
 
 @dataclass(frozen=True)
@@ -81,7 +102,7 @@ def rubric_maker(name: str, options: ModelOptions | None = None) -> Maker:
 
 
 def asked(pair: str) -> tuple[Message, ...]:
-    return as_messages(filled(rubric()["prompt"].strip(), json.loads(pair)))
+    return as_messages(filled(rubric()["prompt"].strip(), pair_texts(pair)))
 
 
 def read(reply: str) -> str:
@@ -129,7 +150,7 @@ def meant(label: str) -> Said:
 
 
 async def likeliest_label(model: PairClassifier, pair: str) -> str:
-    both: dict[str, str] = json.loads(pair)
+    both = pair_texts(pair)
     found = await model.classify_pair(both["fact"], both["claim"])
     return max(found.probabilities, key=lambda label: found.probabilities[label])
 

@@ -14,6 +14,7 @@ from casewise.contexts.forging import Forged, Forgery, forge
 from casewise.errors import ModelError
 from casewise.evaluation.robustness.verification import VerificationNumbers
 from casewise.models.load import ModelOptions
+from casewise.records import Arm
 from casewise.reporting.document import Document
 from casewise.reporting.robustness.verification import verification_page
 from casewise.runs.estimate import CallEstimate
@@ -21,6 +22,7 @@ from casewise.runs.limits import Limits
 from casewise.runs.made import estimate_made, make_texts, spent_making
 from casewise.runs.progress import Watch
 from casewise.runs.waiting import finished
+from casewise.showing.catalogue import attacks_named
 from casewise.storage.benchmarks.folder import write_benchmark
 from casewise.storage.files.jsonl import read_jsonl, write_jsonl
 from casewise.verifying.by_model import ModelStep, check_verifier, classified, replied, rubric_maker
@@ -65,6 +67,8 @@ class VerifyOptions:
     """`hf:PATH` and `rubric:MODEL`, in the order in which they are asked."""
     policy: str | Path | None = None
     """A pycasbin policy of what a role may ask."""
+    attacks: str = ""
+    """Attacks whose claims verifiers are asked about too, so that arms that go by this have them decided."""
     calls: str | Path = "runs/verified"
     """The folder where replies of `rubric:` models are kept, and found again."""
     model: ModelOptions = field(default_factory=ModelOptions)
@@ -99,7 +103,10 @@ def verify_contexts(
     """
     known = tuple(read_jsonl(Path(truth), Forgery)) if truth is not None else ()
     policy = None if options.policy is None else Policy(Path(options.policy))
-    found = Verification(as_benchmark(benchmark), read_facts(Path(facts)), day(at), known, policy=policy)
+    loaded = as_benchmark(benchmark)
+    attacks = attacks_named(options.attacks, loaded.parameters) if options.attacks else ()
+    arms = tuple(Arm(transforms=(one,)) for one in attacks)
+    found = Verification(loaded, read_facts(Path(facts)), day(at), known, policy=policy, attacks=arms)
     for name in map(check_verifier, options.verifiers):
         step = finished(asked_of(name, found.open_pairs, options))
         found = replace(found, model_steps=(*found.model_steps, step))

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from casewise import api
-from casewise.cli.watching import DryRunOption, SpendingOptions, YesOption
+from casewise.cli.watching import DryRunOption, OverBatchOptions, SpendingOptions, YesOption
 from casewise.errors import ConfigurationError
 
-__all__ = ["AskingOptions", "HowOptions", "ItemOptions", "LimitOptions", "LocalModelOptions", "PlanOptions"]
+__all__ = [
+    "AskingOptions",
+    "BaseUrlOption",
+    "HowOptions",
+    "ItemOptions",
+    "LimitOptions",
+    "LocalModelOptions",
+    "PlanOptions",
+    "ReachOptions",
+]
+
+BaseUrlOption = Annotated[
+    str | None, typer.Option("--base-url", help="Address of a chat-completions server, up to and with /v1.")
+]
 
 
 @dataclass(frozen=True)
@@ -87,9 +100,7 @@ class ItemOptions:
 class AskingOptions:
     """How a model is reached, and in what words it is asked."""
 
-    base_url: Annotated[
-        str | None, typer.Option("--base-url", help="Address of a chat-completions server, up to and with /v1.")
-    ] = None
+    base_url: BaseUrlOption = None
     prompts: Annotated[
         str,
         typer.Option(
@@ -143,7 +154,7 @@ class AskingOptions:
 
 
 @dataclass(frozen=True)
-class LimitOptions(SpendingOptions):
+class ReachOptions(SpendingOptions):
     """What it may cost, and how hard it tries."""
 
     concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Calls at a time, at most.")] = 32
@@ -168,8 +179,16 @@ class LimitOptions(SpendingOptions):
             api.ClientOptions(self.concurrency, self.timeout, api.RetryPolicy(retries=self.tries)),
             local.options(),
             needs_key=needs_key,
-            batch=self.batches() is not None,
         )
+
+
+@dataclass(frozen=True)
+class LimitOptions(ReachOptions, OverBatchOptions):
+    """The same, and whether it goes over a batch interface."""
+
+    def model(self, base_url: str | None, local: LocalModelOptions, *, needs_key: bool) -> api.ModelOptions:
+        """How a model is reached. Raises as `ReachOptions.model`."""
+        return replace(super().model(base_url, local, needs_key=needs_key), batch=self.batches() is not None)
 
 
 @dataclass(frozen=True)

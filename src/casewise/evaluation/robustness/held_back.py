@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casewise.evaluation.robustness.paired import ArmVerdicts, AttackedRun
-from casewise.showing import arm_named, show
+from casewise.showing import arm_named, show_item
 from casewise.stats.agreeing.estimates import Estimate
 from casewise.stats.core.arrays import BoolArray
 from casewise.stats.core.measured import Measured, TotalsByCluster, share
@@ -61,17 +61,5 @@ def measured(run: AttackedRun, arm: ArmVerdicts) -> Measured:
 def items_held_back(run: AttackedRun, arm: ArmVerdicts) -> BoolArray:
     benchmark, named = run.benchmark, arm_named(arm.arm.name)
     items = [benchmark.item[one] for one in run.runs.items["item_id"].to_list()]
-    return np.array(
-        [
-            show(
-                named,
-                benchmark.query[one.query_id],
-                benchmark.context_of(one),
-                twin=benchmark.twin_of(one),
-                made=run.made,
-            ).held_back
-            is not None
-            for one in items
-        ],
-        dtype=np.bool_,
-    )
+    held = [show_item(named, benchmark, one, made=run.made).held_back is not None for one in items]
+    return np.array(held, dtype=np.bool_)

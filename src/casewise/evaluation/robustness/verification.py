@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from functools import cached_property
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 
 from casewise.contexts.forging import EXPECTED, KINDS_FORGED, Forgery
 from casewise.errors import BenchmarkError
-from casewise.records import Context, ShortRepr
+from casewise.records import Arm, Context, ShortRepr, ShownContext
+from casewise.showing import show_item
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.core.arrays import BoolArray
 from casewise.stats.core.measured import TotalsByCluster, share
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.verifying.by_model import ModelStep
+from casewise.verifying.decided import WrittenVerification
 from casewise.verifying.facts import Facts
 from casewise.verifying.permissions import Permission, Policy
 from casewise.verifying.structured import STATUSES, HeldClaim, open_pairs, subjects_of, verify
@@ -70,6 +73,8 @@ class VerificationNumbers(ShortRepr):
         The day on which the facts were asked.
     truth
         What was forged, where that is known.
+    attacks
+        Arms whose claims verifiers are asked about too: they are in no number here, and decided for arms that go by this.
     """
 
     benchmark: Benchmark
@@ -78,25 +83,34 @@ class VerificationNumbers(ShortRepr):
     truth: tuple[Forgery, ...] = ()
     model_steps: tuple[ModelStep, ...] = ()
     policy: Policy | None = None
+    attacks: tuple[Arm, ...] = ()
 
     @cached_property
     def contexts(self) -> tuple[VerifiedContext, ...]:
         """Every context with what is known of its claims."""
-        return tuple(
-            VerifiedContext(one, verify(one.shown(), subjects_of(one), self.facts, at=self.at, steps=self.model_steps))
-            for one in self.benchmark.contexts
-        )
+        return tuple(self._held(one, one.shown()) for one in self.benchmark.contexts)
 
     @cached_property
     def open_pairs(self) -> tuple[str, ...]:
         """What a further step would be asked: every claim that nothing decided with each fact that is about the same."""
         found = (
             pair
-            for one in self.contexts
+            for one in chain(self.contexts, self._attacked())
             for held in one.held
             for pair, _ in open_pairs(held, self.facts.about(subjects_of(one.context)))
         )
         return tuple(dict.fromkeys(found))
+
+    def _attacked(self) -> Iterator[VerifiedContext]:
+        """Contexts as the attacks show them."""
+        for arm, item in product(self.attacks, self.benchmark.items):
+            context = self.benchmark.context_of(item)
+            if context is not None:
+                yield self._held(context, show_item(arm, self.benchmark, item).context)
+
+    def _held(self, context: Context, shown: ShownContext) -> VerifiedContext:
+        held = verify(shown, subjects_of(context), self.facts, at=self.at, steps=self.model_steps)
+        return VerifiedContext(context, held)
 
     @cached_property
     def permissions(self) -> tuple[Permission, ...]:
@@ -180,11 +194,11 @@ class VerificationNumbers(ShortRepr):
         return found[:n]
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """As plain JSON values; an arm goes by them where they are written to a file."""
         return {
+            **WrittenVerification.of(self.facts, self.model_steps, at=self.at).model_dump(mode="json"),
             "benchmark": self.benchmark.name,
             "facts": len(self.facts.facts),
-            "at": self.at.isoformat(),
             "contexts": len(self.contexts),
             "counts": self.counts,
             "steps": self.steps,

@@ -13,7 +13,7 @@ from casewise.prompting.context_words import groups, spoken
 from casewise.records import Item
 from casewise.records.statement import as_text
 from casewise.reporting.document import Exhibit, Prose, percent
-from casewise.showing import ShownItem, arm_named, show
+from casewise.showing import ShownItem, arm_named, show_item
 
 __all__ = ["LaidOpen", "attack_exhibits", "marked_difference"]
 
@@ -88,16 +88,7 @@ class LaidOpen:
 
 
 def laid_open(found: RobustnessNumbers, item: Item, arm: str) -> LaidOpen:
-    benchmark = found.run.benchmark
-    return LaidOpen(
-        show(
-            arm_named(arm),
-            benchmark.query[item.query_id],
-            benchmark.context_of(item),
-            twin=benchmark.twin_of(item),
-            made=found.run.made,
-        )
-    )
+    return LaidOpen(show_item(arm_named(arm), found.run.benchmark, item, made=found.run.made))
 
 
 def marked_difference(before: str, after: str) -> str:

@@ -15,7 +15,8 @@ from casewise.evaluation.viewing.table import LABELS, OUTCOMES, ViewedTable
 from casewise.records import SCALES, Item
 from casewise.reporting.document import number, short_name
 from casewise.reporting.robustness.exhibits import LaidOpen
-from casewise.showing import arm_named, show
+from casewise.runs.made import made_in
+from casewise.showing import MadeTexts, arm_named, show
 from casewise.storage.runs.item_notes import ItemNote
 from casewise.web.viewing.links import Links
 
@@ -302,12 +303,13 @@ def as_shown(room: Room, item: Item) -> Iterator[dict[str, Any]]:
     benchmark = room.table.benchmark
     query, context, twin = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.twin_of(item)
     whole = LaidOpen(show(arm_named("full"), query, context))
+    made = MadeTexts({key: one for judged in room.table.judged for key, one in made_in(judged.run.path).items()})
     for arm in room.table.arms:
         try:
             named = arm_named(arm)
             if named.shows_all:
                 continue
-            seen = LaidOpen(show(named, query, context, twin=twin))
+            seen = LaidOpen(show(named, query, context, twin=twin, made=made))
         except CasewiseError as error:  # a file of one's own that has moved or changed since the run
             yield {"arm": arm, "problem": str(error)}
             continue
