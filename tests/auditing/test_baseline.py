@@ -128,6 +128,17 @@ def test_few_queries_leave_the_baseline_out():
     assert "10 folds" in part.left_out[0]
 
 
+def test_a_large_benchmark_is_held_out_in_three_folds_at_most(monkeypatch):
+    benchmark = benchmark_of(crowd(np.random.default_rng(1), queries=20))
+    of_small = Subject(benchmark)
+    folds, predicted = of_small.folds, of_small.baseline
+    monkeypatch.setattr("casewise.auditing.subject.LARGE", 20)
+    of_large = Subject(benchmark)
+
+    assert (folds, of_large.folds, Subject(benchmark, AuditOptions(folds=2)).folds) == (10, 3, 2)
+    assert np.abs(of_large.baseline - predicted).max() > 0
+
+
 def test_verdicts_all_alike_leave_the_baseline_out():
     rows = [replace(row, votes=(1,) * 5) for row in crowd(np.random.default_rng(1))]
 

@@ -119,10 +119,11 @@ def parameters_alone(subject: Subject) -> dict[str, FloatArray]:
 
 def alone(subject: Subject, what: str, written: list[str]) -> FloatArray:
     """Predictions from these words, which are the benchmark's own and so kept for its next audit."""
+    folds = min(subject.folds, FEWER_FOLDS)
     return worked_out(
         subject.benchmark,
-        f"words of {what} alone, queries held out in {FEWER_FOLDS} folds",
-        lambda: subject.predict(written, subject.query, folds=FEWER_FOLDS),
+        f"words of {what} alone, queries held out in {folds} folds",
+        lambda: subject.predict(written, subject.query, folds=folds),
         made_with="scipy",
     )
 
@@ -142,7 +143,7 @@ def held_out_wider(subject: Subject) -> list[BaselineRow]:
 
 def held_out(subject: Subject, what: str, groups: NDArray[np.intp]) -> FloatArray:
     """Predictions from the words of contexts, with whole groups held out."""
-    folds = min(subject.options.folds, len(np.unique(groups)))
+    folds = min(subject.folds, len(np.unique(groups)))
     return worked_out(
         subject.benchmark,
         f"words of contexts, {what} held out in {folds} folds",

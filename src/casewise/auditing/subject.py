@@ -28,6 +28,9 @@ __all__ = ["AuditOptions", "Subject", "VoteTable"]
 LEAST_ITEMS = 20
 """A spread of rates is fitted to no fewer items; the uniform one serves below."""
 
+LARGE, FOLDS_OF_LARGE = 20_000, 3
+"""Of so many items a classifier learns from two thirds: three fits instead of ten, a quarter of the time."""
+
 LISTED = 20
 """Items named in a finding at most."""
 
@@ -38,6 +41,7 @@ class AuditOptions:
 
     seed: int = 0
     folds: int = 10
+    """Folds of queries that classifiers are held out in; three at most of a benchmark of 20,000 items or more."""
     block: int = 25
     """Successive items that one person is taken to rate, where votes are anonymous."""
     splits: int = 50
@@ -145,11 +149,16 @@ class Subject(ShortRepr):
         if not self.with_context.any():
             return "no item has a context"
         learnt = ~np.isnan(self.label) & ~self.exchanged
-        if len(np.unique(self.query[learnt])) < self.options.folds:
-            return f"it holds out queries in {self.options.folds} folds, and there are fewer queries with ratings"
+        if len(np.unique(self.query[learnt])) < self.folds:
+            return f"it holds out queries in {self.folds} folds, and there are fewer queries with ratings"
         if self.label[learnt].min() > 0.5 or self.label[learnt].max() < 0.5:
             return "people's verdicts are all alike"
         return None
+
+    @property
+    def folds(self) -> int:
+        """How many folds of queries a classifier is held out in."""
+        return min(self.options.folds, FOLDS_OF_LARGE) if len(self.items) >= LARGE else self.options.folds
 
     @cached_property
     def baseline(self) -> FloatArray:
@@ -160,7 +169,7 @@ class Subject(ShortRepr):
         """
         return worked_out(
             self.benchmark,
-            f"words of contexts, queries held out in {self.options.folds} folds",
+            f"words of contexts, queries held out in {self.folds} folds",
             lambda: self.predict(self.context_words, self.query),
             made_with="scipy",
         )
@@ -189,7 +198,7 @@ class Subject(ShortRepr):
         self, written: Sequence[str] | WordCounts, groups: NDArray[np.intp], *, folds: int | None = None
     ) -> FloatArray:
         """P(safe) from `written`, with whole `groups` held out; see `casewise.stats.words.baseline`."""
-        n = min(folds or self.options.folds, len(np.unique(groups)))
+        n = min(folds or self.folds, len(np.unique(groups)))
         weight = np.where(self.exchanged, np.nan, self.label)
         model = LinearBaseline(n_folds=n)
         return out_of_fold(written, weight, folds=Folds.of(groups, n=n, seed=model.seed), model=model)

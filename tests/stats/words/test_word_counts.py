@@ -14,10 +14,12 @@ def test_weights_are_those_of_scikit_learn():
     words = WordCounts.of(TEXTS)
     weighing = words.weighing(learn, least=2)
 
-    found = words.weighed(np.ones(4, dtype=bool), weighing).toarray()
+    counted = weighing.rarity > 0
+    weighed = weighing.of(np.ones(4, dtype=bool))
+    found = np.column_stack([weighed @ one for one in np.eye(len(counted))[counted]])
 
     reference = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2).fit(TEXTS[:3])
-    columns = [words.phrases[i] for i in weighing.kept]
+    columns = [words.phrases[i] for i in weighing.logs.phrases[counted]]
     order = [list(reference.get_feature_names_out()).index(name) for name in columns]
     assert sorted(columns) == sorted(reference.get_feature_names_out())
     assert found == pytest.approx(reference.transform(TEXTS).toarray()[:, order])

@@ -62,7 +62,7 @@ def out_of_fold(
         for fold in range(folds.n):
             held_out = folds.of_row == fold
             if held_out.any():
-                found[held_out] = fit(words, weight, ~held_out & ~np.isnan(weight), model)(words, held_out)
+                found[held_out] = fit(words, weight, ~held_out & ~np.isnan(weight), model)(held_out)
     return found
 
 
@@ -71,23 +71,23 @@ def fit(words: WordCounts, weight: FloatArray, learn: BoolArray, model: LinearBa
     if not len(w) or w.min() == w.max():
         return Classifier(None, None, constant=float(w.mean()) if len(w) else 0.5)
     weighing = words.weighing(learn, least=2 if learn.sum() > 100 else 1)
-    if not len(weighing.kept):
+    if not weighing.counts:
         return Classifier(None, None, constant=float(w.mean()))
-    return Classifier(weighing, fit_logistic(words.weighed(learn, weighing), w, c=model.c))
+    return Classifier(weighing, fit_logistic(weighing.of(learn), w, c=model.c))
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """A fitted classifier: call it with words and rows to get P(safe) of those rows."""
+    """A fitted classifier: call it with rows to get P(safe) of those."""
 
     weighing: Weighing | None
     regression: Logistic | None
     constant: float | None = None
 
-    def __call__(self, words: WordCounts, rows: BoolArray) -> FloatArray:
+    def __call__(self, rows: BoolArray) -> FloatArray:
         if self.regression is None or self.weighing is None:
             return np.full(int(rows.sum()), self.constant)
-        return self.regression.probability(words.weighed(rows, self.weighing))
+        return self.regression.probability(self.weighing.of(rows))
 
 
 class Phrase(NamedTuple):
@@ -107,9 +107,8 @@ def weighty_phrases(
         return [], []
     coefficients = fitted.regression.coefficients
     order = np.argsort(coefficients)
-    name = words.phrases
+    name, phrases = words.phrases, fitted.weighing.logs.phrases
     for_unsafe, for_safe = (
-        [Phrase(name[fitted.weighing.kept[i]], float(coefficients[i])) for i in places]
-        for places in (order[:n], order[::-1][:n])
+        [Phrase(name[phrases[i]], float(coefficients[i])) for i in places] for places in (order[:n], order[::-1][:n])
     )
     return for_safe, for_unsafe
