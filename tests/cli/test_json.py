@@ -1,11 +1,16 @@
 """With --json, stdout is one JSON document and nothing else, and it holds no NaN."""
 
+import hashlib
 import json
 
 import pytest
 from tests.support.command import Command, program
 from tests.support.data import SHARED
 from tests.support.published import output_rows, write
+from typer.main import get_command
+
+from casewise import api
+from casewise.cli.app import app
 
 ODD = """
 from casewise import read_reply
@@ -132,6 +137,57 @@ def test_an_item_is_shown_to_be_read(casewise):
 def test_a_benchmark_is_checked_and_counted(casewise):
     assert "demo is valid: 45 queries, 90 contexts, 90 items, 1,890 ratings" in casewise("data", "check", "demo").out
     assert len(document(casewise("data", "show", "demo", "--json"))["taxonomy"]["categories"]) == 45
+
+
+def commands(command, *above):
+    """Every command that does something, with its names."""
+    inner = getattr(command, "commands", {})
+    if not inner:
+        yield above, command
+    for name in inner:
+        yield from commands(inner[name], *above, name)
+
+
+def test_every_command_takes_json():
+    lacking = [
+        " ".join(names)
+        for names, one in commands(get_command(app))
+        if not any("--json" in option.opts for option in one.params)
+    ]
+
+    assert lacking == []
+
+
+def test_what_a_command_did_is_one_document(casewise, tmp_path):
+    database = ("--database", tmp_path / "x.db")
+    invited = document(casewise("invite", "a@example.org", "--role", "owner", *database, "--json"))
+    kept = document(casewise("backup", tmp_path / "x.jsonl", *database, "--json"))
+    chosen = document(casewise("contexts", "select", "demo", "--draft", "one", *database, "--json"))
+    begun = document(casewise("study", "init", "demo", "--to", tmp_path / "s.toml", "--json"))
+    joined = document(casewise("data", "export", "demo", tmp_path / "x.csv", "--for-spreadsheet", "--json"))
+
+    assert invited["email"] == "a@example.org"
+    assert invited["link"].startswith("http")
+    assert kept["file"] == str(tmp_path / "x.jsonl")
+    assert kept["rows"] >= 1
+    assert chosen == {"draft": "one", "queries": 45, "categories": 45, "left_out": 0}
+    assert begun["conditions"]
+    assert joined == {"file": str(tmp_path / "x.csv")}
+
+
+@pytest.mark.parametrize("command", ["export {run} --to card", "export demo --to parquet", "view {run}"])
+def test_what_was_written_is_listed_with_its_digests(casewise, tmp_path, command):
+    run = api.judge("demo", "constant:safe", out=tmp_path / "run").path
+    out = tmp_path / "out"
+    found = document(casewise(*command.format(run=run).split(), "--out", out, "--json"))
+
+    under = out if out.is_dir() else tmp_path
+    written = [path for path in (out.rglob("*") if out.is_dir() else [out]) if path.is_file()]
+    assert {one["file"] for one in found["files"]} == {path.relative_to(under).as_posix() for path in written}
+    for one in found["files"]:
+        data = (under / one["file"]).read_bytes()
+        assert one["bytes"] == len(data)
+        assert one["sha256"] == hashlib.sha256(data).hexdigest()
 
 
 DESIGN = """

@@ -88,7 +88,7 @@ from .displayed import (
     write_text,
 )
 from .evaluating import Board, Gated, ReportOptions, compare, gate, leaderboard, long_table, report, report_options
-from .exporting import Handed, hand_on, restricted, withholds_texts
+from .exporting import Handed, hand_on, of_its_kind, restricted, withholds_texts
 from .judging import (
     BatchOptions,
     Judge,
@@ -211,6 +211,7 @@ __all__ = [
     "look_at",
     "look_at_run",
     "messages",
+    "of_its_kind",
     "others_asked",
     "paper",
     "plain",

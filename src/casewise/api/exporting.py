@@ -19,16 +19,19 @@ from casewise.exporting.hub_results import write_hub_results
 from casewise.exporting.lm_eval import write_lm_eval
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.convert import Format, convert
+from casewise.storage.benchmarks.fetch import CASEBENCH
 from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.files.atomic import write_text
 from casewise.storage.runs.item_notes import ITEM_NOTES, read_item_notes
 from casewise.storage.runs.judgement_run import read_run
+from casewise.storage.runs.run_folder import RUN
 
-__all__ = ["BENCHMARK_FORMATS", "RUN_FORMATS", "Handed", "hand_on", "restricted", "withholds_texts"]
+__all__ = ["BENCHMARK_FORMATS", "RUN_FORMATS", "Handed", "hand_on", "of_its_kind", "restricted", "withholds_texts"]
 
 BENCHMARK_FORMATS = (*get_args(Format), "croissant", "lm-eval")
 HUB_NAME = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
-RUN_FORMATS = ("card", "eee", "hf")
+RUN_FORMATS = ("card", "eee", "hf", "inspect")
+"""`inspect` is written by `casewise.integrations.inspect_log`."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,9 @@ def hand_on(
     Raises
     ------
     ConfigurationError
-        There is no such format, it is not for such a source, or there is something at `target` already.
+        There is no such format, it is not for such a source (`of_its_kind`), or there is something at `target` already.
     """
-    formats = (*BENCHMARK_FORMATS, *RUN_FORMATS)
-    if to not in formats:
-        raise ConfigurationError(f"--to is {to!r}{did_you_mean(to, formats)}; it can be {', '.join(formats)}")
+    of_its_kind(sources, to)
     if len(sources) != 1 and to not in ("card", "hf"):
         raise ConfigurationError(f"--to {to} takes one source, not {len(sources)}")
     if dataset is not None and (to != "hf" or not HUB_NAME.fullmatch(dataset)):
@@ -103,6 +104,30 @@ def hand_on(
     return Handed(
         written.aggregate, tuple(notes_of(written.n_left_out, written.left_out, withheld=written.texts_withheld))
     )
+
+
+def of_its_kind(sources: Sequence[str | Path], to: str) -> None:
+    """Refuse a run where `to` is a format of benchmarks, and a benchmark where it is one of runs.
+
+    Raises
+    ------
+    ConfigurationError
+        It is, or there is no such format; which formats there are for such a source stands in it.
+    """
+    formats = (*BENCHMARK_FORMATS, *RUN_FORMATS)
+    if to not in formats:
+        raise ConfigurationError(f"--to is {to!r}{did_you_mean(to, formats)}; it can be {', '.join(formats)}")
+    for source in sources:
+        is_run = (Path(source) / RUN).is_file()
+        if is_run and to in BENCHMARK_FORMATS and source not in ("demo", CASEBENCH.name):  # these are found first
+            raise ConfigurationError(
+                f"--to {to} takes a benchmark, and {source} is a run; a run can go to {', '.join(RUN_FORMATS)}"
+            )
+        if not is_run and to in RUN_FORMATS:
+            raise ConfigurationError(
+                f"--to {to} takes a run, and {source} is no run folder (it has no {RUN}); "
+                f"a benchmark can go to {', '.join(BENCHMARK_FORMATS)}"
+            )
 
 
 def withholds_texts(run: str | Path, *, benchmark: str | Path | None = None) -> bool:

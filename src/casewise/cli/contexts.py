@@ -10,7 +10,7 @@ import typer
 
 from casewise import api
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import DatabaseOption, JsonOption, end, note, print_json, tell_pending
+from casewise.cli.printing import DatabaseOption, JsonOption, end, note, print_json, say, tell_pending
 from casewise.cli.verifying import extract, forge, verify
 from casewise.cli.watching import (
     DryRunOption,
@@ -81,7 +81,8 @@ def select(
     for category, count in chosen.short.items():
         note(f"{category}: only {count} of {per_category}")
     found = len({query.category for query in chosen.queries})
-    typer.echo(f"{name}: {len(chosen.queries)} queries in {found} categories")
+    what = f"{len(chosen.queries)} queries in {found} categories"
+    say(f"{name}: {what}", draft=name, queries=len(chosen.queries), categories=found, left_out=len(chosen.twins))
     note(f"next: casewise contexts generate {name} --model MODEL")
 
 
@@ -273,7 +274,7 @@ def release(
         unreviewed=unreviewed,
     )
     folder = api.contexts.release(draft, options=options, out=out, database=database)
-    typer.echo(f"{draft} {version} is released: {folder}")
+    say(f"{draft} {version} is released: {folder}", draft=draft, version=version, folder=str(folder))
     note(f"next: casewise judge {folder} --judge constant:intended")
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from casewise import api
 from casewise.cli.documents import DocumentOptions
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import BenchmarkArgument, JsonOption, note, print_json
+from casewise.cli.printing import BenchmarkArgument, JsonOption, note, print_json, say
 from casewise.errors import ConfigurationError
 
 __all__ = ["app"]
@@ -39,7 +39,7 @@ def fetch(
         name, accept_terms=accept_terms or asked, prompts=prompts, copy=copy, progress=sys.stderr.isatty()
     )
     for found, path in fetched.items():
-        typer.echo(f"{found} is at {path}")
+        say(f"{found} is at {path}", **{found: str(path)})
 
 
 def asked(terms: str) -> bool:
@@ -141,7 +141,8 @@ def import_(
     )
     for text in found.notes():
         note(f"note: {text}")
-    typer.echo(f"{found.name} is at {target}: {found.counts.items:,} cases, {found.counts.ratings:,} votes")
+    cases, n = found.counts.items, found.counts.ratings
+    say(f"{found.name} is at {target}: {cases:,} cases, {n:,} votes", **written(found, target))
 
 
 def column_and_parameter(text: str) -> tuple[str, str]:
@@ -161,7 +162,15 @@ def join(
     """Make one benchmark of two over the same queries; an item that was rated in both is refused."""
     found = api.join(first, second, target, name=name)
     counts = found.counts
-    typer.echo(f"{found.name} is at {target}: {counts.items:,} items, {counts.ratings:,} ratings")
+    what = f"{counts.items:,} items, {counts.ratings:,} ratings"
+    say(f"{found.name} is at {target}: {what}", **written(found, target))
+
+
+def written(benchmark: api.Benchmark, folder: Path) -> dict[str, Any]:
+    """What was written, as values."""
+    return {"folder": str(folder), "digest": benchmark.digest, "notes": list(benchmark.notes())} | (
+        {"name": benchmark.name} | benchmark.counts.model_dump()
+    )
 
 
 @app.command()
@@ -179,5 +188,5 @@ def export(
             "that casewise reads back"
         )
     api.write_spreadsheet(api.load(benchmark), target)
-    typer.echo(f"written to {target}")
+    say(f"written to {target}", file=str(target))
     note("note: to look at, not to read back: cells that look like formulas begin with an apostrophe")

@@ -12,7 +12,7 @@ import typer
 from casewise import api
 from casewise.cli.documents import DocumentOptions
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import BenchmarkOption, JsonOption, note, print_json
+from casewise.cli.printing import BenchmarkOption, JsonOption, announce, note, print_json
 from casewise.errors import ConfigurationError
 
 __all__ = ["app"]
@@ -217,8 +217,14 @@ def serve(
         capture=capture,
         capture_key=os.environ.get("CASEWISE_CAPTURE_KEY") or None,
     )
-    note(
-        f"the decider of {made.file.judge.name} is at http://{host}:{port}{' in shadow: everything is let through' * shadow}"
+    address = f"http://{host}:{port}"
+    announce(
+        f"the decider of {made.file.judge.name} is at {address}{' in shadow: everything is let through' * shadow}",
+        err=True,
+        address=address,
+        judge=made.file.judge.name,
+        decider=made.hash,
+        shadow=shadow,
     )
     uvicorn.run(
         create_service(made, options),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from casewise import api
-from casewise.cli.printing import BenchmarkOption, LabelsOption, note
+from casewise.cli.printing import BenchmarkOption, LabelsOption, note, say, say_files
 from casewise.errors import ConfigurationError
 
 __all__ = ["export"]
@@ -41,6 +41,7 @@ def export(
 ) -> None:
     """Hand a benchmark or a run on in another format."""
     options = api.report_options(labels)
+    api.of_its_kind(sources, to)
     if to == "inspect":
         from casewise.integrations.inspect_log import export_inspect_log  # needs an extra
 
@@ -50,11 +51,20 @@ def export(
             raise ConfigurationError(
                 "an Inspect log holds queries, contexts and replies, and this benchmark is gated: --with-texts writes them"
             )
-        typer.echo(str(export_inspect_log(Path(sources[0]), out, benchmark=benchmark, policy=options.labels)))
-        return
-    done = api.hand_on(
-        sources, out, to=to, about=about, benchmark=benchmark, options=options, with_texts=with_texts, dataset=dataset
-    )
+        log = export_inspect_log(Path(sources[0]), out, benchmark=benchmark, policy=options.labels)
+        done = api.Handed(log)
+    else:
+        done = api.hand_on(
+            sources,
+            out,
+            to=to,
+            about=about,
+            benchmark=benchmark,
+            options=options,
+            with_texts=with_texts,
+            dataset=dataset,
+        )
     for text in done.notes:
         note(f"note: {text}")
-    typer.echo(str(done.path))
+    say(str(done.path), format=to, path=str(done.path), notes=list(done.notes))
+    say_files(out)

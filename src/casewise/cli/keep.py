@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from casewise import api
-from casewise.cli.printing import DatabaseOption, JsonOption, note, print_json
+from casewise.cli.printing import DatabaseOption, JsonOption, note, print_json, say
 
 __all__ = ["backup", "doctor", "restore"]
 
@@ -50,7 +50,7 @@ def backup(
 ) -> None:
     """Write everything that people have done to one file. People may go on working meanwhile."""
     count = api.databases.backup(file, database=database)
-    typer.echo(f"{count:,} rows are in {file}")
+    say(f"{count:,} rows are in {file}", rows=count, file=str(file))
     note("it holds personal data and password hashes: keep it safe, and keep the secret key apart from it")
 
 
@@ -59,4 +59,4 @@ def restore(
 ) -> None:
     """Put a backup into a new, empty database, SQLite or PostgreSQL, whichever it came from."""
     count, where = api.databases.restore(file, database=database)
-    typer.echo(f"{count:,} rows are restored to {where}")
+    say(f"{count:,} rows are restored to {where}", rows=count, database=str(where))

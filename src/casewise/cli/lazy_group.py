@@ -10,6 +10,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from casewise.cli.option_groups import as_json_too
+
 __all__ = ["Entry", "lazy_group"]
 
 
@@ -64,10 +66,21 @@ def command_at(entry: Entry) -> Any:
     around = typer.Typer(add_completion=False, rich_markup_mode=None)
     around.callback()(nothing)
     if isinstance(found, typer.Typer):
+        all_as_json(found)
         around.add_typer(found, name=entry.name)
     else:
-        around.command(entry.name)(found)
+        around.command(entry.name)(as_json_too(found))
     return vars(get_command(around))["commands"][entry.name]
+
+
+def all_as_json(app: typer.Typer) -> None:
+    """Give every command of `app`, and of what is under it, --json."""
+    for command in app.registered_commands:
+        if command.callback is not None:
+            command.callback = as_json_too(command.callback)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            all_as_json(group.typer_instance)
 
 
 def nothing() -> None:

@@ -18,7 +18,9 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from typing import Any, get_type_hints
 
-__all__ = ["with_groups"]
+from casewise.cli.printing import JsonOption, saying
+
+__all__ = ["as_json_too", "with_groups"]
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -42,10 +44,32 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         }
         command(**given, **made)
 
-    # Typer reads both; `wraps` has copied those of the command.
-    vars(called)["__signature__"] = inspect.Signature(spelt)
-    called.__annotations__ = {one.name: one.annotation for one in spelt}
+    as_typer_reads(called, spelt)
     return called
+
+
+def as_json_too(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`command` with --json, where it has none of its own: what it says by `say` is then one JSON document."""
+    spelt = inspect.signature(command).parameters
+    if "as_json" in spelt:
+        return command
+
+    @wraps(command)
+    def called(*, as_json: bool, **given: Any) -> None:
+        with saying(as_json=as_json):
+            command(**given)
+
+    hints = get_type_hints(command, include_extras=True)
+    last = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
+    own = [one.replace(annotation=hints[one.name], kind=inspect.Parameter.KEYWORD_ONLY) for one in spelt.values()]
+    as_typer_reads(called, [*own, last])
+    return called
+
+
+def as_typer_reads(command: Callable[..., Any], parameters: list[inspect.Parameter]) -> None:
+    """Give `command` these parameters, in both places where typer looks; `wraps` has copied those of another."""
+    vars(command)["__signature__"] = inspect.Signature(parameters)
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
 
 
 def options_of(group: Any) -> Iterator[inspect.Parameter]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,9 +23,13 @@ __all__ = [
     "LabelsOption",
     "OutputsOption",
     "UrlOption",
+    "announce",
     "end",
     "note",
     "print_json",
+    "say",
+    "say_files",
+    "saying",
     "show",
     "tell_pending",
 ]
@@ -78,6 +86,62 @@ def tell_pending(progress: api.RunProgress) -> None:
 def print_json(value: Any) -> None:
     """Print `value` as the one JSON document on stdout."""
     sys.stdout.write(api.json_text(value))
+
+
+FACTS: ContextVar[dict[str, Any] | None] = ContextVar("FACTS", default=None)
+"""What a command has said so far where it is to be one JSON document; None where it is to be lines."""
+
+
+def say(text: str, **facts: Any) -> None:
+    """Say a result: `text` as a line or, with --json, `facts` as members of the one document."""
+    said = FACTS.get()
+    if said is None:
+        typer.echo(text)
+    else:
+        said |= facts
+
+
+def announce(text: str, *, err: bool = False, **facts: Any) -> None:
+    """`say` at once, by a command that goes on until it is stopped."""
+    if FACTS.get() is None:
+        typer.echo(text, err=err)
+    else:
+        print_json(facts)
+        sys.stdout.flush()
+
+
+@contextmanager
+def saying(*, as_json: bool) -> Iterator[None]:
+    """Have `say` gather one JSON document, which is printed at the end; or have it print lines."""
+    said: dict[str, Any] = {}
+    before = FACTS.set(said if as_json else None)
+    try:
+        yield
+    except typer.Exit:
+        print_said(said)
+        raise
+    else:
+        print_said(said)
+    finally:
+        FACTS.reset(before)
+
+
+def say_files(target: Path) -> None:
+    """With --json: every file of what was written, its size and its digest."""
+    if (said := FACTS.get()) is None:
+        return
+    under = target if target.is_dir() else target.parent
+    paths = sorted(path for path in target.rglob("*") if path.is_file()) if target.is_dir() else [target]
+    contents = ((path, path.read_bytes()) for path in paths)
+    said["files"] = [
+        {"file": path.relative_to(under).as_posix(), "bytes": len(found), "sha256": hashlib.sha256(found).hexdigest()}
+        for path, found in contents
+    ]
+
+
+def print_said(facts: dict[str, Any]) -> None:
+    if facts:
+        print_json(facts)
 
 
 def note(text: str) -> None:

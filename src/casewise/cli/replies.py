@@ -19,6 +19,7 @@ from casewise.cli.printing import (
     end,
     note,
     print_json,
+    say,
     tell_pending,
 )
 from casewise.cli.watching import DryRunOption, YesOption, command_line, person, print_cost, watching
@@ -223,7 +224,8 @@ def export(
     ] = False,
 ) -> None:
     """Write replies and their grades as one table, a row a reply and grader."""
-    typer.echo(f"{to}: {api.replying.export(replies, to, with_replies=with_replies):,} rows")
+    n = api.replying.export(replies, to, with_replies=with_replies)
+    say(f"{to}: {n:,} rows", file=str(to), rows=n)
 
 
 @app.command("import")
@@ -235,7 +237,7 @@ def import_(
 ) -> None:
     """Make a folder of replies, with their grades, from a table that was exported or collected elsewhere."""
     n = api.replying.import_table(file, benchmark, model=model, out=out)
-    typer.echo(f"{out}: {n:,} replies")
+    say(f"{out}: {n:,} replies", folder=str(out), replies=n)
 
 
 def tell_grading(name: str, summary: api.replying.GradeSummary) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
 from casewise import api
-from casewise.cli.printing import DatabaseOption, UrlOption
+from casewise.cli.printing import DatabaseOption, UrlOption, announce, note, say
 from casewise.errors import ConfigurationError
 from casewise.settings import from_environment
 
@@ -35,9 +34,9 @@ def serve(
     address = site_url or os.environ.get("CASEWISE_SITE_URL") or f"http://{host}:{port}"
     settings = from_environment(database=database, site_url=address)
     somebody = api.databases.ready_to_serve(settings, workers=workers)
-    typer.echo(f"casewise is at {settings.site_url}")
+    announce(f"casewise is at {settings.site_url}", address=settings.site_url)
     if not somebody:
-        typer.echo("Nobody can sign in yet. Begin with: casewise invite YOU@EXAMPLE.ORG --role administrator")
+        note("Nobody can sign in yet. Begin with: casewise invite YOU@EXAMPLE.ORG --role administrator")
     os.environ |= {
         "CASEWISE_DATABASE": settings.database,
         "CASEWISE_SITE_URL": settings.site_url,
@@ -64,4 +63,5 @@ def invite(
     site_url: UrlOption = None,
 ) -> None:
     """Print a link with which somebody chooses a password; for people who are known, a new one."""
-    typer.echo(api.databases.invite(email, roles=role or (), database=database, site_url=site_url))
+    link = api.databases.invite(email, roles=role or (), database=database, site_url=site_url)
+    say(link, email=email, link=link)

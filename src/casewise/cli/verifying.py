@@ -12,7 +12,7 @@ from casewise import api
 from casewise.cli.documents import DocumentOptions
 from casewise.cli.judge.options import BaseUrlOption, LocalModelOptions, ReachOptions
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import BenchmarkArgument, JsonOption, note, print_json
+from casewise.cli.printing import BenchmarkArgument, JsonOption, note, print_json, say
 from casewise.cli.watching import DryRunOption, YesOption, command_line, person, print_cost, watching
 
 __all__ = ["extract", "forge", "verify"]
@@ -152,7 +152,8 @@ def extract(
     )
     if asking.dry_run:
         estimate = api.extracting_estimate(sources)
-        typer.echo(f"{0 if estimate is None else estimate.n_calls:,} texts for a model to read")
+        n = 0 if estimate is None else estimate.n_calls
+        say(f"{n:,} texts for a model to read", texts=n)
         if estimate is not None:
             print_cost(estimate)
         return
@@ -161,4 +162,5 @@ def extract(
     )
     rows = api.extract_context(sources, out, facts=facts)
     said = sum(one.value is not None for one in rows)
-    typer.echo(f"{said:,} parameters known, {len(rows) - said:,} unknown: {out}")
+    unknown = len(rows) - said
+    say(f"{said:,} parameters known, {unknown:,} unknown: {out}", file=str(out), known=said, unknown=unknown)

@@ -6,13 +6,13 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from casewise import api
-from casewise.cli.printing import note
+from casewise.cli.printing import note, say
 from casewise.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -113,11 +113,12 @@ def command_line() -> str:
 
 def print_cost(estimate: api.contexts.CallEstimate) -> None:
     """What calls would take."""
-    typer.echo(f"about {estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out (a rough estimate)")
+    told = f"{estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out"
+    say(f"about {told} (a rough estimate)", **asdict(estimate))
     if estimate.cost_usd is None:
-        typer.echo("cost: unknown; give --price-in and --price-out")
+        say("cost: unknown; give --price-in and --price-out")
     else:
-        typer.echo(f"cost: about ${estimate.cost_usd:.2f}, at most ${estimate.cost_at_most_usd:.2f}")
+        say(f"cost: about ${estimate.cost_usd:.2f}, at most ${estimate.cost_at_most_usd:.2f}")
 
 
 def person() -> Callable[[str], bool] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -38,8 +39,11 @@ def demo(
     note(f"\nThe page: {page}")
     called = how_it_was_called()
     note("Next:")
-    for command, what in NEXT:
+    with_web = find_spec("uvicorn") is not None
+    for command, what in NEXT if with_web else NEXT[1:]:
         note(f"  {called} {command.format(out=out):<40} {what}")
+    if not with_web:
+        note(f"  pip install 'casewise[web]', and then {called} {NEXT[0][0].format(out=out)}: {NEXT[0][1]}")
 
 
 def how_it_was_called() -> str:

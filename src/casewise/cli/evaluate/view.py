@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import typer
 
 from casewise import api
-from casewise.cli.printing import BenchmarkOption, LabelsOption, note
+from casewise.cli.printing import BenchmarkOption, LabelsOption, announce, note, say, say_files
 from casewise.errors import ConfigurationError
 
 __all__ = ["view"]
@@ -43,7 +43,14 @@ def view(
     from casewise.web.viewing.app import create_view
 
     address = f"http://127.0.0.1:{port}"
-    note(f"{len(viewed.now().items):,} items are at {address} (Ctrl-C ends it)")
+    table = viewed.now()
+    announce(
+        f"{len(table.items):,} items are at {address} (Ctrl-C ends it)",
+        err=True,
+        address=address,
+        n_items=len(table.items),
+        series=[one.name for one in table.series],
+    )
     if open_browser:
         typer.launch(address)
     uvicorn.run(
@@ -65,4 +72,5 @@ def copy(viewed: api.Viewed, out: Path, *, only: str, with_texts: bool) -> None:
     if withheld:
         note("the benchmark is gated: queries, contexts, replies and notes are withheld; --with-texts writes them")
     note(f"{done.n_items:,} items and {done.n_lists:,} lists; begin at:")
-    typer.echo(str(done.path))
+    say(str(done.path), path=str(done.path), n_items=done.n_items, n_lists=done.n_lists, texts_withheld=withheld)
+    say_files(out)

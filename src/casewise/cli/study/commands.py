@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from casewise import api
-from casewise.cli.printing import DatabaseOption, JsonOption, UrlOption, print_json
+from casewise.cli.printing import DatabaseOption, JsonOption, UrlOption, announce, note, print_json, say
 from casewise.cli.study import prolific
 from casewise.cli.study.options import DEFAULT, PhaseOption, StudyArgument, StudyOption
 from casewise.cli.study.printing import print_estimate, print_flags, print_monitor, print_overview
@@ -65,14 +65,17 @@ def init(
     if question == "reply":
         preset = preset or "experts"
         design = api.studies.init_replies(benchmark, sample=sample, seed=seed, preset=preset, **given_name)
-        typer.echo(
-            f"{to}: what replies do, by {design.ratings.per_item} people each; the replies drawn: {design.benchmark}"
-        )
+        say(f"{to}: what replies do, by {design.ratings.per_item} people each; the replies drawn: {design.benchmark}")
     else:
         design = api.studies.init(benchmark, preset=preset or "lab", **given_name)
-        typer.echo(f"{to}: {len(design.conditions)} conditions: {', '.join(design.conditions)}")
+        say(f"{to}: {len(design.conditions)} conditions: {', '.join(design.conditions)}")
     fill_in = "Fill in [contact], look" if contact.placeholders else "Look"
-    typer.echo(f"{fill_in} through the rest, then: casewise study check {to}")
+    say(
+        f"{fill_in} through the rest, then: casewise study check {to}",
+        file=str(to),
+        benchmark=design.benchmark,
+        conditions=list(design.conditions),
+    )
 
 
 @app.command()
@@ -108,15 +111,19 @@ def translate(
     texts, lacking = api.studies.translate(
         study, language, to=to, into_room=into_room, from_room=from_room, database=database
     )
-    typer.echo(
-        f"{to or 'the review room'}: {texts:,} texts, {lacking:,} of them without a translation that a second person has read"
+    say(
+        f"{to or 'the review room'}: {texts:,} texts, {lacking:,} of them without a translation that a second person has read",
+        file=to and str(to),
+        texts=texts,
+        lacking=lacking,
     )
 
 
 @app.command()
 def freeze(study: StudyArgument = DEFAULT) -> None:
     """Fix contrasts, exclusions, stopping and label policy; reports mark every later departure."""
-    typer.echo(f"{api.studies.freeze(study)} keeps what is promised. Publish it with your preregistration.")
+    frozen = api.studies.freeze(study)
+    say(f"{frozen} keeps what is promised. Publish it with your preregistration.", file=str(frozen))
 
 
 @app.command()
@@ -124,7 +131,8 @@ def deposit(
     to: Annotated[Path, typer.Argument(help="A new folder, or a file that ends in .zip.")], study: StudyOption = DEFAULT
 ) -> None:
     """Write a package for a registry: preregistration text, frozen plan, consent and texts, codebook, analysis."""
-    typer.echo(f"{api.studies.deposit(study, to)}: read preregistration.md before you publish it")
+    done = api.studies.deposit(study, to)
+    say(f"{done}: read preregistration.md before you publish it", path=str(done))
 
 
 @app.command()
@@ -147,12 +155,19 @@ def open_main(study: StudyArgument = DEFAULT, database: DatabaseOption = None, s
 
 def say_open(opened: api.studies.OpenRound) -> None:
     design = opened.plan.design
-    typer.echo(f"The {opened.phase} round of {design.name} {design.version} is open. People arrive at:")
-    typer.echo(f"  {opened.url}")
-    for departure in opened.plan.departures:
-        typer.echo(f"departs from what was frozen: {departure}")
+    departures = [str(one) for one in opened.plan.departures]
+    say(
+        f"The {opened.phase} round of {design.name} {design.version} is open. People arrive at:\n  {opened.url}",
+        name=design.name,
+        version=design.version,
+        phase=opened.phase,
+        url=opened.url,
+        departures=departures,
+    )
+    for departure in departures:
+        say(f"departs from what was frozen: {departure}")
     if design.recruiter.kind == "invitation":
-        typer.echo("Make a link for each person with: casewise study invite")
+        say("Make a link for each person with: casewise study invite")
 
 
 @app.command()
@@ -164,8 +179,8 @@ def invite(
     site_url: UrlOption = None,
 ) -> None:
     """Print invitation links, one for each person."""
-    for link in api.studies.invite(study, people=people, phase=phase, database=database, site_url=site_url):
-        typer.echo(link)
+    links = list(api.studies.invite(study, people=people, phase=phase, database=database, site_url=site_url))
+    say("\n".join(links), links=links)
 
 
 @app.command()
@@ -216,37 +231,46 @@ def amend(
     """Have a paused round go on as study.toml is now: more ratings an item, more items, other people."""
     with api.studies.amending(study, why=why, phase=phase, database=database) as (found, go_on):
         for said in found.said:
-            typer.echo(said)
-        typer.echo(f"ratings: {found.before.ratings:,}, then {found.after.ratings:,}")
-        typer.echo(f"cost in all: {found.before.total:,.2f}, then {found.after.total:,.2f}")
+            say(said, said=list(found.said))
+        before, after = found.before, found.after
+        say(f"ratings: {before.ratings:,}, then {after.ratings:,}", ratings=[before.ratings, after.ratings])
+        say(f"cost in all: {before.total:,.2f}, then {after.total:,.2f}", cost=[before.total, after.total])
         for power in found.power:
             first, second = power.contrast
-            typer.echo(f"power to tell {first} from {second} by 0.05: {power.before:.0%}, then {power.after:.0%}")
-        typer.echo("Every report will say that this was changed while people rated; what was frozen is departed from.")
+            say(f"power to tell {first} from {second} by 0.05: {power.before:.0%}, then {power.after:.0%}")
+        say(
+            "Every report will say that this was changed while people rated; what was frozen is departed from.",
+            amended=yes,
+        )
         if yes or typer.confirm("Go on so?", err=True):
             go_on()
-            typer.echo("The round is amended. Let people in again after a minute: casewise study resume")
+            say("The round is amended. Let people in again after a minute: casewise study resume", amended=True)
 
 
 @app.command()
 def pause(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
     """Let nobody new begin; whoever has a batch may finish."""
     found = api.studies.change_state(study, "paused", phase=phase, database=database)
-    typer.echo(f"{found.name} {found.version} ({found.phase}) is paused")
+    say_state(found, "paused")
 
 
 @app.command()
 def resume(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
     """Let people in again."""
     found = api.studies.change_state(study, "open", phase=phase, database=database)
-    typer.echo(f"{found.name} {found.version} ({found.phase}) is open")
+    say_state(found, "open")
 
 
 @app.command()
 def close(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
     """Say that the study is over; whoever has a batch may finish, whoever is in the quiz is paid."""
     found = api.studies.change_state(study, "closed", phase=phase, database=database)
-    typer.echo(f"{found.name} {found.version} ({found.phase}) is closed")
+    say_state(found, "closed")
+
+
+def say_state(found: Any, state: str) -> None:
+    name, version, phase = found.name, found.version, found.phase
+    say(f"{name} {version} ({phase}) is {state}", name=name, version=version, phase=phase, state=state)
 
 
 @app.command()
@@ -259,7 +283,7 @@ def void(
 ) -> None:
     """Leave out an annotator's ratings; the slots re-open, and reports come with and without."""
     reopened = api.studies.void(annotator, why=why, study=study, phase=phase, database=database)
-    typer.echo(f"{annotator} is left out; {reopened} slots are open again")
+    say(f"{annotator} is left out; {reopened} slots are open again", annotator=annotator, reopened=reopened)
 
 
 @app.command()
@@ -272,7 +296,7 @@ def restore(
 ) -> None:
     """Take in again somebody who was left out; what has no room any more stays apart."""
     counted = api.studies.restore(annotator, why=why, study=study, phase=phase, database=database)
-    typer.echo(f"{annotator} is taken in again; {counted} ratings count")
+    say(f"{annotator} is taken in again; {counted} ratings count", annotator=annotator, counted=counted)
 
 
 @app.command()
@@ -284,7 +308,10 @@ def forget(
 ) -> None:
     """Delete what is known about a person; until the stated date their ratings as well."""
     withdrawn = api.studies.forget(who, study=study, phase=phase, database=database)
-    typer.echo(f"forgotten; the ratings are {'withdrawn' if withdrawn else 'anonymous now, and kept'}")
+    say(
+        f"forgotten; the ratings are {'withdrawn' if withdrawn else 'anonymous now, and kept'}",
+        ratings="withdrawn" if withdrawn else "kept",
+    )
 
 
 @app.command()
@@ -296,9 +323,15 @@ def export(
 ) -> None:
     """Write the ratings as a benchmark folder, for `casewise study report` and `casewise judge`."""
     done = api.studies.export(folder, study=study, phase=phase, database=database)
-    typer.echo(f"{done.folder}: {done.ratings:,} ratings, {done.excluded:,} apart in excluded.jsonl")
+    say(
+        f"{done.folder}: {done.ratings:,} ratings, {done.excluded:,} apart in excluded.jsonl",
+        folder=str(done.folder),
+        ratings=done.ratings,
+        excluded=done.excluded,
+        exact=done.exact,
+    )
     if not done.exact:
-        typer.echo("The study is not complete: some items have fewer ratings than promised.", err=True)
+        note("The study is not complete: some items have fewer ratings than promised.")
 
 
 @app.command()
@@ -309,11 +342,11 @@ def preview(
     from casewise.web.local import previewing  # an extra
 
     with previewing(study, port=port) as address:
-        typer.echo(f"Look at {address} (stop with Ctrl+C; nothing is kept)")
+        announce(f"Look at {address} (stop with Ctrl+C; nothing is kept)", address=address)
         try:
             threading.Event().wait()
         except KeyboardInterrupt:
-            typer.echo("Nothing was kept.")
+            say("Nothing was kept.")
 
 
 # Where these commands were first; `casewise prolific` is where they are shown.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import typer
 
 from casewise import api
+from casewise.cli.printing import say
 
 __all__ = ["print_estimate", "print_flags", "print_monitor", "print_overview", "print_table"]
 
@@ -17,7 +18,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     for row in cells:
         line = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        typer.echo("  ".join(line))
+        say("  ".join(line))
 
 
 def print_estimate(plan: api.studies.StudyPlan) -> None:

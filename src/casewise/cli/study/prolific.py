@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from casewise import api
-from casewise.cli.printing import DatabaseOption, UrlOption
+from casewise.cli.printing import DatabaseOption, UrlOption, note, say
 from casewise.cli.study.options import DEFAULT, PhaseOption, StudyArgument, StudyOption
 from casewise.cli.study.printing import print_table
 from casewise.errors import ExitCode
@@ -33,16 +33,16 @@ def create(
     made, by_hand = api.prolific.create(
         study, phase=phase, places=places, keep_out=keep_out, database=database, site_url=site_url
     )
-    typer.echo(f"created, unpublished: {made}")
+    say(f"created, unpublished: {made}", created=made, by_hand=by_hand)
     if by_hand:
-        typer.echo(f"Before you publish it, choose on Prolific's page: {by_hand}")
+        say(f"Before you publish it, choose on Prolific's page: {by_hand}")
 
 
 @app.command()
 def publish(prolific_study: IdArgument) -> None:
     """Let people in. From here on it costs money."""
     api.prolific.publish(prolific_study)
-    typer.echo(f"{prolific_study} is published")
+    say(f"{prolific_study} is published", published=prolific_study)
 
 
 @app.command()
@@ -58,25 +58,30 @@ def places(
     """Raise or lower the number of places to what the round needs now, as skips, leavers and voids re-open slots."""
     if total is not None:
         api.prolific.set_places(prolific_study, total)
-        typer.echo(f"{prolific_study} has {total} places")
+        say(f"{prolific_study} has {total} places", places=total)
         return
     found = api.prolific.fit_places(prolific_study, study, phase=phase, database=database)
-    typer.echo(
+    say(
         f"{prolific_study}: {found.taken} of {found.before} places taken, {found.needed} more people needed; "
-        f"it has {found.after} places now"
+        f"it has {found.after} places now",
+        taken=found.taken,
+        needed=found.needed,
+        places=found.after,
+        paused=found.paused,
+        started=found.started,
     )
     if found.started:
-        typer.echo("it was paused there, and is started again")
+        say("it was paused there, and is started again")
     if found.why:
         what = "it is paused there instead" if found.paused else "they stay, and whoever finds no item is paid"
-        typer.echo(f"Prolific lets no place be taken away, so {what}: {found.why}", err=True)
+        note(f"Prolific lets no place be taken away, so {what}: {found.why}")
 
 
 @app.command()
 def eligible(study: StudyArgument = DEFAULT) -> None:
     """How many people there pass the study's filters, before you pay for anything."""
     many = api.prolific.eligible(study)
-    typer.echo("fewer than 25 people" if many == 0 else f"{many:,} people")
+    say("fewer than 25 people" if many == 0 else f"{many:,} people", people=many, fewer_than_25=many == 0)
 
 
 @app.command()
@@ -85,9 +90,9 @@ def hook(
 ) -> None:
     """Have Prolific tell the app when a submission is returned or times out: its slots re-open at once."""
     made, secret = api.prolific.hook(workspace, site_url=site_url)
-    typer.echo(f"subscribed: {made}")
+    say(f"subscribed: {made}", subscribed=made, secret=secret)
     if secret:
-        typer.echo(f"Start casewise serve with CASEWISE_PROLIFIC_HOOK_SECRET={secret}")
+        say(f"Start casewise serve with CASEWISE_PROLIFIC_HOOK_SECRET={secret}")
 
 
 @app.command()
@@ -109,11 +114,15 @@ def approve(
     if done:
         print_table(("submission", "state", "why"), [(one.submission, one.state, one.why) for one in done])
     counts = Counter(one.state for one in done)
-    typer.echo(
-        f"{counts['approved']} approved, {counts['already approved']} approved before, {counts['refused']} refused"
+    left = found.doubtful if not doubtful else ()
+    say(
+        f"{counts['approved']} approved, {counts['already approved']} approved before, {counts['refused']} refused",
+        counts=dict(counts),
+        submissions=[{"submission": one.submission, "state": one.state, "why": one.why} for one in done],
+        left_to_decide=len(left),
     )
-    if found.doubtful and not doubtful:
-        typer.echo(f"{len(found.doubtful)} left to decide: look at them under People and flags")
+    if left:
+        say(f"{len(left)} left to decide: look at them under People and flags")
     if counts["refused"]:
         raise typer.Exit(ExitCode.NO)
 
@@ -131,7 +140,7 @@ def message(
 ) -> None:
     """Write to an annotator there."""
     api.prolific.message(annotator, text, study=study, phase=phase, database=database)
-    typer.echo(f"{annotator} was written to")
+    say(f"{annotator} was written to", annotator=annotator)
 
 
 @app.command()
@@ -145,7 +154,7 @@ def bonus(
 ) -> None:
     """Pay an annotator a bonus; never twice by accident."""
     api.prolific.bonus(annotator, amount, study=study, phase=phase, again=again, database=database)
-    typer.echo(f"{annotator} is paid {amount:.2f} more")
+    say(f"{annotator} is paid {amount:.2f} more", annotator=annotator, amount=amount)
 
 
 @app.command("pay-further")
@@ -154,7 +163,8 @@ def pay_further(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", dat
     paid = api.prolific.pay_further(study, phase=phase, database=database)
     if paid:
         print_table(("annotator", "paid"), [(name, f"{amount:.2f}") for name, amount in paid])
-    typer.echo(f"{len(paid)} paid for further batches, {sum(amount for _, amount in paid):.2f} in all")
+    total = sum(amount for _, amount in paid)
+    say(f"{len(paid)} paid for further batches, {total:.2f} in all", paid=dict(paid), total=total)
 
 
 @app.command("ask-return")
@@ -167,7 +177,7 @@ def ask_return(
 ) -> None:
     """Ask an annotator to return their submission; they may decline, and nobody is rejected."""
     api.prolific.ask_return(annotator, why, study=study, phase=phase, database=database)
-    typer.echo(f"{annotator} was asked to return their submission")
+    say(f"{annotator} was asked to return their submission", annotator=annotator)
 
 
 @app.command("keep-out")
@@ -179,4 +189,4 @@ def keep_out(
 ) -> None:
     """Put a round's people into a participant group there, to be kept out of a later round."""
     people, group = api.prolific.keep_out(project, study, phase=phase, database=database)
-    typer.echo(f"{people} people are in the group {group}")
+    say(f"{people} people are in the group {group}", people=people, group=group)
