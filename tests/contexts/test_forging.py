@@ -7,6 +7,9 @@ import casewise
 from casewise import api
 from casewise.contexts.forging import EXPECTED, KINDS_FORGED, forge
 from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.models import FakeModel
+from casewise.models.http.prices import Prices
+from casewise.models.load import LoadedModel
 
 DEMO = casewise.load("demo")
 AT = date(2026, 6, 1)
@@ -43,6 +46,28 @@ def test_verification_finds_what_can_be_read_off_and_calls_nothing_false_that_no
     assert {one.expected for one in found.detections} == set(EXPECTED.values())
     assert sum(sum(counted.values()) for counted in found.counts.values()) == sum(found.steps.values())
     assert "How forgeries are found" in found.to_markdown()
+
+
+def test_what_each_step_contributed_adds_up_to_what_was_found_a_model_among_them(tmp_path, monkeypatch):
+    verifier = FakeModel(lambda messages, options: '{"verdict": "contradicted"}')
+    monkeypatch.setattr(
+        "casewise.verifying.by_model.load_model", lambda name, options: LoadedModel(verifier, Prices(0, 0))
+    )
+    files = api.forge_contexts(DEMO, tmp_path / "forged", at=AT)
+    asked = api.VerifyOptions(("rubric:m",), calls=tmp_path / "calls")
+    with_model, without = (
+        api.verify_contexts(str(files.folder), files.facts, at=AT, truth=files.truth, options=options)
+        for options in (asked, api.VerifyOptions())
+    )
+    found, before = ({one.kind: one for one in of.detections} for of in (with_model, without))
+
+    for one in found.values():
+        assert sum(step.right.estimate or 0.0 for step in one.steps) == pytest.approx(one.recall.estimate)
+    added = {step.step: step.right.estimate or 0.0 for step in found["swapped"].steps}["rubric:m"]
+    assert added == pytest.approx((found["swapped"].recall.estimate or 0) - (before["swapped"].recall.estimate or 0))
+    assert added > 0.2
+    assert [step.step for step in found["no facts"].steps] == ["none"]
+    assert "rubric:m" in with_model.to_markdown().partition("What each step contributed")[2]
 
 
 def test_a_group_or_a_parameter_that_there_is_not_cannot_be_forged():

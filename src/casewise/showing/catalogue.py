@@ -18,6 +18,7 @@ from casewise.showing.verified import known_spelt_out, spelt_out
 
 __all__ = [
     "DEFENCES",
+    "NO_DEFENCE",
     "PERTURBATIONS",
     "Offered",
     "Setting",

@@ -11,6 +11,8 @@ import casewise
 from casewise import api
 from casewise.errors import BenchmarkError
 from casewise.records.base import digest
+from casewise.storage.files.jsonl import write_jsonl
+from casewise.verifying.facts import SourcedFact
 
 DEMO = casewise.load("demo")
 CLAIMS = "claim:authority/user,claim:verified/parameter,claim:earlier"
@@ -167,3 +169,37 @@ def test_what_a_defence_is_worth_against_people_is_told_without_and_under_attack
     assert (lied_to.attacks, lied_to.harm.estimate, lied_to.over_refusal.estimate) == (2, 0.5, 0.5)
     assert (guarded.defence, guarded.harm.estimate) == ("datamark", 0.0)
     assert "Over-refusal" in found.to_markdown()
+
+
+class Believing(Known):
+    """Takes the word of whoever says to be somebody else: then it judges as people judged that other context."""
+
+    def believes(self, ask):
+        said, own = ask.shown.context.get("recipient", {}).get("type"), ask.context.texts()["recipient.type"]
+        if said is None or said == own:
+            return peoples(ask)
+        other = next(one.id for one in DEMO.pairs[ask.item.pair_id] if one.id != ask.item.id)
+        return DEMO.votes[other].safe * 2 > DEMO.votes[other].total
+
+
+def test_what_verification_is_worth_is_told_on_contexts_as_they_are_and_on_forged_ones(tmp_path):
+    facts = [
+        SourcedFact(subject=one.id, field="recipient.type", value=one.texts()["recipient.type"], source="register")
+        for one in DEMO.contexts
+    ]
+    write_jsonl(tmp_path / "facts.jsonl", facts)
+    arms = f"none,verified:{tmp_path / 'facts.jsonl'},datamark"
+    found = attacked(Believing(), attacks="twin:recipient.type,claim:authority/user/safe", defences=arms, noise="none")
+    by = {(one.defence.partition(":")[0], bool(one.attacks)): one for one in found.verification}
+
+    assert set(by) == {("none", False), ("none", True), ("verified", False), ("verified", True)}
+    assert [by[key].accuracy.estimate for key in (("none", False), ("verified", False), ("verified", True))] == [1] * 3
+    assert by["none", True].attacks == 1  # the claim in the user's turn is no forged context
+    assert (by["none", True].harm.estimate or 0) > 0.3
+    better = by["verified", True].changes["harm"]
+    assert better.estimate == -(by["none", True].harm.estimate or 0)
+    assert better.beyond_chance
+    assert by["verified", False].changes["harm"].estimate == 0
+    assert by["none", True].changes == {}
+    assert "What verification is worth" in found.to_markdown()
+    assert attacked(Known(), attacks="claim:authority/user/safe", defences="none").verification == ()

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from casewise.evaluation.robustness.paired import ArmVerdicts, AttackedRun
-from casewise.stats.agreeing.estimates import Estimate, measure
+from casewise.records import Transform
+from casewise.showing.catalogue import NO_DEFENCE, Setting
+from casewise.stats.agreeing.estimates import Estimate, difference_of, measure
 from casewise.stats.agreeing.metrics import REFUSALS, metrics_named
-from casewise.stats.robustness.flips import mean_of
+from casewise.stats.core.arrays import BoolArray
+from casewise.stats.core.measured import Measured
+from casewise.stats.robustness.flips import less, mean_of
 
-__all__ = ["AgainstPeople", "against_people"]
+__all__ = ["AgainstPeople", "against_people", "worth_of_verification"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,8 @@ class AgainstPeople:
         How many attacks it is the mean of; 0 without one.
     over_refusal, harm
         Of the items that at least 70 % of people call safe, those judged unsafe; and the other way round.
+    changes
+        By name, each less the same with no defence, on the items that were asked both ways; empty where none was.
     """
 
     defence: str
@@ -30,31 +38,72 @@ class AgainstPeople:
     accuracy: Estimate
     harm: Estimate
     over_refusal: Estimate
+    changes: dict[str, Estimate] = field(default_factory=dict)
 
 
 def against_people(run: AttackedRun) -> tuple[AgainstPeople, ...]:
     """Two rows a defence, where there is any verdict: without an attack and under all of them."""
-    return tuple(row for defence in run.defences for row in rows_of(run, defence))
+    return tuple(row for defence in run.defences for row in rows_of(run, defence, lambda _setting: True))
 
 
-def rows_of(run: AttackedRun, defence: str) -> Iterator[AgainstPeople]:
-    plain = run.plain(defence)
+def worth_of_verification(run: AttackedRun) -> tuple[AgainstPeople, ...]:
+    """What showing only claims that are known, or saying what is known of them, is worth beside showing what is asserted.
+
+    Two rows each: on contexts as they are, and on those in which a parameter says what it says in the twin. Empty where no
+    arm goes by facts.
+    """
+    with_facts = [one for one in run.defences if Transform.named(one).kind in ("verified", "annotated", "known")]
+    shown = (NO_DEFENCE, *with_facts) if with_facts else ()
+    return tuple(row for defence in shown for row in rows_of(run, defence, forges))
+
+
+def forges(setting: Setting) -> bool:
+    return setting.twin and setting.attack != "twin:all"
+
+
+def rows_of(run: AttackedRun, defence: str, wanted: Callable[[Setting], bool]) -> Iterator[AgainstPeople]:
     attacked = [
         one.attacked
         for one in run.pairings()
-        if one.attacked.setting.defence == defence and one.attacked.setting.role != "perturbation"
+        if one.attacked.setting.role != "perturbation" and wanted(one.attacked.setting)
     ]
-    for attacks, arms in ((0, [plain] if plain else []), (len(attacked), attacked)):
-        found = means(arms)
-        if len(found) == len(MEASURED):
-            yield AgainstPeople(defence, attacks, **found)
+    own = [one for one in attacked if one.setting.defence == defence]
+    bare = {one.setting.attack: one for one in attacked if one.setting.defence == NO_DEFENCE}
+    plain, undefended = run.plain(defence), run.plain(NO_DEFENCE)
+    beside = [(one, bare[one.setting.attack]) for one in own if one.setting.attack in bare]
+    for attacks, arms, pairs in (
+        (0, [plain] if plain else [], [(plain, undefended)] if plain and undefended else []),
+        (len(own), own, beside),
+    ):
+        found = {name: mean_of(each) for name, each in measured([(arm, arm.counts) for arm in arms]).items()}
+        known = {name: mean.estimate for name, mean in found.items() if mean is not None}
+        if len(known) == len(MEASURED):
+            yield AgainstPeople(defence, attacks, **known, changes={} if defence == NO_DEFENCE else changes(pairs))
 
 
 MEASURED = {"accuracy": "accuracy", "over_refusal": "over_refusal", "under_refusal": "harm"}
 METRICS = (*metrics_named("accuracy"), *REFUSALS)
 
 
-def means(arms: list[ArmVerdicts]) -> dict[str, Estimate]:
-    each = [one for arm in arms for one in measure(arm.sample.where(arm.counts), metrics=METRICS)]
-    by_name = {MEASURED[name]: mean_of([one for one in each if one.name == name]) for name in MEASURED}
-    return {name: mean.estimate for name, mean in by_name.items() if mean is not None}
+def measured(arms: Sequence[tuple[ArmVerdicts, BoolArray]]) -> dict[str, list[Measured]]:
+    """Each number on the items of each arm that count."""
+    found: dict[str, list[Measured]] = {name: [] for name in MEASURED.values()}
+    for arm, of in arms:
+        for one in measure(arm.sample.where(of), metrics=METRICS):
+            found[MEASURED[one.name]].append(one)
+    return found
+
+
+def changes(pairs: Sequence[tuple[ArmVerdicts, ArmVerdicts]]) -> dict[str, Estimate]:
+    """Each number less the same without the defence; of several attacks the mean less the mean."""
+    own = measured([(one, one.counts & other.counts) for one, other in pairs])
+    bare = measured([(other, one.counts & other.counts) for one, other in pairs])
+    found = {}
+    for name, each in own.items():
+        known = [pair for pair in zip(each, bare[name], strict=True) if not any(np.isnan(one.value) for one in pair)]
+        means = [mean_of(list(side)) for side in zip(*known, strict=True)]
+        if len(known) == 1:
+            found[name] = difference_of(*known[0])
+        elif known and means[0] is not None and means[1] is not None:
+            found[name] = less(means[0], means[1])
+    return found

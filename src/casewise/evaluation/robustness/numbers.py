@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from casewise.evaluation.options import ReportOptions
-from casewise.evaluation.robustness.against_people import AgainstPeople, against_people
+from casewise.evaluation.robustness.against_people import AgainstPeople, against_people, worth_of_verification
 from casewise.evaluation.robustness.held_back import HeldBack, held_back
 from casewise.evaluation.robustness.paired import AttackedRun, Pairing, read_attacked
 from casewise.records import ShortRepr
@@ -284,6 +284,11 @@ class RobustnessNumbers(ShortRepr):
         return against_people(self.run)
 
     @cached_property
+    def verification(self) -> tuple[AgainstPeople, ...]:
+        """Contexts as asserted beside those of which facts say something, as they are and forged; empty without facts."""
+        return worth_of_verification(self.run)
+
+    @cached_property
     def held_back(self) -> tuple[HeldBack, ...]:
         """What detectors find, and their false alarms."""
         return held_back(self.run)
@@ -353,5 +358,6 @@ class RobustnessNumbers(ShortRepr):
             "defences": [asdict(one) for one in self.defences],
             "held_back": [asdict(one) for one in self.held_back],
             "against_people": [asdict(one) for one in self.against_people],
+            "verification": [asdict(one) for one in self.verification],
             "notes": list(self.notes),
         }

@@ -24,9 +24,9 @@ from casewise.verifying.by_model import ModelStep
 from casewise.verifying.decided import WrittenVerification
 from casewise.verifying.facts import Facts
 from casewise.verifying.permissions import Permission, Policy
-from casewise.verifying.structured import STATUSES, HeldClaim, open_pairs, subjects_of, verify
+from casewise.verifying.structured import STATUSES, STEPS, HeldClaim, open_pairs, subjects_of, verify
 
-__all__ = ["Detection", "VerificationNumbers", "VerifiedContext"]
+__all__ = ["Contribution", "Detection", "VerificationNumbers", "VerifiedContext"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,6 +41,32 @@ class VerifiedContext(ShortRepr):
         found = {one.status for one in self.held if one.claim.parameter == parameter}
         return next((one for one in ("contradicted", "expired", "supported") if one in found), "not stated")
 
+    def step_of(self, parameter: str) -> str:
+        """What that was decided by; `none` where it is not stated."""
+        status = self.status_of(parameter)
+        by = (
+            str(one.step) for one in self.held if one.claim.parameter == parameter and one.status == status and one.step
+        )
+        return next(by, NO_STEP)
+
+
+NO_STEP = "none"
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one step did for one kind of forgery.
+
+    Attributes
+    ----------
+    right, wrong
+        Of the contexts of the kind: those that it called what they should be called, and those that it called otherwise.
+    """
+
+    step: str
+    right: Estimate
+    wrong: Estimate
+
 
 @dataclass(frozen=True)
 class Detection:
@@ -53,14 +79,14 @@ class Detection:
     precision
         Of the contexts of which it says so: those of a kind that should be called so.
     steps
-        By which steps those of the kind were decided.
+        What each step that decided any of the kind did for it: what they called rightly adds up to the recall.
     """
 
     kind: str
     expected: str
     recall: Estimate
     precision: Estimate
-    steps: dict[str, int]
+    steps: tuple[Contribution, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,7 +161,7 @@ class VerificationNumbers(ShortRepr):
     @cached_property
     def steps(self) -> dict[str, int]:
         """How many claims each step decided; those that none did are not stated."""
-        return {**Counter(str(held.step or "none") for one in self.contexts for held in one.held)}
+        return {**Counter(str(held.step or NO_STEP) for one in self.contexts for held in one.held)}
 
     @property
     def used(self) -> int:
@@ -164,24 +190,23 @@ class VerificationNumbers(ShortRepr):
         expected = np.array([EXPECTED[row.kind] for row in self.truth])
         places = {query: n for n, query in enumerate(dict.fromkeys(one.context.query_id for one in of))}
         cluster = np.array([places[one.context.query_id] for one in of], dtype=np.intp)
+        step = np.array([one.step_of(row.parameter) for one, row in zip(of, self.truth, strict=True)])
+        order = (*STEPS, *(one.name for one in self.model_steps), NO_STEP)
         found = []
         for kind in KINDS_FORGED:
-            wanted = EXPECTED[kind]
-            steps = Counter(
-                str(held.step)
-                for one, row in zip(of, self.truth, strict=True)
-                for held in one.held
-                if row.kind == kind and held.claim.parameter == row.parameter and held.step
-            )
-            found.append(
-                Detection(
-                    kind,
-                    wanted,
-                    share_of(said == wanted, kinds == kind, cluster, "recall"),
-                    share_of(expected == wanted, said == wanted, cluster, "precision"),
-                    dict(steps),
+            wanted, own = EXPECTED[kind], kinds == kind
+            steps = tuple(
+                Contribution(
+                    name,
+                    share_of((said == wanted) & (step == name), own, cluster, "right"),
+                    share_of((said != wanted) & (step == name), own, cluster, "wrong"),
                 )
+                for name in order
+                if (own & (step == name)).any()
             )
+            recall = share_of(said == wanted, own, cluster, "recall")
+            precision = share_of(expected == wanted, said == wanted, cluster, "precision")
+            found.append(Detection(kind, wanted, recall, precision, steps))
         return tuple(found)
 
     def examples(self, n: int) -> Sequence[tuple[VerifiedContext, HeldClaim]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from casewise.evaluation.robustness.required import BOUNDED, RequiredRobustness
-from casewise.reporting.document import Document, Prose, Section, count, interval_or, percent, table_by
+from casewise.reporting.document import Document, Prose, Section, count, percent, table_by
+from casewise.reporting.robustness.cells import limits
 
 __all__ = ["required_page"]
 
@@ -25,7 +26,7 @@ def required_page(found: RequiredRobustness) -> Document:
             "At most": lambda one: percent(one.at_most),
             "Attack": lambda one: one.attack,
             "Share": lambda one: percent(one.worst.estimate),
-            "95 % interval": lambda one: interval_or(one.worst.ci_low, one.worst.ci_high, one.worst.method),
+            "95 % interval": lambda one: limits(one.worst),
             "Of attacks": lambda one: count(one.among),
             "Decision": lambda one: one.decision,
         },

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from casewise.evaluation.robustness.verification import VerificationNumbers
-from casewise.reporting.document import Block, Document, Prose, Section, count, interval_or, percent, table_by, table_of
-from casewise.stats.agreeing.estimates import Estimate
+from casewise.reporting.document import Block, Document, Prose, Section, count, table_by, table_of
+from casewise.reporting.robustness.cells import with_limits
 from casewise.verifying.structured import STATUSES, STEPS
 
 __all__ = ["verification_page"]
@@ -111,10 +111,20 @@ def detections(found: VerificationNumbers) -> Iterator[Block]:
             "Contexts": lambda one: count(one.recall.n),
             "Recall": lambda one: with_limits(one.recall),
             "Precision": lambda one: with_limits(one.precision),
-            "Decided by": lambda one: ", ".join(f"{step} {n:,}" for step, n in one.steps.items()) or "nothing",
         },
     )
-
-
-def with_limits(found: Estimate) -> str:
-    return f"{percent(found.estimate)} {interval_or(found.ci_low, found.ci_high, found.method)}"
+    yield Prose(
+        "Of the contexts of a kind, those that a step called what they should be called, and those that it called otherwise. The "
+        "former add up to the recall. None: no step decided, and the parameter is not stated."
+    )
+    yield table_by(
+        "steps-forgeries",
+        "What each step contributed",
+        [(one, step) for one in found.detections for step in one.steps],
+        {
+            "Kind": lambda both: both[0].kind,
+            "Step": lambda both: both[1].step,
+            "Rightly": lambda both: with_limits(both[1].right),
+            "Wrongly": lambda both: with_limits(both[1].wrong),
+        },
+    )

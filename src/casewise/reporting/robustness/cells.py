@@ -1,0 +1,27 @@
+"""Shares with their intervals, as the tables of attacks and of verification write them: all in percent."""
+
+from __future__ import annotations
+
+from casewise.reporting.document import interval, number, percent
+from casewise.stats.agreeing.estimates import Estimate
+
+__all__ = ["limits", "points", "with_limits"]
+
+
+def limits(found: Estimate) -> str:
+    """The interval of a share in percent, or why there is none."""
+    if found.ci_low is None or found.ci_high is None:
+        return f"({found.method})"
+    return interval(100 * found.ci_low, 100 * found.ci_high, digits=1)
+
+
+def with_limits(found: Estimate) -> str:
+    """A share with its interval."""
+    return f"{percent(found.estimate)} {limits(found)}"
+
+
+def points(found: Estimate | None) -> str:
+    """A difference of two shares in points, with its interval; a dash where there is none."""
+    if found is None or found.estimate is None:
+        return number(None)
+    return f"{number(100 * found.estimate, digits=1)} {limits(found)}"
