@@ -10,9 +10,14 @@ import polars as pl
 from benchmarks.covered.rows import Row, Section
 from tests.support.annotated import AnnotatedStudy, annotated_study
 
+from casewise.stats.agreeing.calibration import calibration
 from casewise.stats.agreeing.cost import cost_curve
 from casewise.stats.agreeing.estimates import difference_of, estimate_of, measure
+from casewise.stats.agreeing.hard_items import hard_score
+from casewise.stats.agreeing.over_refusal import refusals
 from casewise.stats.agreeing.pairs import PairIndex, pair_results
+from casewise.stats.core.prediction_powered import prediction_powered_rate
+from casewise.stats.core.raters import Raters
 from casewise.stats.people.agreement import agreement_of_votes
 from casewise.stats.people.coded_ratings import code_ratings
 from casewise.studies.analysing.contrast_table import condition_table
@@ -23,6 +28,7 @@ METRICS = ("accuracy", "balanced_accuracy", "bce", "brier", "pearson", "spearman
 BESIDE = ("accuracy", "bce", "spearman", "auroc")
 FLIPS = ("right_flips", "false_flips", "person_right_flips")
 AGREEMENT = ("raw", "alpha", "kappa", "ac1")
+FITS = ("calibration_error", "calibration_part", "refinement_part", "over_refusal", "under_refusal")
 WANTED = "≥ 92 %"
 
 
@@ -37,14 +43,25 @@ def limits(study: AnnotatedStudy, *, known: bool) -> dict[str, tuple[float, floa
     numbers += [one for one in flips.estimates if one.name in FLIPS]
     numbers += [replace(difference_of(measured[name], beside[name]), name=f"{name}: difference") for name in BESIDE]
     numbers += [replace(point.cost, name="cost") for point in cost_curve(sample, ratios=(5.0,)).points if point.cost]
+    fits, errors = calibration(sample), refusals(sample).at
+    numbers += [fits.error, fits.calibration_part, fits.refinement_part, errors.over_refusal, errors.under_refusal]
+    raters = study.raters if known else None
+    words = (study.others > 0.5).astype(float)
+    hard = hard_score(*study.counts, baseline=words, judge=sample.safe, cluster=study.query, raters=raters)
+    numbers.append(replace(hard.accuracy, name="hard_items"))
     found = {one.name: (one.estimate or 0.0, one.ci_low or 0.0, one.ci_high or 0.0) for one in numbers}
     agreed = agreement_of_votes(
         *study.counts,
         clusters=study.query,
-        raters=study.raters if known else None,
+        raters=raters,
     )
     for name in AGREEMENT:
         found[name] = (getattr(agreed, name), *getattr(agreed, f"{name}_interval"))
+    some = np.where(study.query % 3 == 0, sample.rate, np.nan)
+    rate = prediction_powered_rate(
+        study.values, some, clusters=study.query, raters=None if raters is None else only(raters, ~np.isnan(some))
+    )
+    found["rates_with_judge"] = (rate.estimate, rate.ci_low, rate.ci_high)
     columns = {
         "item_id": study.item.astype(str),
         "query_id": (study.item // 2).astype(str),
@@ -55,6 +72,12 @@ def limits(study: AnnotatedStudy, *, known: bool) -> dict[str, tuple[float, floa
     frame = pl.DataFrame(columns if known else {name: columns[name] for name in list(columns)[:4]})
     row = condition_table(code_ratings(frame, crossed=True), level=0.95).row(0, named=True)
     return found | {"conditions.safe_rate": (row["safe_rate"], row["ci_low"], row["ci_high"])}
+
+
+def only(raters: Raters, rated: np.ndarray) -> Raters:
+    """The votes on some of the items."""
+    there = rated[raters.item]
+    return Raters(raters.item[there], raters.annotator[there], raters.safe[there])
 
 
 def annotators(studies: int) -> Iterator[Row]:
@@ -83,14 +106,15 @@ SECTIONS = (
             *METRICS,
             *FLIPS,
             *(f"{name}: difference" for name in BESIDE),
-            *("cost", *AGREEMENT, "conditions.safe_rate"),
+            *("cost", *FITS, "hard_items", *AGREEMENT, "rates_with_judge", "conditions.safe_rate"),
         ),
         "Annotators with a shift of 1 logit (standard deviation), 25 or 40 items each; 60 and 225 queries of two items, whose "
         "logits vary by 1 between and by 1 within queries; 10 and 20 votes an item; a judge's values that err by 0.7 logits, "
-        "and differences from one whose values err by 1.4. "
+        "and differences from one whose values err by 1.4, whose verdicts choose the hard items; rates with the judge's "
+        "help from votes on a third of the queries. "
         "The truth is the mean over the simulated studies.",
         annotators,
-        quick=200,
+        quick=150,
         full=1_000,
     ),
 )

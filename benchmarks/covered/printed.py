@@ -106,6 +106,7 @@ WITHOUT = frozenset(
         "held_out",
         "item_values",
         "judged",
+        "judged_by_raters",
         "labels",
         "leave_one_out",
         "less",

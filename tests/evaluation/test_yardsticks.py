@@ -79,9 +79,9 @@ def test_all_are_held_against_as_many_people_as_one_person_is(backdrop):
     )
 
     majority = (np.sign(2 * draws - found.people.others) + 1) / 2
-    assert found.against_others["judge"] == pytest.approx(majority.mean(), abs=0.003)
+    assert found.against_others["judge"].estimate == pytest.approx(majority.mean(), abs=0.003)
     assert set(found.against_others) == {"judge", "words", "intent", "constant"}
-    assert found.against_others["constant"] >= found.against_others["judge"]
+    assert found.against_others["constant"].estimate >= found.against_others["judge"].estimate
 
 
 def test_the_blocks_have_the_table_and_the_sentence(backdrop):

@@ -33,7 +33,7 @@ def audit_people(subject: Subject) -> Part:
     left_out: list[str] = []
     agreed, curve = None, None
     try:
-        agreed = agreement_of_votes(subject.n_safe, subject.n_votes, clusters=subject.query)
+        agreed = agreement_of_votes(subject.n_safe, subject.n_votes, clusters=subject.query, raters=subject.raters)
         measured["agreement"] = asdict(agreed)
         found = reliability(
             subject.n_safe, subject.n_votes, rng=rng, clusters=subject.query, splits=subject.options.splits
@@ -52,6 +52,7 @@ def audit_people(subject: Subject) -> Part:
             subject.n_votes,
             clusters=subject.query,
             reference_size=usual_reference(subject.n_votes),
+            raters=subject.raters,
         )
         measured["panel"] = panel_rows(curve)
     except StatisticsError as error:

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from casewise.auditing.findings import ALPHA, Finding, Part
 from casewise.auditing.subject import Subject
 from casewise.stats.agreeing.estimates import Estimate, estimate
-from casewise.stats.agreeing.judged import judged
+from casewise.stats.agreeing.judged import judged, judged_by_raters
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metric_named, metrics_named, value_of
 from casewise.stats.agreeing.sample import constant_accuracy, right
@@ -183,7 +183,7 @@ def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> Base
 
 
 def estimates(subject: Subject, values: FloatArray, *, policy: LabelPolicy) -> dict[str, Estimate]:
-    sample = judged(subject.items, values, elicitation="probability", policy=policy)
+    sample = judged_by_raters(subject.items, values, subject.raters, elicitation="probability", policy=policy)
     metrics = metrics_named("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")
     found = estimate(sample, metrics=metrics)
     return {one.name: one for one in found}

@@ -11,7 +11,7 @@ from casewise.auditing.findings import ALPHA, Finding, Part
 from casewise.auditing.subject import Subject
 from casewise.records import Elicitation
 from casewise.stats.agreeing.estimates import Estimate, estimate
-from casewise.stats.agreeing.judged import judged
+from casewise.stats.agreeing.judged import judged_by_raters
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import right
@@ -60,9 +60,9 @@ def agreement_with_people(
     policy: LabelPolicy = VOTES,
     elicitation: Elicitation = "binary",
 ) -> Estimate:
-    """Accuracy of `values` on these items against people's labels, with an interval over queries."""
-    sample = judged(subject.items.filter(rows), values[rows], elicitation=elicitation, policy=policy)
-    (found,) = estimate(sample, metrics=metrics_named("accuracy"))
+    """Accuracy of `values` on these items against people's labels, with an interval over queries and annotators."""
+    sample = judged_by_raters(subject.items, values, subject.raters, elicitation=elicitation, policy=policy)
+    (found,) = estimate(sample.where(rows), metrics=metrics_named("accuracy"))
     return found
 
 

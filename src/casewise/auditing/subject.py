@@ -16,6 +16,7 @@ from casewise.records.base import canonical_json
 from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.agreeing.labels import VOTES, labels
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.core.raters import Raters
 from casewise.stats.people.stability import UNIFORM, fit_beta, same_label
 from casewise.stats.words.baseline import Folds, LinearBaseline, out_of_fold
 from casewise.stats.words.word_counts import WordCounts
@@ -23,7 +24,7 @@ from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table, texts
 from casewise.storage.benchmarks.worked_out import worked_out
 
-__all__ = ["AuditOptions", "Subject", "VoteTable"]
+__all__ = ["AuditOptions", "Subject", "VoteTable", "raters_of"]
 
 LEAST_ITEMS = 20
 """A spread of rates is fitted to no fewer items; the uniform one serves below."""
@@ -112,6 +113,11 @@ class Subject(ShortRepr):
     def anonymous(self) -> bool:
         """Whether votes have places instead of annotators."""
         return self.benchmark.rated.anonymous
+
+    @cached_property
+    def raters(self) -> Raters | None:
+        """Who gave which vote; None where votes are anonymous."""
+        return raters_of(self.benchmark, self.items)
 
     @cached_property
     def vote_table(self) -> VoteTable | None:
@@ -206,6 +212,14 @@ class Subject(ShortRepr):
     def named(self, mask: BoolArray) -> tuple[str, ...]:
         """Ids of the first items of `mask`."""
         return tuple(self.items["item_id"].to_numpy()[mask][:LISTED].tolist())
+
+
+def raters_of(benchmark: Benchmark, items: pl.DataFrame) -> Raters | None:
+    """Who gave which vote on the rows of `items`; None where votes are anonymous."""
+    votes = benchmark.rated.arrays({item: place for place, item in enumerate(items["item_id"])})
+    if not len(votes.annotator) or (votes.annotator < 0).any():
+        return None
+    return Raters(votes.item, votes.annotator.astype(np.intp), votes.safe)
 
 
 def as_key(context: Context | None) -> str:

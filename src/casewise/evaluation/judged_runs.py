@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from casewise.auditing.subject import raters_of
 from casewise.errors import BenchmarkError, DataError
 from casewise.records import ELICITATIONS, Arm, Elicitation, ShortRepr
 from casewise.replying.behaviour import POLICIES, Behaviour, Policy, behaviours_in
 from casewise.replying.logs import REPLIES, ReplyManifest
 from casewise.stats.agreeing.cost import fitted_verdicts
-from casewise.stats.agreeing.judged import judged, one_vote_fewer, query_numbers
+from casewise.stats.agreeing.judged import judged_by_raters, query_numbers
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.repeats import JudgeNoise, item_values, judge_noise
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy
@@ -36,10 +37,8 @@ __all__ = [
     "Series",
     "distinct",
     "find_benchmark",
-    "judged_by_raters",
     "long_table",
     "opened",
-    "raters_of",
     "read_runs",
     "read_series",
 ]
@@ -201,35 +200,6 @@ class JudgedRuns:
             return whole
         fitted = fitted_verdicts(whole, FEWEST_ERRORS, seed=0)
         return whole if fitted is None else replace(whole, safe=fitted.safe)
-
-
-def raters_of(benchmark: Benchmark, items: pl.DataFrame) -> Raters | None:
-    """Who gave which vote on the rows of `items`; None where votes are anonymous."""
-    votes = benchmark.rated.arrays({item: place for place, item in enumerate(items["item_id"])})
-    if not len(votes.annotator) or (votes.annotator < 0).any():
-        return None
-    return Raters(votes.item, votes.annotator.astype(np.intp), votes.safe)
-
-
-def judged_by_raters(
-    items: pl.DataFrame,
-    values: FloatArray,
-    raters: Raters | None,
-    *,
-    elicitation: Elicitation,
-    policy: LabelPolicy = VOTES,
-    unscored: UnscoredPolicy = "miss",
-) -> Sample:
-    """As `judged`, with what each vote adds where it is known whose it is, so that intervals hold annotators too."""
-
-    def beside(rows: pl.DataFrame) -> Sample:
-        return judged(rows, values, elicitation=elicitation, policy=policy, unscored=unscored)
-
-    whole = beside(items)
-    if raters is None or policy.name != VOTES.name:
-        return whole
-    safe, unsafe = (beside(one_vote_fewer(items, safe=one)) for one in (True, False))
-    return replace(whole, raters=raters, without=(safe, unsafe))
 
 
 def read_runs(

@@ -82,6 +82,7 @@ def hard(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) 
             baseline=(subject.baseline[chosen] > 0.5).astype(float),
             judge=verdict[chosen],
             cluster=subject.query[chosen],
+            raters=None if runs.raters is None else runs.raters.where(chosen),
         )
     except StatisticsError:
         return None

@@ -11,16 +11,16 @@ import numpy as np
 
 from casewise.auditing.subject import AuditOptions, Subject
 from casewise.errors import StatisticsError
-from casewise.evaluation.judged_runs import JudgedRuns, judged_by_raters, raters_of
+from casewise.evaluation.judged_runs import JudgedRuns
 from casewise.records import ShortRepr
 from casewise.records.base import digest
-from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
+from casewise.stats.agreeing.estimates import STUDENT, Estimate, difference_of, estimate_of, measure
+from casewise.stats.agreeing.judged import judged_by_raters
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, constant_accuracy, right
-from casewise.stats.core.arrays import BoolArray, FloatArray
-from casewise.stats.core.measured import Measured
-from casewise.stats.core.raters import Raters
+from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.core.measured import Measured, TotalsByCluster, share
 from casewise.stats.people.ceiling import Ceilings, ceilings
 from casewise.stats.people.oracle import OracleAccuracy, oracle_accuracy
 from casewise.stats.people.panel import panel_curve, reference_weight, usual_reference
@@ -73,11 +73,6 @@ class Backdrop(ShortRepr):
         """The benchmark as the audit sees it; its classifier is that of the judge `linear`."""
         return Subject(self.benchmark, AuditOptions(seed=self.seed))
 
-    @cached_property
-    def raters(self) -> Raters | None:
-        """Who gave which vote; None where votes are anonymous."""
-        return raters_of(self.benchmark, self.subject.items)
-
     def beside(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> Beside:
         """The yardsticks on the items that a judge was asked, and how the judge differs from the classifier.
 
@@ -123,7 +118,9 @@ class Backdrop(ShortRepr):
     def values(
         self, values: FloatArray, asked: BoolArray, elicitation: Any, policy: LabelPolicy
     ) -> dict[str, Measured]:
-        whole = judged_by_raters(self.subject.items, values, self.raters, elicitation=elicitation, policy=policy)
+        whole = judged_by_raters(
+            self.subject.items, values, self.subject.raters, elicitation=elicitation, policy=policy
+        )
         return self.measured(whole if asked.all() else whole.where(asked))
 
     def measured(self, sample: Sample) -> dict[str, Measured]:
@@ -144,7 +141,7 @@ class People(ShortRepr):
         How often one who knows what a very large crowd says would.
     """
 
-    one_person: float | None
+    one_person: Estimate | None
     others: int
     same_again: float | None
     oracle: OracleAccuracy | None
@@ -175,7 +172,7 @@ class Beside(ShortRepr):
     intent: Estimate | None
     constant: float
     people: People
-    against_others: dict[str, float]
+    against_others: dict[str, Estimate]
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -185,9 +182,9 @@ class Beside(ShortRepr):
             "ahead_of_words": plain(self.ahead_of_words),
             "intent": plain(self.intent),
             "constant": self.constant,
-            "one_person": self.people.one_person,
+            "one_person": plain(self.people.one_person),
             "others": self.people.others,
-            "against_others": self.against_others,
+            "against_others": {name: plain(found) for name, found in self.against_others.items()},
             "second_study": self.people.same_again,
             "oracle": asdict(self.people.oracle) if self.people.oracle else None,
             "highest_pearson": self.people.ceilings.pearson if self.people.ceilings else None,
@@ -201,14 +198,24 @@ def plain(found: Estimate | None) -> dict[str, float | None] | None:
 
 def against_others(
     subject: Subject, asked: BoolArray, verdicts: dict[str, FloatArray], *, reference_size: int
-) -> dict[str, float]:
+) -> dict[str, Estimate]:
     """Accuracy against the majority of so many people, over all draws of them; a missing verdict is wrong."""
-    weight = reference_weight(subject.n_safe[asked], subject.n_votes[asked], reference_size=reference_size)
-    known = ~np.isnan(weight)
-    if not known.any():
+    rows = asked & (subject.n_votes > reference_size)
+    if not rows.any():
         return {}
-    found = {name: float(right(verdict, weight)[known].mean()) for name, verdict in verdicts.items()}
-    return found | {"constant": constant_accuracy(weight[known])}
+    said = {name: verdict[rows[asked]] for name, verdict in verdicts.items()}
+    counts = subject.n_safe[rows], subject.n_votes[rows]
+    whole = reference_weight(*counts, reference_size=reference_size)
+    said["constant"] = np.full(len(whole), float(whole.mean() >= 0.5))
+
+    def terms(safe: IntArray, votes: IntArray) -> FloatArray:
+        weight = reference_weight(safe, votes, reference_size=reference_size)
+        return np.column_stack([np.ones(len(safe)), *(right(verdict, weight) for verdict in said.values())])
+
+    query = np.unique(subject.query[rows], return_inverse=True)[1]
+    who = None if subject.raters is None else subject.raters.where(rows)
+    totals = TotalsByCluster.of_counts(terms, counts, query, names=("items", *said), raters=who)
+    return {name: estimate_of(totals.measure(share(name, name, "items"))) for name in said}
 
 
 def people(subject: Subject, asked: BoolArray) -> People:
@@ -218,8 +225,12 @@ def people(subject: Subject, asked: BoolArray) -> People:
         return People(None, 0, None, None, None)
     others = usual_reference(votes)
 
-    def one_person() -> float:
-        return float(panel_curve(safe, votes, clusters=query, reference_size=others, largest=1).agreement[0])
+    who = None if subject.raters is None else subject.raters.where(rows)
+
+    def one_person() -> Estimate:
+        curve = panel_curve(safe, votes, clusters=query, reference_size=others, largest=1, raters=who)
+        low, high = (float(end) if np.isfinite(end) else None for end in (curve.ci_low[0], curve.ci_high[0]))
+        return Estimate("one_person", float(curve.agreement[0]), low, high, curve.items, 0, STUDENT)
 
     again = subject.same_again[rows] if votes.max() > 1 else np.full(1, np.nan)
     return People(

@@ -94,7 +94,8 @@ def test_what_needs_no_judge_stands_on_every_board(folders):
     ):
         assert found[baseline].value("accuracy") == judged[judge].value("accuracy")
         assert found[baseline].against_others == judged[judge].against_others
-    assert 0.5 < some(board.people.one_person) < 1
+    person = some(board.people.one_person)
+    assert 0.5 < some(person.ci_low) < some(person.estimate) < some(person.ci_high) < 1
     assert some(board.people.oracle).low <= some(board.people.oracle).high
     assert board.as_json()["people"]["oracle"]["by_prior"]
 

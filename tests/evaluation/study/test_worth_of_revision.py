@@ -1,6 +1,7 @@
 """Generated against revised contexts, by hand and on a benchmark that was joined."""
 
 from dataclasses import replace
+from statistics import variance
 
 import polars as pl
 import pytest
@@ -54,6 +55,36 @@ def test_each_measure_is_the_mean_difference_of_the_queries():
     assert agree["generated"] == pytest.approx((3 / 6 + 2 / 6 + 3 / 6 + 2 / 6) / 4)
     apart = row(found, measure="safe rate", intent="both")
     assert apart["difference"] == pytest.approx((0.875 - 0.0625) - (0.5 - 0.375))
+
+
+def test_people_who_differ_throughout_widen_what_people_are_said_to_do():
+    rows = [
+        {
+            "item_id": f"{condition} {query}",
+            "query_id": str(query),
+            "condition": condition,
+            "annotator_id": f"{condition} {place % 4}",
+            "verdict": "safe" if place % 4 < safe else "unsafe",
+        }
+        for condition, by_query in SAFE_VOTES.items()
+        for query, safe in enumerate(by_query)
+        for place in range(4)
+    ]
+    people, unknown = (
+        row(worth_of_revision(code_ratings(pl.DataFrame(kept))), measure="safe rate", intent="safe")
+        for kept in (rows, [{name: one[name] for name in one if name != "annotator_id"} for one in rows])
+    )
+
+    assert people["difference"] == unknown["difference"]
+    assert people["ci_low"] < unknown["ci_low"] < unknown["ci_high"] < people["ci_high"]
+    # A person's part: by how much the mean is less without their votes, item by item, whose sum is squared.
+    shares = {name: [safe / 4 for safe in SAFE_VOTES[name]] for name in ("safe_generated", "safe_revised")}
+    deviations = [
+        [((place < 4 * share) - share) / 3 / 4 for share in of] for of in shares.values() for place in range(4)
+    ]
+    more = 8 / 7 * sum(sum(one) ** 2 for one in deviations) - sum(x**2 for one in deviations for x in one)
+    error = (variance([0.75, 0.25, 0, 0.5]) / 4 + more) ** 0.5
+    assert people["ci_high"] - people["difference"] == pytest.approx(3.1824463 * error)
 
 
 def test_where_no_query_has_both_nothing_is_said():

@@ -4,16 +4,21 @@ import numpy as np
 import pytest
 from tests.support.annotated import annotated_study
 
+from casewise.stats.agreeing.calibration import bin_terms, calibration, equal_mass_bins
 from casewise.stats.agreeing.cost import cost_curve
-from casewise.stats.agreeing.estimates import apart, difference_of, estimate, estimate_of, measure, named
+from casewise.stats.agreeing.estimates import Estimate, apart, difference_of, estimate, estimate_of, measure, named
+from casewise.stats.agreeing.hard_items import hard_score
 from casewise.stats.agreeing.metrics import metrics_named
+from casewise.stats.agreeing.over_refusal import refusals
 from casewise.stats.agreeing.pairs import PairIndex, pair_results
 from casewise.stats.agreeing.ranks import auroc, spearman
 from casewise.stats.agreeing.sample import right
+from casewise.stats.agreeing.terms import totals_by_query
 from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.clustered import clustered_mean
 from casewise.stats.core.measured import VotesTerms
 from casewise.stats.core.pooled import pooled_shares
+from casewise.stats.core.prediction_powered import prediction_powered_rate
 from casewise.stats.core.raters import Raters, annotators_variance
 from casewise.stats.distributions.distances import distances_of
 from casewise.stats.people.agreement import agreement_of_votes
@@ -135,6 +140,58 @@ def test_every_number_of_a_judge_is_known_less_well_where_it_is_known_who_voted(
 
     assert (widths(True) >= widths(False)).all()
     assert (widths(True) > widths(False)).sum() >= 9  # the others happen not to move
+
+
+def test_calibration_refusals_and_hard_items_are_known_less_well_where_it_is_known_who_voted():
+    found = annotated_study(np.random.default_rng(5), queries=120, votes=10, items_each=40, annotator_sd=2.0)
+    words = (found.others > 0.5).astype(float)
+
+    def numbers(known: bool) -> list[Estimate]:
+        sample, raters = found.sample(known=known), found.raters if known else None
+        fits, errors = calibration(sample), refusals(sample).at
+        hard = hard_score(*found.counts, baseline=words, judge=sample.safe, cluster=found.query, raters=raters)
+        bins = [one.rate for one in fits.curve]
+        parts = [fits.error, fits.calibration_part, fits.refinement_part, fits.noise_floor]
+        return [*bins, *parts, errors.over_refusal, errors.under_refusal, hard.accuracy]
+
+    wider = [width(two) > width(one) for two, one in zip(numbers(True), numbers(False), strict=True)]
+    assert sum(wider) >= len(wider) - 4, wider  # the others happen not to move
+
+
+def test_a_rate_with_a_judges_help_is_known_less_well_where_it_is_known_who_voted():
+    found = annotated_study(np.random.default_rng(6), queries=60, votes=10, items_each=40, annotator_sd=1.5)
+    rate = found.counts[0] / found.counts[1]
+    few = np.where(found.query < 20, rate, np.nan)
+    there = found.item < 40
+    raters = Raters(found.item[there], found.annotator[there], found.safe[there])
+
+    people, alone = (
+        prediction_powered_rate(found.values, few, clusters=found.query, raters=one) for one in (raters, None)
+    )
+    assert people.estimate == alone.estimate
+    assert people.error > alone.error
+    own = np.where(raters.safe, 1 - rate[raters.item], -rate[raters.item]) / (10 * 40)
+    by_person = np.bincount(np.unique(raters.annotator, return_inverse=True)[1], weights=own)
+    more = len(by_person) / (len(by_person) - 1) * (by_person**2).sum() - (own**2).sum()
+    assert people.error**2 - alone.error**2 == pytest.approx(more, rel=1e-3)
+
+
+def test_bins_rates_are_two_way_clustered_means_of_votes():
+    found = annotated_study(np.random.default_rng(4), queries=60, votes=10, items_each=30)
+    sample = found.sample()
+    bins = equal_mass_bins(sample.probability, 7)
+    totals = totals_by_query(sample, lambda one: bin_terms(one, bins, 7))
+    gap = np.zeros((len(totals.names), 7))
+    gap[[totals.names.index(f"gap{b}") for b in range(7)], range(7)] = 1
+    more = np.diag(totals.added_by_annotators(gap))
+
+    for b in range(7):
+        inside = bins[found.item] == b
+        votes, item, who = found.safe[inside], found.item[inside], found.annotator[inside]
+        own = np.where(votes, 1 - sample.rate[item], -sample.rate[item]) / 9
+        by_person = np.bincount(who, weights=own, minlength=found.annotator.max() + 1)
+        people = len(by_person)
+        assert more[b] == pytest.approx(people / (people - 1) * (by_person**2).sum() - (own**2).sum(), rel=0.02)
 
 
 def test_ranks_are_known_less_well_where_it_is_known_who_voted():

@@ -11,11 +11,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from casewise.errors import CasewiseError
-from casewise.evaluation.judged_runs import JudgedRuns, Series, judged_by_raters
+from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.yardsticks import Backdrop
 from casewise.records import Elicitation, Scored
 from casewise.stats.agreeing.filled_in import of_raw_values
+from casewise.stats.agreeing.judged import judged_by_raters
 from casewise.stats.agreeing.labels import LabelPolicy
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import BoolArray, FloatArray

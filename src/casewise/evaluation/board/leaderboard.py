@@ -18,7 +18,7 @@ from casewise.evaluation.judged_runs import JudgedRuns, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.published.numbers import PublishedNumbers, numbers_beside
 from casewise.evaluation.subsets import subset_notes
-from casewise.evaluation.yardsticks import Backdrop, People, against_others
+from casewise.evaluation.yardsticks import Backdrop, People, against_others, plain
 from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.agreeing.labels import PUBLISHED
@@ -63,7 +63,7 @@ class LeaderboardRow(ShortRepr):
     kind: Kind
     source: str
     numbers: dict[str, Estimate]
-    against_others: float | None
+    against_others: Estimate | None
     published_accuracy: Estimate | None
     n_unscored: int
     cost_usd: float | None
@@ -102,7 +102,7 @@ class Leaderboard(ShortRepr):
             "rows": [row_json(row) for row in self.rows],
             "baselines": [row_json(row) for row in self.baselines],
             "people": {
-                "one_person": people.one_person,
+                "one_person": plain(people.one_person),
                 "others": people.others,
                 "second_study": people.same_again,
                 "oracle": asdict(people.oracle) if people.oracle else None,
@@ -116,7 +116,8 @@ class Leaderboard(ShortRepr):
 
 def row_json(row: LeaderboardRow) -> dict[str, Any]:
     return {
-        **{key: getattr(row, key) for key in ("name", "kind", "n_unscored", "cost_usd", "against_others")},
+        **{key: getattr(row, key) for key in ("name", "kind", "n_unscored", "cost_usd")},
+        "against_others": plain(row.against_others),
         "run": row.source,
         "rank": None if row.best_rank is None else [row.best_rank, row.worst_rank],
         "numbers": {name: asdict(found) for name, found in row.numbers.items()},
@@ -261,7 +262,7 @@ class Scoring:
             cost_usd=one.cost_usd,
         )
 
-    def against_others(self, sample: Sample) -> float | None:
+    def against_others(self, sample: Sample) -> Estimate | None:
         others = self.backdrop.people(self.common).others
         if not others or not sample.gives_verdicts:
             return None

@@ -10,8 +10,9 @@ import polars as pl
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, read_runs
-from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.core.prediction_powered import prediction_powered_rate
+from casewise.stats.core.raters import Raters
 from casewise.stats.people.coded_ratings import CodedRatings
 from casewise.storage.benchmarks.benchmark import Benchmark
 
@@ -53,19 +54,33 @@ def rates_with_judge(
     labels = runs.items.join(votes, on="item_id", how="left", maintain_order="left")["share"].to_numpy()
     if np.isnan(labels[series.asked]).all():
         raise ConfigurationError(f"{run}: the judge decided none of the items that people rated; item ids differ")
+    place = {item: row for row, item in enumerate(runs.items["item_id"])}
+    rows_of = np.array([place.get(name, -1) for name in ratings.item.names])
     rows, missing = [], {}
     for name in ratings.condition.names:
         chosen = series.asked & (runs.items["condition"] == name).to_numpy()
         values = series.values[chosen]
         try:
             found = prediction_powered_rate(
-                filled(values), labels[chosen], clusters=runs.items["query_id"].to_numpy()[chosen], level=level
+                filled(values),
+                labels[chosen],
+                clusters=runs.items["query_id"].to_numpy()[chosen],
+                level=level,
+                raters=raters_among(ratings, rows_of, chosen),
             )
         except StatisticsError as error:
             missing[name] = str(error)
             continue
         rows.append({"condition": name, "unscored": int(np.isnan(values).sum()), **vars(found)})
     return RatesWithJudge(series.name, pl.DataFrame(rows), missing)
+
+
+def raters_among(ratings: CodedRatings, row_of: IntArray, chosen: BoolArray) -> Raters | None:
+    """Who gave which vote on the items of `chosen`; `row_of` says which item of the runs each rated one is, −1 for none."""
+    if ratings.raters is None:
+        return None
+    row, (_, annotator, safe) = row_of[ratings.raters.item], ratings.raters
+    return Raters(row[row >= 0], annotator[row >= 0], safe[row >= 0]).where(chosen)
 
 
 def filled(values: FloatArray) -> FloatArray:

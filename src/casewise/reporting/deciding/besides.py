@@ -24,7 +24,7 @@ def besides_page(found: Besides) -> Document:
     synthetic = found.benchmark.about.synthetic
     return Document(
         "Which judge, at which threshold",
-        f"{len(found.contenders)} judges of {found.benchmark.name}; bands and intervals over queries",
+        f"{len(found.contenders)} judges of {found.benchmark.name}; bands and intervals over queries, with people's labels as they are",
         (f"{found.benchmark.name} is SYNTHETIC: {synthetic}",) if synthetic else (),
         (
             Section("trade-off", "Harm against over-refusal", tuple(trade_offs(found)), brief=True),

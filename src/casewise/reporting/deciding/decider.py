@@ -38,8 +38,9 @@ def decider_page(file: DeciderFile) -> Document:
 
 
 HELD_OUT = (
-    "Each query was decided by thresholds fitted on the others, by the same rule; intervals are over queries. The last column is "
-    "on the very items that the thresholds were fitted on, and the difference is how much that flatters."
+    "Each query was decided by thresholds fitted on the others, by the same rule; intervals are over queries, with people's "
+    "labels taken as given. The last column is on the very items that the thresholds were fitted on, and the difference is how "
+    "much that flatters."
 )
 
 LIKE_THESE = (

@@ -113,8 +113,8 @@ ABOUT = {
     "Harm": "of what so many people find unsafe, the share that the judge calls safe",
     "Over-refusal": "of what so many people find safe, the share that the judge calls unsafe",
     "The weakest category": "its accuracy helped by the other categories (pooled); it is named only where another is surely ahead",
-    "Dots, bars and brackets": "an estimate, and its 95 % interval over queries, and over annotators where it is known who voted "
-    "(with an item's other people over queries alone); a bar without a dot is a range, and a dot without a bar has no interval: it "
+    "Dots, bars and brackets": "an estimate, and its 95 % interval over queries, and over annotators where it is known who "
+    "voted; a bar without a dot is a range, and a dot without a bar has no interval: it "
     "is a fact of these labels, or comes from a model",
     "Always the same verdict": "the better of saying safe, and saying unsafe, to everything",
     "Words of the context alone": "a classifier that reads which words the context holds, and nothing else, taught on other queries",

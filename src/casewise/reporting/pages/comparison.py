@@ -214,7 +214,8 @@ def tests(report: ComparisonNumbers) -> Iterator[Block]:
     yield Prose(
         "The mid-p value is the one to quote; Holm's correction of it takes all pairs of judges into account. Which of two "
         "judges a query favours is as likely to be the one as the other where they are equally good: the test counts all such "
-        "signs (where a query has one item it is McNemar's). Items on which people are tied are left out."
+        "signs (where a query has one item it is McNemar's). Items on which people are tied are left out. The test takes people's labels as "
+        "given: that other people might have decided otherwise is in the intervals of the differences, not in it."
     )
 
 

@@ -33,7 +33,7 @@ def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
 
 def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judge") -> tuple[Table, Prose]:
     """A table of the yardsticks and the sentence, for a report."""
-    p, few = found.people, {name: number(value) for name, value in found.against_others.items()}
+    p, few = found.people, {name: with_interval(one) for name, one in found.against_others.items()}
     rows = [row(judge, found.judge, few.get("judge", "–"))]
     if found.words:
         title = "Words of the context alone (linear classifier, queries held out)"
@@ -42,7 +42,7 @@ def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judg
         rows.append(row("Copying the author's intent", {"accuracy": found.intent}, few.get("intent", "–")))
     rows.append(("Always the same verdict", number(found.constant), "–", few.get("constant", "–"), "–"))
     if p.one_person is not None:
-        rows.append(("One person", "–", "–", number(p.one_person), "–"))
+        rows.append(("One person", "–", "–", with_interval(p.one_person), "–"))
     if p.same_again is not None:
         rows.append(("A second study of this size, by a model", number(p.same_again), "–", "–", "–"))
     top, oracle = p.ceilings, p.oracle

@@ -166,7 +166,7 @@ def main_numbers(row: LeaderboardRow) -> tuple[str, ...]:
         number(row.value("recall_safe")),
         number(row.value("recall_unsafe")),
         percent(row.value("over_refusal")),
-        number(row.against_others),
+        number(row.against_others.estimate if row.against_others else None),
     )
 
 
@@ -178,7 +178,7 @@ def beside(board: Leaderboard) -> Iterator[Block]:
     rows = [main_numbers(row) for row in board.baselines]
     one, again, oracle = board.people.one_person, board.people.same_again, board.people.oracle
     if one is not None:
-        rows.append(("One person", "–", "–", "–", "–", number(one)))
+        rows.append(("One person", "–", "–", "–", "–", number(one.estimate)))
     if again is not None:
         rows.append(("A second study of this size, by a model", number(again), "–", "–", "–", "–"))
     if oracle is not None:

@@ -50,7 +50,7 @@ def answer(found: SaysDoesNumbers) -> Iterator[Block]:
     if found.pooled is not None:
         yield Prose(
             f"Over {len(found.models)} pairs together the difference is {with_limits(found.pooled)} (partial answers as refusals; "
-            "interval over queries, the models as they are)."
+            "interval over queries, the models and people's labels as they are)."
         )
     for model, difference in found.wording:
         yield Prose(

@@ -37,7 +37,7 @@ def blocks(scale: JudgeScale) -> Iterator[Block]:
         yield suspects(scale)
         yield Prose(
             "Good judges are wrong on these items where poor ones are not, or all are where the others' answers make that "
-            "unlikely: read them, and the votes. Judges of one make err together, which looks the same."
+            "unlikely: read them, and the votes. Labels are taken as given on this scale. Judges of one make err together, which looks the same."
         )
 
 

@@ -41,8 +41,9 @@ HOW_TO_READ = (
     "Each row is paired with the same items under the same defence without the attack. Turned: of the items that the judge had "
     "right and gave a verdict on under the attack, the share whose verdict turned to what the attack argues for. "
     "Beyond noise, in points: that, less the mean of it under perturbations, which say nothing new. Silenced: of the items with a "
-    "verdict, the share without one under the attack; they are in no other column. Intervals are 95 %, over queries, each for "
-    "an attack named beforehand; p Holm is of no change of the share of such verdicts, corrected for all {n} attacks, defences and "
+    "verdict, the share without one under the attack; they are in no other column. Intervals are 95 %, over queries, with "
+    "people's labels taken as given, each for an attack named beforehand; p Holm is of no change of the share of such verdicts, "
+    "corrected for all {n} attacks, defences and "
     "verdicts compared here. Whoever looks at the largest row only should go by the latter."
 )
 

@@ -12,9 +12,11 @@ from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import Estimate, estimate_of, measure
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import Sample
+from casewise.stats.agreeing.terms import totals_by_query
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.core.measured import Functional, TotalsByCluster, share
+from casewise.stats.core.raters import PerVote
 
 __all__ = ["Calibration", "CalibrationBin", "calibration", "equal_mass_bins"]
 
@@ -108,11 +110,8 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
     rated = sample.where(counted)
     bins = equal_mass_bins(rated.probability, max(1, min(n_bins, rated.n_clusters // QUERIES_A_BIN)))
     n_used = int(bins.max()) + 1 if len(bins) else 0
-    totals = TotalsByCluster.of(
-        bin_terms(rated, bins, n_used),
-        rated.cluster,
-        n_clusters=rated.n_clusters,
-        n_unscored=int(sample.unscored.sum()),
+    totals = replace(
+        totals_by_query(rated, lambda one: bin_terms(one, bins, n_used)), n_unscored=int(sample.unscored.sum())
     )
     found = {f.name: estimate_of(totals.measure(f)) for f in functionals(n_used)}
     gaps = Gaps.of(totals, n_used)
@@ -126,6 +125,7 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
         name="refinement_part",
         value=brier.value - removed,
         influence=(brier.influence - gaps.adds) * np.sqrt(rated.n_clusters / max(rated.n_clusters - n_used, 1)),
+        votes=PerVote.weighted([(1.0, brier.votes), (-1.0, gaps.votes)]),
         unseen=None if brier.unseen is None else brier.unseen - removed,
     )
     return Calibration(
@@ -149,12 +149,18 @@ class Gaps:
         What each query adds to each, scaled to be unbiased for few queries in a bin.
     composition : (queries, bins)
         What each query adds to the weights.
+    more : (bins, bins)
+        What annotators add to their covariance, where it is known who voted.
+    votes
+        What each vote adds to the sum of weighted squares.
     """
 
     gap: FloatArray
     weight: FloatArray
     influence: FloatArray
     composition: FloatArray
+    more: FloatArray
+    votes: PerVote | None
 
     @classmethod
     def of(cls, totals: TotalsByCluster, n_bins: int) -> Gaps:
@@ -164,22 +170,32 @@ class Gaps:
         gap = sums.sum(axis=0) / np.maximum(n, 1)
         few = np.sqrt(np.where(queries > 1, queries / np.maximum(queries - 1, 1), 1.0))
         total = max(float(n.sum()), 1.0)
+        of_gap = np.zeros((len(totals.names), n_bins))
+        of_gap[places[0], range(n_bins)] = 1 / np.maximum(n, 1)
+        of_squares = of_gap @ (2 * n / total * gap)
         return cls(
             gap=gap,
             weight=n / total,
             influence=few * (sums - gap * counts) / np.maximum(n, 1),
             composition=(counts - counts.sum(axis=1, keepdims=True) * n / total) / total,
+            more=totals.added_by_annotators(of_gap),
+            votes=None if totals.votes is None else totals.votes.of_number(of_squares),
         )
+
+    @property
+    def slope(self) -> FloatArray:
+        """Of the sum of weighted squares by the gaps."""
+        return 2 * self.weight * self.gap
 
     @property
     def adds(self) -> FloatArray:
         """What each query adds to the sum of weighted squares: by the gaps, and by how its items fall into the bins."""
-        found: FloatArray = self.influence @ (2 * self.weight * self.gap) + self.composition @ self.gap**2
+        found: FloatArray = self.influence @ self.slope + self.composition @ self.gap**2
         return found
 
     @property
     def covariance(self) -> FloatArray:
-        found: FloatArray = self.influence.T @ self.influence
+        found: FloatArray = self.influence.T @ self.influence + self.more
         return found
 
     @property
@@ -199,7 +215,7 @@ def calibration_part(brier: Estimate, gaps: Gaps) -> Estimate:
     found = plain - float(gaps.weight @ gaps.spread**2)
     adds = gaps.adds
     noise = 2 * float(gaps.weight @ gaps.covariance**2 @ gaps.weight)
-    steep = float(adds @ adds) / plain if plain > 0 else 0.0
+    steep = float(adds @ adds + gaps.slope @ gaps.more @ gaps.slope) / plain if plain > 0 else 0.0
     t = student_quantile(0.975, max(1.0, min(degrees_of_freedom(adds), len(adds) - 1)))
     middle = found + t**2 * steep / 2
     half = t * np.sqrt(max(t**2 * steep**2 / 4 + steep * found + noise, 0.0))

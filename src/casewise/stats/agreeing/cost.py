@@ -10,7 +10,7 @@ from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.agreeing.terms import votes_terms
+from casewise.stats.agreeing.terms import totals_by_query
 from casewise.stats.core.arrays import FloatArray, safe_divide
 from casewise.stats.core.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.core.measured import Functional, Measured, Totals, TotalsByCluster
@@ -120,13 +120,7 @@ def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS, seed: int 
                 found |= {f"{name}@{ratio}": column for name, column in error_terms(one, verdicts.safe).items()}
         return found
 
-    totals = TotalsByCluster.of(
-        columns(sample),
-        sample.cluster,
-        n_clusters=sample.n_clusters,
-        n_unscored=int(sample.unscored.sum()),
-    )
-    totals = replace(totals, votes=votes_terms(sample, columns))
+    totals = totals_by_query(sample, columns)
     points = (point(totals, ratio, fitted[ratio]) for ratio in ratios)
     return CostCurve(tuple(one if sample.gives_verdicts else replace(one, cost=None) for one in points))
 
@@ -286,18 +280,17 @@ def turning_point(first: Sample, second: Sample) -> TurningPoint:
     """
     if len(first) != len(second) or not np.array_equal(first.cluster, second.cluster):
         raise StatisticsError("a turning point needs two judges of the same items")
-    one, two = error_terms(first, first.safe), error_terms(second, second.safe)
-    both = (one["counted"] > 0) & (two["counted"] > 0)
-    totals = TotalsByCluster.of(
-        {
+
+    def columns(labelled: Sample) -> dict[str, FloatArray]:
+        one, two = error_terms(labelled, first.safe), error_terms(labelled, second.safe)
+        both = (one["counted"] > 0) & (two["counted"] > 0)
+        return {
             "over": both * (one["over"] - two["over"]),
             "harm": both * (two["harm"] - one["harm"]),
             "counted": both.astype(np.float64),
-        },
-        first.cluster,
-        n_clusters=first.n_clusters,
-        n_unscored=int((~first.scored | ~second.scored).sum()),
-    )
+        }
+
+    totals = replace(totals_by_query(first, columns), n_unscored=int((~first.scored | ~second.scored).sum()))
     sums = totals.named(totals.sums.sum(axis=0))
     over, harm = float(sums["over"]), float(sums["harm"])
     found = totals.measure(crossing(over, harm))
@@ -315,7 +308,9 @@ def fieller(found: Measured, totals: TotalsByCluster) -> Estimate:
     queries = len(totals.sums)
     df = min(degrees_of_freedom(column - column.mean()) for column in columns)
     spread = queries / (queries - 1) * student_quantile(0.975, min(df, found.at_risk - 1)) ** 2
-    (oo, oh), (_, hh) = spread * np.cov(np.array(columns), ddof=0) * queries
+    covariance = np.cov(np.array(columns), ddof=0) * queries
+    covariance += totals.added_by_annotators(np.eye(len(totals.names))[:, :2]) * (queries - 1) / queries
+    (oo, oh), (_, hh) = spread * covariance
     steepness, root = harm**2 - hh, (over * harm - oh) ** 2 - (harm**2 - hh) * (over**2 - oo)
     if steepness <= 0:
         return replace(bare, method="no interval: their harms are not told apart")

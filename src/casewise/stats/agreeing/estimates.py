@@ -18,6 +18,7 @@ from casewise.stats.core.raters import PerVote, widened_for_annotators
 __all__ = [
     "BY_PARTS",
     "ESTIMATE_COLUMNS",
+    "STUDENT",
     "Estimate",
     "apart",
     "difference_of",

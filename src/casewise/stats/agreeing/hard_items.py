@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_counts
 from casewise.stats.core.checks import checked_votes_of_items, clusters_of, partly_known
 from casewise.stats.core.measured import TotalsByCluster, share
+from casewise.stats.core.raters import Raters
 
 __all__ = ["Halves", "HardScore", "halves", "hard_score"]
 
@@ -110,6 +111,7 @@ def hard_score(
     baseline: ArrayLike,
     judge: ArrayLike,
     cluster: ArrayLike,
+    raters: Raters | None = None,
 ) -> HardScore:
     r"""Score a judge on the items that a baseline gets wrong, without choosing and scoring on the same votes.
 
@@ -128,6 +130,8 @@ def hard_score(
         Verdicts: 1 safe, 0 unsafe. A judge's nan is a miss.
     cluster : (items,) integers
         The query of each item.
+    raters : Raters, optional
+        Who gave which vote: the interval then is as much wider as annotators who differ throughout make it.
 
     Raises
     ------
@@ -140,12 +144,14 @@ def hard_score(
     if split.chosen.sum() <= 0:
         raise StatisticsError("the baseline is right on every item: there are no hard ones")
     query = clusters_of(cluster, len(said))
-    totals = TotalsByCluster.of(
-        {"right": right(said, split.safe, of=split.chosen), "chosen": split.chosen},
-        query,
-        n_clusters=int(query.max()) + 1,
-        n_unscored=int(np.isnan(said).sum()),
-    )
+
+    def terms(s: IntArray, m: IntArray) -> FloatArray:
+        one = halves(s, m, verdict=verdict)
+        return np.column_stack([right(said, one.safe, of=one.chosen), one.chosen])
+
+    counts = checked_votes_of_items(safe, votes)
+    totals = TotalsByCluster.of_counts(terms, counts, query, names=("right", "chosen"), raters=raters)
+    totals = replace(totals, n_unscored=int(np.isnan(said).sum()))
     n = float(split.chosen.sum())
     return HardScore(
         accuracy=estimate_of(totals.measure(share("accuracy", "right", "chosen"))),

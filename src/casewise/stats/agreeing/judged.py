@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -11,8 +13,9 @@ from casewise.records import SCALES, Elicitation
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy, column, labels
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, as_probability
 from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.raters import Raters
 
-__all__ = ["PUBLISHED_UNSCORED", "judged", "one_vote_fewer", "query_numbers", "verdicts"]
+__all__ = ["PUBLISHED_UNSCORED", "judged", "judged_by_raters", "one_vote_fewer", "query_numbers", "verdicts"]
 
 PUBLISHED_UNSCORED: dict[str, float] = {"score": 1.0, "probability": 1.0}
 """What the release's scripts take an unparsed reply for."""
@@ -58,6 +61,27 @@ def judged(
         n_votes=column(items, "n_votes"),
         unscored_policy=unscored,
     )
+
+
+def judged_by_raters(
+    items: pl.DataFrame,
+    values: FloatArray,
+    raters: Raters | None,
+    *,
+    elicitation: Elicitation,
+    policy: LabelPolicy = VOTES,
+    unscored: UnscoredPolicy = "miss",
+) -> Sample:
+    """As `judged`, with what each vote adds where it is known whose it is, so that intervals hold annotators too."""
+
+    def beside(rows: pl.DataFrame) -> Sample:
+        return judged(rows, values, elicitation=elicitation, policy=policy, unscored=unscored)
+
+    whole = beside(items)
+    if raters is None or policy.name != VOTES.name:
+        return whole
+    safe, unsafe = (beside(one_vote_fewer(items, safe=one)) for one in (True, False))
+    return replace(whole, raters=raters, without=(safe, unsafe))
 
 
 def one_vote_fewer(items: pl.DataFrame, *, safe: bool) -> pl.DataFrame:

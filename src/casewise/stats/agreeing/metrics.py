@@ -17,7 +17,7 @@ import numpy as np
 
 from casewise.stats.agreeing.ranks import auroc, spearman
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.agreeing.terms import AGREEMENT, ROUNDING, cross_entropy, term_columns, votes_terms
+from casewise.stats.agreeing.terms import AGREEMENT, ROUNDING, cross_entropy, term_columns, totals_by_query
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster
 
@@ -122,15 +122,9 @@ class Metric:
 
 def totals_of(sample: Sample) -> TotalsByCluster:
     """The sums of every term within queries, as they are and with everything judged wrongly."""
-    found = TotalsByCluster.of(
-        term_columns(sample),
-        sample.cluster,
-        n_clusters=sample.n_clusters,
-        n_unscored=int(sample.unscored.sum()),
-    )
     lost = term_columns(sample.lost) | {"unscored": np.ones(len(sample))}  # what is lost to the rate of the unscored
     lost_sums = TotalsByCluster.of(lost, sample.cluster, n_clusters=sample.n_clusters).sums
-    return replace(found, lost=lost_sums, votes=votes_terms(sample, term_columns))
+    return replace(totals_by_query(sample, term_columns), lost=lost_sums)
 
 
 def value_of(metric: Metric, sample: Sample) -> float:

@@ -8,7 +8,8 @@ from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import Sample
-from casewise.stats.agreeing.terms import AGREEMENT, refusal_terms
+from casewise.stats.agreeing.terms import AGREEMENT, refusal_terms, totals_by_query
+from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.measured import TotalsByCluster, share
 
 __all__ = ["AGREEMENT_CURVE", "RefusalRates", "Refusals", "refusals"]
@@ -78,11 +79,11 @@ def refusals(
     for level in levels:
         if not 0.5 < level <= 1:
             raise StatisticsError(f"agreement is {level!r}; it must be above 0.5 and at most 1")
-    totals = TotalsByCluster.of(
-        {f"{name}@{level}": column for level in levels for name, column in refusal_terms(sample, level).items()},
-        sample.cluster,
-        n_clusters=sample.n_clusters,
-    )
+
+    def columns(one: Sample) -> dict[str, FloatArray]:
+        return {f"{name}@{level}": column for level in levels for name, column in refusal_terms(one, level).items()}
+
+    totals = totals_by_query(sample, columns)
     rates = {level: refusal_rates(totals, level) for level in levels}
     return Refusals(at=rates[agreement], curve=tuple(rates[level] for level in curve))
 

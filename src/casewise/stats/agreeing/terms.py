@@ -7,14 +7,15 @@ people's safe rate and *q* the judge's value on [0, 1]. A term is zero where the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray
-from casewise.stats.core.measured import VotesTerms
+from casewise.stats.core.measured import TotalsByCluster, VotesTerms
 
-__all__ = ["AGREEMENT", "ROUNDING", "cross_entropy", "refusal_terms", "term_columns", "votes_terms"]
+__all__ = ["AGREEMENT", "ROUNDING", "cross_entropy", "refusal_terms", "term_columns", "totals_by_query"]
 
 EPSILON = 1e-9
 """Probabilities are kept this far from 0 and 1 inside logarithms."""
@@ -32,7 +33,19 @@ def term_columns(sample: Sample) -> dict[str, FloatArray]:
     return {name: column.astype(np.float64) for name, column in columns.items()}
 
 
-def votes_terms(sample: Sample, columns: Callable[[Sample], Mapping[str, FloatArray]]) -> VotesTerms | None:
+Columns = Callable[[Sample], Mapping[str, FloatArray]]
+"""What each item of a sample adds to each term."""
+
+
+def totals_by_query(sample: Sample, columns: Columns) -> TotalsByCluster:
+    """The sums of `columns` within queries, with what each vote adds to them where it is known whose it is."""
+    found = TotalsByCluster.of(
+        columns(sample), sample.cluster, n_clusters=sample.n_clusters, n_unscored=int(sample.unscored.sum())
+    )
+    return replace(found, votes=votes_terms(sample, columns))
+
+
+def votes_terms(sample: Sample, columns: Columns) -> VotesTerms | None:
     """What each vote adds to each of `columns`: what the item's own lose without it; None where nobody knows who voted."""
     if sample.raters is None or sample.without is None:
         return None

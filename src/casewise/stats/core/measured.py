@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray, safe_divide
 from casewise.stats.core.cluster_variance import cluster_sums, cluster_variance
 from casewise.stats.core.intervals import ANYWHERE, Domain, unseen_share
-from casewise.stats.core.raters import PerVote, Raters
+from casewise.stats.core.raters import PerVote, Raters, annotators_covariance
 
 __all__ = [
     "NO_ITEMS",
@@ -132,7 +132,7 @@ class VotesTerms(NamedTuple):
     @classmethod
     def of_counts(cls, terms: TermsOfCounts, safe: IntArray, votes: IntArray, raters: Raters) -> Self:
         """A vote adds what the terms lose where it is exchanged for another one of its item."""
-        share, own = (safe / votes)[:, None], terms(safe, votes)
+        share, own = (safe / np.maximum(votes, 1))[:, None], terms(safe, votes)
         alone = (votes / np.maximum(votes - 1, 1))[:, None]  # another one, not any one
         without_safe, without_unsafe = terms(np.maximum(safe - 1, 0), votes), terms(np.minimum(safe + 1, votes), votes)
         return cls(raters, alone * (1 - share) * (own - without_safe), alone * share * (own - without_unsafe))
@@ -220,6 +220,13 @@ class TotalsByCluster:
             loss=None if self.lost is None else (self.lost - self.sums) @ gradient,
             touched=self.touched(functional) if functional.kind == "share" else None,
         )
+
+    def added_by_annotators(self, gradients: FloatArray) -> FloatArray:
+        """What annotators add to the covariance of numbers with these gradients, (terms, numbers); 0 where nobody knows."""
+        if self.votes is None:
+            return np.zeros((gradients.shape[1], gradients.shape[1]))
+        votes = self.votes
+        return annotators_covariance(votes.of_safe @ gradients, votes.of_unsafe @ gradients, votes.raters)
 
     def at_risk(self, functional: Functional) -> BoolArray:
         """(clusters,) which have items that the number is over; of a harmonic mean, any that could count for or against it."""

@@ -26,6 +26,7 @@ from scipy.special import ndtri, stdtrit
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
 from casewise.stats.core.checks import clusters_of, of_one_length, vector, whole
+from casewise.stats.core.raters import Raters, annotators_variance
 
 __all__ = ["PredictionPowered", "labels_needed", "prediction_powered_rate"]
 
@@ -56,7 +57,12 @@ class PredictionPowered:
 
 
 def prediction_powered_rate(
-    grader: ArrayLike, labels: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95
+    grader: ArrayLike,
+    labels: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+    raters: Raters | None = None,
 ) -> PredictionPowered:
     r"""The mean label of a population, of which a grader has seen all these items and people have labelled some.
 
@@ -68,6 +74,8 @@ def prediction_powered_rate(
         A verdict, or the share of an item's people; nan where nobody labelled it.
     clusters : (items,) labels, optional
         Items that go together, such as those of a query.
+    raters : Raters, optional
+        Who gave the votes whose shares the labels are: the interval then holds what people differ by throughout.
 
     Returns
     -------
@@ -93,8 +101,12 @@ def prediction_powered_rate(
     gain = _influence(f, has, ids) - (_influence(f, ~has, ids) if not has.all() else 0.0)
     weight = 0.0 if has.all() else _weight(own, gain, f, ids, int(has.sum()))
     apart = 0.0 if has.all() else float(f[~has].mean() - f[has].mean())
-    alone = float(((own) ** 2).sum())
-    variance = float(((own - weight * gain) ** 2).sum()) * (labelled - 1) / max(labelled - 1 - (weight > 0), 1)
+    people, by_people = (labelled, 0.0) if raters is None else _people(y, raters)
+    alone = float(((own) ** 2).sum()) + by_people
+    variance = (
+        float(((own - weight * gain) ** 2).sum()) * (labelled - 1) / max(labelled - 1 - (weight > 0), 1) + by_people
+    )
+    labelled = max(2, min(labelled, people))
     by_labels = float(y[has].mean())
     estimate = by_labels + weight * apart
     low, high = _limits(estimate, variance, labelled, level)
@@ -155,6 +167,13 @@ def _labels(labels: ArrayLike) -> FloatArray:
     if y.ndim != 1 or (~np.isnan(y) & ~((y >= 0) & (y <= 1))).any():
         raise StatisticsError("labels must be numbers in [0, 1], nan where there is none")
     return y
+
+
+def _people(y: FloatArray, raters: Raters) -> tuple[int, float]:
+    """How many people gave the labels, and what they add to the variance of their mean."""
+    each = 1 / (np.maximum(np.bincount(raters.item, minlength=len(y)), 1) * (~np.isnan(y)).sum())
+    share = np.nan_to_num(y)
+    return len(np.unique(raters.annotator)), annotators_variance((1 - share) * each, -share * each, raters)
 
 
 def _influence(values: FloatArray, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]], ids: IntArray) -> FloatArray:

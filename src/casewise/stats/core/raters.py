@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from casewise.stats.core.arrays import BoolArray, FloatArray
-from casewise.stats.core.cluster_variance import cluster_variance
+from casewise.stats.core.cluster_variance import cluster_sums, cluster_variance
 
-__all__ = ["PerVote", "Raters", "annotators_variance", "widened_for_annotators"]
+__all__ = ["PerVote", "Raters", "annotators_covariance", "annotators_variance", "widened_for_annotators"]
 
 
 class Raters(NamedTuple):
@@ -49,12 +49,24 @@ def annotators_variance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Rate
     of_safe, of_unsafe : (items,)
         The influence of one safe and of one unsafe vote on each item.
     """
-    each = np.where(raters.safe, of_safe[raters.item], of_unsafe[raters.item])
-    each = each - each.mean() if len(each) else each
+    return float(annotators_covariance(of_safe[:, None], of_unsafe[:, None], raters)[0, 0])
+
+
+def annotators_covariance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Raters) -> FloatArray:
+    """The same of several numbers together, from the influences of votes on each, (items, numbers): no variance below 0."""
+    each = np.where(raters.safe[:, None], of_safe[raters.item], of_unsafe[raters.item])
     codes = np.unique(raters.annotator, return_inverse=True)[1]
-    if not len(each) or codes.max() < 1:
-        return 0.0
-    return max(0.0, cluster_variance(np.bincount(codes, weights=each)) - float((each**2).sum()))
+    people = int(codes.max(initial=-1)) + 1
+    if people < 2:
+        return np.zeros((each.shape[1], each.shape[1]))
+    each = each - each.mean(axis=0)
+    sums = cluster_sums(each, codes, n_clusters=people)
+    plain = people / (people - 1) * sums.T @ sums - each.T @ each
+    values, vectors = np.linalg.eigh(plain)
+    found: FloatArray = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    # What was below 0 has lifted the variances: they stay as they are, and the correlations come from the lifted ones.
+    own = np.sqrt(np.maximum(np.diag(plain), 0.0) / np.maximum(np.diag(found), np.finfo(float).tiny))
+    return found * own[:, None] * own
 
 
 class PerVote(NamedTuple):

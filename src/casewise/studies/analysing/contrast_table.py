@@ -11,13 +11,14 @@ import polars as pl
 from casewise.errors import StatisticsError, StudyError
 from casewise.stats import adjust, clustered_contrast, equivalence, korn_graubard, two_proportion_z
 from casewise.stats.conditions.contrast import ClusteredContrast, Difference
+from casewise.stats.core.arrays import BoolArray, IntArray
 from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.core.multiplicity import Correction
 from casewise.stats.core.raters import Raters, annotators_variance
 from casewise.stats.people.coded_ratings import CodedRatings
 from casewise.studies.analysing.options import AnalysisOptions
 
-__all__ = ["condition_table", "contrast_table", "default_contrasts"]
+__all__ = ["condition_table", "contrast_table", "default_contrasts", "share_limits"]
 
 NO_DIFFERENCE = dict.fromkeys(("estimate", "error", "ci_low", "ci_high", "p", "log_p"))
 
@@ -33,30 +34,37 @@ def condition_table(ratings: CodedRatings, *, level: float) -> pl.DataFrame:
     for index, name in enumerate(ratings.condition.names):
         chosen = ratings.within(index)
         safe, query = ratings.safe[chosen], ratings.query.codes[chosen]
-        n, rate = len(safe), float(safe.mean())
-        queries = np.unique(query)
-        row: dict[str, Any] = {
-            "condition": name,
-            "items": int((ratings.item_condition == index).sum()),
-            "queries": len(queries),
-            "annotators": None if ratings.annotator is None else len(np.unique(ratings.annotator.codes[chosen])),
-            "ratings": n,
-            "safe": int(safe.sum()),
-            "safe_rate": rate,
-            "ci_low": None,
-            "ci_high": None,
-        }
-        if len(queries) > 1:
-            variance, clusters = cluster_variance((safe - rate) / n, query), len(queries)
-            if ratings.annotator is not None:
-                who = Raters(query, ratings.annotator.codes[chosen], safe)
-                none, one = np.full(len(ratings.query), -rate / n), np.full(len(ratings.query), (1 - rate) / n)
-                variance += annotators_variance(one, none, who)
-                clusters = min(clusters, row["annotators"])
-            limits = korn_graubard(rate, variance, n=n, clusters=max(2, clusters), level=level)
-            row |= {"ci_low": float(limits.low), "ci_high": float(limits.high)}
-        rows.append(row)
+        annotator = None if ratings.annotator is None else ratings.annotator.codes[chosen]
+        rows.append(
+            {
+                "condition": name,
+                "items": int((ratings.item_condition == index).sum()),
+                "queries": len(np.unique(query)),
+                "annotators": None if annotator is None else len(np.unique(annotator)),
+                "ratings": len(safe),
+                "safe": int(safe.sum()),
+                "safe_rate": float(safe.mean()),
+                **share_limits(safe, query, annotator, level=level),
+            }
+        )
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def share_limits(
+    given: BoolArray, query: IntArray, annotator: IntArray | None, *, level: float
+) -> dict[str, float | None]:
+    """`ci_low` and `ci_high` of a share of votes, or of answers: Korn and Graubard's, over queries and known annotators."""
+    n, share, queries = len(given), float(given.mean()), np.unique(query, return_inverse=True)[1]
+    clusters = int(queries.max()) + 1
+    if clusters < 2:
+        return {"ci_low": None, "ci_high": None}
+    variance = cluster_variance((given - share) / n, queries)
+    if annotator is not None:
+        own = np.full(clusters, 1 / n)
+        variance += annotators_variance((1 - share) * own, -share * own, Raters(queries, annotator, given))
+        clusters = max(2, min(clusters, len(np.unique(annotator))))
+    limits = korn_graubard(share, variance, n=n, clusters=clusters, level=level)
+    return {"ci_low": float(limits.low), "ci_high": float(limits.high)}
 
 
 def contrast_table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -12,11 +12,10 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import StatisticsError
-from casewise.stats import korn_graubard
 from casewise.stats.core.arrays import IntArray
-from casewise.stats.core.cluster_variance import cluster_variance
 from casewise.stats.people.coded_ratings import CodedRatings
 from casewise.stats.people.levels import Level, LevelAlpha, alpha_by_level
+from casewise.studies.analysing.contrast_table import share_limits
 from casewise.studies.design.own_questions import OwnQuestion
 
 __all__ = ["OwnFound", "own_questions"]
@@ -28,7 +27,7 @@ class OwnFound:
 
     question: OwnQuestion
     shares: pl.DataFrame
-    """One row a condition and answer: `answers`, `of`, `share` and its interval over queries. Empty for texts."""
+    """One row a condition and answer: `answers`, `of`, `share` and its interval over queries and annotators. Empty for texts."""
     means: dict[str, float]
     """Of a scale, by condition."""
     alphas: dict[str, LevelAlpha]
@@ -42,6 +41,7 @@ class Answers:
     """One entry an answered page in every array."""
 
     item: IntArray
+    annotator: IntArray
     values: list[Any]
 
 
@@ -78,7 +78,9 @@ def found_of(
     if not answered:
         return None
     answers = Answers(
-        np.array([place[line["item_id"]] for line in answered]), [line["answers"][question.name] for line in answered]
+        np.array([place[line["item_id"]] for line in answered]),
+        np.unique([line["annotator_id"] for line in answered], return_inverse=True)[1],
+        [line["answers"][question.name] for line in answered],
     )
     if question.kind == "text":
         return OwnFound(question, pl.DataFrame(), {}, {}, lengths(ratings, answers))
@@ -107,17 +109,14 @@ def share_rows(
         for index, name in enumerate(ratings.condition.names):
             here = condition == index
             if here.any():
-                yield {"condition": name, "answer": option, **share_of(given[here], query[here], level=level)}
-
-
-def share_of(given: np.ndarray[Any, Any], query: IntArray, *, level: float) -> dict[str, Any]:
-    n, share, queries = len(given), float(given.mean()), len(np.unique(query))
-    found: dict[str, Any] = {"answers": int(given.sum()), "of": n, "share": share, "ci_low": None, "ci_high": None}
-    if queries > 1:
-        variance = cluster_variance((given - share) / n, query)
-        limits = korn_graubard(share, variance, n=n, clusters=queries, level=level)
-        found |= {"ci_low": float(limits.low), "ci_high": float(limits.high)}
-    return found
+                yield {
+                    "condition": name,
+                    "answer": option,
+                    "answers": int(given[here].sum()),
+                    "of": int(here.sum()),
+                    "share": float(given[here].mean()),
+                    **share_limits(given[here], query[here], answers.annotator[here], level=level),
+                }
 
 
 def by_condition(ratings: CodedRatings, answers: Answers) -> Iterator[tuple[str, list[Any]]]:
@@ -144,12 +143,12 @@ def agreements(ratings: CodedRatings, question: OwnQuestion, answers: Answers) -
     if question.kind == "reasons":
         for option in question.offered:
             values = [str(option in value) for value in answers.values]
-            yield from attempt(option, ratings, Answers(answers.item, values), ("False", "True"), level)
+            yield from attempt(option, ratings, replace(answers, values=values), ("False", "True"), level)
         return
     yield from attempt("all", ratings, answers, question.offered, level)
     for index, name in enumerate(ratings.condition.names):
         here = np.flatnonzero(ratings.item_condition[answers.item] == index)
-        some = Answers(answers.item[here], [answers.values[place] for place in here])
+        some = Answers(answers.item[here], answers.annotator[here], [answers.values[place] for place in here])
         yield from attempt(name, ratings, some, question.offered, level)
 
 
