@@ -12,6 +12,7 @@ from casewise.cli.app import app
 from casewise.errors import BenchmarkError, ConfigurationError, RunConflict, Stopped
 from casewise.evaluation.board.leaderboard import leaderboard
 from casewise.evaluation.gate import gate_runs
+from casewise.runs.made import made_in
 from casewise.storage import write_benchmark
 
 
@@ -208,3 +209,26 @@ def test_one_that_is_stopped_says_so_and_is_no_answer(benchmark, tmp_path):
 
     with pytest.raises(Stopped, match="goes on with what is left"):
         judge_until_precise(benchmark, "fake/rehearsal", half_width=0.05, out=tmp_path / "run", options=options)
+
+
+def test_what_an_arm_takes_of_a_model_is_made_before_each_look_of_the_items_that_are_asked(benchmark, tmp_path):
+    arm = "paraphrase:fake/rehearsal"
+    found = judge_until_precise(benchmark, "fake/rehearsal", half_width=0.03, out=tmp_path / "run", arms=arm)
+    judged = casewise.report(tmp_path / "run", benchmark=benchmark).runs.series[0]
+    texts = {text for one in benchmark.contexts for text in one.texts().values()}
+
+    assert (judged.arm, judged.reasons, found.found.look > 1) == (arm, {}, True)
+    assert 0 < len(made_in(tmp_path / "run")) < len(texts)
+
+
+def test_one_whose_texts_cannot_all_be_made_says_so(benchmark, tmp_path):
+    options = RunOptions(limits=Limits(max_tokens_total=500))
+    with pytest.raises(Stopped, match=r"paraphrase:fake/rehearsal: .* goes on with what is left"):
+        judge_until_precise(
+            benchmark,
+            "fake/rehearsal",
+            half_width=0.03,
+            out=tmp_path / "run",
+            arms="paraphrase:fake/rehearsal",
+            options=options,
+        )

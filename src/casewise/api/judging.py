@@ -67,8 +67,10 @@ __all__ = [
     "judge",
     "judge_async",
     "judge_several",
+    "making_by",
     "others_asked",
     "planned",
+    "spent_in",
     "try_connection",
 ]
 
@@ -99,8 +101,7 @@ class RunOptions:
     @property
     def reaching(self) -> LiveOptions:
         """How a model is reached, over its batch interface where that is wanted."""
-        over = self.batch is not None
-        return replace(self.live, model=replace(self.live.model, batch=over)) if over else self.live
+        return replace(self.live, model=replace(self.live.model, batch=True)) if self.batch else self.live
 
 
 async def judge_async(
@@ -134,6 +135,7 @@ async def judge_async(
 
 
 def making_by(options: RunOptions, judge: Judge) -> MakingOptions:
+    """How models are reached that make texts for the arms of a run by this judge."""
     asked = judge.model.name if judge.model else ""
     return MakingOptions(options.live.model, asked, options.limits, options.watch, options.command)
 
@@ -230,7 +232,6 @@ def judge_several(
         raise ConfigurationError(f"two of the judges would share a folder: {', '.join(judges)}")
     for name, one in judges.items():
         others = sum((spent_in(folder) for other, folder in folders.items() if other != name), Spend())
-        shared = replace(options, limits=options.limits.less(others))
         with watch(name) if watch else nullcontext(options.watch) as watching:
             done[name] = judge(
                 benchmark,
@@ -239,7 +240,7 @@ def judge_several(
                 elicitations=elicitations,
                 arms=arms,
                 repeats=repeats,
-                options=replace(shared, watch=watching),
+                options=replace(options, limits=options.limits.less(others), watch=watching),
             )
         if done[name].summary.stopped:
             break
