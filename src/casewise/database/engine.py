@@ -63,9 +63,9 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A connection whose changes are all made at the end, or none of them when an error leaves the block."""
-        with self._turn, self.engine.connect() as connection:
+        with self.engine.connect() as connection:
             connection.execution_options(casewise_write=True)
-            with connection.begin():
+            with self._turn, connection.begin():
                 yield connection
 
     def answers(self) -> bool:

@@ -25,8 +25,8 @@ class SignInFirst(Exception):
         self.sign_in = f"/sign-in?next={quote(wanted, safe='/')}"
 
 
-def now() -> datetime:
-    """The time, in UTC. Tests may replace it as a dependency."""
+async def now() -> datetime:
+    """The time, in UTC. Tests may replace it as a dependency. (A plain function would be run in a thread.)"""
     return datetime.now(UTC)
 
 

@@ -39,6 +39,7 @@ def templates(static: Path) -> jinja2.Environment:
         loader=jinja2.PackageLoader("casewise.web", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from functools import lru_cache
 
 from itsdangerous import BadSignature, URLSafeSerializer
 from starlette.requests import Request
@@ -20,17 +21,18 @@ class Signing:
 
     def __init__(self, secret_key: str) -> None:
         self._key = secret_key
+        self._serializer = lru_cache(maxsize=64)(lambda use: URLSafeSerializer(secret_key, salt=use))
 
     def sign(self, value: str, *, use: str) -> str:
         """`value` with a signature that holds for `use` alone."""
-        return str(URLSafeSerializer(self._key, salt=use).dumps(value))
+        return str(self._serializer(use).dumps(value))
 
     def unsign(self, signed: str | None, *, use: str) -> str | None:
         """What was signed for `use`; None when nothing was."""
         if signed is None:
             return None
         try:
-            value = URLSafeSerializer(self._key, salt=use).loads(signed)
+            value = self._serializer(use).loads(signed)
         except BadSignature:
             return None
         return value if isinstance(value, str) else None
