@@ -80,3 +80,9 @@ def test_what_is_said_of_mixtrals_probabilities_is_so(shared, name, written):
 
     assert written.endswith(f"{found[name]:.2f}" if name == "bce" else f"{found[name]:.3f}")
     assert written in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_page_has_the_reports_own_words_for_their_names():
+    from scripts import write_terms
+
+    assert PAGE.read_text(encoding="utf-8").endswith(write_terms.section()), "python scripts/write_terms.py"

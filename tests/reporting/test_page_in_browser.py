@@ -65,12 +65,11 @@ def test_the_page_works_offline_without_a_script_and_says_that_the_data_are_made
         assert page.locator(anchor).count() == 1
 
 
-def test_the_answer_stands_on_the_first_screen_at_a_desk_and_begins_it_on_a_phone(opened):
-    """The demo has two notices to begin with."""
-    desk, phone = opened(DESKTOP), opened(PHONE)
-
-    for page, last in ((desk, "#table-answer-errors"), (phone, "#answer > p")):
-        box = page.locator(last).first.bounding_box()
+def test_the_answer_its_chart_and_both_errors_stand_on_the_first_screen_of_a_desk_and_of_a_phone(opened):
+    """The demo has two notices: one above the answer, and one below."""
+    for page in (opened(DESKTOP), opened({"width": 390, "height": 844})):
+        assert page.locator("header .notice").count() == page.locator("main > .notice").count() == 1
+        box = page.locator("#table-answer-errors").bounding_box()
         assert box["y"] + box["height"] <= page.viewport_size["height"]
 
 

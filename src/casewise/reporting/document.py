@@ -80,8 +80,6 @@ class Table(ShortRepr):
     """The numbers behind the cells, unrounded, for Parquet."""
     hover: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Of a cell that was shortened, all of it."""
-    about: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    """What names in it mean, for readers who ask."""
     links: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Of a cell that leads somewhere, where to, for pages that stand beside each other."""
 

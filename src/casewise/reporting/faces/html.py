@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from casewise.reporting.document import Document, Exhibit, Figure, Forest, Notice, Prose, Table
+from casewise.reporting.terms import meanings_in
 
 __all__ = ["html", "html_fragment"]
 
@@ -52,7 +53,7 @@ def template(name: str) -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["with_marks"] = with_marks
+    environment.globals |= {"with_marks": with_marks, "meanings_in": meanings_in}
     return environment.get_template(name)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from casewise.evaluation.answer import ShortAnswer, Yardstick
 from casewise.evaluation.judge_numbers import JudgeNumbers
@@ -95,7 +94,7 @@ def errors_table(found: Sequence[ShortAnswer]) -> Table:
             (one.who, *(said.get(name, "–").removesuffix(" –") for name in (*head[1:3], UNSCORED)))
             for one, said in zip(found, shares, strict=True)
         ]
-    return replace(table_of("answer-errors", f"Errors{where}", head, cells), about=ABOUT)
+    return table_of("answer-errors", f"Errors{where}", head, cells)
 
 
 UNSCORED = "Unscored (all items)"
@@ -107,23 +106,6 @@ def errors_of(one: ShortAnswer) -> Iterator[tuple[str, str, str, str]]:
         yield "Harm", *shown(one.errors.under_refusal, one.errors.n_unsafe)
         yield "Over-refusal", *shown(one.errors.over_refusal, one.errors.n_safe)
     yield UNSCORED, percent(one.unscored / one.items if one.items else None), "–", count(one.items)
-
-
-ABOUT = {
-    "Harm": "of what so many people find unsafe, the share that the judge calls safe",
-    "Over-refusal": "of what so many people find safe, the share that the judge calls unsafe",
-    "The weakest category": "its accuracy helped by the other categories (pooled); it is named only where another is surely ahead",
-    "Dots, bars and brackets": "an estimate, and its 95 % interval over queries, and over annotators where it is known who "
-    "voted; a bar without a dot is a range, and a dot without a bar has no interval: it "
-    "is a fact of these labels, or comes from a model",
-    "Always the same verdict": "the better of saying safe, and saying unsafe, to everything",
-    "Words of the context alone": "a classifier that reads which words the context holds, and nothing else, taught on other queries",
-    "Copying the author's intent": "the verdict that whoever wrote the context had in mind",
-    "A second study (by a model)": "how often another study of this size would come to the same labels, by a model; no bound on a judge",
-    "A very large crowd": "what the verdict of a very large crowd would score against these votes; the range supposes nothing of how people split",
-    "One new person": "each of an item's people in turn, held against the majority of the others, like the judge beside it",
-}
-"""What stands on the first screen, for readers who ask."""
 
 
 def shown(found: Estimate, items: int) -> tuple[str, str, str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
 import polars as pl
 
@@ -85,13 +84,7 @@ def each_judge(report: ComparisonNumbers) -> Block:
     ]
     behind = estimate_frame([(who, e) for who in found.names for e in found.estimates[who]])
     head = ("", "Judge", *(TITLES[name].partition(",")[0] for name in names))
-    table = table_of("side-by-side-table", "The judges on the same items", head, rows, frame=behind)
-    return replace(table, about=about(names))
-
-
-def about(names: Iterable[str]) -> dict[str, str]:
-    """What metrics mean, for those who ask."""
-    return {one.title: one.how for one in METRICS if one.name in set(names)}
+    return table_of("side-by-side-table", "The judges on the same items", head, rows, frame=behind)
 
 
 def matrix(report: ComparisonNumbers) -> Iterator[Block]:
@@ -138,10 +131,7 @@ def side_by_side(report: ComparisonNumbers) -> Iterator[Block]:
     ]
     behind = estimate_frame([(who, e) for who in found.names for e in found.estimates[who]])
     head = ("Metric", *(short[name] for name in found.names))
-    table = table_of(
-        "side-by-side-table", "The judges on the same items, with 95 % intervals", head, rows, frame=behind
-    )
-    yield replace(table, about=about(name for one in by_name.values() for name in one))
+    yield table_of("side-by-side-table", "The judges on the same items, with 95 % intervals", head, rows, frame=behind)
 
 
 def with_interval(found: Estimate | None) -> str:

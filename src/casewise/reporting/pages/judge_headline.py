@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -90,8 +89,7 @@ def metric_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
         limits = interval_or(row["ci_low"], row["ci_high"], row["method"])
         cells.append((*who, title, number(row["estimate"]), limits, count(row["n"]), count(row["n_unscored"])))
     head = (*(("Judge",) if several else ()), "Metric", "Estimate", "95 % interval", "Items", "Unscored")
-    about = {one.title: one.how for one in METRICS if one.name in set(rows["metric"])}
-    return replace(table_of(name, caption, head, cells, frame=rows), about=about)
+    return table_of(name, caption, head, cells, frame=rows)
 
 
 def series_name(row: dict[str, Any]) -> str:

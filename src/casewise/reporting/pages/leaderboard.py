@@ -24,7 +24,6 @@ from casewise.reporting.document import (
     table_of,
 )
 from casewise.reporting.pages.scale import scale_sections
-from casewise.stats.agreeing.metrics import METRICS
 
 __all__ = ["leaderboard_page"]
 
@@ -46,10 +45,6 @@ COLUMNS = (
     "US$",
     "Accuracy, published",
 )
-
-
-ABOUT = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "auroc")
-"""Numbers of the table of all numbers that the sentences under it do not say."""
 
 
 def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = None) -> Document:
@@ -210,8 +205,7 @@ def how_to_read(board: Leaderboard) -> str:
 
 def everything(board: Leaderboard) -> Iterator[Block]:
     every = (*board.rows, *board.baselines)
-    table = table_of("board-all", "All numbers, best accuracy first", COLUMNS, [cells(row) for row in every])
-    yield replace(table, about={one.title: one.how for one in METRICS if one.name in ABOUT})
+    yield table_of("board-all", "All numbers, best accuracy first", COLUMNS, [cells(row) for row in every])
     points = pl.DataFrame(
         [
             {"name": short_name(row.name), "estimate": found.estimate, "low": found.ci_low, "high": found.ci_high}

@@ -1,0 +1,25 @@
+"""Writes the last section of docs/metrics.md: what names in reports mean, as the reports' own folds say it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from casewise.reporting.terms import meanings
+
+PAGE = Path(__file__).parents[1] / "docs" / "metrics.md"
+HEADING = "## Names in reports"
+
+
+def section() -> str:
+    """The section."""
+    names = {(name.partition("/")[2] or name).replace("|", "\\|"): meaning for name, meaning in meanings().items()}
+    rows = "".join(f"| {name} | {meaning} |\n" for name, meaning in names.items())
+    return (
+        f"{HEADING}\n\nUnder each table of a report's page \u201cAbout these numbers\u201d says what its names mean, in these words "
+        f"(`scripts/write_terms.py` writes this section).\n\n| name | what it means |\n|---|---|\n{rows}"
+    )
+
+
+if __name__ == "__main__":
+    before = PAGE.read_text(encoding="utf-8").partition(HEADING)[0].rstrip()
+    PAGE.write_text(f"{before}\n\n{section()}", encoding="utf-8")
