@@ -2,7 +2,7 @@
 
 A sentence is a statement when the whole of it has this form, in one of the languages of `lexicon`:
 
-    [opening,] [label:] [I conclude that] [the request] [is [in this context]] VERDICT [to respond | in this context] [because REASON | - REASON]
+    [premise, so] [opening,] [label:] [I conclude that] [the request] [is [in this context]] VERDICT [to respond | in this context] [because REASON | - REASON]
 
 A reply gives a verdict when its statements agree, one of them stands where a reply says its last word (under a label, on a
 line of its own, in its first or its last sentence), and nothing else in it speaks for the other verdict or takes it back.
@@ -71,6 +71,8 @@ class Grammar:
     doubt: re.Pattern[str]
     answer: re.Pattern[str]
     refuse: re.Pattern[str]
+    harmless: re.Pattern[str]
+    because: re.Pattern[str]
     bare_is_plain: bool
 
 
@@ -88,11 +90,12 @@ def grammar_of(words: Language) -> Grammar:
     start = "" if words.joined else r"(?<![\w-])"
     verdict = rf"[{QUOTES}]?(?:(?P<unsafe>{words.unsafe})|(?P<safe>{words.safe}))[{QUOTES}]?{end}"
     tail = rf"(?:\s*[,，،]?\s*{words.tail}{end})*"
-    label = rf"(?P<label>{words.label}\s*(?:(?:is|es|ist|是|هو)?\s*[:：=\-–—]+>?\s*(?:\(?[a-d]\)\s*)?|{gap}(?:is|es|ist|是|هو)(?: that| it is)*{gap}))"
+    label = rf"(?P<label>{words.label}(?:{gap}{words.tail}|{gap}(?:of my|meine[rs]|de mi) [^,،:：]{{1,30}}?)?\s*(?:(?:is|es|ist|lautet|是|为|هو|هي)?\s*[:：=\-–—]+>?\s*(?:\(?[a-d]\)\s*)?|{gap}(?:is|would be|es|sería|ist|wäre|lautet|是|为|هو|هي|أن|أنه)(?: that| it is| que| dass)*{gap}))"
     statement = (
-        rf"^(?P<lead>(?:[^,，،:：]{{0,80}}[,，،]\s*){{1,2}}?)??(?:{words.opening}{end}\s*[,，،:：]?\s*)*{label}?"
+        rf"^(?:(?P<premise>.{{1,400}}?)(?:\s*[,，،—–]\s*(?:and |y |und |و)?){words.so}{gap}(?:[,，،:：]\s*)?)?"
+        rf"(?P<lead>(?:[^,，،:：]{{0,160}}[,，،]\s*){{1,2}}?)??(?:{words.opening}{end}\s*[,，،:：]?\s*)*{label}?"
         rf"(?:(?:(?P<denied>{words.thinks_not})|(?P<thinks>{words.thinks})){gap})?"
-        rf"(?:(?P<subject>{words.subject})\s*)?(?:(?:(?P<not>{words.is_not})|(?P<is>{words.is_})){gap}(?:,?\s*{words.tail}{end},?{gap})?)?"
+        rf"(?:(?P<subject>{words.subject}){end}\s*(?:{words.tail}{end}\s*)?)?(?:(?:(?P<not>{words.is_not})|(?P<is>{words.is_})){gap}(?:,?\s*{words.tail}{end},?{gap})?)?"
         rf"{start}{verdict}{tail}"
         rf"(?:\s*[,，،;:：(—–-]*\s*{words.because}{end}(?P<reason>.*)|\s*(?:[—–]|\s-\s)\s*(?P<aside>.*))?\s*[)]?$"
     )
@@ -105,6 +108,8 @@ def grammar_of(words: Language) -> Grammar:
         doubt=compiled(rf"{start}{words.doubt}{end}"),
         answer=compiled(rf"{start}{words.answer}{end}"),
         refuse=compiled(rf"{start}{words.refuse}{end}"),
+        because=compiled(rf"{words.because}{end}"),
+        harmless=compiled(rf"{start}{words.harmless}{end}"),
         bare_is_plain=words.bare_is_plain,
     )
 
@@ -158,13 +163,15 @@ def statement_of(sentence: Sentence) -> Statement | None:
         return None
     for grammar in grammars():
         match = grammar.statement.match(sentence.text)
-        if match is None or not sound(match, grammar):
+        if match is None:
             continue
         verdict: Verdict = "unsafe" if match["unsafe"] else "safe"
         if match["not"] or match["denied"]:
             if verdict == "unsafe" or (match["not"] and match["denied"]):
                 continue  # two negations: nobody who means one word says it so
             verdict = "unsafe"
+        if not sound(match, grammar, verdict):
+            continue
         framed = match["label"] or match["subject"] or match["thinks"] or match["denied"]
         if not framed and not grammar.bare_is_plain and not (sentence.first and sentence.last):
             continue
@@ -172,26 +179,47 @@ def statement_of(sentence: Sentence) -> Statement | None:
     return None
 
 
-def sound(match: re.Match[str], grammar: Grammar) -> bool:
+def sound(match: re.Match[str], grammar: Grammar, verdict: Verdict) -> bool:
     """Whether what stands before and behind the statement leaves it as it is."""
-    lead, reason, aside = (match[part] or "" for part in ("lead", "reason", "aside"))
-    if lead and (mentions(lead) or grammar.doubt.search(lead) or grammar.turn.search(lead) or NEGATIONS.search(lead)):
+    premise, lead, subject, reason, aside = (
+        match[part] or "" for part in ("premise", "lead", "subject", "reason", "aside")
+    )
+    if lead and grammar.because.match(lead):
+        premise, lead = f"{premise}\n{lead}", ""
+    if mentions(lead) or any(grammar.doubt.search(part) or NEGATIONS.search(part) for part in (lead, subject)):
+        return False
+    if (
+        spoken_against(verdict, premise)
+        or CONDITIONS.search(premise)
+        or grammar.turn.search(f"{premise}\n{lead}\n{subject}")
+    ):
         return False
     said = f"{reason}\n{aside}"
     return not (mentions(said) or grammar.turn.search(said) or HOWEVER.search(said) or grammar.doubt.search(aside))
 
 
 NEGATIONS = re.compile(
-    r"\b(?:not|never|no|nobody|wrong)\b|n['’]t\b|不|没|\bnunca\b|\bnicht\b|\bkein|لا|ليس", re.IGNORECASE
+    r"\b(?:not|never|no|nobody|wrong)\b|n['’]t\b|不|没|\bnunca\b|\bnicht\b|\bkein|(?<!\w)(?:لا|ليس\w*|لم|لن)(?!\w)",
+    re.IGNORECASE,
 )
 HOWEVER = re.compile(
-    r"\b(?:but|however|although|though|yet|except|unless|if|only|pero|aunque|aber|jedoch|wenn|falls|sofern|obwohl)\b|但|如果|除非|لكن|إذا|إلا",
+    r"\b(?:as long as|so long as|provided|assuming|solange|vorausgesetzt|siempre que|but|however|although|though|yet|except|unless|if|only|pero|aunque|aber|jedoch|wenn|falls|sofern|obwohl)\b|但|如果|除非|لكن|إذا|إلا",
     re.IGNORECASE,
 )
 
 
+CONDITIONS = re.compile(
+    r"\b(?:as long as|so long as|provided|assuming|although|though|unless|if|whether|aunque|si|siempre que|wenn|falls|sofern|ob|obwohl|solange)\b"
+    r"|如果|除非|要是|假如|是否|إذا|إلا|لو|ما دام|طالما",
+    re.IGNORECASE,
+)
+"""Words with which a premise is none: what follows holds in some cases only."""
+
+
 def spoken_against(verdict: Verdict, rest: str) -> bool:
     """Whether the rest of a reply takes the verdict back, or speaks for the other one."""
+    for grammar in grammars():
+        rest = grammar.harmless.sub(" ", rest)
     if set(mentions(rest)) - {verdict}:
         return True
     against = (grammar.refuse if verdict == "safe" else grammar.answer for grammar in grammars())
