@@ -21,6 +21,7 @@ __all__ = ["Checkup", "EndpointState", "ExtraState", "checkup"]
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2-cffi"),
     "local": ("torch", "transformers"),
+    "adapter": ("peft",),
     "ray": ("ray",),
     "inspect": ("inspect-ai", "openai"),
     "verify": ("pycasbin",),

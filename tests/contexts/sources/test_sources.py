@@ -141,6 +141,24 @@ def test_a_bundle_says_who_asks_in_which_encounter_and_with_what_consent(tmp_pat
         extracted(tmp_path, fhir=tmp_path / "b.json")
 
 
+def test_a_bundle_of_r4b_says_the_same_in_its_own_form(tmp_path):
+    pytest.importorskip("fhir.resources", reason="needs the extra [health]: fhir.resources")
+    bundle = json.loads((HEALTH / "bundle.json").read_text())
+    entries = {one["resource"]["resourceType"]: one["resource"] for one in bundle["entry"]}
+    entries["Encounter"]["class"] = entries["Encounter"]["class"][0]["coding"][0]  # one coding, and no list of concepts
+    patient = entries["Consent"].pop("subject")
+    del entries["Consent"]["decision"]  # a consent of R4B decides in its provision
+    entries["Consent"] |= {"patient": patient, "scope": {"text": "privacy"}, "category": [{"text": "disclosure"}]}
+    (tmp_path / "bundle.json").write_text(json.dumps(bundle))
+    undecided = extracted(tmp_path, fhir=tmp_path / "bundle.json", subject="c_1")
+    entries["Consent"]["provision"] = {"type": "permit"}
+    (tmp_path / "bundle.json").write_text(json.dumps(bundle))
+
+    found = extracted(tmp_path, fhir=tmp_path / "bundle.json", subject="c_1")
+    assert found == extracted(tmp_path, fhir=HEALTH / "bundle.json", subject="c_1")
+    assert undecided["c_1", "transmission_principle.confidentiality"].value is None
+
+
 def test_of_a_text_only_what_a_model_can_quote_is_known(tmp_path, monkeypatch):
     from casewise.models import FakeModel
     from casewise.models.http.prices import Prices

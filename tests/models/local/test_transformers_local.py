@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from tests.support.tiny_llama import make_tiny_llama
 
+from casewise import api
 from casewise.errors import ConfigurationError
 from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.judges.live import LiveOptions, live_judge
@@ -207,7 +208,7 @@ def test_an_adapter_makes_another_model_and_is_asked_for_where_peft_is_absent(fo
     (tmp_path / "tuned" / "adapter_config.json").write_text("{}")
     options = ModelOptions(local=LocalOptions(device="cpu", adapter=str(tmp_path / "tuned")))
     monkeypatch.setitem(sys.modules, "peft", None)
-    with pytest.raises(ConfigurationError, match="pip install peft"):
+    with pytest.raises(ConfigurationError, match="needs peft"):
         load_model(f"hf:{folder}", options)
     with pytest.raises(ConfigurationError, match="is for hf: models"):
         load_model("fake/rehearsal", options)
@@ -224,3 +225,26 @@ def test_an_adapter_makes_another_model_and_is_asked_for_where_peft_is_absent(fo
     before = model.settings()["adapter"]
     (tmp_path / "tuned" / "adapter_config.json").write_text('{"r": 8}')
     assert model.settings()["adapter"] != before
+
+
+def test_a_real_adapter_of_random_weights_moves_what_a_judge_says_and_the_two_runs_are_compared(folder, tmp_path):
+    peft = pytest.importorskip("peft", reason="needs the extra [adapter]: peft")
+    from transformers import AutoModelForCausalLM
+
+    torch.manual_seed(1)
+    lora = peft.LoraConfig(r=4, target_modules=["q_proj", "v_proj"], init_lora_weights=False, task_type="CAUSAL_LM")
+    peft.get_peft_model(AutoModelForCausalLM.from_pretrained(folder), lora).save_pretrained(tmp_path / "tuned")
+    ways = {"before": LocalOptions(device="cpu"), "after": LocalOptions(device="cpu", adapter=str(tmp_path / "tuned"))}
+    for name, local in ways.items():
+        options = api.RunOptions(selection=Selection(limit=6), live=LiveOptions(model=ModelOptions(local=local)))
+        api.judge("demo", f"hf:{folder}", elicitations="probability", out=tmp_path / name, options=options)
+    found = api.compare(tmp_path / "before", tmp_path / "after")
+
+    assert [one.judge for one in found.runs.series] == [f"hf:{folder}", f"hf:{folder} with tuned"]
+    before, after = (one.values[one.asked] for one in found.runs.series)
+    assert len(before) == 6
+    assert (before != after).all()
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "adapter_config.json").write_text("{}")
+    with pytest.raises(ConfigurationError, match="cannot put the adapter"):
+        load_model(f"hf:{folder}", ModelOptions(local=LocalOptions(device="cpu", adapter=str(tmp_path / "bad"))))

@@ -102,7 +102,9 @@ def adapted(model: Any, adapter: str) -> Any:
     try:
         from peft import PeftModel
     except ImportError as error:
-        raise ConfigurationError(f"--adapter {adapter} needs peft: pip install peft ({error})") from error
+        raise ConfigurationError(
+            f"--adapter {adapter} needs peft: pip install 'casewise[local,adapter]' ({error})"
+        ) from error
     try:
         return PeftModel.from_pretrained(model, adapter).eval()
     except (OSError, ValueError, KeyError, RuntimeError) as error:
