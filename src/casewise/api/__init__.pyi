@@ -48,6 +48,7 @@ from .attacks.attacking import (
     robustness,
 )
 from .attacks.extracting import DeployersSources, extract_context, extracting_estimate, extractor_asked
+from .attacks.paraphrases import Paraphrases, check_paraphrases
 from .attacks.replies import before_collecting
 from .attacks.verifying import (
     ForgedFiles,
@@ -143,6 +144,7 @@ __all__ = [
     "Look",
     "ModelOptions",
     "Offers",
+    "Paraphrases",
     "PreciseRun",
     "Prices",
     "Probe",
@@ -174,6 +176,7 @@ __all__ = [
     "audit",
     "batch_jobs",
     "before_collecting",
+    "check_paraphrases",
     "checked_codes",
     "choose_options",
     "collect",

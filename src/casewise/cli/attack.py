@@ -15,11 +15,11 @@ from casewise.cli.evaluate.report import NumbersOptions
 from casewise.cli.judge import output
 from casewise.cli.judge.options import AskingOptions, HowOptions, ItemOptions, LimitOptions, LocalModelOptions
 from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import JsonOption, end, note, print_json, show, tell_pending
+from casewise.cli.printing import BenchmarkOption, DatabaseOption, JsonOption, end, note, print_json, show, tell_pending
 from casewise.cli.watching import command_line, person, print_cost, watching
 from casewise.errors import ConfigurationError
 
-__all__ = ["attack", "robustness"]
+__all__ = ["attack", "paraphrases", "robustness"]
 
 
 @dataclass(frozen=True)
@@ -225,3 +225,19 @@ def robustness(
     api.write_text(page, found.to_html())
     replace(documents, html=None).present(found)
     note(f"page: {shlex.quote(str(page))}")
+
+
+def paraphrases(
+    run: Annotated[Path, typer.Argument(help="A run folder for which a model has paraphrased contexts.")],
+    into_room: Annotated[bool, typer.Option("--into-room", help="Put the paraphrases into the review room.")] = False,
+    to: Annotated[
+        Path | None, typer.Option("--to", help="The file for those that were accepted there, for --noise checked:FILE.")
+    ] = None,
+    benchmark: BenchmarkOption = None,
+    database: DatabaseOption = None,
+) -> None:
+    """Have people read paraphrases beside what they paraphrase, in the review room; and take those that they accepted."""
+    found = api.check_paraphrases(run, to=to, into_room=into_room, benchmark=benchmark, database=database)
+    typer.echo(f"{found.made:,} paraphrases, {found.accepted:,} of them accepted by a person")
+    if to is not None:
+        note(f"next: casewise attack … --noise checked:{shlex.quote(str(to))}")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from casewise import api
+from casewise.cli.attack import paraphrases
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import DatabaseOption, JsonOption, end, note, print_json, say, tell_pending
 from casewise.cli.verifying import extract, forge, verify
@@ -278,5 +279,5 @@ def release(
     note(f"next: casewise judge {folder} --judge constant:intended")
 
 
-for verb in (verify, forge, extract):
+for verb in (paraphrases, verify, forge, extract):
     app.command()(verb)

@@ -10,11 +10,14 @@ from pathlib import Path
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.records import FULL, Arm, Context, ParameterSet, Query, Transform, paper_parameters
 from casewise.showing.channels import Channel, Direction
+from casewise.showing.checked import read_accepted
 from casewise.showing.claims import own_sayings, said, sayings
+from casewise.showing.of_file import with_digest
 from casewise.showing.perturbations import LAYOUTS, ORDERS
 from casewise.showing.transforms import TransformRole, arm_named, role_of, show
 from casewise.showing.twins import ALL
-from casewise.showing.verified import known_spelt_out, spelt_out
+from casewise.showing.verified import spelt_out
+from casewise.verifying.known import read_known
 
 __all__ = [
     "DEFENCES",
@@ -153,6 +156,8 @@ def those_called(text: str, known: Sequence[str]) -> list[str]:
         return list(known)
     if text.startswith(("python:", "paraphrase:")):
         return [text]
+    if text.startswith("checked:"):
+        return [text if "@" in text else quoted(with_digest("checked", text.removeprefix("checked:"), read_accepted))]
     if text.startswith("toml:") and "@" not in text:
         path = text.removeprefix("toml:").partition("#")[0]
         own = [Transform(kind="toml", rest=rest).name for rest in own_sayings(Path(path))]
@@ -184,7 +189,7 @@ def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None)
     for place, name in enumerate(names):
         kind, _, path = name.partition(":")
         if kind == "known" and path:
-            names[place] = name if "@" in path else quoted(known_spelt_out(path))
+            names[place] = name if "@" in path else quoted(with_digest(kind, path, read_known))
         elif kind in WITH_FACTS and path:
             names[place] = name if "@" in path else quoted(spelt_out(kind, path, at=at))
         elif name not in DEFENCES and kind != "python" and not (kind in WITH_MODEL and path):

@@ -12,6 +12,7 @@ from casewise.records import Arm, Context, Item, ParameterSet, Query, Transform
 from casewise.records.arm import WITHOUT
 from casewise.records.context import omit
 from casewise.showing.by_model import MadeTexts, check_model, detect, detect_ask, rewrite
+from casewise.showing.checked import accepted, checked
 from casewise.showing.claims import claim, own_claim, own_said, said
 from casewise.showing.defences import datamark, delimit, in_system
 from casewise.showing.own import function_at, own_transform
@@ -81,6 +82,7 @@ TRANSFORMS: dict[str, TransformKind] = {
     "order": TransformKind("order:reversed", order, "perturbation", check=check_order),
     "format": TransformKind("format:LAYOUT", layout, "perturbation", check=check_layout),
     "paraphrase": TransformKind("paraphrase:MODEL", partial(rewrite, "paraphrase"), "perturbation", check=check_model),
+    "checked": TransformKind("checked:FILE@DIGEST", checked, "perturbation", check=accepted),
     "filter": TransformKind("filter:MODEL", partial(rewrite, "filter"), "defence", check=check_model),
     "detect": TransformKind("detect:MODEL", detect, "defence", check=check_model),
     "detect-ask": TransformKind("detect-ask:MODEL", detect_ask, "defence", check=check_model),

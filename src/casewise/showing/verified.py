@@ -12,13 +12,14 @@ from casewise.errors import ConfigurationError
 from casewise.records import ShownContext
 from casewise.records.context import OPTIONAL
 from casewise.showing.defences import without_marks
+from casewise.showing.of_file import read_as_named
 from casewise.showing.shown import Scene, ShownItem
 from casewise.verifying.decided import KnownByFile, read_decided
 from casewise.verifying.facts import day
 from casewise.verifying.known import Known, read_known
 from casewise.verifying.structured import HeldClaim, subjects_of, verify
 
-__all__ = ["annotated", "known", "known_facts", "known_spelt_out", "known_systems", "spelt_out", "verified"]
+__all__ = ["annotated", "known", "known_facts", "known_systems", "spelt_out", "verified"]
 
 TOLD = (
     "Each statement of the circumstances ends with what could be found out about it: [supported], [contradicted], [expired] or "
@@ -67,35 +68,10 @@ def known_facts(rest: str) -> KnownByFile:
     return replace(found, at=at)
 
 
-def known_spelt_out(path: str) -> str:
-    """The whole name of `known:FILE`: with a digest of what it says.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read.
-    """
-    return f"known:{path}@{read_known(Path(path)).fingerprint}"
-
-
 @cache
 def known_systems(rest: str) -> Known:
-    """What `FILE@DIGEST` names.
-
-    Raises
-    ------
-    ConfigurationError
-        It is written otherwise, or the file says something else now.
-    DataError
-        The file cannot be read.
-    """
-    path, _, mark = rest.rpartition("@")
-    if not path:
-        raise ConfigurationError(f"'known:{rest}' is not known:FILE@DIGEST; --known FILE spells it out")
-    found = read_known(Path(path))
-    if found.fingerprint != mark:
-        raise ConfigurationError(f"{path} says something else now than when the arm was named; name it anew")
-    return found
+    """What `FILE@DIGEST` names. Raises as `read_as_named`."""
+    return read_as_named("known", rest, read_known)
 
 
 def known(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:

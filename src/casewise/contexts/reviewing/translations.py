@@ -1,7 +1,7 @@
 """Translations in the review room: one person writes each text in the other language, and another one reads both.
 
 Whoever changes a text has translated it, so somebody else has to read it again; that nobody reads their own, the database
-refuses too. `version` counts the changes of a text: of two people who act on the same one, the second is told.
+refuses too. What a model wrote (a paraphrase) has no translator, and one person reads it. `version` counts the changes of a text: of two people who act on the same one, the second is told.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ __all__ = [
     "TranslationSet",
     "confirm_text",
     "find_text",
+    "leave_out_text",
     "next_text",
     "put_texts",
     "sets_for",
@@ -31,6 +32,7 @@ __all__ = [
 TABLE = review.translations
 PEOPLE = staff.people
 READ, WRITTEN = TABLE.c.reviewer_id.is_not(None), TABLE.c.text != ""
+BY_MODEL = TABLE.c.translator_id.is_(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,14 @@ class RoomText(NamedTuple):
     id: str
 
 
-def put_texts(connection: Connection, study: str, texts: Iterable[Translation]) -> int:
-    """Put what is to be translated into the room; how many texts are new, or have another source than before."""
+def put_texts(connection: Connection, study: str, texts: Iterable[Translation], *, written: bool = False) -> int:
+    """Put what is to be translated into the room; how many texts are new, or have another source than before.
+
+    Parameters
+    ----------
+    written
+        Whether a model has written them: then any one person reads both.
+    """
     changed = 0
     for position, one in enumerate(texts, start=1):
         key = RoomText(study, one.language, blake2b(one.of.encode(), digest_size=12).hexdigest())
@@ -65,7 +73,7 @@ def put_texts(connection: Connection, study: str, texts: Iterable[Translation]) 
         changed += 1
         values = {"position": position, "source": one.source, "reviewer_id": None}
         if there is None:
-            row = key._asdict() | values | {"of": one.of, "text": "", "version": 0}
+            row = key._asdict() | values | {"of": one.of, "text": one.text if written else "", "version": 0}
             connection.execute(insert(TABLE).values(row))
         else:
             connection.execute(update(TABLE).where(*at(key)).values(**values, version=there.version + 1))
@@ -77,12 +85,15 @@ def at(key: RoomText) -> tuple[Any, ...]:
 
 
 def waits_for(person_id: str) -> Any:
-    return ~READ & or_(~WRITTEN, TABLE.c.translator_id != person_id)
+    return ~READ & or_(~WRITTEN, BY_MODEL, TABLE.c.translator_id != person_id)
 
 
 def sets_for(connection: Connection, person_id: str) -> list[TranslationSet]:
     """All sets, and how much of each waits for a person."""
-    counts = [func.coalesce(func.sum(case((what, 1), else_=0)), 0) for what in (WRITTEN, READ, waits_for(person_id))]
+    counts = [
+        func.coalesce(func.sum(case((what, 1), else_=0)), 0)
+        for what in (or_(WRITTEN, READ), READ, waits_for(person_id))
+    ]
     query = select(TABLE.c.study, TABLE.c.language, func.count(), *counts).group_by(TABLE.c.study, TABLE.c.language)
     rows = connection.execute(query.order_by(TABLE.c.study, TABLE.c.language))
     return [TranslationSet(row[0], row[1], *map(int, row[2:])) for row in rows]
@@ -108,8 +119,15 @@ def translate_text(connection: Connection, key: RoomText, text: str, *, by: str,
 
 def confirm_text(connection: Connection, key: RoomText, *, by: str, seen: int) -> bool:
     """Say that both texts say the same; False if it was changed since, is not written, or is one's own."""
-    here = (*at(key), TABLE.c.version == seen, WRITTEN, TABLE.c.translator_id != by)
+    here = (*at(key), TABLE.c.version == seen, WRITTEN, or_(BY_MODEL, TABLE.c.translator_id != by))
     return connection.execute(update(TABLE).where(*here).values(reviewer_id=by, version=seen + 1)).rowcount == 1
+
+
+def leave_out_text(connection: Connection, key: RoomText, *, by: str, seen: int) -> bool:
+    """Say that what a model wrote says something else; False if it was changed since, or a person wrote it."""
+    here = (*at(key), TABLE.c.version == seen, WRITTEN, BY_MODEL)
+    left = update(TABLE).where(*here).values(text="", reviewer_id=by, version=seen + 1)
+    return connection.execute(left).rowcount == 1
 
 
 def texts_of(connection: Connection, study: str, language: str) -> list[Translation]:

@@ -11,6 +11,7 @@ from casewise.contexts.reviewing.translations import (
     RoomText,
     confirm_text,
     find_text,
+    leave_out_text,
     next_text,
     sets_for,
     translate_text,
@@ -54,7 +55,7 @@ def text_page(request: Request, study: str, language: str, text_id: str, person:
 
 @router.post("/{study}/{language}/{text_id}")
 def act(request: Request, study: str, language: str, text_id: str, person: Worker, form: SentForm) -> Response:
-    """Write the translation, or say that it says the same."""
+    """Write the translation, or say that it says the same; of what a model wrote, that it does not."""
     key, said, seen = (
         RoomText(study, language, text_id),
         form.get("text", "").strip()[:LONGEST_TEXT],
@@ -64,7 +65,9 @@ def act(request: Request, study: str, language: str, text_id: str, person: Worke
     with database_of(request).write() as connection:
         there = find_text(connection, key)
         reads = there is not None and form.get("act") == "confirm" and said == there.text
-        if not said:
+        if form.get("act") == "leave out":
+            done = leave_out_text(connection, key, by=person.id, seen=version)
+        elif not said:
             done = False
         elif reads:
             done = confirm_text(connection, key, by=person.id, seen=version)
