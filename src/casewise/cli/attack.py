@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -97,119 +99,141 @@ def attack(
         raise ConfigurationError(
             "give a benchmark and --judge, or --model with --grader; casewise attack --list says what there is to attack with"
         )
-    if judge is None:
-        whom = Chatbot(benchmark, str(chatbot), tuple(grader or ()), out, as_json=as_json)
-        attack_replies(whom, wanted, items, model, limits, local, how)
-        return
-    live = model.live(limits, local, seed=items.seed, needs_key=not how.dry_run)
-    found = api.load(benchmark)
-    elicitations = api.elicitations_named(elicit)
-    made = api.as_judge(judge, found, elicitations=elicitations, live=live)
-    arms = wanted.arms(found)
-    options = api.RunOptions(
-        seed=items.seed or 0,
-        limits=limits.limits(),
-        selection=items.selection(found),
-        live=live,
-        batch=limits.batches(),
-        command=command_line(),
-        benchmark_source=api.source_of(benchmark, found),
-    )
-    if how.dry_run:
-        estimate = api.estimate(found, made, elicitations=elicitations, arms=arms, options=options)
-        output.print_estimates([(estimate, made)], as_json=as_json)
-        return
-    for to in (made.sends_to, *api.others_asked(arms, live.model, judge=made)):
-        api.allow_sending("the benchmark's queries", to, agreed=how.yes, ask=person())
-    folder = out or api.default_folder(f"{Path(benchmark).stem}-{judge}-attack")
-    with watching(f"attacking {judge}", quiet=as_json) as watch:
-        run = api.judge(
-            found, made, out=folder, elicitations=elicitations, arms=arms, options=replace(options, watch=watch)
-        )
-    output.print_summary(run.summary, folder, as_json=as_json, then="robustness")
-    end(run.summary)
+    given = Attack(benchmark, judge or str(chatbot), wanted, items, model, limits, local, how, out, as_json)
+    if judge is not None:
+        given.on_judge(elicit)
+    else:
+        given.on_replies(grader or ())
 
 
 @dataclass(frozen=True)
-class Chatbot:
-    """Whose replies are attacked, and who grades them."""
+class Attack:
+    """All that was typed of an attack on a judge, or on a chatbot's replies."""
 
-    benchmark: str
-    name: str
-    graders: tuple[str, ...]
+    source: str
+    asked: str
+    wanted: AttackOptions
+    items: ItemOptions
+    asking: AskingOptions
+    limits: LimitOptions
+    local: LocalModelOptions
+    how: HowOptions
     out: Path | None
     as_json: bool
 
     @property
     def folder(self) -> Path:
-        """Where the replies go."""
-        default = api.default_folder(f"{Path(self.benchmark).stem}-{self.name}-attack").name
-        return self.out or Path("replies") / default
+        """Where a run goes that was given no place."""
+        return api.default_folder(f"{Path(self.source).stem}-{self.asked}-attack")
 
+    @cached_property
+    def benchmark(self) -> api.Benchmark:
+        """The benchmark that was named."""
+        return api.load(self.source)
 
-def attack_replies(
-    chatbot: Chatbot,
-    wanted: AttackOptions,
-    items: ItemOptions,
-    asking: AskingOptions,
-    limits: LimitOptions,
-    local: LocalModelOptions,
-    how: HowOptions,
-) -> None:
-    """Collect a chatbot's replies under every attack and defence, and have them graded."""
-    found = api.load(chatbot.benchmark)
-    reached = limits.model(asking.base_url, local, needs_key=not how.dry_run)
-    loaded = api.replying.chat_model(chatbot.name, reached)
-    bare = replace(reached, local=replace(reached.local, adapter=None))  # the adapter is the chatbot's
-    graders = [api.replying.as_grader(name, options=bare) for name in chatbot.graders]
-    arms = wanted.arms(found)
-    options = api.replying.CollectOptions(
-        temperature=asking.temperature,
-        max_tokens=asking.max_tokens,
-        seed=items.seed,
-        limits=limits.limits(),
-        batch=limits.batches(),
-        command=command_line(),
-        benchmark_source=api.source_of(chatbot.benchmark, found),
-        makers=reached,
-    )
-    selection = items.selection(found)
-    if how.dry_run:
-        estimate = api.replying.collecting_estimate(found, loaded, arms=arms, selection=selection, options=options)
-        before = api.before_collecting(found, loaded, arms=arms, selection=selection, options=options)
-        if chatbot.as_json:
-            made = {"before": {name: asdict(one) for name, one in before.items()}} if before else {}
-            print_json({"asked": chatbot.name, **asdict(estimate), **made})
-        else:
-            typer.echo(f"{chatbot.name}: {estimate.n_calls:,} replies, each to be graded by {len(graders)}")
-            print_cost(estimate)
-            output.print_before(before)
-        return
-    for whom in (loaded.model.sends_to, *(one.sends_to for one in graders), *api.others_asked(arms, reached)):
-        api.allow_sending("the benchmark's queries and the replies", whom, agreed=how.yes, ask=person())
-    with watching(f"attacking {chatbot.name}", quiet=chatbot.as_json) as watch:
-        kept = api.collect(
-            found, loaded, out=chatbot.folder, arms=arms, selection=selection, options=replace(options, watch=watch)
+    @cached_property
+    def arms(self) -> tuple[api.Arm, ...]:
+        """Every attack under every defence."""
+        return self.wanted.arms(self.benchmark)
+
+    def leave(self, what: str, *whom: str | None) -> None:
+        """Ask for leave to send something to each."""
+        for to in whom:
+            api.allow_sending(what, to, agreed=self.how.yes, ask=person())
+
+    def on_judge(self, elicit: str | None) -> None:
+        """Have a judge decide under every attack and defence."""
+        live = self.asking.live(self.limits, self.local, seed=self.items.seed, needs_key=not self.how.dry_run)
+        elicitations = api.elicitations_named(elicit)
+        made = api.as_judge(self.asked, self.benchmark, elicitations=elicitations, live=live)
+        options = api.RunOptions(
+            seed=self.items.seed or 0,
+            limits=self.limits.limits(),
+            selection=self.items.selection(self.benchmark),
+            live=live,
+            batch=self.limits.batches(),
+            command=command_line(),
+            benchmark_source=api.source_of(self.source, self.benchmark),
         )
-    if kept.summary.n_pending:
-        print_json({"replies": kept.summary.as_json(), "grades": []}) if chatbot.as_json else None
-        tell_pending(kept.summary)
-        end(kept.summary)
-    summaries = []
-    for one in graders:
-        with watching(f"grading by {one.name}", quiet=chatbot.as_json) as watch:
-            grading = api.replying.GradeOptions(
-                limits=limits.limits(), command=command_line(), watch=watch, batch=limits.batches()
+        if self.how.dry_run:
+            estimate = api.estimate(self.benchmark, made, elicitations=elicitations, arms=self.arms, options=options)
+            output.print_estimates([(estimate, made)], as_json=self.as_json)
+            return
+        self.leave("the benchmark's queries", made.sends_to, *api.others_asked(self.arms, live.model, judge=made))
+        folder = self.out or self.folder
+        with watching(f"attacking {self.asked}", quiet=self.as_json) as watch:
+            watched = replace(options, watch=watch)
+            run = api.judge(
+                self.benchmark, made, out=folder, elicitations=elicitations, arms=self.arms, options=watched
             )
-            summaries.append(api.grade(kept, one, options=grading))
-    if chatbot.as_json:
-        print_json({"replies": kept.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})
-    else:
-        graded = sum(summary.n_usable for summary in summaries)
-        typer.echo(f"{kept.summary.n_usable:,} replies, {graded:,} grades: {chatbot.folder}")
-        note(f"next: casewise robustness {shlex.quote(str(chatbot.folder))}")
-    for progress in (kept.summary, *summaries):
-        end(progress)
+        output.print_summary(run.summary, folder, as_json=self.as_json, then="robustness")
+        end(run.summary)
+
+    def on_replies(self, named: Sequence[str]) -> None:
+        """Collect a chatbot's replies under every attack and defence, and have them graded."""
+        reached = self.limits.model(self.asking.base_url, self.local, needs_key=not self.how.dry_run)
+        loaded = api.replying.chat_model(self.asked, reached)
+        bare = replace(reached, local=replace(reached.local, adapter=None))  # the adapter is the chatbot's
+        graders = [api.replying.as_grader(name, options=bare) for name in named]
+        options = api.replying.CollectOptions(
+            temperature=self.asking.temperature,
+            max_tokens=self.asking.max_tokens,
+            seed=self.items.seed,
+            limits=self.limits.limits(),
+            batch=self.limits.batches(),
+            command=command_line(),
+            benchmark_source=api.source_of(self.source, self.benchmark),
+            makers=reached,
+        )
+        selection = self.items.selection(self.benchmark)
+        if self.how.dry_run:
+            estimate = api.replying.collecting_estimate(
+                self.benchmark, loaded, arms=self.arms, selection=selection, options=options
+            )
+            before = api.before_collecting(self.benchmark, loaded, arms=self.arms, selection=selection, options=options)
+            self.say_estimate(estimate, before, len(graders))
+            return
+        whom = (loaded.model.sends_to, *(one.sends_to for one in graders), *api.others_asked(self.arms, reached))
+        self.leave("the benchmark's queries and the replies", *whom)
+        folder = self.out or Path("replies") / self.folder.name
+        with watching(f"attacking {self.asked}", quiet=self.as_json) as watch:
+            watched = replace(options, watch=watch)
+            kept = api.collect(self.benchmark, loaded, out=folder, arms=self.arms, selection=selection, options=watched)
+        if kept.summary.n_pending:
+            print_json({"replies": kept.summary.as_json(), "grades": []}) if self.as_json else None
+            tell_pending(kept.summary)
+            end(kept.summary)
+        self.say_graded(kept, [self.graded(kept, one) for one in graders])
+
+    def graded(self, kept: api.Replies, grader: api.replying.Grader) -> api.replying.GradeSummary:
+        """Have the replies graded by one grader."""
+        with watching(f"grading by {grader.name}", quiet=self.as_json) as watch:
+            limits, batch = self.limits.limits(), self.limits.batches()
+            grading = api.replying.GradeOptions(limits=limits, command=command_line(), watch=watch, batch=batch)
+            return api.grade(kept, grader, options=grading)
+
+    def say_estimate(
+        self, estimate: api.contexts.CallEstimate, before: dict[str, api.contexts.CallEstimate], graders: int
+    ) -> None:
+        """What replies would take, and texts that models make before."""
+        if self.as_json:
+            made = {"before": {name: asdict(one) for name, one in before.items()}} if before else {}
+            print_json({"asked": self.asked, **asdict(estimate), **made})
+            return
+        typer.echo(f"{self.asked}: {estimate.n_calls:,} replies, each to be graded by {graders}")
+        print_cost(estimate)
+        output.print_before(before)
+
+    def say_graded(self, kept: api.Replies, summaries: Sequence[api.replying.GradeSummary]) -> None:
+        """What became of replies and grades."""
+        if self.as_json:
+            print_json({"replies": kept.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})
+        else:
+            graded = sum(summary.n_usable for summary in summaries)
+            typer.echo(f"{kept.summary.n_usable:,} replies, {graded:,} grades: {kept.path}")
+            note(f"next: casewise robustness {shlex.quote(str(kept.path))}")
+        for progress in (kept.summary, *summaries):
+            end(progress)
 
 
 @with_groups
