@@ -150,6 +150,7 @@ def test_what_cannot_be_is_said(source, to, said, tmp_path):
 
 def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "card.md").write_text("mine", encoding="utf-8")
+    (tmp_path / "run.json").touch()
 
     with pytest.raises(ConfigurationError, match="nothing is overwritten"):
-        api.hand_on(["demo"], tmp_path / "card.md", to="card")
+        api.hand_on([tmp_path], tmp_path / "card.md", to="card")

@@ -35,6 +35,7 @@ def test_the_folder_holds_the_card_the_judgements_and_a_result_a_series(tmp_path
 
 @pytest.mark.parametrize("name", ["demo", "a/b/c", "a/b\nvalue: 1", ""])
 def test_a_name_that_is_none_on_the_hub_is_refused(tmp_path, name):
+    (tmp_path / "run.json").touch()
     with pytest.raises(ConfigurationError, match="ORGANISATION/NAME"):
         api.hand_on([tmp_path], tmp_path / "out", to="hf", dataset=name)
 
