@@ -11,7 +11,7 @@ import asyncio
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -38,6 +38,7 @@ from casewise.web.local import free_port
 QUICK = "--quick" in sys.argv
 CONTEXT = {"recipient": {"type": "a nurse", "background": "on a ward for poisonings"}}
 BODY = {"query": "Which dose is dangerous?", "context": CONTEXT}
+Found = tuple[float, list[float]]
 MODEL_S = 0.05
 CONNECTIONS = 100
 
@@ -75,7 +76,7 @@ def in_python(folder: Path) -> None:
     )
 
 
-async def requests_a_second(url: str, body: object, *, connections: int, seconds: float) -> tuple[float, list[float]]:
+async def requests_a_second(url: str, body: object, *, connections: int, seconds: float) -> Found:
     took: list[float] = []
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=connections)) as session:
         end = time.perf_counter() + seconds
@@ -90,9 +91,7 @@ async def requests_a_second(url: str, body: object, *, connections: int, seconds
     return len(took) / seconds, took
 
 
-async def serving(
-    app: object, work: Callable[[str], Awaitable[tuple[float, list[float]]]]
-) -> tuple[float, list[float]]:
+async def serving(app: object, work: Callable[[str], Awaitable[Found]]) -> Found:
     port = free_port()
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", access_log=False))  # type: ignore[arg-type]  # any ASGI app
     running = asyncio.create_task(server.serve())
@@ -103,6 +102,12 @@ async def serving(
     finally:
         server.should_exit = True
         await running
+
+
+def on_uvicorns_loop(work: Coroutine[object, object, Found]) -> Found:
+    """`work` on the loop that uvicorn takes: uvloop's where it is installed."""
+    with asyncio.Runner(loop_factory=uvicorn.Config(lambda: None).get_loop_factory()) as runner:
+        return runner.run(work)
 
 
 def empty_app() -> FastAPI:
@@ -119,16 +124,14 @@ def empty_app() -> FastAPI:
 def as_a_service(folder: Path) -> None:
     seconds = 1.0 if QUICK else 5.0
 
-    async def load(url: str) -> tuple[float, list[float]]:
+    async def load(url: str) -> Found:
         return await requests_a_second(f"{url}/v1/decide", BODY, connections=16, seconds=seconds)
 
-    async def half_load(url: str) -> tuple[float, list[float]]:
+    async def half_load(url: str) -> Found:
         return await requests_a_second(f"{url}/v1/decide", BODY, connections=1, seconds=seconds)
 
-    def best(
-        make: Callable[[], object], work: Callable[[str], Awaitable[tuple[float, list[float]]]]
-    ) -> tuple[float, list[float]]:
-        return max((asyncio.run(serving(make(), work)) for _ in range(3)), key=lambda found: found[0])
+    def best(make: Callable[[], object], work: Callable[[str], Awaitable[Found]]) -> Found:
+        return max((on_uvicorns_loop(serving(make(), work)) for _ in range(3)), key=lambda found: found[0])
 
     def service() -> FastAPI:
         return create_service(decider_of(nothing_async, folder), ServiceOptions())
@@ -190,7 +193,7 @@ def over_a_model(folder: Path) -> None:
         told = {"model": "m", "messages": []}
         took: list[float] = []
 
-        async def through(at: str) -> tuple[float, list[float]]:
+        async def through(at: str) -> Found:
             loop, found = asyncio.get_running_loop(), 0.0
             for length in (1.0, seconds):  # the first warms up
                 began = time.process_time()
@@ -201,7 +204,7 @@ def over_a_model(folder: Path) -> None:
         def both() -> tuple[float, float]:
             bare = client.submit(asking, f"{url}/chat/completions", told, seconds).result()
             service = create_service(Decider.load(path, model=model), ServiceOptions())
-            return bare, asyncio.run(serving(service, through))[0]
+            return bare, on_uvicorns_loop(serving(service, through))[0]
 
         bare, ours = max((both() for _ in range(1 if QUICK else 3)), key=lambda pair: pair[1] / pair[0])
     server.terminate()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 __all__ = ["filled"]
 
@@ -18,6 +19,11 @@ def filled(template: str, values: Mapping[str, str], *, doubled_braces: bool = F
     >>> filled("{query} {other}", {"query": "What is {query}?"})
     'What is {query}? {other}'
     """
-    names = "|".join(re.escape(name) for name in values)
-    pattern = rf"\{{({names})\}}" + (r"|\{\{|\}\}" if doubled_braces else "")
-    return re.sub(pattern, lambda match: values[match[1]] if match[1] else match[0][0], template)
+    places = places_of(tuple(values), doubled_braces)
+    return places.sub(lambda match: values[match[1]] if match[1] else match[0][0], template)
+
+
+@lru_cache(maxsize=256)
+def places_of(names: tuple[str, ...], doubled_braces: bool) -> re.Pattern[str]:
+    named = "|".join(map(re.escape, names))
+    return re.compile(rf"\{{({named})\}}" + (r"|\{\{|\}\}" if doubled_braces else ""))
