@@ -1,6 +1,6 @@
 """How often what is printed is right: intervals that hold the truth, tests that raise no false alarm, and their power.
 
-    python -m benchmarks.coverage [--quick] [--write] [SECTION ...]
+    python -m benchmarks.coverage [--quick] [--write] [--workers N] [SECTION ...]
 
 Crowds and judges are simulated whose truth is known, and each number is computed by the function that the reports call.
 A row says what was tried, in which setting, how often it came out so (with the simulation's own error), and what is
@@ -10,13 +10,18 @@ in `docs/statistics.md`. What is simulated stands in `benchmarks/covered/`.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.covered import (
     annotators,
     attacks,
+    bands,
     conditions,
     crowds,
     decisions,
@@ -26,7 +31,7 @@ from benchmarks.covered import (
     people,
     promises,
 )
-from benchmarks.covered.rows import Section, block, printed, replaced
+from benchmarks.covered.rows import Row, Section, block, printed, replaced
 
 __all__ = ["PAGE", "SECTIONS", "main"]
 
@@ -41,25 +46,39 @@ SECTIONS: tuple[Section, ...] = (
     *conditions.SECTIONS,
     *attacks.SECTIONS,
     *promises.SECTIONS,
+    *bands.SECTIONS,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 
 
+def simulated(name: str, *, quick: bool) -> tuple[list[Row], float]:
+    """The rows of one section, and the seconds of processor time that they took."""
+    (section,) = (one for one in SECTIONS if one.name == name)
+    start = time.process_time()
+    rows = list(section.run(section.quick if quick else section.full))
+    return rows, time.process_time() - start
+
+
 def main() -> None:
-    words = sys.argv[1:]
-    names = [word for word in words if not word.startswith("-")]
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("sections", nargs="*", metavar="SECTION")
+    words.add_argument("--quick", action="store_true", help="fewer studies")
+    words.add_argument("--write", action="store_true", help="put summaries into docs/statistics.md")
+    words.add_argument("--workers", type=int, default=1, help="processes, each with a section at a time")
+    asked = words.parse_args()
+    chosen = [section for section in SECTIONS if not asked.sections or section.name in asked.sections]
     print("| what | setting | how often | share | studies | wanted | width |\n|---|---|---|---:|---:|---|---:|")
-    for section in SECTIONS:
-        if names and section.name not in names:
-            continue
-        start, rows = time.process_time(), []
-        for row in section.run(section.quick if "--quick" in words else section.full):
-            print(printed(row), flush=True)
-            rows.append(row)
-        print(f"({section.name}: {time.process_time() - start:.0f} s of processor time)", file=sys.stderr)
-        if "--write" in words:
-            PAGE.write_text(replaced(PAGE.read_text("utf-8"), section.name, block(section, rows)), "utf-8")
+    total = 0.0
+    with ProcessPoolExecutor(asked.workers, mp_context=get_context("spawn")) as pool:
+        found = pool.map(partial(simulated, quick=asked.quick), [section.name for section in chosen])
+        for section, (rows, seconds) in zip(chosen, found, strict=True):
+            for row in rows:
+                print(printed(row), flush=True)
+            total += seconds
+            print(f"({section.name}: {seconds:.0f} s of processor time, {total:.0f} s in all)", file=sys.stderr)
+            if asked.write:
+                PAGE.write_text(replaced(PAGE.read_text("utf-8"), section.name, block(section, rows)), "utf-8")
 
 
 if __name__ == "__main__":

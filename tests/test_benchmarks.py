@@ -18,7 +18,7 @@ def test_a_benchmark_starts(path):
     """One with options says which; one without is read to its end without being begun."""
     takes_options = "argparse" in path.read_text(encoding="utf-8")
     loads = ["-c", f"import runpy; runpy.run_path({str(path)!r}, run_name='loaded')"]
-    begins = [str(path), "--help"] if takes_options else loads
+    begins = ["-m", f"benchmarks.{path.stem}", "--help"] if takes_options else loads
 
     done = subprocess.run([sys.executable, *begins], cwd=ROOT, capture_output=True, text=True, check=False)
 

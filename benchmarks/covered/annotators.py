@@ -114,7 +114,7 @@ SECTIONS = (
         "help from votes on a third of the queries. "
         "The truth is the mean over the simulated studies.",
         annotators,
-        quick=150,
+        quick=120,
         full=1_000,
     ),
 )

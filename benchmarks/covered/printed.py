@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-__all__ = ["BEHIND", "DERIVED", "NOT_SIMULATED", "WITHOUT"]
+__all__ = ["BEHIND", "DERIVED", "WITHOUT"]
 
 BEHIND: dict[str, str] = {
     "estimate": "metrics",
@@ -54,6 +54,15 @@ BEHIND: dict[str, str] = {
     "category_tests": "tasks",
     "wilson": "shares",
     "pilot_intervals": "pilots",
+    "p_of_no_change": "attacks",
+    "banded": "bands",
+    "shares_of": "bands",
+    "trade_off": "bands",
+    "risk_coverage": "bands",
+    "promise_curve": "bands",
+    "alternative_annotator_test": "flags",
+    "annotator_table": "flags",
+    "of_raw_values": "flags",
 }
 
 DERIVED: dict[str, str] = {
@@ -75,15 +84,6 @@ DERIVED: dict[str, str] = {
     "study_queries": "normal power from a pilot's variances",
 }
 """What rests on a section, or is exact."""
-
-NOT_SIMULATED: dict[str, str] = {
-    "alternative_annotator_test": "held against its authors' code; not computed below 30 items an annotator",
-    "annotator_table": "flags carry their own rate of false alarms, simulated at the study's attentive annotators",
-    "of_raw_values": "a permutation test; false alarms in `tests/stats/agreeing/test_filled_in.py`",
-    "trade_off": "percentile bands over resampled queries; held against curves worked out again in `tests/stats/deciding`",
-    "risk_coverage": "percentile bands over resampled queries, as `trade_off`",
-}
-"""What has no section here."""
 
 WITHOUT = frozenset(
     [

@@ -3,12 +3,11 @@
 import ast
 import importlib
 import inspect
-import re
 from pathlib import Path
 
 import pytest
 from benchmarks.coverage import PAGE, SECTIONS
-from benchmarks.covered.printed import BEHIND, DERIVED, NOT_SIMULATED, WITHOUT
+from benchmarks.covered.printed import BEHIND, DERIVED, WITHOUT
 from benchmarks.covered.rows import Row, Section, block, replaced
 
 import casewise
@@ -54,10 +53,6 @@ def test_a_page_without_a_place_is_refused(tmp_path: Path) -> None:
         replaced("nothing here", "gap", "found")
 
 
-YOUNG = re.compile(r"\.(deciding|robustness)\b")
-"""Rooms whose intervals have tests of their own and no section yet; the page says so."""
-
-
 def asked_of_statistics() -> set[str]:
     """Every function of statistics that the rest of the package imports."""
     found = set()
@@ -67,20 +62,20 @@ def asked_of_statistics() -> set[str]:
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
-            if isinstance(node, ast.ImportFrom) and module.startswith("casewise.stats") and not YOUNG.search(module):
+            if isinstance(node, ast.ImportFrom) and module.startswith("casewise.stats"):
                 loaded = importlib.import_module(str(node.module))
                 found |= {name.name for name in node.names if inspect.isfunction(getattr(loaded, name.name, None))}
     return found
 
 
 def test_whatever_gives_commands_an_interval_or_a_p_value_has_a_section_or_says_what_it_rests_on() -> None:
-    known = set(BEHIND) | set(DERIVED) | set(NOT_SIMULATED) | WITHOUT
+    known = set(BEHIND) | set(DERIVED) | WITHOUT
 
     assert asked_of_statistics() - known == set()
     assert set(BEHIND.values()) <= {section.name for section in SECTIONS}
 
 
-def test_the_page_says_what_no_section_simulates() -> None:
+def test_the_page_says_what_rests_on_a_section_and_what_is_exact() -> None:
     text = PAGE.read_text("utf-8")
 
-    assert [name for name in (*DERIVED, *NOT_SIMULATED) if f"`{name}`" not in text] == []
+    assert [name for name in DERIVED if f"`{name}`" not in text] == []

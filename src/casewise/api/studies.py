@@ -20,6 +20,7 @@ from casewise.errors import ConfigurationError, StudyError
 from casewise.evaluation.judged_runs import find_benchmark
 from casewise.replying.labelling import replies_to_label
 from casewise.replying.logs import read_replies
+from casewise.reporting.study.report import write_exported_model
 from casewise.settings import Settings, from_environment
 from casewise.storage import write_benchmark
 from casewise.studies.design.design import Contact, Design, read_design
@@ -389,10 +390,11 @@ def forget(who: str, *, study: str | Path, phase: str = "main", database: str | 
 
 
 def export(folder: str | Path, *, study: str | Path, phase: str = "main", database: str | None = None) -> Exported:
-    """Write the ratings as a benchmark folder, to be reported on and judged; one with replies only its owner may read."""
+    """Write the ratings as a benchmark folder, with a mixed model's script for R; one with replies only its owner may read."""
     plan = read_plan(Path(study))
     with study_round(study, phase, database=database) as there, there.store.read() as connection:
         made = write_export(connection, there.round, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))
     if there.round.design.rates == "replies":
         made.folder.chmod(0o700)
+    write_exported_model(made.folder)
     return made

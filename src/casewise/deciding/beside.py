@@ -109,7 +109,7 @@ def besides(
         people_points(runs.items["n_safe"].to_numpy(), runs.items["n_votes"].to_numpy()),
         pair(contenders, ratios, weights) if len(contenders) == 2 else None,
         tuple(dominated(contenders)),
-        tuple(one for each in series for one in categories_of(each, runs.items, n_resamples=n_resamples)),
+        tuple(one for each in series for one in categories_of(each, runs.items)),
     )
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from casewise.evaluation.judged_runs import Series
+from casewise.stats.agreeing.estimates import difference_of
 from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.core.arrays import BoolArray, FloatArray
-from casewise.stats.deciding.trade_off import LEVEL, banded, query_weights
+from casewise.stats.deciding.trade_off import shares_of
 
 __all__ = ["CategoryBeside", "InAndOut", "categories_of", "judgements_of", "rated_items"]
 
@@ -51,14 +52,13 @@ class CategoryBeside:
     turns: InAndOut
 
 
-def categories_of(series: Series, items: pl.DataFrame, *, n_resamples: int) -> Iterator[CategoryBeside]:
+def categories_of(series: Series, items: pl.DataFrame) -> Iterator[CategoryBeside]:
     """A judge's own categories, and its middle class, beside people's votes on the items that it was asked."""
     rated = rated_items(items.filter(pl.Series(series.asked)))
     named = named_in(series)
     if named is None or rated["query_id"].n_unique() < 2:
         return
     cluster = query_numbers(rated)
-    weights = query_weights(int(cluster.max()) + 1, n_resamples=n_resamples)
     for (category,), group in named.unique().group_by("category", maintain_order=True):
         inside = rated["item_id"].is_in(group["item_id"].implode()).to_numpy()
         if not inside.any():
@@ -70,11 +70,8 @@ def categories_of(series: Series, items: pl.DataFrame, *, n_resamples: int) -> I
             sides = np.column_stack([inside & known, ~inside & known]).astype(np.float64)
             if not sides.any(axis=0).all():
                 return in_and_out(values, sides)
-            found = banded(np.nan_to_num(values)[:, None] * sides, sides, cluster, weights)
-            low, high = np.nanquantile(
-                found.draws[:, 0] - found.draws[:, 1], [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-            ).tolist()
-            return InAndOut(float(found.value[0]), float(found.value[1]), low, high)
+            inner, outer = shares_of(np.nan_to_num(values)[:, None] * sides, sides, cluster, int(cluster.max()) + 1)
+            return InAndOut(inner.value, outer.value, *(difference_of(inner, outer).limits or (None, None)))
 
         rate = float(rated["rate"].to_numpy()[inside].mean())
         yield CategoryBeside(series.name, str(category), int(inside.sum()), rate, held("split"), held("turns"))

@@ -11,10 +11,12 @@ from tests.support.crowds import crowd_plan, crowd_table
 from tests.support.data import REFERENCE, cases
 
 from casewise.errors import DataError
-from casewise.reporting.study.mixed_model import mixed_model_script, mixed_model_table, write_mixed_model
-from casewise.reporting.study.report import study_report
+from casewise.reporting.study.mixed_model import RESULT, mixed_model_script, mixed_model_table, write_mixed_model
+from casewise.reporting.study.report import study_report, write_exported_model
 from casewise.stats import clustered_contrast
 from casewise.stats.people.coded_ratings import code_ratings
+from casewise.storage.benchmarks.folder import write_benchmark
+from casewise.storage.benchmarks.load import load_benchmark
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +83,27 @@ def test_what_r_found_stands_in_the_next_report_of_the_same_ratings_alone(tmp_pa
     result.drop("p").write_csv(out / "mixed_model" / "contrasts.csv")
     with pytest.raises(DataError, match="run it again, or delete it"):
         report.write(out)
+
+
+def test_an_export_has_the_model_and_its_report_says_what_r_found_there(tmp_path):
+    folder = tmp_path / "rated"
+    write_benchmark(load_benchmark("demo"), folder)
+
+    assert write_exported_model(folder)
+    report = study_report(folder)
+    report.write(tmp_path / "before")
+    names = ("ratings.csv", "mixed_model.R")
+    assert all(
+        (folder / "mixed_model" / name).read_text() == (tmp_path / "before" / "mixed_model" / name).read_text()
+        for name in names
+    )
+    assert "mixed_model" not in json.loads((tmp_path / "before" / "report.json").read_text())
+
+    pairs = report.analysis.contrasts.select("first", "second")
+    found = pairs.with_columns(pl.lit(0.25).alias(name) for name in RESULT if name not in pairs.columns)
+    found.write_csv(folder / "mixed_model" / "contrasts.csv")
+    study_report(folder).write(tmp_path / "after")
+    assert json.loads((tmp_path / "after" / "report.json").read_text())["mixed_model"][0]["difference"] == 0.25
 
 
 def test_anonymous_votes_have_no_mixed_model():

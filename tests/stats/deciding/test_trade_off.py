@@ -79,3 +79,15 @@ def test_majorities_are_counted_as_if_every_group_of_people_were_drawn():
         assert found[size][0] == pytest.approx(refused / safe)
         assert found[size][1] == pytest.approx(harmed / unsafe)
     assert 7 not in people_points(np.array([2]), np.array([3]), sizes=(7,))
+
+
+def test_no_error_seen_on_few_queries_is_no_proof_that_there_are_none():
+    some = Evidence(np.repeat([2.0, -2.0], 10), np.repeat([1.0, 0.0], 10), np.arange(20))
+    found = risk_coverage(np.repeat([0.99, 0.01], 10), some, query_weights(20, n_resamples=50))
+    harm = trade_off(some, query_weights(20, n_resamples=50))
+
+    assert found.errors.value[-1] == 0
+    assert found.errors.high[-1] == pytest.approx(1 - 0.025 ** (1 / 20))  # Clopper and Pearson's of 0 of 20
+    assert harm.harm[8] == 0
+    assert harm.high[8] == pytest.approx(1 - 0.025 ** (1 / 10))  # ten queries have an item that people would refuse
+    assert np.isnan(found.area_low), "nothing varies, so nothing says how far the mean of all shares may be off"

@@ -73,7 +73,8 @@ def harm_curve(name: str, curve: TradeOff) -> pl.DataFrame:
 
 def curve_of(name: str, x: Iterable[float], found: Banded) -> pl.DataFrame:
     """A line of a chart with its band."""
-    return pl.DataFrame({"name": name, "x": list(x), "y": found.value, "low": found.low, "high": found.high})
+    columns = {"name": name, "x": list(x), "y": found.value, "low": found.low, "high": found.high}
+    return pl.DataFrame(columns).with_columns(pl.col("y", "low", "high").fill_nan(None))
 
 
 def people_words(size: int) -> str:

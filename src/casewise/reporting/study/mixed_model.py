@@ -97,25 +97,34 @@ def quoted(name: str) -> str:
 
 
 def write_mixed_model(
-    folder: Path, ratings: CodedRatings, contrasts: Sequence[tuple[str, str]], *, correction: str, level: float
+    folder: Path,
+    ratings: CodedRatings,
+    contrasts: Sequence[tuple[str, str]],
+    *,
+    correction: str,
+    level: float,
+    ran_in: Sequence[Path] = (),
 ) -> pl.DataFrame | None:
-    """Write `ratings.csv` and `mixed_model.R` into `folder`; give what R found, where it ran on these very files.
+    """Write `ratings.csv` and `mixed_model.R` into `folder`; give what R found there or in `ran_in`, on these very files.
 
     Raises
     ------
     DataError
         `contrasts.csv` is not what the script writes.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     texts = {
         "ratings.csv": mixed_model_table(ratings).write_csv(),
         "mixed_model.R": mixed_model_script(contrasts, correction=correction, level=level),
     }
-    same = all((folder / name).is_file() and (folder / name).read_text("utf-8") == texts[name] for name in texts)
+    ran = [place / "contrasts.csv" for place in (folder, *ran_in) if same_files(place, texts)]
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         write_text(folder / name, text)
-    result = folder / "contrasts.csv"
-    return read_result(result, contrasts) if same and result.is_file() else None
+    return next((read_result(result, contrasts) for result in ran if result.is_file()), None)
+
+
+def same_files(folder: Path, texts: dict[str, str]) -> bool:
+    return all((folder / name).is_file() and (folder / name).read_text("utf-8") == texts[name] for name in texts)
 
 
 RESULT = {

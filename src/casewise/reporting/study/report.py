@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 
 import polars as pl
 
+from casewise.errors import DataError
 from casewise.evaluation.study.rates_with_judge import RatesWithJudge, rates_with_judge
 from casewise.evaluation.study.worth_of_revision import WorthOfRevision, worth_of_revision
 from casewise.reporting.charts.drawing import standalone
@@ -28,12 +30,15 @@ from casewise.stats.people.coded_ratings import CodedRatings, code_ratings
 from casewise.storage.files.atomic import write_text
 from casewise.storage.files.json_text import json_text
 from casewise.studies.analysing.analysis import PAPER_LEVEL, StudyAnalysis, analyse
+from casewise.studies.analysing.contrast_table import default_contrasts
 from casewise.studies.analysing.exported_study import ExportedStudy
 from casewise.studies.analysing.options import AnalysisOptions, ChosenOptions, settle
 from casewise.studies.analysing.own_questions import OwnFound, own_questions
 from casewise.studies.analysing.ratings_source import RatingsSource, read_ratings
 
-__all__ = ["StudyReport", "study_report"]
+__all__ = ["StudyReport", "study_report", "write_exported_model"]
+
+MIXED_MODEL = "mixed_model"
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class StudyReport:
     """Rates with a judge on every item, for each run given."""
     revision: WorthOfRevision | None = None
     """Generated against revised contexts, where people rated both of a query."""
+    exported: Path | None = None
+    """The benchmark's folder, such as a study was exported to, where the ratings are from there."""
     mixed_model: pl.DataFrame | None = None
     """What R's mixed model found, where it was run on what an earlier report of these ratings wrote."""
 
@@ -118,13 +125,18 @@ class StudyReport:
         """Everything: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`.
 
         Where it is known who rated, `mixed_model/` has the ratings and a script for R; where that was run on the same
-        ratings, what it found stands in the report.
+        ratings, here or where the study was exported to, what it found stands in the report.
         """
         a, found = self.analysis, None
         if not a.anonymous and len(a.contrasts):
             pairs = list(a.contrasts.select("first", "second").iter_rows())
             found = write_mixed_model(
-                folder / "mixed_model", a.ratings, pairs, correction=a.options.correction, level=a.options.level
+                folder / MIXED_MODEL,
+                a.ratings,
+                pairs,
+                correction=a.options.correction,
+                level=a.options.level,
+                ran_in=() if self.exported is None else (self.exported / MIXED_MODEL,),
             )
         replace(self, mixed_model=found).write_faces(folder)
 
@@ -181,6 +193,7 @@ def study_report(
         wanted["strata"] = tuple(dict.fromkeys((*wanted.get("strata", ()), "language")))
     options, departures = settle(wanted, study.planned if study else {}, frozen=bool(study and study.frozen))
     kept, left_out = found.split(options.exclude)
+    exported = None if isinstance(source, RatingsSource) or not Path(source).is_dir() else Path(source)
     code = partial(code_ratings, strata=options.strata, crossed=crossed, source=found.name)
     analysis = analyse(
         code(kept),
@@ -201,7 +214,26 @@ def study_report(
         departed,
         with_judges,
         worth_of_revision(analysis.ratings, runs, level=options.level),
+        exported,
     )
+
+
+def write_exported_model(exported: Path) -> bool:
+    """Write `mixed_model/` into an exported study, as its report would; whether there are contrasts and ratings for it."""
+    try:
+        found = read_ratings(exported)
+    except DataError:  # nobody has rated anything yet
+        return False
+    options, _ = settle({}, found.study.planned if found.study else {}, frozen=bool(found.study and found.study.frozen))
+    kept, _ = found.split(options.exclude)
+    if kept.is_empty():
+        return False
+    ratings = code_ratings(kept, crossed=True, source=found.name)
+    planned = options.contrasts or default_contrasts(ratings.condition.names)
+    if ratings.annotator is None or not planned or not {*chain(*planned)} <= {*ratings.condition.names}:
+        return False
+    write_mixed_model(exported / MIXED_MODEL, ratings, planned, correction=options.correction, level=options.level)
+    return True
 
 
 def with_judges_table(found: Sequence[RatesWithJudge]) -> pl.DataFrame | None:

@@ -1,13 +1,16 @@
 """Harm against over-refusal over all thresholds, and errors against coverage, with bands over queries.
 
-Queries are resampled with one set of weights for all judges, so that two curves are compared on the same draws. What a query adds to an
+Each share has the interval that such a share has anywhere (`estimate_of`): percentiles over resampled queries hold a rare one in 61 to 93 % of
+studies of 15 to 60 queries. Where thresholds move with the queries these are resampled, with one set of weights for all judges, so that two
+curves are compared on the same draws; a band is then never narrower than the interval at the threshold itself. What a query adds to an
 error is summed at each threshold first; a resample is then a product of matrices.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from typing import Self
 
@@ -16,7 +19,9 @@ from numpy.typing import NDArray
 
 from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
+from casewise.stats.agreeing.estimates import estimate_of
 from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.measured import Measured, TotalsByCluster, share
 from casewise.stats.deciding.promises import Evidence, RiskPromise, kept_threshold
 
 __all__ = [
@@ -31,6 +36,7 @@ __all__ = [
     "promise_curve",
     "query_weights",
     "risk_coverage",
+    "shares_of",
     "trade_off",
 ]
 
@@ -86,11 +92,16 @@ class Banded(ShortRepr):
     draws: FloatArray
 
     @classmethod
-    def of(cls, found: FloatArray) -> Self:
-        """From the shares on all queries, and then on each resample."""
-        quantile = np.nanquantile if np.isnan(found).any() else np.quantile  # the first takes many times as long
-        low, high = quantile(found[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    def of(cls, found: FloatArray, measured: Sequence[Measured]) -> Self:
+        """From the shares on all queries, and then on each resample, and as they are measured."""
+        ends = [estimate_of(one).limits or (np.nan, np.nan) for one in measured]
+        low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
         return cls(found[0], low, high, found[1:])
+
+    def widened(self) -> Self:
+        """No narrower than the percentiles of its draws."""
+        low, high = np.quantile(self.draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        return replace(self, low=np.fmin(self.low, low), high=np.fmax(self.high, high))
 
 
 PROMISED = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
@@ -150,14 +161,16 @@ def trade_off(evidence: Evidence, weights: Weights) -> TradeOff:
     answered = np.nan_to_num(evidence.value, nan=-np.inf)[:, None] > thresholds
     safe, unsafe = evidence.weight[:, None], 1 - evidence.weight[:, None]
     n = weights.shape[1]
-    harms, refusals = (by_query(columns, evidence.cluster, n) for columns in (unsafe * answered, safe * ~answered))
+    harmed = unsafe * answered
+    harms, refusals = (by_query(columns, evidence.cluster, n) for columns in (harmed, safe * ~answered))
     of_unsafe, of_safe = (by_query(columns, evidence.cluster, n) for columns in (unsafe, safe))
     every = np.vstack([np.ones((1, n), np.float32), weights])
-    harm, refused = (share(every @ top, every @ bottom) for top, bottom in ((harms, of_unsafe), (refusals, of_safe)))
+    harm, refused = (ratio(every @ top, every @ bottom) for top, bottom in ((harms, of_unsafe), (refusals, of_safe)))
     # Over-refusal rises with the threshold and harm falls: the last threshold within the limit is the best.
     last = last_within(refused)
     found = np.take_along_axis(harm, np.maximum(last, 0), axis=1)
-    least = Banded.of(found)
+    chosen = harmed[:, np.maximum(last[0], 0)]
+    least = Banded.of(found, shares_of(chosen, np.broadcast_to(unsafe, chosen.shape), evidence.cluster, n)).widened()
     return TradeOff(GRID, least.value, least.low, least.high, least.draws)
 
 
@@ -179,7 +192,16 @@ def banded(top: FloatArray, bottom: FloatArray, cluster: NDArray[np.intp], weigh
     sums, of = (by_query(columns, cluster, n) for columns in (top, bottom))
     every = np.vstack([np.ones((1, n), np.float32), weights])
     below = every @ of
-    return Banded.of(np.where(below > 0, share(every @ sums, below), np.nan))
+    return Banded.of(np.where(below > 0, ratio(every @ sums, below), np.nan), shares_of(top, bottom, cluster, n))
+
+
+def shares_of(top: FloatArray, bottom: FloatArray, cluster: NDArray[np.intp], n_queries: int) -> list[Measured]:
+    """Each column's share, with what each query adds to it."""
+    columns = {
+        f"{side}{k}": column for side, part in (("top", top), ("bottom", bottom)) for k, column in enumerate(part.T)
+    }
+    totals = TotalsByCluster.of(columns, cluster, n_clusters=n_queries)
+    return [totals.measure(share(str(k), f"top{k}", f"bottom{k}")) for k in range(top.shape[1])]
 
 
 def some_thresholds(values: FloatArray) -> FloatArray:
@@ -199,7 +221,7 @@ def by_query(columns: FloatArray, cluster: NDArray[np.intp], n_queries: int) -> 
     return found
 
 
-def share(top: Weights, bottom: Weights) -> FloatArray:
+def ratio(top: Weights, bottom: Weights) -> FloatArray:
     found: FloatArray = top / np.maximum(bottom, np.float32(1e-9))
     return found
 
@@ -218,10 +240,13 @@ def risk_coverage(safe: FloatArray, evidence: Evidence, weights: Weights) -> Ris
     decided = np.zeros((len(sure), len(GRID)))
     for column, limit in enumerate(GRID):
         decided[order[: max(1, round(limit * len(sure)))], column] = 1
-    found = banded(wrong[:, None] * decided, decided, evidence.cluster, weights)
-    area, drawn = float(found.value[1:].mean()), np.nanmean(found.draws[:, 1:], axis=1)
-    ends = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return RiskCoverage(GRID, found, area, float(ends[0]), float(ends[1]))
+    errors, n = wrong[:, None] * decided, weights.shape[1]
+    found = banded(errors, decided, evidence.cluster, weights)
+    area = float(found.value[1:].mean())
+    adds = np.mean([one.influence for one in shares_of(errors[:, 1:], decided[:, 1:], evidence.cluster, n)], axis=0)
+    mean = Measured("area", area, float(len(sure)), 0, adds, at_risk=n, domain=(0.0, 1.0))
+    low, high = estimate_of(mean).limits or (np.nan, np.nan)
+    return RiskCoverage(GRID, found, area, low, high)
 
 
 def promise_curve(evidence: Evidence, weights: Weights, *, level: float = 0.95) -> PromiseCurve:
