@@ -23,13 +23,13 @@ def test_a_run_is_refused_where_a_benchmark_is_wanted_and_told_where_it_can_go(c
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("to", ["card", "eee", "hf", "inspect"])
+@pytest.mark.parametrize("to", ["card", "eee", "inspect"])
 def test_a_benchmark_is_refused_where_a_run_is_wanted_and_told_where_it_can_go(casewise, tmp_path, to):
     said = casewise("export", "demo", "--to", to, "--out", tmp_path / "out")
 
     assert said.code == 2
     assert f"--to {to} takes a run, and demo is no run folder" in said.err
-    assert "a benchmark can go to folder, published, parquet, huggingface, croissant, lm-eval" in said.err
+    assert "a benchmark can go to folder, published, parquet, huggingface, hf, croissant, lm-eval" in said.err
 
 
 @pytest.mark.parametrize("installed", [True, False])

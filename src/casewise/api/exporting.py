@@ -15,6 +15,7 @@ from casewise.evaluation.options import ReportOptions
 from casewise.exporting.card import write_card
 from casewise.exporting.croissant import read_croissant_about, write_croissant
 from casewise.exporting.every_eval_ever import restricted, write_every_eval_ever
+from casewise.exporting.hub_benchmark import write_hub_benchmark
 from casewise.exporting.hub_results import write_hub_results
 from casewise.exporting.lm_eval import write_lm_eval
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -28,10 +29,10 @@ from casewise.storage.runs.run_folder import RUN
 
 __all__ = ["BENCHMARK_FORMATS", "RUN_FORMATS", "Handed", "hand_on", "of_its_kind", "restricted", "withholds_texts"]
 
-BENCHMARK_FORMATS = (*get_args(Format), "croissant", "lm-eval")
+BENCHMARK_FORMATS = (*get_args(Format), "hf", "croissant", "lm-eval")
 HUB_NAME = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
 RUN_FORMATS = ("card", "eee", "hf", "inspect")
-"""`inspect` is written by `casewise.integrations.inspect_log`."""
+"""`hf` is of either, and of a benchmark the same as `huggingface`; `inspect` is written by `casewise.integrations.inspect_log`."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,10 @@ def hand_on(
         return as_croissant(sources[0], target, about)
     if to == "lm-eval":
         return as_lm_eval(load_benchmark(sources[0]), target, options, with_texts=with_texts)
-    if to in BENCHMARK_FORMATS:
+    if to == "huggingface" or (to == "hf" and not is_run(sources[0])):
+        n = write_hub_benchmark(load_benchmark(sources[0]), target, policy=options.labels)
+        return Handed(target, (f"{n:,} items without a verdict of people are not asked about",) if n else ())
+    if to not in RUN_FORMATS:
         done = convert(sources[0], target, to=to)  # type: ignore[arg-type]  # it is one of them
         return Handed(done.path, tuple(f"the published format has no room for {text}" for text in done.lost))
     numbers = JudgeNumbers.of(sources, benchmark=benchmark, options=options)
@@ -118,16 +122,19 @@ def of_its_kind(sources: Sequence[str | Path], to: str) -> None:
     if to not in formats:
         raise ConfigurationError(f"--to is {to!r}{did_you_mean(to, formats)}; it can be {', '.join(formats)}")
     for source in sources:
-        is_run = (Path(source) / RUN).is_file()
-        if is_run and to in BENCHMARK_FORMATS and source not in ("demo", CASEBENCH.name):  # these are found first
+        if is_run(source) and to not in RUN_FORMATS and source not in ("demo", CASEBENCH.name):  # these are found first
             raise ConfigurationError(
                 f"--to {to} takes a benchmark, and {source} is a run; a run can go to {', '.join(RUN_FORMATS)}"
             )
-        if not is_run and to in RUN_FORMATS:
+        if not is_run(source) and to not in BENCHMARK_FORMATS:
             raise ConfigurationError(
                 f"--to {to} takes a run, and {source} is no run folder (it has no {RUN}); "
                 f"a benchmark can go to {', '.join(BENCHMARK_FORMATS)}"
             )
+
+
+def is_run(source: str | Path) -> bool:
+    return (Path(source) / RUN).is_file()
 
 
 def withholds_texts(run: str | Path, *, benchmark: str | Path | None = None) -> bool:

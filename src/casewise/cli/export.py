@@ -20,8 +20,8 @@ def export(
         str,
         typer.Option(
             "--to",
-            help="Of a benchmark: folder, published, parquet, huggingface, croissant or lm-eval. Of a run: card, eee "
-            "(Every Eval Ever), hf (results for the hub) or inspect.",
+            help="Of a benchmark: folder, published, parquet, hf (a dataset for the hub), croissant or lm-eval. Of a run: card, "
+            "eee (Every Eval Ever), hf (results for the hub) or inspect.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", help="Where to: a new file or folder. Nothing is uploaded.")],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from casewise.errors import ConfigurationError
 from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.asking.elicitations import options_for
+from casewise.judging.asking.prompts import PromptSet
 from casewise.judging.judges.live import find_prompts
 from casewise.records import SCALES, Elicitation
 from casewise.showing import arm_named, show_item
@@ -19,7 +21,7 @@ from casewise.stats.agreeing.labels import LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
 
-__all__ = ["TaskFolder", "write_lm_eval"]
+__all__ = ["TaskFolder", "asked_rows", "write_lm_eval"]
 
 READ_FROM_TEXT: tuple[Elicitation, ...] = ("binary", "score")
 """A probability is read from tokens, which the harness does not hand on."""
@@ -110,19 +112,7 @@ def write_lm_eval(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy, pr
         The prompts are of several messages, or the folder cannot be written.
     """
     wording = find_prompts(prompts)
-    weight = labels(benchmark.item_columns, policy).weight.tolist()
-    rows = []
-    for item, safe in zip(benchmark.items, weight, strict=True):
-        if math.isnan(safe):
-            continue
-        shown = show_item(arm_named("full"), benchmark, item)
-        row: dict[str, Any] = {"item_id": item.id, "safe": safe, "label": {1.0: "safe", 0.0: "unsafe"}.get(safe, "tie")}
-        for elicitation in READ_FROM_TEXT:
-            asked = wording.render(elicitation, shown.query, shown.context, placement=shown.placement)
-            if [message.role for message in asked] != ["user"]:
-                raise ConfigurationError(f"{wording.name} asks in several messages, and lm-eval sends one")
-            row[elicitation] = asked[0].content
-        rows.append(json.dumps(row, ensure_ascii=False))
+    rows = [json.dumps(row, ensure_ascii=False) for row in asked_rows(benchmark, policy=policy, wording=wording)]
     name = re.sub(r"\W+", "_", f"casewise_{benchmark.name}")
     tasks = []
     for elicitation in READ_FROM_TEXT:
@@ -140,4 +130,25 @@ def write_lm_eval(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy, pr
     thresholds = {elicitation: SCALES[elicitation].threshold for elicitation in READ_FROM_TEXT}
     write_text(folder / "scoring.py", SCORING.format(thresholds=thresholds))
     write_text(folder / "items.jsonl", "".join(f"{row}\n" for row in rows))
-    return TaskFolder(folder, tuple(tasks), len(weight) - len(rows))
+    return TaskFolder(folder, tuple(tasks), len(benchmark.items) - len(rows))
+
+
+def asked_rows(benchmark: Benchmark, *, policy: LabelPolicy, wording: PromptSet) -> Iterator[dict[str, Any]]:
+    """Each item that has a label, how safe it is, and what a judge is asked about it in each elicitation.
+
+    Raises
+    ------
+    ConfigurationError
+        The prompts are of several messages.
+    """
+    for item, safe in zip(benchmark.items, labels(benchmark.item_columns, policy).weight.tolist(), strict=True):
+        if math.isnan(safe):
+            continue
+        shown = show_item(arm_named("full"), benchmark, item)
+        row: dict[str, Any] = {"item_id": item.id, "safe": safe, "label": {1.0: "safe", 0.0: "unsafe"}.get(safe, "tie")}
+        for elicitation in READ_FROM_TEXT:
+            asked = wording.render(elicitation, shown.query, shown.context, placement=shown.placement)
+            if [message.role for message in asked] != ["user"]:
+                raise ConfigurationError(f"{wording.name} asks in several messages, and lm-eval sends one")
+            row[elicitation] = asked[0].content
+        yield row

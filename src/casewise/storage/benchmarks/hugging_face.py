@@ -7,7 +7,10 @@ configuration is a view with one row an item; each table is a configuration of i
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+
+import polars as pl
 
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_view
@@ -18,6 +21,7 @@ from casewise.storage.files.atomic import write_text
 __all__ = ["write_hugging_face"]
 
 VIEW = "rated_items"
+ASKED = "asked"
 
 CARD = """---
 {front}
@@ -36,8 +40,17 @@ benchmark.
 """
 
 
-def write_hugging_face(benchmark: Benchmark, folder: Path) -> Path:
+def write_hugging_face(
+    benchmark: Benchmark, folder: Path, *, asked: pl.DataFrame | None = None, evaluation: str | None = None
+) -> Path:
     """Write `benchmark` as a new dataset folder: all of it or nothing.
+
+    Parameters
+    ----------
+    asked
+        What is asked about each item: one configuration more.
+    evaluation
+        What `eval.yaml` says, by which the hub knows a benchmark.
 
     Raises
     ------
@@ -47,19 +60,23 @@ def write_hugging_face(benchmark: Benchmark, folder: Path) -> Path:
     with new_folder(folder) as draft:
         names = write_tables(benchmark, draft, under="data/")
         write_table(item_view(benchmark), draft / f"data/{VIEW}.parquet")
-        write_text(draft / "README.md", card(benchmark))
+        write_text(draft / "README.md", card(benchmark, more=() if asked is None else (ASKED,)))
+        if asked is not None:
+            write_table(asked, draft / f"data/{ASKED}.parquet")
+        if evaluation is not None:
+            write_text(draft / "eval.yaml", evaluation)
         write_manifest(benchmark, draft, names=names)
     return folder
 
 
-def card(benchmark: Benchmark) -> str:
+def card(benchmark: Benchmark, *, more: Sequence[str] = ()) -> str:
     """The dataset card: its settings, and what a reader must know."""
     about, tables = benchmark.about, tables_with_rows(benchmark)
     notices = "".join(f"> {note}\n\n" for note in benchmark.notes())
     notices += f"> {about.canary}\n\n" if about.canary else ""
     counts = ", ".join(f"{n:,} {kind}" for kind, n in benchmark.counts.model_dump().items())
     return CARD.format(
-        front="\n".join(front(benchmark, [VIEW, *tables] if benchmark.items else list(tables))),
+        front="\n".join(front(benchmark, [*([VIEW] if benchmark.items else []), *tables, *more])),
         name=about.name,
         notices=notices,
         description=about.description or "",
