@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -307,13 +308,24 @@ def _place(agreement: float, curve: FloatArray, sizes: IntArray) -> float:
 def _panel_agreement(
     s: IntArray, m: IntArray, reference_size: int, sizes: IntArray, likeness: Likeness = same_majority
 ) -> FloatArray:
-    """(items, sizes) expected agreement; items with the same votes are computed once.
+    """(items, sizes) expected agreement."""
+    pairs, which, times = np.unique(np.stack([s, m], axis=1), axis=0, return_inverse=True, return_counts=True)
+    kinds = tuple((safe, votes, n) for (safe, votes), n in zip(pairs.tolist(), times.tolist(), strict=True))
+    agreement: FloatArray = _agreement_of_kinds(kinds, reference_size, tuple(sizes.tolist()), likeness)[which.ravel()]
+    return agreement
 
-    Beyond an item's votes the model gives only the gain over the largest panel that is counted, so that no step is
-    seen where the model starts.
+
+@lru_cache(maxsize=16)
+def _agreement_of_kinds(
+    kinds: tuple[tuple[int, int, int], ...], reference_size: int, of_sizes: tuple[int, ...], likeness: Likeness
+) -> FloatArray:
+    """(kinds, sizes) expected agreement at items with so many safe votes, so many votes, and how many such items.
+
+    All judges of a benchmark stand beside the same people, whose panels are computed once. Beyond an item's votes the
+    model gives only the gain over the largest panel that is counted, so that no step is seen where the model starts.
     """
-    pairs = np.unique(np.stack([s, m], axis=1), axis=0)
-    rates = rates_of_any_shape(s, m)
+    pairs, sizes = np.array(kinds)[:, :2], np.array(of_sizes)
+    rates = rates_of_any_shape(*np.repeat(pairs, [n for *_, n in kinds], axis=0).T)
     r = np.arange(reference_size + 1)
     chance = _hypergeometric(r, pairs[:, :1], pairs[:, 1:], reference_size)
     counted_up_to = np.minimum(pairs[:, 1] - reference_size, sizes.max())
@@ -329,8 +341,8 @@ def _panel_agreement(
         }
         beyond = np.where(sizes > left, gain[np.searchsorted(wanted, sizes)], 0.0)
         row[:] = np.array([counted[min(k, left)] for k in sizes.tolist()]) + beyond
-    agreement: FloatArray = table[rates.kind]
-    return agreement
+    table.flags.writeable = False
+    return table
 
 
 def _counted(k: int, safe_left: IntArray, left: int, alike: FloatArray) -> float:
