@@ -47,14 +47,19 @@ def build(folder: Path, items: int) -> None:
 
 
 def measured(task: str, folder: Path) -> tuple[float, float, float]:
-    """Seconds on the clock and of processor time, and peak MiB, of a whole process."""
-    code = f"from pathlib import Path\nimport casewise\nfolder = Path({str(folder)!r})\n{TASKS[task]}"
+    """Seconds on the clock and of processor time, and peak MiB, of a task as a whole process."""
+    return measured_code(f"import casewise\n{TASKS[task]}", folder)
+
+
+def measured_code(code: str, folder: Path) -> tuple[float, float, float]:
+    """The same of any code over a `folder`."""
+    code = f"from pathlib import Path\nfolder = Path({str(folder)!r})\n{code}"
     here = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
     started = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", code], env=here)
     _, status, used = os.wait4(process.pid, 0)
     if status:
-        raise SystemExit(f"{task}: ended with {status}")
+        raise SystemExit(f"ended with {status}:\n{code}")
     peak = used.ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
     return time.perf_counter() - started, used.ru_utime + used.ru_stime, peak
 

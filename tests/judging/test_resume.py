@@ -63,6 +63,15 @@ def test_a_finished_run_asks_nothing(tmp_path):
     assert (run.summary.resumed, run.summary.n_calls) == (90, 0)
 
 
+def test_a_finished_run_reads_no_context_again(tmp_path, monkeypatch):
+    casewise.judge("demo", ConstantJudge("safe"), out=tmp_path / "run")
+    monkeypatch.setattr("casewise.storage.benchmarks.benchmark.Benchmark.context_of", None)
+
+    again = casewise.judge("demo", ConstantJudge("safe"), out=tmp_path / "run")
+
+    assert (again.summary.n_calls, again.summary.resumed) == (0, again.summary.n_items)
+
+
 def test_a_plan_may_grow(tmp_path):
     casewise.judge("demo", Counting(), out=tmp_path / "run")
     judge = Counting()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from casewise.errors import ConfigurationError
+from casewise.judging.running.plan import ByQuery
 from casewise.models.batch.load import client_of
 from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
@@ -138,13 +139,11 @@ class ChatPlan:
 
     def bundles(self, benchmark: Benchmark) -> Iterator[tuple[ChatAsk, ...]]:
         """The plan, one query at a time."""
-        by_query: dict[str, list[Item]] = {}
-        for item in self.items:
-            by_query.setdefault(item.query_id, []).append(item)
+        queries = ByQuery(self.items)
         twins = any(needs_twin(arm) for arm in self.arms)
         for repeat in range(self.repeats):
-            for query_id, items in by_query.items():
-                query = benchmark.query[query_id]
+            for items in queries:
+                query = benchmark.query[items[0].query_id]
                 yield tuple(
                     ChatAsk(
                         item,

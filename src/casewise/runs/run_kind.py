@@ -5,18 +5,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from casewise.records.base import Record
 from casewise.runs.progress import Took
 from casewise.storage.runs.log_kind import LogKind
+from casewise.storage.runs.run_folder import RunFolder
 
-__all__ = ["Asks", "LoggedKind", "RunKind"]
+__all__ = ["Asks", "Bundle", "Held", "LoggedKind", "RunKind"]
 
 
 A = TypeVar("A")
 B = TypeVar("B")
 R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True)
+class Bundle(Generic[A]):
+    """A bundle of a plan before its asks are made: to see that nothing of it is left takes their keys alone."""
+
+    keys: tuple[tuple[str, ...], ...]
+    asks: Callable[[], tuple[A, ...]]
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,8 @@ class Asks(Generic[A]):
     """How often an ask is repeated at most because its answer was of no use."""
     shared_key: Callable[[A], str | None] = lambda _ask: None
     """Equal for asks that one call answers; None for one that shares its call with no other."""
+    unmade: Callable[[], Iterator[Bundle[A]]] | None = None
+    """The same bundles before they are made, where their keys are known without that."""
 
     def __iter__(self) -> Iterator[A]:
         for bundle in self.bundles():
@@ -84,6 +95,18 @@ class RunKind(ABC, Generic[A, B]):
         raise TypeError(f"a call answers {self.key(by)} alone: {type(answer).__name__} cannot be shared")
 
 
+class Held(NamedTuple):
+    """What a session must know of a line of its log: where it stands, what it answers, and what it took."""
+
+    place: int
+    key: tuple[str, ...]
+    attempt: int
+    usable: bool
+    passing: bool
+    tokens: int
+    cost_usd: float | None
+
+
 class LoggedKind(RunKind[A, B], Generic[A, B, R]):
     """A kind of run whose answers are records in a run folder."""
 
@@ -108,3 +131,17 @@ class LoggedKind(RunKind[A, B], Generic[A, B, R]):
     @abstractmethod
     def took_by(self, record: R) -> Took:
         """What a record took."""
+
+    def held(self, folder: RunFolder[Any, R]) -> Iterator[Held]:
+        """What a session must know of each line of the log, in order."""
+        for place, record in folder.places():
+            took = self.took_by(record)
+            yield Held(
+                place,
+                self.log.key(record),
+                self.log.attempt(record),
+                self.usable(record),
+                self.passing(record),
+                took.input_tokens + took.output_tokens,
+                took.cost_usd,
+            )

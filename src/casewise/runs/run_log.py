@@ -46,8 +46,8 @@ class RunLog(Protocol[Ask_contra, B]):
     def spent(self) -> Spend:
         """What all earlier sessions took."""
 
-    def last(self, ask: Ask_contra) -> LastAttempt | None:
-        """The last attempt at `ask`, whatever its own number, before this session."""
+    def last(self, key: tuple[str, ...]) -> LastAttempt | None:
+        """The last attempt at the ask with this key before this session."""
 
     def answer(self, last: LastAttempt) -> B:
         """What that attempt came to."""
@@ -66,19 +66,17 @@ class FolderLog(Generic[A, B, R]):
         self.folder, self.kind, self.spent = folder, kind, Spend()
         self._last: LastAttempts[bytes, LastAttempt] = LastAttempts(lambda last: last.attempt)
         cost, tokens = 0.0, 0
-        for place, record in folder.places():
-            last = LastAttempt(place, kind.log.attempt(record), kind.usable(record), kind.passing(record))
-            self._last.note(hashed(kind.log.key(record)), last)
-            took = kind.took_by(record)
-            cost, tokens = cost + (took.cost_usd or 0.0), tokens + took.input_tokens + took.output_tokens
+        for one in kind.held(folder):
+            self._last.note(hashed(one.key), LastAttempt(one.place, one.attempt, one.usable, one.passing))
+            cost, tokens = cost + (one.cost_usd or 0.0), tokens + one.tokens
         self.spent = Spend(cost, tokens)
 
     @property
     def empty(self) -> bool:
         return not self._last.by_key
 
-    def last(self, ask: A) -> LastAttempt | None:
-        return self._last.by_key.get(hashed(self.kind.key(ask)))
+    def last(self, key: tuple[str, ...]) -> LastAttempt | None:
+        return self._last.by_key.get(hashed(key))
 
     def answer(self, last: LastAttempt) -> B:
         return self.kind.answer(self.folder.at(last.place))

@@ -4,7 +4,7 @@ import pytest
 from casewise.errors import DataError
 from casewise.records import Judgement, Scored, Unscored, UnscoredReason
 from casewise.storage.runs import judgement_table as module
-from casewise.storage.runs.judgement_table import judgement_table, last_attempts
+from casewise.storage.runs.judgement_table import judgement_table, judgements_in_brief, last_attempts
 
 
 def judgement(i, **more):
@@ -80,3 +80,28 @@ def test_an_empty_log_is_an_empty_table(tmp_path):
 
     assert judgement_table(tmp_path / "log").height == 0
     assert judgement_table(tmp_path / "absent").columns == judgement_table(tmp_path / "log").columns
+
+
+@pytest.mark.parametrize("size", [64, 1 << 24])
+def test_lines_in_brief_say_what_records_say_and_where_they_stand(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(module, "BLOCK", size)
+    made = [judgement(i, attempt=i % 3, input_tokens=i or None, cost_usd=i / 8 or None) for i in range(20)]
+    log = log_of(tmp_path / "log", made)
+
+    found = list(judgements_in_brief(log))
+
+    lines = log.read_bytes().splitlines(keepends=True)
+    assert [log.read_bytes()[row[0] :].startswith(line) for row, line in zip(found, lines, strict=True)] == [True] * 20
+    assert [(row[1], row[5], row[8], row[10]) for row in found] == [
+        (one.item_id, one.attempt, one.input_tokens or 0, one.cost_usd) for one in made
+    ]
+    assert [row[6:8] for row in found[:2]] == [("unscored", "empty"), ("scored", None)]
+
+
+@pytest.mark.parametrize("line", ['{"item_id": "i_1"}', "no JSON", "", '{"item_id": 3}'])
+def test_a_line_in_brief_that_is_no_judgement_is_an_error(tmp_path, line):
+    log = log_of(tmp_path / "log", [judgement(1)])
+    log.write_text(f"{log.read_text()}{line}\n")
+
+    with pytest.raises(DataError):
+        list(judgements_in_brief(log))

@@ -86,7 +86,7 @@ class DraftLog:
         tokens = known.sent + known.replied + older.sent + older.replied
         return Spend(known.cost + (reckoned or 0.0), tokens)
 
-    def last(self, _ask: WantedContext) -> LastAttempt | None:
+    def last(self, _key: tuple[str, ...]) -> LastAttempt | None:
         """Nothing: what was tried in vain before is wanted again."""
         return None
 

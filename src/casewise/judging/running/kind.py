@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from casewise.judging.judge import Answer, Ask
 from casewise.records import Judgement, Unscored, UnscoredReason
 from casewise.runs.progress import Took
-from casewise.runs.run_kind import LoggedKind
-from casewise.storage.runs.judgement_run import JUDGEMENT_LOG
-from casewise.storage.runs.run_folder import now
+from casewise.runs.run_kind import Held, LoggedKind
+from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, asked
+from casewise.storage.runs.judgement_table import judgements_in_brief
+from casewise.storage.runs.run_folder import RunFolder, now
 
 __all__ = ["JudgingKind"]
 
@@ -23,7 +26,7 @@ class JudgingKind(LoggedKind[Ask, Answer, Judgement]):
         self.judge_id = judge_id
 
     def key(self, ask: Ask) -> tuple[str, ...]:
-        return (ask.item.id, ask.elicitation, ask.arm.name, str(ask.repeat))
+        return asked(ask.item.id, ask.elicitation, ask.arm.name, ask.repeat)
 
     def attempt(self, ask: Ask) -> int:
         return ask.attempt
@@ -78,6 +81,13 @@ class JudgingKind(LoggedKind[Ask, Answer, Judgement]):
 
     def took_by(self, record: Judgement) -> Took:
         return taken(record)
+
+    def held(self, folder: RunFolder[Any, Judgement]) -> Iterator[Held]:
+        for place, item, elicitation, arm, repeat, attempt, kind, reason, sent, replied, cost in judgements_in_brief(
+            folder.log_path
+        ):
+            key, passing = asked(item, elicitation, arm, repeat), reason == UnscoredReason.UNAVAILABLE.value
+            yield Held(place, key, attempt, kind == "scored", passing, sent + replied, cost)
 
 
 def taken(by: Answer | Judgement, *, tries: int = 1) -> Took:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -14,20 +14,22 @@ from casewise.errors import ConfigurationError
 from casewise.judging.judge import Ask, Judge
 from casewise.records import FULL, NO_CONTEXT, Arm, Elicitation, Item, ParameterSet, paper_parameters
 from casewise.runs.estimate import CallEstimate, estimate_calls
-from casewise.runs.run_kind import Asks
+from casewise.runs.run_kind import Asks, Bundle
 from casewise.showing import MadeTexts, check_arms, needs_twin
 from casewise.showing.by_model import by_models
 from casewise.showing.made_before import MakingOptions, estimate_before
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.runs.judgement_run import asked
 
-__all__ = ["Plan", "RunEstimate", "Selection", "ablation_arms", "estimate_run", "select"]
+__all__ = ["ByQuery", "Plan", "RunEstimate", "Selection", "ablation_arms", "estimate_run", "select"]
 
 
 @dataclass(frozen=True)
 class Plan:
     """What to ask. It may grow when a run is gone on with: more items, arms, elicitations, repeats or attempts."""
 
-    items: tuple[Item, ...]
+    items: Sequence[Item]
+    """The benchmark's own, or those that were selected."""
     elicitations: tuple[Elicitation, ...]
     arms: tuple[Arm, ...]
     repeats: int = 1
@@ -79,7 +81,13 @@ class Plan:
 
     def asks(self, benchmark: Benchmark, judge: Judge) -> Asks[Ask]:
         """The plan as a run reads it; `judge` says which asks one call answers."""
-        return Asks(lambda: self.bundles(benchmark), len(self), self.retry_unscored, judge.shared_key)
+        return Asks(
+            lambda: self.bundles(benchmark),
+            len(self),
+            self.retry_unscored,
+            judge.shared_key,
+            unmade=lambda: self.unmade(benchmark),
+        )
 
     def asks_given(self, benchmark: Benchmark, made: MadeTexts) -> Iterator[Ask]:
         """The asks of the arms that models make texts for, with what these made so far."""
@@ -94,22 +102,50 @@ class Plan:
 
         Only asks within a bundle can have one prompt, so nothing larger is ever held in memory.
         """
-        by_query: dict[str, list[Item]] = {}
-        for item in self.items:
-            by_query.setdefault(item.query_id, []).append(item)
-        twins = any(needs_twin(arm) for arm in self.arms)
+        return (bundle.asks() for bundle in self.unmade(benchmark))
+
+    def unmade(self, benchmark: Benchmark) -> Iterator[Bundle[Ask]]:
+        """The same before its contexts are read and its asks made."""
+        queries, names = ByQuery(self.items), [arm.name for arm in self.arms]
         for repeat in range(self.repeats):
             for elicitation in self.elicitations:
-                for query_id, items in by_query.items():
-                    query = benchmark.query[query_id]
-                    shown = [
-                        (item, benchmark.context_of(item), benchmark.twin_of(item) if twins else None) for item in items
-                    ]
-                    yield tuple(
-                        Ask(item, query, context, arm, elicitation, repeat, twin=twin, made=self.made)
-                        for arm in self.arms
-                        for item, context, twin in shown
+                for items in queries:
+                    yield Bundle(
+                        tuple(asked(item.id, elicitation, name, repeat) for name in names for item in items),
+                        partial(self.asks_about, benchmark, items, elicitation, repeat),
                     )
+
+    def asks_about(
+        self, benchmark: Benchmark, items: list[Item], elicitation: Elicitation, repeat: int
+    ) -> tuple[Ask, ...]:
+        """The asks of one bundle."""
+        twins = any(needs_twin(arm) for arm in self.arms)
+        query = benchmark.query[items[0].query_id]
+        shown = [(item, benchmark.context_of(item), benchmark.twin_of(item) if twins else None) for item in items]
+        return tuple(
+            Ask(item, query, context, arm, elicitation, repeat, twin=twin, made=self.made)
+            for arm in self.arms
+            for item, context, twin in shown
+        )
+
+
+class ByQuery:
+    """Items a query at a time, queries in the order of their first items. Four bytes an item are held."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items = items
+        places: dict[str, int] = {}
+        query = np.fromiter(
+            (places.setdefault(item.query_id, len(places)) for item in items), dtype=np.int32, count=len(items)
+        )
+        self._order = np.argsort(query, kind="stable").astype(np.int32)
+        self._ends = np.cumsum(np.bincount(query, minlength=len(places))).astype(np.int32)
+
+    def __iter__(self) -> Iterator[list[Item]]:
+        start = 0
+        for end in self._ends.tolist():
+            yield [self.items[place] for place in self._order[start:end].tolist()]
+            start = end
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from casewise.records import Judgement
+from casewise.records import Elicitation, Judgement
 from casewise.records.base import Record
 from casewise.storage.runs.log_kind import AnyManifest, LogKind
 from casewise.storage.runs.run_folder import read_manifest
 
-__all__ = ["FORMAT_VERSION", "JUDGEMENTS", "JUDGEMENT_LOG", "RunIdentity", "RunManifest", "read_run"]
+__all__ = ["FORMAT_VERSION", "JUDGEMENTS", "JUDGEMENT_LOG", "RunIdentity", "RunManifest", "asked", "read_run"]
 
 FORMAT_VERSION = 2
 """Of run folders of judges. A reader knows every version up to this one.
@@ -45,15 +45,20 @@ class RunManifest(AnyManifest):
     created: datetime
 
 
-def asked(judgement: Judgement) -> tuple[str, ...]:
-    return (judgement.item_id, judgement.elicitation, judgement.arm, str(judgement.repeat))
+def asked(item_id: str, elicitation: Elicitation, arm: str, repeat: int) -> tuple[str, ...]:
+    """What tells an ask of one judge from every other, whatever the attempt."""
+    return (item_id, elicitation, arm, str(repeat))
+
+
+def was_asked(judgement: Judgement) -> tuple[str, ...]:
+    return asked(judgement.item_id, judgement.elicitation, judgement.arm, judgement.repeat)
 
 
 def attempt(judgement: Judgement) -> int:
     return judgement.attempt
 
 
-JUDGEMENT_LOG = LogKind("judgements", RunManifest, Judgement, key=asked, attempt=attempt, newest=FORMAT_VERSION)
+JUDGEMENT_LOG = LogKind("judgements", RunManifest, Judgement, key=was_asked, attempt=attempt, newest=FORMAT_VERSION)
 
 JUDGEMENTS = JUDGEMENT_LOG.file
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 from pydantic import ValidationError
 
@@ -14,7 +15,7 @@ from casewise.records import ELICITATIONS, Judgement, UnscoredReason
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.log_kind import last_rows
 
-__all__ = ["GrowingLog", "judgement_table", "last_attempts"]
+__all__ = ["GrowingLog", "judgement_table", "judgements_in_brief", "last_attempts"]
 
 OUTCOME = pl.Struct(
     {"kind": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "reason": pl.String}
@@ -38,6 +39,36 @@ SCHEMA: dict[str, pl.DataType] = {
     "read_as": pl.String(),
     "categories": pl.List(pl.String()),
 }
+
+IN_BRIEF = {
+    name: SCHEMA[name]
+    for name in (
+        "item_id",
+        "elicitation",
+        "arm",
+        "repeat",
+        "attempt",
+        "outcome",
+        "input_tokens",
+        "output_tokens",
+        "cost_usd",
+    )
+}
+
+BRIEF = (
+    pl.col("item_id", "elicitation", "arm"),
+    pl.col("repeat", "attempt").fill_null(0),
+    pl.col("outcome").struct.field("kind", "reason"),
+    pl.col("input_tokens", "output_tokens").fill_null(0),
+    pl.col("cost_usd"),
+)
+
+WHOLE = (
+    pl.col("item_id").is_not_null()
+    & pl.col("arm").is_not_null()
+    & pl.col("elicitation").is_in(ELICITATIONS)
+    & ((pl.col("kind") == "scored") | ((pl.col("kind") == "unscored") & pl.col("reason").is_in(list(UnscoredReason))))
+)
 
 BLOCK = 1 << 23
 """Bytes of a log that are read at a time."""
@@ -121,6 +152,30 @@ def blocks(path: Path, start: int = 0) -> Iterator[bytes]:
             left = rest
     if left and is_whole(left):
         yield left
+
+
+def judgements_in_brief(path: Path) -> Iterator[tuple[Any, ...]]:
+    """Of each line of a log its place in bytes, then the columns of `BRIEF`; without the replies, in a third of the time of records.
+
+    Raises
+    ------
+    DataError
+        A line is no judgement; the message names it.
+    """
+    place = 0
+    for block in blocks(path):
+        ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
+        try:
+            table = pl.read_ndjson(block, schema=IN_BRIEF).select(BRIEF)
+        except pl.exceptions.PolarsError as error:
+            name_the_line(path)
+            raise DataError(path, None, f"cannot be read: {error}") from error
+        if len(table) != len(ends) or table.select((~WHOLE.fill_null(value=False)).any()).item():
+            name_the_line(path)
+            raise DataError(path, None, "holds a line that is no judgement")
+        starts = (place + np.concatenate([[0], ends[:-1] + 1])).tolist()
+        yield from ((start, *row) for start, row in zip(starts, table.iter_rows(), strict=True))
+        place += len(block)
 
 
 def is_whole(line: bytes) -> bool:

@@ -1,0 +1,124 @@
+"""What a million of something takes: a run of a million lines gone on with, and a benchmark of a million items.
+
+    python benchmarks/million.py lines [LINES]
+    python benchmarks/million.py items [ITEMS]
+
+`lines` is a run of 900 items with repeats, as `report.py` writes it: read, counted against its plan and what is left of
+it found, without a call. `items` is a benchmark of that many items (two short contexts a query, three votes an item) with a
+run over all of them: loaded twice, gone on with, reported. Each step is a process of its own; processor time and peak memory.
+It takes about 3 GB of disk where temporary files go.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+VOTES = 3
+
+LOAD = "import casewise\ncasewise.load(folder / 'bench')"
+
+REPORT = "import casewise\n(folder / 'report.html').write_text(casewise.report(folder / 'run').to_html())"
+
+GO_ON = """
+from types import SimpleNamespace
+from casewise.judging.running.kind import JudgingKind
+from casewise.judging.running.plan import Plan
+from casewise.records import FULL
+from casewise.runs.durable import DurableRun
+from casewise.runs.progress import RunProgress
+from casewise.runs.run_log import FolderLog
+from casewise.storage import load_benchmark
+from casewise.storage.runs.judgement_run import JUDGEMENT_LOG
+from casewise.storage.runs.run_folder import RunFolder, read_manifest
+
+found = load_benchmark(folder / {bench!r})
+kind = JudgingKind("made-up@1")
+with RunFolder.hold(folder / "run", read_manifest(folder / "run", JUDGEMENT_LOG), JUDGEMENT_LOG) as held:
+    plan = Plan(found.items, ("score",), (FULL,), {repeats})
+    run = DurableRun(kind, plan.asks(found, SimpleNamespace(shared_key=lambda ask: None)), FolderLog(held, kind), None)
+    progress = RunProgress()
+    run.count_held(progress)
+    left = sum(1 for _ in run.calls(progress))
+print("  settled", format(progress.resumed, ","), "and left", format(left, ","))
+"""
+
+
+def build_lines(folder: Path, n: int) -> None:
+    from benchmarks.report import benchmark_of_900, write_run
+
+    from casewise.storage.benchmarks.folder import write_benchmark
+
+    benchmark = benchmark_of_900()
+    write_benchmark(benchmark, folder / "benchmark")
+    write_run(folder / "run", benchmark, n)
+
+
+def build_items(folder: Path, n: int) -> None:
+    """The folder of the benchmark is written as it is made, for so many contexts are not held."""
+    import numpy as np
+    from benchmarks.report import write_run
+    from tests.support.benchmarks import context_of
+
+    from casewise.records import Item, Query, paper_parameters, sorry_bench
+    from casewise.storage.benchmarks.benchmark import About, Benchmark
+    from casewise.storage.benchmarks.manifest import FILES, write_manifest
+
+    bench, rng, names = folder / "bench", np.random.default_rng(1), sorry_bench().names
+    bench.mkdir()
+    queries, items, n_contexts = [], [], 0
+    with (bench / "contexts.jsonl").open("w") as contexts, (bench / "ratings.jsonl").open("w") as ratings:
+        for index in range(n // 2):
+            query = Query(text=f"made-up query {index}", category=names[index % len(names)])
+            queries.append(query)
+            for intended in (True, False):
+                context = context_of(query, intended_safe=intended)
+                contexts.write(context.line() + "\n")
+                items.append(Item.of(context))
+                n_contexts += 1
+                for position, safe in enumerate(rng.random(VOTES) < (0.7 if intended else 0.3)):
+                    verdict = "safe" if safe else "unsafe"
+                    ratings.write(f'{{"item_id":"{items[-1].id}","position":{position},"verdict":"{verdict}"}}\n')
+    for name, records in (("queries", queries), ("items", items), ("revisions", ())):
+        (bench / f"{name}.jsonl").write_text("".join(f"{one.line()}\n" for one in records))
+    held = Benchmark.checked_before(
+        digest="",
+        about=About(name="made-up"),
+        queries=queries,
+        contexts=range(n_contexts),
+        items=items,
+        ratings=range(VOTES * n),
+    )
+    held.__dict__.update(taxonomy=sorry_bench(), parameters=paper_parameters())
+    write_manifest(held, bench, names=FILES)
+    del held.__dict__["digest"]
+    from casewise.storage import load_benchmark
+
+    write_run(folder / "run", load_benchmark(bench), n, source=bench)
+
+
+def main() -> None:
+    from benchmarks.large import measured_code
+
+    what = sys.argv[1] if len(sys.argv) > 1 else "lines"
+    n = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
+    with tempfile.TemporaryDirectory() as name:
+        subprocess.run([sys.executable, __file__, "--build", what, name, str(n)], check=True)
+        go_on = GO_ON.format(
+            bench="bench" if what == "items" else "benchmark", repeats=1 if what == "items" else n // 900 + 1
+        )
+        steps = {"load, first": LOAD, "load": LOAD} if what == "items" else {}
+        print(f"| {n:,} {what} | seconds | processor s | peak MiB |\n|---|---:|---:|---:|")
+        for step, code in {**steps, "gone on with": go_on, "report": REPORT}.items():
+            seconds, processor, peak = measured_code(code, Path(name))
+            print(f"| {step} | {seconds:.1f} | {processor:.1f} | {peak:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    if sys.argv[1:2] == ["--build"]:
+        {"lines": build_lines, "items": build_items}[sys.argv[2]](Path(sys.argv[3]), int(sys.argv[4]))
+    else:
+        main()
