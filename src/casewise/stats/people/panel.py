@@ -352,9 +352,16 @@ def _counted(k: int, safe_left: IntArray, left: int, alike: FloatArray) -> float
 
 def _predicted(rates: AnyShape, k: int) -> FloatArray:
     """(kinds, k + 1) probability of each number of safe votes among k new people."""
-    chance = np.diff(bdtr(np.arange(k + 1), k, rates.grid[:, None]), axis=1, prepend=0.0)
-    predicted: FloatArray = rates.posterior @ chance
+    predicted: FloatArray = rates.posterior @ _chances(tuple(rates.grid.tolist()), k)
     return predicted
+
+
+@lru_cache(maxsize=128)
+def _chances(rates: tuple[float, ...], k: int) -> FloatArray:
+    """(rates, k + 1) probability of each number of safe votes among k people, all of one rate."""
+    chances: FloatArray = np.diff(bdtr(np.arange(k + 1), k, np.array(rates)[:, None]), axis=1, prepend=0.0)
+    chances.flags.writeable = False
+    return chances
 
 
 def _reference_weight(s: IntArray, m: IntArray, reference_size: int) -> FloatArray:
