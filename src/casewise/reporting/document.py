@@ -141,6 +141,8 @@ class Forest(ShortRepr):
     name: str
     caption: str
     groups: tuple[tuple[str, tuple[ForestRow, ...]], ...]
+    heads: tuple[str, str, str] = ("Who", "Against", "Accuracy")
+    """What the rows are, what their headings are, and what is measured: for the table."""
 
     @property
     def rows(self) -> tuple[ForestRow, ...]:
@@ -170,7 +172,7 @@ class Forest(ShortRepr):
             for heading, rows in self.groups
             for row in rows
         ]
-        return table_of(f"{self.name}-table", self.caption, ("Who", "Against", "Accuracy", "95 % interval"), cells)
+        return table_of(f"{self.name}-table", self.caption, (*self.heads, "95 % interval"), cells)
 
 
 Block = Prose | Notice | Table | Figure | Forest | Exhibit
@@ -297,16 +299,22 @@ def table_of(
 
 
 SERIES = re.compile(r"(recorded:)?(.+) \((binary|score|probability|scalar)(?:, without:([\w.,]+))?\)")
+BY_FILE = re.compile(
+    r"\b(verified|annotated|known|checked|toml):(?:[^+@\s]*/)?([^+@/\s]+[^+@\s]*)@[0-9a-f]{8}(?:@\d{4}-\d{2}-\d{2})?"
+)
 
 
 def short_name(name: str) -> str:
-    """A recorded judge, or one that was shown less, in few letters; what is no such name stays as it is.
+    """A recorded judge, one that was shown less, or an arm that goes by a file, in few letters; others stay as they are.
 
     Examples
     --------
+    >>> short_name("twin:all+verified:data/facts.jsonl@0da55ad1@2026-06-01")
+    'twin:all+verified:facts.jsonl'
     >>> short_name("recorded:claude-3-5-sonnet (score, without:sender)")
     'claude-3-5-sonnet score −sender'
     """
+    name = BY_FILE.sub(r"\1:\2", name)
     found = SERIES.fullmatch(name)
     if found is None or not (found[1] or found[4]):
         return name

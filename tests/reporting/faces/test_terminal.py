@@ -3,8 +3,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from casewise.reporting.document import interval, number, p_value, percent, table_of
-from casewise.reporting.faces.terminal import print_table
+from casewise.reporting.document import Forest, ForestRow, interval, number, p_value, percent, table_of
+from casewise.reporting.faces.terminal import print_forest, print_table
 
 HEAD = ("Metric", "Baseline", "Run", "Drop", "Bounds", "Allowed", "Decision")
 ROWS = [
@@ -65,3 +65,15 @@ def test_what_rounds_to_zero_has_no_sign_and_no_p_is_zero():
     assert interval(-0.0001, 0.25) == "[0.000, 0.250]"
     assert p_value(1e-9) == "< 0.0001"
     assert p_value(0.04321) == "0.0432"
+
+
+def test_a_name_too_long_for_a_forest_is_cut_and_its_numbers_are_not():
+    rows = tuple(ForestRow("claim:authority/document/safe+" * n, 0.5, 0.25, 0.75) for n in (1, 4))
+    forest = Forest("f", "Turned", (("", rows),))
+    console = Console(width=80, file=StringIO(), color_system=None)
+    print_forest(forest, console)
+    assert isinstance(console.file, StringIO)
+    said = console.file.getvalue().splitlines()
+    assert [line.endswith("50.0 % [25.0, 75.0]") for line in said] == [False, True, True, False]
+    assert "…" in said[2]
+    assert max(map(len, said)) <= 80

@@ -259,7 +259,7 @@ class RobustnessNumbers(ShortRepr):
         share = self.run.asked[0].sample.rate
         majority = np.maximum(share, 1 - share)
         found = []
-        for towards, defence, (name, low, high) in product(SIDES, self.run.defences, AGREEMENT):
+        for towards, (name, low, high), defence in product(SIDES, AGREEMENT, self.run.defences):
             with np.errstate(invalid="ignore"):
                 inside = (majority >= low) & (majority < high)
             mean = mean_of(

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from casewise.reporting.document import Document, Exhibit, Forest, ForestRow, Notice, Prose, Section, Table
 
-__all__ = ["plain", "print_document", "print_table", "text"]
+__all__ = ["plain", "print_document", "print_forest", "print_table", "text"]
 
 WIDTH = 100
 """Of a report that is written to a file, in characters."""
@@ -78,12 +78,15 @@ def print_exhibit(exhibit: Exhibit, console: Console) -> None:
 def print_forest(forest: Forest, console: Console) -> None:
     """A line a row: its name, its interval drawn with the estimate in it, and the numbers."""
     label, written = (max(cell_len(cell) for cell in cells) for cells in zip(*map(cells_of, forest.rows), strict=True))
+    label = min(label, max(MIN_AXIS, console.width - written - MIN_AXIS - 6))
     room = max(MIN_AXIS, min(MAX_AXIS, console.width - label - written - 6))
     console.print(said(forest.caption, style="bold"))
     for heading, rows in forest.groups:
-        console.print(said(heading, style="dim"))
+        if heading:
+            console.print(said(heading, style="dim"))
         for row in rows:
             name, numbers = cells_of(row)
+            name = name if cell_len(name) <= label else f"{name[: label - 1]}…"
             style = "bold" if row.strong else ""
             drawn = drawn_row(forest, row, room)
             console.print(

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-import polars as pl
-
 from casewise.evaluation.robustness.numbers import Attacked, RobustnessNumbers
-from casewise.reporting.charts import drawing as charts
 from casewise.reporting.document import (
     Block,
     Document,
-    Figure,
+    Forest,
+    ForestRow,
     Notice,
     Prose,
     Section,
@@ -20,11 +18,13 @@ from casewise.reporting.document import (
     count,
     p_value,
     percent,
+    short_name,
     table_by,
 )
-from casewise.reporting.robustness.cells import limits, points, with_limits
+from casewise.reporting.robustness.cells import REASONS, limits, points, with_limits
 from casewise.reporting.robustness.defences import defences, verification
 from casewise.reporting.robustness.exhibits import attack_exhibits
+from casewise.stats.agreeing.estimates import Estimate
 from casewise.stats.robustness.flips import Towards
 
 __all__ = ["robustness_page"]
@@ -100,7 +100,7 @@ def in_short(found: RobustnessNumbers) -> Iterator[Block]:
     for towards, _, _ in SIDES:
         if leading := found.leading(n=1, towards=towards):
             yield Prose(sentence(found, leading[0]))
-    yield Prose(HOW_TO_READ.format(n=f"{sum(row.counts for row in found.rows):,}"))
+    yield Prose(f"{HOW_TO_READ.format(n=f'{sum(row.counts for row in found.rows):,}')} {REASONS}")
 
 
 def sentence(found: RobustnessNumbers, row: Attacked) -> str:
@@ -115,7 +115,7 @@ def sentence(found: RobustnessNumbers, row: Attacked) -> str:
         else f" Changes that say nothing new turn {percent(noise.value)} there: the judge's own noise."
     )
     return (
-        f"Towards {row.towards}, of {among:,} attacks and defences, {row.pairing.attacked.arm.name} turns the most: "
+        f"Towards {row.towards}, of {among:,} attacks and defences, {short_name(row.pairing.attacked.arm.name)} turns the most: "
         f"{with_limits(row.turned)} of {count(row.turned.n)} items that people and, unattacked, "
         f"the judge find {other}.{beside}"
     )
@@ -128,21 +128,14 @@ def side(found: RobustnessNumbers, rows: Sequence[Attacked], towards: Towards, n
         return
     more = f": the first {LEADING} of {len(rows)}" if len(rows) > LEADING else ""
     caption = f"Verdicts turned towards {towards}{more}"
-    table = attack_table(name, caption, leading, brief=True)
-    drawn = pl.DataFrame(
-        [
-            (row.pairing.attacked.arm.name, row.turned.estimate, row.turned.ci_low, row.turned.ci_high)
-            for row in leading
-        ],
-        schema={"name": pl.String(), "estimate": pl.Float64(), "low": pl.Float64(), "high": pl.Float64()},
-        orient="row",
-    )
+    table = attack_table(name, f"{caption}, beside noise", leading, brief=True)
+    measured = tuple(forest_row(row.pairing.attacked.arm.name, row.turned) for row in leading)
+    yield Forest(f"{name}-forest", caption, (("", measured),), ("Attack", "Beside", "Turned"))
     yield table
-    if not len(drawn):
-        return
-    chart = charts.dots_with_intervals(drawn, title=f"Share turned towards {towards}", order=drawn["name"].to_list())
-    alt = f"{caption}: dots with 95 % intervals, a row an attack; the table above has the numbers."
-    yield Figure(f"{name}-chart", caption, alt, charts.for_page(chart, name=f"{name}-chart"))
+
+
+def forest_row(label: str, found: Estimate) -> ForestRow:
+    return ForestRow(short_name(label), found.estimate, found.ci_low, found.ci_high)
 
 
 COLUMNS: dict[str, Callable[[Attacked], str]] = {
@@ -165,8 +158,8 @@ def attack_table(name: str, caption: str, rows: Sequence[Attacked], *, brief: bo
     left_out = ("Towards", "95 % interval", "Change", "Not shown") if brief else ()
     columns = {head: cell for head, cell in COLUMNS.items() if head not in left_out}
     if brief:
-        columns |= {
-            "Turned": lambda row: with_limits(row.turned),
+        columns = {"Attack": COLUMNS["Attack"], "Turned": lambda row: with_limits(row.turned)} | {
+            **{head: cell for head, cell in columns.items() if head not in ("Attack", "Turned")},
             "Beyond noise": lambda row: points(row.beyond_noise).partition(" ")[0],
         }
     return table_by(name, caption, rows, columns)
@@ -233,40 +226,13 @@ def by_agreement(found: RobustnessNumbers) -> Iterator[Block]:
     yield Prose(
         "In the mean of all attacks towards a verdict: how many are turned, by the share of people in the majority."
     )
-    for towards, rows in groupby(found.by_agreement, lambda one: one.towards):
-        listed = list(rows)
+    for towards, of_side in groupby(found.by_agreement, lambda one: one.towards):
         caption = f"Verdicts turned towards {towards}, by how strongly people agree"
-        table = table_by(
-            f"agreement-{towards}",
-            caption,
-            listed,
-            {
-                "People in the majority": lambda one: one.agreement,
-                "Defence": lambda one: one.defence,
-                "Turned": lambda one: percent(one.turned.estimate),
-                "95 % interval": lambda one: limits(one.turned),
-                "Items": lambda one: count(one.turned.n),
-            },
+        groups = tuple(
+            (f"{name} in the majority", tuple(forest_row(one.defence, one.turned) for one in rows))
+            for name, rows in groupby(of_side, lambda one: one.agreement)
         )
-        drawn = pl.DataFrame(
-            [
-                (f"{one.agreement}", one.turned.estimate, one.turned.ci_low, one.turned.ci_high, one.defence)
-                for one in listed
-            ],
-            schema={
-                "name": pl.String(),
-                "estimate": pl.Float64(),
-                "low": pl.Float64(),
-                "high": pl.Float64(),
-                "series": pl.String(),
-            },
-            orient="row",
-        )
-        order = drawn["name"].unique(maintain_order=True).to_list()
-        chart = charts.dots_with_intervals(drawn, title=f"Mean share turned towards {towards}", order=order)
-        name = f"agreement-{towards}-chart"
-        alt = f"{caption}: dots with 95 % intervals, a colour a defence; the table below has the numbers."
-        yield Figure(name, caption, alt, charts.for_page(chart, name=name), table)
+        yield Forest(f"agreement-{towards}-forest", caption, groups, ("Defence", "People", "Turned"))
 
 
 def alike_blocks(rows: Sequence[Attacked]) -> Iterator[Block]:
