@@ -48,6 +48,13 @@ def test_two_judges_are_planned_by_assumptions_and_from_two_runs(tmp_path):
     assert planned["n_queries"] > 45
     assert planned["more_ratings"] == planned["n_ratings"] - 1890
     assert given["difference"] == given["observed_difference"]
+    differ = {
+        line["item_id"]
+        for line in (json.loads(text) for text in (tmp_path / "linear" / "judgements.jsonl").read_text().splitlines())
+        if line["outcome"]["value"] > 0.5
+    }
+    assert given["more_ratings_on"]
+    assert set(given["more_ratings_on"]) <= differ, "elsewhere both say unsafe"
     assert isinstance(run("judges").exception, ConfigurationError)
 
 

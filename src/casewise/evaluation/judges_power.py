@@ -12,7 +12,7 @@ from casewise.errors import ConfigurationError, StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, read_runs
 from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import FloatArray, IntArray
-from casewise.stats.core.majorities import majority_weight
+from casewise.stats.core.majorities import chance_of_majority, majority_weight
 from casewise.stats.people.ceiling import rates_of_any_shape
 from casewise.stats.power.judges import QueryDifferences, query_differences
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -21,6 +21,8 @@ __all__ = ["JudgesPilot", "pilot_of"]
 
 DRAWS = 40
 """Times that every item's votes are drawn anew."""
+
+LEAST_MOVE = 0.1
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,14 @@ class JudgesPilot:
     ----------
     names
         Of the judges, first less second.
+    items
+        Ids of the items.
     discordance
         The share of items on which their accuracy differs.
     """
 
     names: tuple[str, str]
+    items: tuple[str, ...]
     verdicts: tuple[FloatArray, FloatArray]
     safe: IntArray
     votes: IntArray
@@ -59,6 +64,20 @@ class JudgesPilot:
         weight = majority_weight(rng.binomial(votes, rate), votes)
         apart = self.query + np.arange(DRAWS)[:, None] * (self.query.max() + 1)
         return self.against(weight.ravel(), apart.ravel())
+
+    def in_doubt(self, people: float = 2.0) -> dict[str, float]:
+        """Items on which the judges differ, and how far their label may move if so many times as many people rate each anew.
+
+        More ratings say nothing of the judges anywhere else. The likeliest to move come first; those that move by less than a
+        tenth in expectation are left out.
+        """
+        rates = rates_of_any_shape(self.safe, self.votes)
+        _, first = np.unique(rates.kind, return_index=True)
+        size = np.rint(self.votes[first] * people)[:, None]
+        safe = (rates.posterior * chance_of_majority(rates.grid, size)).sum(axis=1)[rates.kind]
+        moves = np.abs(majority_weight(self.safe, self.votes) - safe) * (self.verdicts[0] != self.verdicts[1])
+        order = np.argsort(-moves, kind="stable")
+        return {self.items[place]: float(moves[place]) for place in order if moves[place] >= LEAST_MOVE}
 
     def against(self, weight: FloatArray, query: IntArray) -> QueryDifferences:
         first, second = (right(np.resize(one, len(weight)), weight) for one in self.verdicts)
@@ -88,4 +107,5 @@ def pilot_of(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None 
     safe, votes = (runs.items[name].to_numpy()[both].astype(np.int64) for name in ("n_safe", "n_votes"))
     query = np.unique(first.cluster[both], return_inverse=True)[1].astype(np.int64)
     names = (runs.series[0].name, runs.series[1].name)
-    return JudgesPilot(names, (first.safe[both], second.safe[both]), safe, votes, query)
+    items = tuple(runs.items["item_id"].to_numpy()[both].tolist())
+    return JudgesPilot(names, items, (first.safe[both], second.safe[both]), safe, votes, query)

@@ -157,10 +157,12 @@ def from_pilot(
     }
     if n is None:
         numbers |= with_more_people(pilot, wanted, found.queries)
+    doubtful = pilot.in_doubt()
+    numbers["more_ratings_on"] = tuple(doubtful)
     return PowerAnswer(
         TITLE,
         numbers,
-        tuple(remarks(pilot, difference, there)),
+        (*remarks(pilot, difference, there), on_which(doubtful)),
         found.queries,
         lambda queries: simulated_power(population, max(2, queries), alpha=alpha).power,
         AXIS,
@@ -173,6 +175,20 @@ def with_more_people(pilot: JudgesPilot, difference: float, queries: int) -> dic
     now, twice, ten = (pilot.differences_with(people, rng).tilted(difference).deviation for people in (1, 2, 10))
     needed = {"n_queries_twice_votes": twice, "n_queries_ten_times_votes": ten}
     return {name: max(2, round(queries * (deviation / now) ** 2)) for name, deviation in needed.items()}
+
+
+def on_which(doubtful: dict[str, float]) -> str:
+    """On which of these items more ratings would say something of the judges."""
+    if not doubtful:
+        return "On none of these items would more ratings say much of the judges: where these differ, people's verdict is settled."
+    named = ", ".join(list(doubtful)[:NAMED]) + (", …" if len(doubtful) > NAMED else "")
+    return (
+        f"Of these items more ratings help on {len(doubtful):,} alone, where the judges differ and the label may turn if twice as "
+        f"many people rate anew; most on {named}."
+    )
+
+
+NAMED = 8
 
 
 def remarks(pilot: JudgesPilot, difference: float | None, there: int) -> tuple[str, ...]:

@@ -113,7 +113,9 @@ class PowerAnswer:
 
     def table(self) -> Table:
         """The numbers, written out."""
-        rows = [(WORDS[key], written(value)) for key, value in self.numbers.items() if value is not None]
+        rows = [
+            (WORDS[key], written(value)) for key, value in self.numbers.items() if value is not None and key in WORDS
+        ]
         return table_of("power", "Numbers", ("", "Value"), rows)
 
     @property

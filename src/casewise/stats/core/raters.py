@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.cluster_variance import cluster_sums, cluster_variance
 
@@ -34,8 +35,23 @@ class Raters(NamedTuple):
     annotator: NDArray[np.intp]
     safe: BoolArray
 
+    def of(self, items: int) -> Raters:
+        """The same, of a table of so many items.
+
+        Raises
+        ------
+        StatisticsError
+            The columns differ in length, or name items that the table has not.
+        """
+        if len({len(column) for column in self}) > 1 or (
+            len(self.item) and not 0 <= self.item.min() <= self.item.max() < items
+        ):
+            raise StatisticsError(f"raters must be a vote a row, on items from 0 to {items - 1}")
+        return self
+
     def where(self, mask: BoolArray) -> Raters:
         """The votes on the items of `mask`, at their new places."""
+        self.of(len(mask))
         kept = mask[self.item]
         place = np.cumsum(mask) - 1
         return Raters(place[self.item[kept]], self.annotator[kept], self.safe[kept])
@@ -54,6 +70,7 @@ def annotators_variance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Rate
 
 def annotators_covariance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Raters) -> FloatArray:
     """The same of several numbers together, from the influences of votes on each, (items, numbers): no variance below 0."""
+    raters.of(len(of_safe))
     each = np.where(raters.safe[:, None], of_safe[raters.item], of_unsafe[raters.item])
     codes = np.unique(raters.annotator, return_inverse=True)[1]
     people = int(codes.max(initial=-1)) + 1
