@@ -91,6 +91,7 @@ WITHOUT = frozenset(
         "assumed_deviation",
         "calibrated",
         "ceilings",
+        "chance_of_majority",
         "checked_share",
         "code_ratings",
         "constant_accuracy",
