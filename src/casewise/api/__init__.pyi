@@ -71,6 +71,7 @@ from .benchmarks import (
     load,
     load_frame,
     source_of,
+    telling_long_steps,
     write_spreadsheet,
 )
 from .deciding import Decider, fit_decider
@@ -240,6 +241,7 @@ __all__ = [
     "source_of",
     "studies",
     "study_report",
+    "telling_long_steps",
     "try_connection",
     "verifiers_asked",
     "verify_contexts",

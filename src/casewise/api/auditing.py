@@ -17,6 +17,7 @@ from casewise.auditing.findings import Finding, checked_codes
 from casewise.auditing.subject import AuditOptions
 from casewise.reporting.document import Document
 from casewise.reporting.pages.audit import audit_page
+from casewise.storage.files.long_steps import long_step
 
 __all__ = ["AuditOptions", "Audited", "audit", "checked_codes"]
 
@@ -84,4 +85,5 @@ def audit(
     """
     found = as_benchmark(benchmark)
     files = [] if outputs is None and found.about.published is None else output_files(outputs)
-    return Audited(audit_of(found, options=options or AuditOptions(seed=seed), outputs=files))
+    with long_step("the audit, all told"):
+        return Audited(audit_of(found, options=options or AuditOptions(seed=seed), outputs=files))

@@ -20,6 +20,7 @@ from casewise.storage.benchmarks.folder import write_benchmark
 from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.benchmarks.published import read_published
 from casewise.storage.benchmarks.spreadsheet import write_spreadsheet
+from casewise.storage.files.long_steps import telling_long_steps
 from casewise.storage.join import join as joined
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "load_frame",
     "output_files",
     "source_of",
+    "telling_long_steps",
     "write_spreadsheet",
 ]
 

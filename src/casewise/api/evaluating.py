@@ -32,6 +32,7 @@ from casewise.stats.agreeing.labels import LabelPolicy, Ties
 from casewise.stats.agreeing.sample import UnscoredPolicy
 from casewise.storage.files.atomic import write_text
 from casewise.storage.files.json_text import json_text
+from casewise.storage.files.long_steps import long_step
 
 __all__ = [
     "Board",
@@ -106,7 +107,8 @@ def report(
     if not runs:
         raise BenchmarkError("there is nothing to report: give at least one run")
     found = options or ReportOptions(labels=policy_of(labels))
-    return Report.of(folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=found)
+    with long_step("the report's numbers, all told"):
+        return Report.of(folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=found)
 
 
 def compare(

@@ -18,7 +18,8 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from typing import Any, get_type_hints
 
-from casewise.cli.printing import JsonOption, saying
+from casewise import api
+from casewise.cli.printing import JsonOption, note, saying
 
 __all__ = ["as_json_too", "with_groups"]
 
@@ -42,7 +43,8 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         made = {
             name: kind(**{field.name: given.pop(field.name) for field in fields(kind)}) for name, kind in groups.items()
         }
-        command(**given, **made)
+        with api.telling_long_steps(note):
+            command(**given, **made)
 
     as_typer_reads(called, spelt)
     return called

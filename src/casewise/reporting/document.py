@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
@@ -27,6 +28,7 @@ __all__ = [
     "Section",
     "Table",
     "count",
+    "from_here",
     "interval",
     "interval_or",
     "number",
@@ -302,6 +304,13 @@ SERIES = re.compile(r"(recorded:)?(.+) \((binary|score|probability|scalar)(?:, w
 BY_FILE = re.compile(
     r"\b(verified|annotated|known|checked|toml):(?:[^+@\s]*/)?([^+@/\s]+[^+@\s]*)@[0-9a-f]{8}(?:@\d{4}-\d{2}-\d{2})?"
 )
+
+
+def from_here(path: Path) -> str:
+    """A path as others may read it: from where we stand; of one that lies elsewhere its name alone, for it names a machine."""
+    if not path.is_absolute():
+        return str(path)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
 
 
 def short_name(name: str) -> str:

@@ -16,6 +16,7 @@ from casewise.reporting.document import (
     Prose,
     Section,
     count,
+    from_here,
     interval,
     number,
     p_value,
@@ -250,7 +251,7 @@ def how_made(report: ComparisonNumbers) -> Block:
         ("Seed", str(report.options.seed)),
         (
             "To make it again",
-            f"casewise compare {' '.join(str(path) for path in report.runs.paths)}{labels_option(report)}",
+            f"casewise compare {' '.join(map(from_here, report.runs.paths))}{labels_option(report)}",
         ),
     ]
     return table_of("how-made", "Sources and settings", ("What", "Value"), facts)

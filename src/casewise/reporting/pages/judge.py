@@ -23,6 +23,7 @@ from casewise.reporting.document import (
     Section,
     Table,
     count,
+    from_here,
     interval,
     number,
     percent,
@@ -296,6 +297,6 @@ def how_made(report: JudgeNumbers) -> Iterator[Block]:
 
 
 def again(report: JudgeNumbers) -> str:
-    runs = " ".join(str(path) for path in report.runs.paths)
+    runs = " ".join(map(from_here, report.runs.paths))
     labels = "" if report.options.labels.name == "votes" else f" --labels '{report.options.labels.name}'"
     return f"casewise report {runs}{labels}"

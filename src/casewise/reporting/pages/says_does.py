@@ -9,7 +9,18 @@ import polars as pl
 from casewise.evaluation.doing.says_does import Gap, SaysDoes, SaysDoesNumbers
 from casewise.replying.behaviour import DOES, POLICIES
 from casewise.reporting.charts import drawing as charts
-from casewise.reporting.document import Block, Document, Figure, Prose, Section, Table, count, percent, table_of
+from casewise.reporting.document import (
+    Block,
+    Document,
+    Figure,
+    Prose,
+    Section,
+    Table,
+    count,
+    from_here,
+    percent,
+    table_of,
+)
 from casewise.reporting.pages.behaviour import IN_WORDS, LABELS, with_limits
 
 __all__ = ["says_does_page"]
@@ -191,6 +202,6 @@ def how_made(found: SaysDoesNumbers) -> Table:
             )
             for one in found.models
         ),
-        *((f"Run {path.name}", str(path)) for path in found.runs.paths),
+        *((f"Run {path.name}", from_here(path)) for path in found.runs.paths),
     ]
     return table_of("how-made", "Sources and settings", ("What", "Value"), [(a, b) for a, b in facts])

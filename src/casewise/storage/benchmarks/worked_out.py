@@ -20,6 +20,7 @@ from casewise.records.base import digest
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.fetch import cache_folder
 from casewise.storage.files.atomic import replacing
+from casewise.storage.files.long_steps import long_step
 
 __all__ = ["worked_out", "worked_out_numbers"]
 
@@ -45,7 +46,8 @@ def worked_out(
     ids = pl.DataFrame({"item_id": [item.id for item in benchmark.items]})
     found = find(path, ids)
     if found is None:
-        found = work()
+        with long_step(f"{what} (kept for the next time)"):
+            found = work()
         keep(path, ids.with_columns(value=pl.Series(found, dtype=pl.Float64)))
     return found
 
@@ -58,7 +60,8 @@ def worked_out_numbers(
     table = read(path)
     if table is not None and dict(table.schema) == NUMBERS:
         return dict(table.iter_rows())
-    found = work()
+    with long_step(f"{what} (kept for the next time)"):
+        found = work()
     keep(path, pl.DataFrame({"name": list(found), "value": list(found.values())}, schema=NUMBERS))
     return found
 
