@@ -3,6 +3,8 @@ import json
 import pytest
 from tests.support.command import Command
 
+from casewise.showing import TRANSFORMS
+
 
 @pytest.fixture
 def command(monkeypatch, capsys):
@@ -17,6 +19,12 @@ def test_every_attack_and_defence_is_listed_with_an_example(command):
     assert {one["role"] for one in listed} == {"attack", "perturbation", "defence"}
     assert all(one["example"] for one in listed)
     assert "claim:authority/user/safe" in command("attack", "--list").out
+    by_name = {one["name"]: one["example"] for one in listed}
+    assert by_name["format:json"].startswith("{")
+    defences = {one["name"].partition(":")[0] for one in listed if one["role"] == "defence"}
+    taken = {name for name, kind in TRANSFORMS.items() if kind.role == "defence"}
+    assert defences == {"none", *taken}
+    assert {name for name in TRANSFORMS if name != "without"} <= {one["name"].partition(":")[0] for one in listed}
 
 
 def test_a_judge_is_attacked_and_the_report_written(command, tmp_path):

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from casewise.errors import ConfigurationError, did_you_mean
+from casewise.prompting.layouts import laid_out
 from casewise.records import FULL, Arm, Context, ParameterSet, Query, Transform, paper_parameters
 from casewise.showing.channels import Channel, Direction
 from casewise.showing.checked import read_accepted
@@ -32,6 +33,7 @@ __all__ = [
     "offered",
     "own_defences",
     "setting_of",
+    "with_ones_own",
 ]
 
 DEFENCES = ("none", "system", "datamark", "delimit")
@@ -83,6 +85,27 @@ TITLES = {
 }
 
 
+ONES_OWN: tuple[tuple[str, TransformRole, str, str], ...] = (
+    ("toml:FILE", "attack", "Attacks of your own, in words", "toml:mine.toml#colleague/user/safe"),
+    ("python:MODULE:FUNCTION", "attack", "An attack of your own, a function of what is shown", "python:mine:claim"),
+    ("paraphrase:MODEL", "perturbation", "Every statement in a model's other words", "paraphrase:openai/gpt-4o"),
+    ("checked:FILE", "perturbation", "In other words that a person has accepted", "checked:checked.jsonl"),
+    ("filter:MODEL", "defence", "A model takes instructions out of parameters first", "filter:openai/gpt-4o"),
+    ("detect:MODEL", "defence", "Refused where a model finds an attack", "detect:openai/gpt-4o"),
+    ("detect-ask:MODEL", "defence", "The user is asked where a model finds an attack", "detect-ask:openai/gpt-4o"),
+    ("verified:FACTS", "defence", "Only claims that facts support", "verified:facts.jsonl"),
+    ("annotated:FACTS", "defence", "Each claim with what facts say of it", "annotated:verification.json"),
+    ("known:FILE", "defence", "What your own systems know, and nothing else", "known:known.jsonl"),
+)
+"""What takes a model, a file or a function of one's own: what to write, what it is for, and what it does."""
+
+
+def with_ones_own(parameters: ParameterSet | None = None) -> tuple[Offered, ...]:
+    """All that `offered` has, and what one completes oneself."""
+    own = (Offered(name, role, title, None, None, example) for name, role, title, example in ONES_OWN)
+    return (*offered(parameters), *own)
+
+
 def offered(parameters: ParameterSet | None = None) -> tuple[Offered, ...]:
     """All attacks, perturbations and defences, in the order of a list; attacks from the twin by these parameters."""
     return (
@@ -124,6 +147,8 @@ def example_of(name: str) -> str:
     shown = show(arm_named(name), EXAMPLE, PAIR[1], twin=PAIR[0])
     if shown.problem is not None:
         return "the same of another parameter"
+    if shown.placement.layout is not None:
+        return laid_out(shown.context, shown.placement.layout)
     return f"{'; '.join(f'{k}: {v}' for k, v in shown.context['recipient'].items())} | {' '.join(shown.query.split())}"
 
 

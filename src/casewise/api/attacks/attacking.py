@@ -18,7 +18,7 @@ from casewise.reporting.document import Document
 from casewise.reporting.robustness.offered import offered_page
 from casewise.reporting.robustness.page import robustness_page
 from casewise.reporting.robustness.required import required_page
-from casewise.showing.catalogue import attack_arms, attacks_named, defences_named, offered
+from casewise.showing.catalogue import attack_arms, attacks_named, defences_named, with_ones_own
 
 __all__ = [
     "Offers",
@@ -48,7 +48,7 @@ class Offers(Displayed):
     """The attacks, perturbations and defences that there are, each with an example."""
 
     def __init__(self, parameters: ParameterSet | None = None) -> None:
-        self.offered = offered(parameters)
+        self.offered = with_ones_own(parameters)
 
     @cached_property
     def document(self) -> Document:

@@ -34,17 +34,17 @@ def sections(found: VerificationNumbers) -> Iterator[Section]:
     if examples := found.examples(EXAMPLES):
         rows = [
             (
-                one.context.id,
-                held.claim.parameter,
                 held.claim.text,
                 held.status,
-                held.span,
                 str(held.fact.value) if held.fact else "",
                 held.fact.source if held.fact else "",
+                held.span,
+                held.claim.parameter,
+                one.context.id,
             )
             for one, held in examples
         ]
-        heads = ("Context", "Parameter", "Claim", "Status", "Words", "The fact says", "Source")
+        heads = ("Claim", "Status", "The fact says", "Source", "Words", "Parameter", "Context")
         yield Section(
             "examples", "Claims that facts do not bear out", (table_of("examples", "The first of them", heads, rows),)
         )
