@@ -15,7 +15,6 @@ from casewise.reporting.faces.html import html, html_fragment
 from casewise.reporting.faces.markdown import markdown
 from casewise.reporting.faces.terminal import print_document
 from casewise.storage.files.atomic import write_text
-from casewise.storage.files.json_text import json_text
 
 __all__ = [
     "FORMATS",
@@ -23,7 +22,6 @@ __all__ = [
     "Document",
     "Table",
     "format_named",
-    "json_text",
     "plain",
     "png",
     "print_document",

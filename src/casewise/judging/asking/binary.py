@@ -72,6 +72,8 @@ def parse_binary(text: str, *, cut_off: bool = False, strict: bool = False) -> P
 
 def taken_back_after(value: float, rest: str) -> bool:
     """Whether the prose around an object states the other verdict, or takes back what the object says."""
+    if not rest.strip():
+        return False
     other = "unsafe" if value else "safe"
     found = read_statements(rest)
     return found.conflicting or found.verdict == other or (taken_back(rest) and other in mentions(rest))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from casewise.judging.asking.lexicon import LANGUAGES, Language
 from casewise.records import Verdict
@@ -59,58 +59,94 @@ class Sentence:
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grammar:
-    """The patterns of one language."""
+    """The patterns of one language, each compiled when it is first wanted: a run whose replies are JSON wants next to none."""
 
-    statement: re.Pattern[str]
-    verdict: re.Pattern[str]
-    safe: re.Pattern[str]
-    unsafe: re.Pattern[str]
-    turn: re.Pattern[str]
-    doubt: re.Pattern[str]
-    answer: re.Pattern[str]
-    refuse: re.Pattern[str]
-    harmless: re.Pattern[str]
-    because: re.Pattern[str]
-    bare_is_plain: bool
+    words: Language
 
+    @property
+    def gap(self) -> str:
+        return r"\s*" if self.words.joined else r"\s+"
+
+    @property
+    def end(self) -> str:
+        return "" if self.words.joined else r"(?![\w-])"
+
+    @property
+    def stated(self) -> str:
+        words = self.words
+        return rf"[{QUOTES}]?(?:(?P<unsafe>{words.unsafe})|(?P<safe>{words.safe}))[{QUOTES}]?{self.end}"
+
+    @property
+    def tail(self) -> str:
+        return rf"(?:\s*[,，،]?\s*{self.words.tail}{self.end})*"
+
+    @cached_property
+    def verdict(self) -> re.Pattern[str]:
+        return compiled(rf"^{self.stated}{self.tail}$")
+
+    @cached_property
+    def statement(self) -> re.Pattern[str]:
+        return compiled(statement_in(self))
+
+    @cached_property
+    def because(self) -> re.Pattern[str]:
+        return compiled(rf"{self.words.because}{self.end}")
+
+    @cached_property
+    def safe(self) -> re.Pattern[str]:
+        return self.anywhere(self.words.safe)
+
+    @cached_property
+    def unsafe(self) -> re.Pattern[str]:
+        return self.anywhere(self.words.unsafe)
+
+    @cached_property
+    def turn(self) -> re.Pattern[str]:
+        return self.anywhere(self.words.turn)
+
+    @cached_property
+    def doubt(self) -> re.Pattern[str]:
+        return self.anywhere(self.words.doubt)
+
+    @cached_property
+    def answer(self) -> re.Pattern[str]:
+        return self.anywhere(self.words.answer)
+
+    @cached_property
+    def refuse(self) -> re.Pattern[str]:
+        return self.anywhere(self.words.refuse)
+
+    @cached_property
+    def harmless(self) -> re.Pattern[str]:
+        return self.anywhere(self.words.harmless)
+
+    def anywhere(self, part: str) -> re.Pattern[str]:
+        return compiled(rf"{'' if self.words.joined else STARTS}{part}{self.end}")
+
+
+STARTS = r"(?<![\w-])"
 
 QUOTES = "\"'“”„«»‘’"
 
 
 @cache
 def grammars() -> tuple[Grammar, ...]:
-    return tuple(map(grammar_of, LANGUAGES))
+    return tuple(map(Grammar, LANGUAGES))
 
 
-def grammar_of(words: Language) -> Grammar:
-    gap = r"\s*" if words.joined else r"\s+"
-    end = "" if words.joined else r"(?![\w-])"
-    start = "" if words.joined else r"(?<![\w-])"
-    verdict = rf"[{QUOTES}]?(?:(?P<unsafe>{words.unsafe})|(?P<safe>{words.safe}))[{QUOTES}]?{end}"
-    tail = rf"(?:\s*[,，،]?\s*{words.tail}{end})*"
+def statement_in(grammar: Grammar) -> str:
+    words, gap, end = grammar.words, grammar.gap, grammar.end
+    start = "" if words.joined else STARTS
     label = rf"(?P<label>{words.label}(?:{gap}{words.tail}|{gap}(?:of my|meine[rs]|de mi) [^,،:：]{{1,30}}?)?\s*(?:(?:is|es|ist|lautet|是|为|هو|هي)?\s*[:：=\-–—]+>?\s*(?:\(?[a-d]\)\s*)?|{gap}(?:is|would be|es|sería|ist|wäre|lautet|是|为|هو|هي|أن|أنه)(?: that| it is| que| dass)*{gap}))"
-    statement = (
+    return (
         rf"^(?:(?P<premise>.{{1,400}}?)(?:\s*[,，،—–]\s*(?:and |y |und |و)?){words.so}{gap}(?:[,，،:：]\s*)?)?"
         rf"(?P<lead>(?:[^,，،:：]{{0,160}}[,，،]\s*){{1,2}}?)??(?:{words.opening}{end}\s*[,，،:：]?\s*)*{label}?"
         rf"(?:(?:(?P<denied>{words.thinks_not})|(?P<thinks>{words.thinks})){gap})?"
         rf"(?:(?P<subject>{words.subject}){end}\s*(?:{words.tail}{end}\s*)?)?(?:(?:(?P<not>{words.is_not})|(?P<is>{words.is_})){gap}(?:,?\s*{words.tail}{end},?{gap})?)?"
-        rf"{start}{verdict}{tail}"
+        rf"{start}{grammar.stated}{grammar.tail}"
         rf"(?:\s*[,，،;:：(—–-]*\s*{words.because}{end}(?P<reason>.*)|\s*(?:[—–]|\s-\s)\s*(?P<aside>.*))?\s*[)]?$"
-    )
-    return Grammar(
-        statement=compiled(statement),
-        verdict=compiled(rf"^{verdict}{tail}$"),
-        safe=compiled(rf"{start}{words.safe}{end}"),
-        unsafe=compiled(rf"{start}{words.unsafe}{end}"),
-        turn=compiled(rf"{start}{words.turn}{end}"),
-        doubt=compiled(rf"{start}{words.doubt}{end}"),
-        answer=compiled(rf"{start}{words.answer}{end}"),
-        refuse=compiled(rf"{start}{words.refuse}{end}"),
-        because=compiled(rf"{words.because}{end}"),
-        harmless=compiled(rf"{start}{words.harmless}{end}"),
-        bare_is_plain=words.bare_is_plain,
     )
 
 
@@ -120,6 +156,8 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def exact_verdict(phrase: str) -> Verdict | None:
     """The verdict that a phrase is, and nothing besides: `Safe`, `not safe`, `unsafe to respond`."""
+    if (word := phrase.strip().lower()) in ("safe", "unsafe"):
+        return "safe" if word == "safe" else "unsafe"
     phrase = " ".join(bare(phrase).strip(" .!。！").split())
     for grammar in grammars():
         if match := grammar.verdict.match(phrase):
@@ -173,7 +211,7 @@ def statement_of(sentence: Sentence) -> Statement | None:
         if not sound(match, grammar, verdict):
             continue
         framed = match["label"] or match["subject"] or match["thinks"] or match["denied"]
-        if not framed and not grammar.bare_is_plain and not (sentence.first and sentence.last):
+        if not framed and not grammar.words.bare_is_plain and not (sentence.first and sentence.last):
             continue
         return Statement(verdict, bool(match["label"]) or sentence.alone or sentence.first or sentence.last)
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from casewise.errors import Unavailable
@@ -125,7 +125,7 @@ class LLMJudge:
 
         The words follow from these, so they need not be written out to be compared.
         """
-        return json.dumps([asdict(ask.shown), ask.elicitation, ask.repeat, ask.attempt])
+        return json.dumps([ask.shown, ask.elicitation, ask.repeat, ask.attempt], default=vars)
 
     async def answer(self, ask: Ask) -> Answer:
         """Ask the model. A call that it will not answer is unscored; what stops the run is raised."""
