@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -160,7 +160,7 @@ class ChatPlan:
 
 
 def sent_alike(ask: ChatAsk) -> str:
-    return json.dumps([asdict(ask.shown), ask.repeat, ask.attempt])
+    return json.dumps([ask.shown, ask.repeat, ask.attempt], default=vars)
 
 
 @dataclass(kw_only=True)
