@@ -87,3 +87,17 @@ def test_nothing_is_handed_over_without_leave(casewise):
 
     assert said.code == 2
     assert "add --yes" in said.err
+
+
+def test_judges_over_batches_share_what_they_may_cost(casewise):
+    two = ("judge", "demo", "--judge", "openai/one", "--judge", "openai/two", "--price-in", 1, "--price-out", 1)
+    with taking_batches(looks=3) as server:
+        first = casewise(*two, *over(server), "--max-cost", 0.2, "--out", "runs/both")
+        jobs = json.loads(casewise("run", "jobs", "--json").out)["jobs"]
+        again = casewise(*two, *over(server), "--max-cost", 0.2, "--out", "runs/both")
+        still = json.loads(casewise("run", "jobs", "--json").out)["jobs"]
+
+    assert (first.code, again.code) == (4, 4)
+    assert {job["model"]: job["n_requests"] for job in jobs} == {"one": 90, "two": 20}
+    assert 0.15 < sum(job["cost_at_most_usd"] for job in jobs) <= 0.2
+    assert [job["batch"] for job in still] == [job["batch"] for job in jobs]

@@ -50,6 +50,7 @@ class DurableRun(Generic[A, B]):
         A first Ctrl-C lets what is in flight finish.
         """
         self.count_held(progress)
+        self.show(progress)
         control = Control[B](
             self.watch.stop,
             Budget(self.limits, spent=self.log.spent),
@@ -71,6 +72,10 @@ class DurableRun(Generic[A, B]):
             self.log.sync()
             progress.seconds = time.monotonic() - started
         return progress
+
+    def show(self, progress: RunProgress) -> None:
+        if self.watch.progress is not None:
+            self.watch.progress(progress, self.plan.size)
 
     def name(self, ask: A) -> str:
         """What names a call wherever it is answered: what is asked, by whichever of the asks that share it."""
@@ -137,8 +142,7 @@ class DurableRun(Generic[A, B]):
         for ask in group:
             mine = answer if ask is first else self.kind.shared(answer, first)
             self.write(ask, mine, progress, known=attempt > 0)
-        if self.watch.progress is not None:
-            self.watch.progress(progress, self.plan.size)
+        self.show(progress)
         if attempt < self.plan.retries and self.kind.problem(answer) is not None:
             return (self.call(self.another(group, attempt + 1)),)
         return ()
