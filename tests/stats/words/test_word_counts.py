@@ -19,7 +19,7 @@ def test_weights_are_those_of_scikit_learn():
     found = np.column_stack([weighed @ one for one in np.eye(len(counted))[counted]])
 
     reference = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2).fit(TEXTS[:3])
-    columns = [words.phrases[i] for i in weighing.logs.phrases[counted]]
+    columns = [words.phrase(i) for i in weighing.logs.phrases[counted]]
     order = [list(reference.get_feature_names_out()).index(name) for name in columns]
     assert sorted(columns) == sorted(reference.get_feature_names_out())
     assert found == pytest.approx(reference.transform(TEXTS).toarray()[:, order])
@@ -69,7 +69,8 @@ def test_counts_are_those_of_scikit_learn_whatever_the_blocks(monkeypatch):
 
     reference = CountVectorizer(ngram_range=(1, 2))
     counts = reference.fit_transform(texts).toarray()
-    order = [found.phrases.index(name) for name in reference.get_feature_names_out()]
-    assert sorted(order) == list(range(len(found.phrases)))
+    phrases = [found.phrase(column) for column in range(found.counts.shape[1])]
+    order = [phrases.index(name) for name in reference.get_feature_names_out()]
+    assert sorted(order) == list(range(len(phrases)))
     assert (found.counts.toarray()[:, order] == counts).all()
     assert WordCounts.of([]).counts.shape == (0, 0)

@@ -107,8 +107,9 @@ def weighty_phrases(
         return [], []
     coefficients = fitted.regression.coefficients
     order = np.argsort(coefficients)
-    name, phrases = words.phrases, fitted.weighing.logs.phrases
+    columns = fitted.weighing.logs.phrases
     for_unsafe, for_safe = (
-        [Phrase(name[phrases[i]], float(coefficients[i])) for i in places] for places in (order[:n], order[::-1][:n])
+        [Phrase(words.phrase(int(columns[i])), float(coefficients[i])) for i in places]
+        for places in (order[:n], order[::-1][:n])
     )
     return for_safe, for_unsafe

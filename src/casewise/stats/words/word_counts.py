@@ -66,11 +66,12 @@ class WordCounts:
     def __len__(self) -> int:
         return int(self.counts.shape[0])
 
-    @cached_property
-    def phrases(self) -> list[str]:
-        """The phrases in the order of the columns."""
-        together = (f"{self.words[one // PAIR]} {self.words[one % PAIR]}" for one in self.pairs.tolist())
-        return [*self.words, *together]
+    def phrase(self, column: int) -> str:
+        """The word or the pair of words of a column."""
+        if column < len(self.words):
+            return self.words[column]
+        pair = int(self.pairs[column - len(self.words)])
+        return f"{self.words[pair // PAIR]} {self.words[pair % PAIR]}"
 
     def weighing(self, learn: BoolArray, *, least: int) -> Weighing:
         """How much each phrase weighs that at least `least` of the texts of `learn` have."""
@@ -138,11 +139,11 @@ class Weighing:
         :math:`(1 + \ln tf) \cdot (\ln \tfrac{1 + n}{1 + df} + 1)`, as scikit-learn's `TfidfVectorizer` with
         `sublinear_tf=True` gives it. The products are taken factor by factor, so that no fold has a table of its own.
         """
+        from scipy.sparse import csr_matrix
         from scipy.sparse.linalg import LinearOperator
 
         table = self.logs.table if rows.all() else self.logs.table[rows]
-        squares = table.copy()
-        squares.data **= 2
+        squares = csr_matrix((table.data**2, table.indices, table.indptr), shape=table.shape)
         length = np.sqrt(squares @ self.rarity**2)
         del squares
         scale = np.divide(1.0, length, out=np.zeros(len(length)), where=length > 0)
