@@ -46,7 +46,7 @@ def no_verdicts(who: str) -> Prose:
 
 def in_sentences(found: Sequence[ShortAnswer]) -> Iterator[Prose]:
     if len(found) <= TOLD:
-        yield from (Prose(" ".join(one.sentences)) for one in found)
+        yield from (Prose(" ".join(one.sentences).replace(one.who, short_name(one.who))) for one in found)
     else:
         yield Prose(f"{len(found)} judges; casewise compare says which differences are real.")
 

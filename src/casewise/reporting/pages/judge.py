@@ -42,7 +42,7 @@ __all__ = ["judge_page", "shown_groups"]
 def judge_page(report: JudgeNumbers) -> Document:
     """`report` as a document for any face."""
     about = report.benchmark.about
-    names = ", ".join(dict.fromkeys(series.who for series in report.runs.series))
+    names = ", ".join(dict.fromkeys(series.who.removeprefix("recorded:") for series in report.runs.series))
     c = report.benchmark.counts
     return Document(
         title=f"{names} on {about.name}",
