@@ -124,7 +124,15 @@ def test_doctor_says_what_is_set_and_shows_no_key(casewise, monkeypatch):
     assert "OPENAI_API_KEY is set" in text
     assert "sk-very-secret" not in text + json.dumps(found)
     assert found["versions"]["casewise"]
-    assert {extra["name"] for extra in found["extras"]} == {"web", "local", "ray", "inspect", "verify", "health"}
+    assert {extra["name"] for extra in found["extras"]} == {
+        "web",
+        "local",
+        "ray",
+        "inspect",
+        "verify",
+        "health",
+        "adapter",
+    }
 
 
 def test_doctor_sees_which_servers_answer(monkeypatch):
