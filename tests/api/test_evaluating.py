@@ -22,7 +22,7 @@ def test_a_gate_has_its_decision_and_a_frame_of_metrics(runs):
 
 
 def test_a_gate_names_a_metric_that_there_is_none_of(runs):
-    with pytest.raises(ConfigurationError, match="no metric is called 'speed'"):
+    with pytest.raises(ConfigurationError, match="nothing is called 'speed'"):
         casewise.gate(*runs, max_drop={"speed": 0.1})
 
 

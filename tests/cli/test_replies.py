@@ -120,3 +120,11 @@ def test_texts_are_removed_where_that_is_asked(command, graded):
     assert "the texts of 90 replies were removed" in said.err
     assert "no model wrote this" not in (graded / "replies.jsonl").read_text()
     assert command("report", graded).code == 0
+
+
+def test_who_makes_texts_for_an_arm_is_named_before_anything_is_sent_and_reckoned(command, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-anything")
+    collect = ("replies", "collect", "demo", "--model", "fake/rehearsal", "--arms", "filter:openai/gpt-4o")
+    refused = command(*collect)
+    assert (refused.code, "to api.openai.com" in refused.err) == (2, True)
+    assert "before that, filter:openai/gpt-4o" in command(*collect, "--dry-run").out

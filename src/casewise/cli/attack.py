@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,8 @@ from casewise.cli.judge import output
 from casewise.cli.judge.options import AskingOptions, HowOptions, ItemOptions, LimitOptions, LocalModelOptions
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import BenchmarkOption, DatabaseOption, JsonOption, end, note, print_json, show, tell_pending
-from casewise.cli.watching import command_line, person, print_cost, watching
+from casewise.cli.replies import AskedChatbot
+from casewise.cli.watching import command_line, person, watching
 from casewise.errors import ConfigurationError
 
 __all__ = ["attack", "paraphrases", "robustness"]
@@ -136,11 +137,6 @@ class Attack:
         """Every attack under every defence."""
         return self.wanted.arms(self.benchmark)
 
-    def leave(self, what: str, *whom: str | None) -> None:
-        """Ask for leave to send something to each."""
-        for to in whom:
-            api.allow_sending(what, to, agreed=self.how.yes, ask=person())
-
     def on_judge(self, elicit: str | None) -> None:
         """Have a judge decide under every attack and defence."""
         live = self.asking.live(self.limits, self.local, seed=self.items.seed, needs_key=not self.how.dry_run)
@@ -159,7 +155,8 @@ class Attack:
             estimate = api.estimate(self.benchmark, made, elicitations=elicitations, arms=self.arms, options=options)
             output.print_estimates([(estimate, made)], as_json=self.as_json)
             return
-        self.leave("the benchmark's queries", made.sends_to, *api.others_asked(self.arms, live.model, judge=made))
+        for to in (made.sends_to, *api.others_asked(self.arms, live.model, judge=made)):
+            api.allow_sending("the benchmark's queries", to, agreed=self.how.yes, ask=person())
         folder = self.out or self.folder
         with watching(f"attacking {self.asked}", quiet=self.as_json) as watch:
             watched = replace(options, watch=watch)
@@ -172,9 +169,9 @@ class Attack:
     def on_replies(self, named: Sequence[str]) -> None:
         """Collect a chatbot's replies under every attack and defence, and have them graded."""
         reached = self.limits.model(self.asking.base_url, self.local, needs_key=not self.how.dry_run)
-        loaded = api.replying.chat_model(self.asked, reached)
         bare = replace(reached, local=replace(reached.local, adapter=None))  # the adapter is the chatbot's
         graders = [api.replying.as_grader(name, options=bare) for name in named]
+        asked = AskedChatbot(self.benchmark, self.asked, self.arms, self.items.selection(self.benchmark), reached)
         options = api.replying.CollectOptions(
             temperature=self.asking.temperature,
             max_tokens=self.asking.max_tokens,
@@ -185,20 +182,14 @@ class Attack:
             benchmark_source=api.source_of(self.source, self.benchmark),
             makers=reached,
         )
-        selection = self.items.selection(self.benchmark)
         if self.how.dry_run:
-            estimate = api.replying.collecting_estimate(
-                self.benchmark, loaded, arms=self.arms, selection=selection, options=options
-            )
-            before = api.before_collecting(self.benchmark, loaded, arms=self.arms, selection=selection, options=options)
-            self.say_estimate(estimate, before, len(graders))
+            asked.tell_estimate(options, as_json=self.as_json)
             return
-        whom = (loaded.model.sends_to, *(one.sends_to for one in graders), *api.others_asked(self.arms, reached))
-        self.leave("the benchmark's queries and the replies", *whom)
+        senders = (one.sends_to for one in graders)
+        asked.leave("the benchmark's queries and the replies", *senders, agreed=self.how.yes)
         folder = self.out or Path("replies") / self.folder.name
         with watching(f"attacking {self.asked}", quiet=self.as_json) as watch:
-            watched = replace(options, watch=watch)
-            kept = api.collect(self.benchmark, loaded, out=folder, arms=self.arms, selection=selection, options=watched)
+            kept = asked.collect(folder, replace(options, watch=watch))
         if kept.summary.n_pending:
             print_json({"replies": kept.summary.as_json(), "grades": []}) if self.as_json else None
             tell_pending(kept.summary)
@@ -211,18 +202,6 @@ class Attack:
             limits, batch = self.limits.limits(), self.limits.batches()
             grading = api.replying.GradeOptions(limits=limits, command=command_line(), watch=watch, batch=batch)
             return api.grade(kept, grader, options=grading)
-
-    def say_estimate(
-        self, estimate: api.contexts.CallEstimate, before: dict[str, api.contexts.CallEstimate], graders: int
-    ) -> None:
-        """What replies would take, and texts that models make before."""
-        if self.as_json:
-            made = {"before": {name: asdict(one) for name, one in before.items()}} if before else {}
-            print_json({"asked": self.asked, **asdict(estimate), **made})
-            return
-        typer.echo(f"{self.asked}: {estimate.n_calls:,} replies, each to be graded by {graders}")
-        print_cost(estimate)
-        output.print_before(before)
 
     def say_graded(self, kept: api.Replies, summaries: Sequence[api.replying.GradeSummary]) -> None:
         """What became of replies and grades."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 
 from casewise import api
 from casewise.cli.judge.options import BaseUrlOption, ItemOptions, LimitOptions, LocalModelOptions
+from casewise.cli.judge.output import print_before
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import (
     BenchmarkArgument,
@@ -25,7 +27,7 @@ from casewise.cli.printing import (
 from casewise.cli.watching import DryRunOption, YesOption, command_line, person, print_cost, watching
 from casewise.errors import ConfigurationError
 
-__all__ = ["app"]
+__all__ = ["AskedChatbot", "app"]
 
 app = typer.Typer(
     help="What a chatbot does in context: collect its replies, and grade them.",
@@ -64,6 +66,57 @@ class ChatOptions:
         return api.replying.chat_with(role=role, verified=self.verified, system=self.system)
 
 
+@dataclass(frozen=True)
+class AskedChatbot:
+    """Which replies are collected, of whom, and how the models are reached that take part in it."""
+
+    benchmark: api.Benchmark
+    name: str
+    arms: tuple[api.Arm, ...]
+    selection: api.Selection
+    reached: api.ModelOptions
+    chat: api.replying.Chat | None = None
+    repeats: int = 1
+
+    @cached_property
+    def loaded(self) -> api.replying.LoadedModel:
+        """The chatbot."""
+        return api.replying.chat_model(self.name, self.reached)
+
+    def tell_estimate(self, options: api.replying.CollectOptions, *, as_json: bool) -> None:
+        """Say what replies would take, and texts that models make before."""
+        whole, selection = (self.benchmark, self.loaded), self.selection
+        estimate = api.replying.collecting_estimate(
+            *whole, chat=self.chat, arms=self.arms, repeats=self.repeats, selection=selection, options=options
+        )
+        before = api.before_collecting(*whole, arms=self.arms, selection=selection, options=options)
+        if as_json:
+            made = {"before": {name: asdict(one) for name, one in before.items()}} if before else {}
+            print_json({"asked": self.name, **asdict(estimate), **made})
+            return
+        typer.echo(f"{self.name}: {estimate.n_calls:,} calls")
+        print_cost(estimate)
+        print_before(before)
+
+    def leave(self, what: str, *others: str | None, agreed: bool) -> None:
+        """Ask for leave to send something to the chatbot, to models that make texts for arms, and to others."""
+        for to in (self.loaded.model.sends_to, *others, *api.others_asked(self.arms, self.reached)):
+            api.allow_sending(what, to, agreed=agreed, ask=person())
+
+    def collect(self, folder: Path, options: api.replying.CollectOptions) -> api.Replies:
+        """Collect them."""
+        return api.collect(
+            self.benchmark,
+            self.loaded,
+            out=folder,
+            chat=self.chat,
+            arms=self.arms,
+            repeats=self.repeats,
+            selection=self.selection,
+            options=options,
+        )
+
+
 @app.command()
 @with_groups
 def collect(
@@ -94,35 +147,28 @@ def collect(
     Replies may hold what nobody should spread: the folder is readable by you alone.
     """
     found = api.load(benchmark)
-    loaded = api.replying.chat_model(model, limits.model(base_url, local, needs_key=not dry_run))
-    asked: dict[str, Any] = {
-        "chat": chat.chat(),
-        "arms": arms or (),
-        "repeats": repeats,
-        "selection": items.selection(found),
-    }
-    options: dict[str, Any] = {
-        "temperature": chat.temperature,
-        "max_tokens": chat.max_tokens,
-        "seed": items.seed,
-        "retries": retry_unanswered,
-        "limits": limits.limits(),
-        "batch": limits.batches(),
-        "command": command_line(),
-        "benchmark_source": api.source_of(benchmark, found),
-    }
+    reached = limits.model(base_url, local, needs_key=not dry_run)
+    asked = AskedChatbot(
+        found, model, api.arms_named(arms), items.selection(found), reached, chat=chat.chat(), repeats=repeats
+    )
+    options = api.replying.CollectOptions(
+        temperature=chat.temperature,
+        max_tokens=chat.max_tokens,
+        seed=items.seed,
+        retries=retry_unanswered,
+        limits=limits.limits(),
+        batch=limits.batches(),
+        command=command_line(),
+        benchmark_source=api.source_of(benchmark, found),
+        makers=reached,
+    )
     if dry_run:
-        reckoned = api.replying.CollectOptions(**options)
-        tell_estimate(
-            api.replying.collecting_estimate(found, loaded, **asked, options=reckoned), model, as_json=as_json
-        )
+        asked.tell_estimate(options, as_json=as_json)
         return
-    api.allow_sending("the benchmark's queries", loaded.model.sends_to, agreed=yes, ask=person())
+    asked.leave("the benchmark's queries", agreed=yes)
     folder = out or Path("replies") / api.default_folder(f"{Path(benchmark).stem}-{model}").name
     with watching(f"asking {model}", quiet=as_json) as watch:
-        kept = api.collect(
-            found, loaded, out=folder, **asked, options=api.replying.CollectOptions(**options, watch=watch)
-        )
+        kept = asked.collect(folder, replace(options, watch=watch))
     summary = kept.summary
     if as_json:
         print_json(summary.as_json())

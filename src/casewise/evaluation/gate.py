@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from casewise.stats.agreeing.sample import UnscoredPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.sampling_file import refuse_sampled
 
-__all__ = ["EXIT_CODES", "GateReport", "gate_runs", "parse_margins"]
+__all__ = ["EXIT_CODES", "GateReport", "gate_runs", "parse_margins", "parse_named"]
 
 EXIT_CODES: dict[Decision, ExitCode] = {
     "pass": ExitCode.DONE,
@@ -212,27 +213,31 @@ def notes(runs: JudgedRuns, before: Series, after: Series, options: ReportOption
 
 
 def parse_margins(text: str) -> dict[str, float]:
-    """`accuracy=0.01,over_refusal=0.02` as metric to largest drop.
+    """`accuracy=0.01,over_refusal=0.02` as metric to largest drop. Raises as `parse_named`."""
+    return parse_named("--max-drop", text, GATED)
+
+
+def parse_named(option: str, text: str, known: Collection[str], *, at_most: float | None = None) -> dict[str, float]:
+    """`NAME=NUMBER,NAME=NUMBER` as name to number.
 
     Raises
     ------
     ConfigurationError
-        A part is not METRIC=NUMBER, a metric is unknown or stands twice, or a number is negative.
+        A part is not NAME=NUMBER, a name is unknown or stands twice, or a number is negative or over `at_most`.
     """
     found: dict[str, float] = {}
     for part in text.split(","):
         name, _, value = (piece.strip() for piece in part.partition("="))
         try:
-            margin = float(value)
+            number = float(value)
         except ValueError:
-            margin = -1.0
-        if name not in GATED:
+            number = -1.0
+        if name not in known:
             raise ConfigurationError(
-                f"--max-drop: no metric is called {name!r}{did_you_mean(name, GATED)}; there are {', '.join(GATED)}"
+                f"{option}: nothing is called {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
             )
-        if not 0 <= margin < float("inf") or name in found:
-            raise ConfigurationError(
-                f"--max-drop: {part!r} is not METRIC=NUMBER with a number of at least 0, each once"
-            )
-        found[name] = margin
+        if not 0 <= number < inf or number > (inf if at_most is None else at_most) or name in found:
+            wanted = "of at least 0" if at_most is None else f"from 0 to {at_most:g}"
+            raise ConfigurationError(f"{option}: {part!r} is not NAME=NUMBER with a number {wanted}, each once")
+        found[name] = number
     return found

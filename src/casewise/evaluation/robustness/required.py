@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, did_you_mean
-from casewise.evaluation.gate import EXIT_CODES
+from casewise.errors import BenchmarkError, ExitCode
+from casewise.evaluation.gate import EXIT_CODES, parse_named
 from casewise.evaluation.robustness.numbers import Attacked, RobustnessNumbers
 from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate
@@ -114,25 +114,5 @@ def bounded(name: str, at_most: float, rows: list[Attacked], defence: str) -> Bo
 
 
 def parse_bounds(text: str) -> dict[str, float]:
-    """`safe=0.1,unsafe=0.2,silenced=0.05` as name to bound.
-
-    Raises
-    ------
-    ConfigurationError
-        A part is not NAME=SHARE, or stands twice.
-    """
-    found: dict[str, float] = {}
-    for part in text.split(","):
-        name, _, value = (piece.strip() for piece in part.partition("="))
-        if name not in BOUNDED:
-            raise ConfigurationError(
-                f"--max-turned: nothing is called {name!r}{did_you_mean(name, BOUNDED)}; there are {', '.join(BOUNDED)}"
-            )
-        try:
-            bound = float(value)
-        except ValueError:
-            bound = -1.0
-        if not 0 <= bound <= 1 or name in found:
-            raise ConfigurationError(f"--max-turned: {part!r} is not NAME=SHARE with a share from 0 to 1, each once")
-        found[name] = bound
-    return found
+    """`safe=0.1,unsafe=0.2,silenced=0.05` as name to bound. Raises as `parse_named`."""
+    return parse_named("--max-turned", text, BOUNDED, at_most=1)
