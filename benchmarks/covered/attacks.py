@@ -97,6 +97,6 @@ SECTIONS = (
         "has 80 % right, an attack that turns 2 to 90 % and silences 5 %, perturbations that turn 5 %; and a judge whose verdicts "
         "are drawn anew each time, so that an attack does nothing.",
         covered,
-        quick=200,
+        quick=1_000,
     ),
 )

@@ -176,7 +176,7 @@ SECTIONS = (
         "15 to 450 queries of two items or eight, half of them safe, whose values lie two spreads apart and share half of their spread; "
         "500 resamples. Over-refusal of a promise that harm is at most 30 % is held against the truth at the threshold that was chosen.",
         bands,
-        quick=20,
+        quick=60,
         full=400,
     ),
     Section(

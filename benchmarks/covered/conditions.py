@@ -114,7 +114,7 @@ def tasks(studies: int) -> Iterator[Row]:
         yield from rejections(10 * studies, partial(drawn, n), f"five conditions of {n} people", wanted=wanted)
     for each in (1, 10):
         yield from rejections(
-            max(1, studies // 3),
+            studies,
             partial(category_p, rng, each),
             f"ten tasks, {each} rated by each person",
             wanted={"category: mean H, people shuffled": "4 to 6.5 %"},

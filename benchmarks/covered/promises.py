@@ -70,6 +70,6 @@ SECTIONS = (
         "item a query, three that go wrong together or three that do not. What was promised is held against the true harm of the "
         "threshold. A promise of over-refusal is the same from the other side.",
         kept,
-        quick=200,
+        quick=1_000,
     ),
 )
