@@ -131,10 +131,10 @@ class Benchmark:
         check(self)
 
     @classmethod
-    def checked_before(cls, *, digest: str, **fields: Any) -> Self:
+    def checked_before(cls, *, digest: str, item_columns: pl.DataFrame, **fields: Any) -> Self:
         """A benchmark of `fields` (all but `revisions`, perhaps) that were found to fit together when they were last read."""
         made = cls.__new__(cls)
-        made.__dict__.update({"revisions": ()} | fields | {"digest": digest})
+        made.__dict__.update({"revisions": ()} | fields | {"digest": digest, "item_columns": item_columns})
         return made
 
     def __repr__(self) -> str:

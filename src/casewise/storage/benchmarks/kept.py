@@ -30,7 +30,7 @@ __all__ = ["find_kept", "keep", "worth_keeping"]
 
 R = TypeVar("R", Query, Item)
 
-KEPT_VERSION = 1
+KEPT_VERSION = 2
 """Of what is kept; another one is not read."""
 
 WORTH = 50_000
@@ -81,6 +81,7 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
             ),
             **manifest.frame,
             digest=about["digest"],
+            item_columns=pl.read_ipc(place / "columns.arrow"),
         )
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
         shutil.rmtree(place, ignore_errors=True)
@@ -100,6 +101,7 @@ def keep(benchmark: Benchmark, manifest: Manifest) -> None:
             table_of(benchmark.items, Item).write_ipc(draft / "items.arrow")
             benchmark.rated.table.write_ipc(draft / "ratings.arrow")
             places_of(benchmark.contexts).write_ipc(draft / "contexts.arrow")
+            benchmark.item_columns.write_ipc(draft / "columns.arrow")
             about = {
                 "digest": benchmark.digest,
                 "rated_items": benchmark.rated.items,
