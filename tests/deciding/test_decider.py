@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import math
 
 import pytest
 from tests.support.deciders import decider_file, known_backgrounds, mostly_right
@@ -44,6 +45,14 @@ def test_a_decider_decides_as_the_judge_judged(path):
         assert one.decision == expected
         assert one.p_safe == pytest.approx(float(decider.calibrator(one.value)))
         assert one.unmeasured == ()
+
+
+def test_a_decider_that_answers_nothing_says_so_and_names_no_infinity(path):
+    decider = Decider.load(path)
+    never = decider.file.thresholds.model_copy(update={"answer_above": math.inf, "refuse_up_to": math.inf})
+    closed = Decider(decider.file.model_copy(update={"thresholds": never}), decider.judge, file_hash=decider.hash)
+
+    assert closed.decide("Which dose is dangerous?").why == "this decider refuses everything"
 
 
 def test_sync_async_and_batches_say_the_same(path):

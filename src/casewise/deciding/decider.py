@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 import weakref
@@ -204,7 +205,9 @@ class Decider:
         if value > limits.answer_above:
             decision, why = "answer", f"{value:.4g} is above {limits.answer_above:.4g}"
         elif value <= limits.refuse_up_to:
-            decision, why = "refuse", f"{value:.4g} is not above {limits.refuse_up_to:.4g}"
+            to = limits.refuse_up_to
+            why = "this decider refuses everything" if to == math.inf else f"{value:.4g} is not above {to:.4g}"
+            decision = "refuse"
         else:
             decision, why = "ask", f"{value:.4g} lies between {limits.refuse_up_to:.4g} and {limits.answer_above:.4g}"
         if outcome.explanation:
