@@ -139,13 +139,11 @@ class Weighing:
         :math:`(1 + \ln tf) \cdot (\ln \tfrac{1 + n}{1 + df} + 1)`, as scikit-learn's `TfidfVectorizer` with
         `sublinear_tf=True` gives it. The products are taken factor by factor, so that no fold has a table of its own.
         """
-        from scipy.sparse import csr_matrix
         from scipy.sparse.linalg import LinearOperator
 
         table = self.logs.table if rows.all() else self.logs.table[rows]
-        squares = csr_matrix((table.data**2, table.indices, table.indptr), shape=table.shape)
-        length = np.sqrt(squares @ self.rarity**2)
-        del squares
+        squared = [table[at : at + BLOCK].power(2) @ self.rarity**2 for at in range(0, table.shape[0], BLOCK)]
+        length = np.sqrt(np.concatenate([np.zeros(0), *squared]))
         scale = np.divide(1.0, length, out=np.zeros(len(length)), where=length > 0)
         turned = table.T
         return LinearOperator(
