@@ -68,6 +68,14 @@ def test_an_items_page_marks_what_its_twin_says_otherwise(client, viewed):
     assert f'href="/item/{benchmark.items.index(other) + 1}"' in page
 
 
+def test_an_items_page_has_what_a_model_made_of_its_context_in_an_arm(tmp_path):
+    run = api.attack("demo", "constant:safe", attacks="paraphrase:fake/rehearsal", noise="none", out=tmp_path / "run")
+    client = TestClient(create_view(view_runs([run.path]), port=PORT), base_url=HERE)
+    page = unescape(re.sub(r"<[^>]*>", "", client.get("/item/1").text))
+    assert "In other words: " in page
+    assert "no model has been asked" not in page
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

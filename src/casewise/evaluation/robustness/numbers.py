@@ -17,7 +17,7 @@ from casewise.evaluation.robustness.against_people import AgainstPeople, against
 from casewise.evaluation.robustness.held_back import HeldBack, held_back
 from casewise.evaluation.robustness.paired import AttackedRun, Pairing, read_attacked
 from casewise.records import ShortRepr
-from casewise.showing.catalogue import Setting
+from casewise.showing.catalogue import NO_DEFENCE, Setting
 from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate_of, measure
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.core.arrays import BoolArray
@@ -234,6 +234,14 @@ class RobustnessNumbers(ShortRepr):
         means = {key: mean_of(measures) for key, measures in found.items()}
         return {key: mean for key, mean in means.items() if mean is not None}
 
+    def _turned(self, towards: Towards, defence: str, inside: BoolArray) -> list[tuple[Attacked, Measured]]:
+        """What each attack towards a verdict turns on some of the items."""
+        return [
+            (row, self.found(row.pairing, towards, self.items(towards, row.setting) & inside).turned)
+            for row in self.rows
+            if row.counts and row.towards == towards and row.setting.defence == defence
+        ]
+
     @cached_property
     def worst(self) -> tuple[WorstOf, ...]:
         """For each category and verdict the attack without a defence that turns the most verdicts, where any does."""
@@ -241,11 +249,7 @@ class RobustnessNumbers(ShortRepr):
         category = self.run.runs.items["category"]
         for towards, name in product(SIDES, category.unique(maintain_order=True).sort().to_list()):
             inside = (category == name).to_numpy()
-            rows = [
-                (row, self.found(row.pairing, towards, self.items(towards, row.setting) & inside).turned)
-                for row in self.rows
-                if row.counts and row.towards == towards and row.setting.defence == "none"
-            ]
+            rows = self._turned(towards, NO_DEFENCE, inside)
             known = [(row, turned) for row, turned in rows if turned.value > 0]
             if known:
                 row, turned = max(known, key=lambda one: one[1].value)
@@ -262,13 +266,7 @@ class RobustnessNumbers(ShortRepr):
         for towards, (name, low, high), defence in product(SIDES, AGREEMENT, self.run.defences):
             with np.errstate(invalid="ignore"):
                 inside = (majority >= low) & (majority < high)
-            mean = mean_of(
-                [
-                    self.found(row.pairing, towards, self.items(towards, row.setting) & inside).turned
-                    for row in self.rows
-                    if row.counts and row.towards == towards and row.setting.defence == defence
-                ]
-            )
+            mean = mean_of([turned for _, turned in self._turned(towards, defence, inside)])
             if mean is not None:
                 found.append(ByAgreement(name, towards, defence, mean.estimate))
         return tuple(found)
@@ -294,7 +292,7 @@ class RobustnessNumbers(ShortRepr):
         return held_back(self.run)
 
     def _worth(self, defence: str) -> DefenceWorth | None:
-        plain, bare = self.run.plain(defence), self.run.plain("none")
+        plain, bare = self.run.plain(defence), self.run.plain(NO_DEFENCE)
         if plain is None:
             return None
         both = plain.counts & (bare.counts if bare is not None else True)
@@ -316,7 +314,7 @@ class RobustnessNumbers(ShortRepr):
         pairs = [
             (turned, by[attack, defence])
             for (attack, under), turned in by.items()
-            if under == "none" and (attack, defence) in by
+            if under == NO_DEFENCE and (attack, defence) in by
         ]
         known = [pair for pair in pairs if all(mean_of([one]) is not None for one in pair)]
         without, with_it = (mean_of([pair[side] for pair in known]) for side in (0, 1))

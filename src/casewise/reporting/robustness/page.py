@@ -185,20 +185,9 @@ def noise_blocks(found: RobustnessNumbers) -> Iterator[Block]:
 
 
 def perturbations(rows: Sequence[Attacked]) -> Table:
-    return table_by(
-        "perturbations",
-        "Verdicts that turn under perturbations",
-        rows,
-        {
-            "Perturbation": lambda row: row.setting.attack,
-            "Defence": lambda row: row.setting.defence,
-            "Towards": lambda row: row.towards,
-            "Turned": lambda row: percent(row.turned.estimate),
-            "95 % interval": lambda row: limits(row.turned),
-            "Items": lambda row: count(row.turned.n),
-            "Silenced": lambda row: percent(row.silenced.estimate),
-        },
-    )
+    heads = ("Defence", "Towards", "Turned", "95 % interval", "Items", "Silenced")
+    columns = {"Perturbation": COLUMNS["Attack"], **{head: COLUMNS[head] for head in heads}}
+    return table_by("perturbations", "Verdicts that turn under perturbations", rows, columns)
 
 
 def categories(found: RobustnessNumbers) -> Iterator[Block]:

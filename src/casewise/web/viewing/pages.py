@@ -309,11 +309,13 @@ def as_shown(room: Room, item: Item) -> Iterator[dict[str, Any]]:
             named = arm_named(arm)
             if named.shows_all:
                 continue
-            seen = LaidOpen(show(named, query, context, twin=twin, made=made))
+            shown = show(named, query, context, twin=twin, made=made)
         except CasewiseError as error:  # a file of one's own that has moved or changed since the run
             yield {"arm": arm, "problem": str(error)}
             continue
-        yield {"arm": arm, "query": difference(whole.query, seen.query), "groups": list(against(seen, whole))}
+        seen = LaidOpen(shown)
+        said = {"query": difference(whole.query, seen.query), "groups": list(against(seen, whole))}
+        yield {"arm": arm, "problem": shown.problem, **said}
 
 
 def history(room: Room, item: Item) -> Iterator[dict[str, Any]]:
