@@ -40,6 +40,15 @@ def test_what_a_detector_finds_is_refused_or_asked_about_and_its_false_alarms_ar
     assert "false alarms" in found.to_markdown()
 
 
+def test_a_judge_that_reads_nothing_is_seen_to_be_that_behind_a_detector_too():
+    found = api.robustness(
+        api.attack(DEMO, "linear", attacks=f"{USER},claim:authority/user/unsafe", defences=f"none,{DETECT}")
+    )
+    assert any(row.turned.estimate for row in found.rows)
+    assert found.unmoved
+    assert "No verdict moved in any arm, but by detectors that hold items back" in found.to_markdown()
+
+
 def test_a_detector_that_cries_wolf_is_seen_to(monkeypatch):
     wolf = FakeModel(lambda messages, options: '{"attack": true}')
     monkeypatch.setattr("casewise.showing.by_model.load_model", lambda name, options: LoadedModel(wolf, Prices(0, 0)))

@@ -13,7 +13,7 @@ from casewise.stats.core.arrays import BoolArray
 from casewise.stats.core.measured import Measured, TotalsByCluster, share
 from casewise.stats.robustness.flips import mean_of
 
-__all__ = ["HeldBack", "held_back"]
+__all__ = ["HeldBack", "held_back", "holds_back"]
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,16 @@ class HeldBack:
     share: Estimate
 
 
+def holds_back(defence: str) -> bool:
+    """Whether under that defence some items never come to the judge."""
+    return defence.startswith("detect")
+
+
 def held_back(run: AttackedRun) -> tuple[HeldBack, ...]:
     """Of each defence that a model's detection is part of."""
     found = []
     for defence in run.defences:
-        if not defence.startswith("detect"):
+        if not holds_back(defence):
             continue
         under = [one.attacked for one in run.pairings() if one.attacked.setting.defence == defence]
         plain = run.plain(defence)

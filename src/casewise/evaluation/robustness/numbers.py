@@ -14,7 +14,7 @@ import polars as pl
 
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.robustness.against_people import AgainstPeople, against_people, worth_of_verification
-from casewise.evaluation.robustness.held_back import HeldBack, held_back
+from casewise.evaluation.robustness.held_back import HeldBack, held_back, holds_back
 from casewise.evaluation.robustness.paired import AttackedRun, Pairing, read_attacked
 from casewise.records import ShortRepr
 from casewise.showing.catalogue import NO_DEFENCE, Setting
@@ -337,10 +337,11 @@ class RobustnessNumbers(ShortRepr):
 
     @property
     def unmoved(self) -> bool:
-        """Whether there are verdicts under the attacks, and not one moved or was silenced."""
-        known = [row for row in self.rows if row.change.estimate is not None or row.turned.estimate is not None]
+        """Whether there are verdicts under the attacks, and not one moved or was silenced, but where a detector stands before it."""
+        own = [row for row in self.rows if not holds_back(row.setting.defence)]
+        known = [row for row in own if row.change.estimate is not None or row.turned.estimate is not None]
         moved = (row.change.estimate or row.turned.estimate for row in known)
-        return bool(known) and not any(moved) and not any(row.silenced.estimate for row in self.rows)
+        return bool(known) and not any(moved) and not any(row.silenced.estimate for row in own)
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""

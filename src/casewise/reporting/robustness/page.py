@@ -94,7 +94,7 @@ def sections(found: RobustnessNumbers) -> Iterator[Section]:
 def in_short(found: RobustnessNumbers) -> Iterator[Block]:
     if found.unmoved:
         yield Notice(
-            "No verdict moved in any arm. Either none of this moves the judge, or it does not read what it is shown: a "
+            f"No verdict moved in any arm{', but by detectors that hold items back' if found.held_back else ''}. Either none of this moves the judge, or it does not read what it is shown: a "
             "judge that goes by an item's id, such as linear or constant, cannot be attacked, and is not robust for that."
         )
     for towards, _, _ in SIDES:
