@@ -13,7 +13,9 @@ Typer sees `benchmark` and `max_cost`, in the order in which they are written; t
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from typing import Any, get_type_hints
@@ -43,7 +45,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         made = {
             name: kind(**{field.name: given.pop(field.name) for field in fields(kind)}) for name, kind in groups.items()
         }
-        with api.telling_long_steps(note):
+        with api.telling_long_steps(note) if sys.stderr.isatty() else nullcontext():  # as progress is: no log has times
             command(**given, **made)
 
     as_typer_reads(called, spelt)
