@@ -44,7 +44,7 @@ def seen(rng: np.random.Generator, queries: int, each: int) -> Evidence:
 
 
 def curves(some: Evidence, weights: np.ndarray) -> dict[str, tuple[float, Limits]]:
-    harm, errors = trade_off(some, weights), risk_coverage(expit(GAP * some.value), some, weights)
+    harm, errors = trade_off(some, weights), risk_coverage(expit(GAP * some.value), some)
     found: dict[str, tuple[float, Limits]] = {"area": (errors.area, (errors.area_low, errors.area_high))}
     for place in ALLOWED:
         name = f"least harm, over-refusal {GRID[place]:.0%}"
@@ -77,7 +77,7 @@ def promised(rng: np.random.Generator, studies: int, queries: int, each: int, se
     refused, apart = Held(), Held()
     for _ in range(studies):
         some = seen(rng, queries, each)
-        curve = promise_curve(some, query_weights(queries, n_resamples=50))
+        curve = promise_curve(some)
         for place, at_most in enumerate(curve.at_most):
             if at_most == 0.3:
                 value = curve.over_refusal.value[place]
@@ -88,7 +88,7 @@ def promised(rng: np.random.Generator, studies: int, queries: int, each: int, se
         split = rng.random(len(inside)) < np.where(inside, 0.4, 0.2)
         sides = np.column_stack([inside, ~inside]).astype(float)
         if sides.any(axis=0).all():
-            first, second = shares_of(split[:, None] * sides, sides, some.cluster, queries)
+            first, second = shares_of(split[:, None] * sides, sides, some.cluster)
             apart.add(difference_of(first, second), 0.2)
     if refused.studies:
         yield refused.row("over-refusal of a promise", setting)

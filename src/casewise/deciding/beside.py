@@ -95,9 +95,9 @@ def besides(
             JudgeBeside(
                 name=one.name,
                 curve=trade_off(seen, weights),
-                coverage=risk_coverage(found.out_of_fold, seen, weights),
+                coverage=risk_coverage(found.out_of_fold, seen),
                 costs=cost_curve(sample, ratios=ratios, seed=seed).points,
-                promises=promise_curve(seen, weights),
+                promises=promise_curve(seen),
                 calls=calls_of(one),
                 evidence=seen,
                 calibrated=found,

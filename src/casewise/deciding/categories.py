@@ -70,7 +70,7 @@ def categories_of(series: Series, items: pl.DataFrame) -> Iterator[CategoryBesid
             sides = np.column_stack([inside & known, ~inside & known]).astype(np.float64)
             if not sides.any(axis=0).all():
                 return in_and_out(values, sides)
-            inner, outer = shares_of(np.nan_to_num(values)[:, None] * sides, sides, cluster, int(cluster.max()) + 1)
+            inner, outer = shares_of(np.nan_to_num(values)[:, None] * sides, sides, cluster)
             return InAndOut(inner.value, outer.value, *(difference_of(inner, outer).limits or (None, None)))
 
         rate = float(rated["rate"].to_numpy()[inside].mean())

@@ -76,7 +76,7 @@ def put_together(
     curves = {
         how: trade_off(Evidence(safe, evidence.weight, evidence.cluster), weights) for how, safe in joined.items()
     }
-    costs = {ratio: costs_at(ratio, first, second, evidence, weights) for ratio in ratios}
+    costs = {ratio: costs_at(ratio, first, second, evidence) for ratio in ratios}
     return TwoJudges(ways, curves, STEPS, costs)
 
 
@@ -110,9 +110,9 @@ def ways_at(ratio: float, first: Member, second: Member, evidence: Evidence) -> 
     ]
 
 
-def costs_at(ratio: float, first: Member, second: Member, evidence: Evidence, weights: Weights) -> Banded:
+def costs_at(ratio: float, first: Member, second: Member, evidence: Evidence) -> Banded:
     cut = ratio / (1 + ratio)
     safe = np.column_stack([cascade(first, second, cut=cut, sent_on=share) for share in STEPS])
     answered, weight = safe > cut, evidence.weight[:, None]
     errors = (weight * ~answered + ratio * (1 - weight) * answered) / (1 + ratio)
-    return banded(errors, np.ones(errors.shape), evidence.cluster, weights)
+    return banded(errors, np.ones(errors.shape), evidence.cluster)

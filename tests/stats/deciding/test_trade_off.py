@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from casewise.stats.deciding.promises import Evidence
-from casewise.stats.deciding.trade_off import people_points, query_weights, risk_coverage, trade_off
+from casewise.stats.deciding.trade_off import people_points, promise_curve, query_weights, risk_coverage, trade_off
 
 
 def evidence(seed: int, queries: int = 40, *, signal: float = 2.0) -> Evidence:
@@ -56,7 +56,7 @@ def test_items_without_a_value_are_refused():
 
 def test_the_surest_are_decided_first_and_the_silent_last():
     some = Evidence(np.zeros(4), np.array([1.0, 0.0, 1.0, 0.0]), np.arange(4))
-    found = risk_coverage(np.array([0.99, 0.6, 0.3, np.nan]), some, query_weights(4, n_resamples=50))
+    found = risk_coverage(np.array([0.99, 0.6, 0.3, np.nan]), some)
 
     assert found.errors.value[[10, 20, 30, 40]] == pytest.approx([0, 1 / 2, 2 / 3, 3 / 4])
     assert found.area_low <= found.area <= found.area_high
@@ -83,7 +83,7 @@ def test_majorities_are_counted_as_if_every_group_of_people_were_drawn():
 
 def test_no_error_seen_on_few_queries_is_no_proof_that_there_are_none():
     some = Evidence(np.repeat([2.0, -2.0], 10), np.repeat([1.0, 0.0], 10), np.arange(20))
-    found = risk_coverage(np.repeat([0.99, 0.01], 10), some, query_weights(20, n_resamples=50))
+    found = risk_coverage(np.repeat([0.99, 0.01], 10), some)
     harm = trade_off(some, query_weights(20, n_resamples=50))
 
     assert found.errors.value[-1] == 0
@@ -91,3 +91,10 @@ def test_no_error_seen_on_few_queries_is_no_proof_that_there_are_none():
     assert harm.harm[8] == 0
     assert harm.high[8] == pytest.approx(1 - 0.025 ** (1 / 10))  # ten queries have an item that people would refuse
     assert np.isnan(found.area_low), "nothing varies, so nothing says how far the mean of all shares may be off"
+
+
+def test_queries_that_can_carry_no_promise_have_none():
+    curve = promise_curve(Evidence(np.array([1.0, -1.0, 1.0]), np.array([1.0, 0.0, 0.0]), np.arange(3)))
+
+    assert curve.at_most == ()
+    assert not len(curve.over_refusal.value)

@@ -68,7 +68,7 @@ def trade_offs(found: Besides) -> Iterator[Block]:
 
 
 def harm_curve(name: str, curve: TradeOff) -> pl.DataFrame:
-    return curve_of(name, curve.over_refusal, Banded(curve.harm, curve.low, curve.high, curve.draws))
+    return curve_of(name, curve.over_refusal, Banded(curve.harm, curve.low, curve.high))
 
 
 def curve_of(name: str, x: Iterable[float], found: Banded) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import comb
 from typing import Self
 
@@ -78,30 +78,17 @@ class TradeOff(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class Banded(ShortRepr):
-    """Shares with their 95 % bands over queries.
-
-    Attributes
-    ----------
-    value, low, high : (columns,)
-    draws : (resamples, columns)
-    """
+    """Shares with their 95 % bands over queries: (columns,) each."""
 
     value: FloatArray
     low: FloatArray
     high: FloatArray
-    draws: FloatArray
 
     @classmethod
-    def of(cls, found: FloatArray, measured: Sequence[Measured]) -> Self:
-        """From the shares on all queries, and then on each resample, and as they are measured."""
-        ends = [estimate_of(one).limits or (np.nan, np.nan) for one in measured]
-        low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
-        return cls(found[0], low, high, found[1:])
-
-    def widened(self) -> Self:
-        """No narrower than the percentiles of its draws."""
-        low, high = np.quantile(self.draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-        return replace(self, low=np.fmin(self.low, low), high=np.fmax(self.high, high))
+    def of(cls, measured: Sequence[Measured]) -> Self:
+        """From shares as they are measured; where one has no interval, its ends are nan."""
+        rows = [(one.value, *(estimate_of(one).limits or (np.nan, np.nan))) for one in measured]
+        return cls(*np.array(rows, dtype=np.float64).reshape(-1, 3).T)
 
 
 PROMISED = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
@@ -170,8 +157,9 @@ def trade_off(evidence: Evidence, weights: Weights) -> TradeOff:
     last = last_within(refused)
     found = np.take_along_axis(harm, np.maximum(last, 0), axis=1)
     chosen = harmed[:, np.maximum(last[0], 0)]
-    least = Banded.of(found, shares_of(chosen, np.broadcast_to(unsafe, chosen.shape), evidence.cluster, n)).widened()
-    return TradeOff(GRID, least.value, least.low, least.high, least.draws)
+    least = Banded.of(shares_of(chosen, np.broadcast_to(unsafe, chosen.shape), evidence.cluster))
+    low, high = np.quantile(found[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return TradeOff(GRID, found[0], np.fmin(least.low, low), np.fmax(least.high, high), found[1:])
 
 
 def last_within(refused: FloatArray) -> NDArray[np.intp]:
@@ -183,24 +171,19 @@ def last_within(refused: FloatArray) -> NDArray[np.intp]:
     return found
 
 
-def banded(top: FloatArray, bottom: FloatArray, cluster: NDArray[np.intp], weights: Weights) -> Banded:
-    """What is on top as a share of what is below, column by column, both summed over items: (items, columns).
-
-    `cluster` numbers the queries of `weights`. Where a resample holds nothing below, it has no share.
-    """
-    n = weights.shape[1]
-    sums, of = (by_query(columns, cluster, n) for columns in (top, bottom))
-    every = np.vstack([np.ones((1, n), np.float32), weights])
-    below = every @ of
-    return Banded.of(np.where(below > 0, ratio(every @ sums, below), np.nan), shares_of(top, bottom, cluster, n))
+def banded(top: FloatArray, bottom: FloatArray, cluster: NDArray[np.intp]) -> Banded:
+    """What is on top as a share of what is below, column by column, both summed over items: (items, columns)."""
+    return Banded.of(shares_of(top, bottom, cluster))
 
 
-def shares_of(top: FloatArray, bottom: FloatArray, cluster: NDArray[np.intp], n_queries: int) -> list[Measured]:
+def shares_of(top: FloatArray, bottom: FloatArray, cluster: NDArray[np.intp]) -> list[Measured]:
     """Each column's share, with what each query adds to it."""
+    if not top.shape[1]:
+        return []
     columns = {
         f"{side}{k}": column for side, part in (("top", top), ("bottom", bottom)) for k, column in enumerate(part.T)
     }
-    totals = TotalsByCluster.of(columns, cluster, n_clusters=n_queries)
+    totals = TotalsByCluster.of(columns, cluster, n_clusters=int(cluster.max()) + 1)
     return [totals.measure(share(str(k), f"top{k}", f"bottom{k}")) for k in range(top.shape[1])]
 
 
@@ -226,7 +209,7 @@ def ratio(top: Weights, bottom: Weights) -> FloatArray:
     return found
 
 
-def risk_coverage(safe: FloatArray, evidence: Evidence, weights: Weights) -> RiskCoverage:
+def risk_coverage(safe: FloatArray, evidence: Evidence) -> RiskCoverage:
     """Errors against coverage, the surest first.
 
     Parameters
@@ -240,16 +223,16 @@ def risk_coverage(safe: FloatArray, evidence: Evidence, weights: Weights) -> Ris
     decided = np.zeros((len(sure), len(GRID)))
     for column, limit in enumerate(GRID):
         decided[order[: max(1, round(limit * len(sure)))], column] = 1
-    errors, n = wrong[:, None] * decided, weights.shape[1]
-    found = banded(errors, decided, evidence.cluster, weights)
+    measured = shares_of(wrong[:, None] * decided, decided, evidence.cluster)
+    found = Banded.of(measured)
     area = float(found.value[1:].mean())
-    adds = np.mean([one.influence for one in shares_of(errors[:, 1:], decided[:, 1:], evidence.cluster, n)], axis=0)
-    mean = Measured("area", area, float(len(sure)), 0, adds, at_risk=n, domain=(0.0, 1.0))
+    adds = np.mean([one.influence for one in measured[1:]], axis=0)
+    mean = Measured("area", area, float(len(sure)), 0, adds, at_risk=len(adds), domain=(0.0, 1.0))
     low, high = estimate_of(mean).limits or (np.nan, np.nan)
     return RiskCoverage(GRID, found, area, low, high)
 
 
-def promise_curve(evidence: Evidence, weights: Weights, *, level: float = 0.95) -> PromiseCurve:
+def promise_curve(evidence: Evidence, *, level: float = 0.95) -> PromiseCurve:
     """What a judge can be held to, and at which price: the threshold of each promise is the one that a decider is fitted with."""
     kept = {}
     for at_most in PROMISED:
@@ -257,8 +240,8 @@ def promise_curve(evidence: Evidence, weights: Weights, *, level: float = 0.95) 
             kept[at_most] = kept_threshold(evidence, RiskPromise("harm", at_most, level)).threshold
     answered = np.nan_to_num(evidence.value, nan=-np.inf)[:, None] > np.array(list(kept.values()))
     safe = np.repeat(evidence.weight[:, None], len(kept), axis=1)
-    refused = banded(safe * ~answered, safe, evidence.cluster, weights)
-    seen = banded((~answered).astype(np.float64), np.ones(answered.shape), evidence.cluster, weights)
+    refused = banded(safe * ~answered, safe, evidence.cluster)
+    seen = banded((~answered).astype(np.float64), np.ones(answered.shape), evidence.cluster)
     return PromiseCurve(tuple(kept), refused, seen)
 
 
