@@ -1,5 +1,7 @@
 """What a run asks, from words; prompts and reading for a client of one's own."""
 
+import json
+
 import pytest
 
 import casewise
@@ -24,6 +26,20 @@ def test_arms_are_named_in_any_way_and_each_stands_once():
     assert arms_named("none", no_context=True, omit=["sender", "sender"]) == (NO_CONTEXT, Arm.named("without:sender"))
     assert len(arms_named(ablate="groups")) == 8
     assert arms_named() == ()
+
+
+def test_an_arm_that_goes_by_a_file_is_named_with_its_digest_and_day(tmp_path):
+    facts = tmp_path / "facts.jsonl"
+    facts.write_text(
+        json.dumps(
+            {"subject": "*", "field": "recipient.type", "value": "A chatbot", "source": "x", "issued": "2026-01-01"}
+        )
+    )
+    full, shown = arms_named(["full", f"verified:{facts}"])
+
+    assert full == FULL
+    assert shown.transforms[0].kind == "verified"
+    assert arms_named([shown.name]) == (shown,)
 
 
 def test_a_run_takes_both_as_a_text():

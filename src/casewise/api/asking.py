@@ -18,6 +18,7 @@ from casewise.models.protocol import Reply
 from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation, ParameterSet, Scored, ShownContext, Unscored
 from casewise.runs.limits import Limits
 from casewise.showing import arm_named
+from casewise.showing.catalogue import of_its_file
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = [
@@ -73,7 +74,9 @@ def arms_named(
     Parameters
     ----------
     given
-        Arms by name, with spaces: `full none without:recipient`.
+        Arms by name, with spaces: `full none without:recipient`. What goes by a file (`verified:FACTS`, `annotated:FACTS`,
+        `known:FILE`, `checked:FILE`) is named with its digest, and what asks facts with today's day, or that of the
+        verification which was written down.
     no_context
         The query alone.
     omit
@@ -89,7 +92,7 @@ def arms_named(
         One of them is no arm.
     """
     every = given.split() if isinstance(given, str) else [given] if isinstance(given, Arm) else given or ()
-    arms = [one if isinstance(one, Arm) else arm_named(one) for one in every]
+    arms = [one if isinstance(one, Arm) else arm_named("+".join(map(of_its_file, one.split("+")))) for one in every]
     arms += [NO_CONTEXT] if no_context else []
     arms += [Arm.without(*(part.strip() for part in text.split(","))) for text in omit]
     arms += ablation_arms(ablate, parameters) if ablate else ()

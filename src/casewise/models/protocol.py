@@ -52,7 +52,7 @@ class Rejected(ModelError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Message:
     """One message of a conversation."""
 

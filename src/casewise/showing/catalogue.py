@@ -30,6 +30,7 @@ __all__ = [
     "attacks_named",
     "defences_named",
     "direction_of",
+    "of_its_file",
     "offered",
     "own_defences",
     "setting_of",
@@ -182,7 +183,7 @@ def those_called(text: str, known: Sequence[str]) -> list[str]:
     if text.startswith(("python:", "paraphrase:")):
         return [text]
     if text.startswith("checked:"):
-        return [text if "@" in text else quoted(with_digest("checked", text.removeprefix("checked:"), read_accepted))]
+        return [of_its_file(text)]
     if text.startswith("toml:") and "@" not in text:
         path = text.removeprefix("toml:").partition("#")[0]
         own = [Transform(kind="toml", rest=rest).name for rest in own_sayings(Path(path))]
@@ -213,16 +214,32 @@ def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None)
     names = [name.strip() for name in (wanted.split(",") if isinstance(wanted, str) else wanted)]
     for place, name in enumerate(names):
         kind, _, path = name.partition(":")
-        if kind == "known" and path:
-            names[place] = name if "@" in path else quoted(with_digest(kind, path, read_known))
-        elif kind in WITH_FACTS and path:
-            names[place] = name if "@" in path else quoted(spelt_out(kind, path, at=at))
+        if (kind == "known" or kind in WITH_FACTS) and path:
+            names[place] = of_its_file(name, at=at)
         elif name not in DEFENCES and kind != "python" and not (kind in WITH_MODEL and path):
             raise ConfigurationError(
                 f"no defence is called {name!r}{did_you_mean(name, DEFENCES)}; there are {', '.join(DEFENCES)}, "
                 "known:FILE, filter:MODEL, detect:MODEL, detect-ask:MODEL, verified:FACTS, annotated:FACTS and python:MODULE:FUNCTION"
             )
     return tuple(dict.fromkeys(names))
+
+
+def of_its_file(name: str, *, at: date | str | None = None) -> str:
+    """The name of a transform that goes by a file, with a digest of the file (and the day); any other as it is.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
+    kind, _, path = name.partition(":")
+    if not path or "@" in path:
+        return name
+    if kind in WITH_FACTS:
+        return quoted(spelt_out(kind, path, at=at))
+    if kind == "known":
+        return quoted(with_digest(kind, path, read_known))
+    return quoted(with_digest(kind, path, read_accepted)) if kind == "checked" else name
 
 
 def quoted(name: str) -> str:
