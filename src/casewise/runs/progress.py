@@ -98,6 +98,6 @@ class Watch:
     """Who is told how a run gets on, and who may stop it."""
 
     progress: Callable[[RunProgress, int], None] | None = None
-    """Told after every answer: the progress so far, and how many asks the plan has."""
+    """Told before the first answer and after every one: the progress so far, and how many asks the plan has."""
     say: Callable[[str], None] = lambda _text: None
     stop: Stop = field(default_factory=Stop)

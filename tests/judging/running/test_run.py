@@ -257,7 +257,7 @@ def test_what_failed_because_an_endpoint_was_down_is_asked_again_by_the_next_ses
     assert len(model.calls) == 1
 
 
-def test_progress_is_told_after_every_answer(go):
+def test_progress_is_told_before_the_first_answer_and_after_every_one(go):
     told = []
     go(
         LLMJudge(FakeModel()),
@@ -265,7 +265,7 @@ def test_progress_is_told_after_every_answer(go):
         watch=Watch(lambda summary, total: told.append((summary.n_usable, total))),
     )
 
-    assert told == [(n, 8) for n in range(1, 9)]
+    assert told == [(n, 8) for n in range(9)]
 
 
 def test_a_stop_leaves_a_run_that_goes_on(go):
