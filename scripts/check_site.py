@@ -20,7 +20,7 @@ LOADED = re.compile(
     r"""|<link\b(?=[^>]*rel=["']?(?:stylesheet|preload|preconnect|icon))[^>]*href=["']?(?:https?:)?//[^"'\s>]+"""
 )
 ANCHOR, LINK = re.compile(r'\bid="([^"]+)"'), re.compile(r'<a\b[^>]*\bhref="([^"]+)"')
-LEFT_OVER = re.compile(r":math:|\.\. math::|<p>:::|&lt;math")
+LEFT_OVER = re.compile(r":math:|\.\. math::|<p>:::|<p>\| |&lt;math")
 
 
 def problems(site: Path) -> list[str]:
