@@ -293,22 +293,16 @@ def compare_says_does(
 
 @dataclass(frozen=True)
 class GraderCheck:
-    """A grader against labelled prompts and responses from anywhere.
-
-    Attributes
-    ----------
-    confusion
-        `person`, `grader` (an outcome, or `ungraded`), `replies`.
-    classes
-        For each outcome `n` by people, `recall` and `precision` of the grader with the ends of their Wilson intervals;
-        an ungraded reply is none that was found.
-    """
+    """A grader against labelled prompts and responses from anywhere."""
 
     grader: str
     n: int
     agree: float
     confusion: pl.DataFrame
+    """`person`, `grader` (an outcome, or `ungraded`), `replies`."""
     classes: pl.DataFrame
+    """For each outcome `n` by people, `recall` and `precision` of the grader with the ends of their Wilson intervals;
+    an ungraded reply is none that was found."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""

@@ -37,25 +37,18 @@ PARTS: Mapping[str, Callable[[Subject], Part]] = {
 
 @dataclass(frozen=True, repr=False)
 class Audit(ShortRepr):
-    """What an audit of a benchmark found.
-
-    Attributes
-    ----------
-    parts
-        By name, in the order of `PARTS`.
-    notes
-        What the benchmark says of itself that a reader must know, such as that its data are synthetic.
-    published
-        How its published file gave its votes; None where it comes from no such file.
-    """
+    """What an audit of a benchmark found."""
 
     benchmark: str
     digest: str
     counts: dict[str, int]
     notes: tuple[str, ...]
+    """What the benchmark says of itself that a reader must know, such as that its data are synthetic."""
     options: AuditOptions
     parts: dict[str, Part]
+    """By name, in the order of `PARTS`."""
     published: Published | None = None
+    """How its published file gave its votes; None where it comes from no such file."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -54,29 +54,20 @@ CODES: dict[str, str] = {
 
 
 class Finding(Record):
-    """Something that changes what a benchmark's numbers mean.
-
-    Attributes
-    ----------
-    share
-        Share of items that it touches, or of the distance that it closes; between 0 and 1.
-    effect
-        What it does to a number: see `EFFECTS`.
-    evidence
-        The numbers behind it, by name.
-    advice
-        What to do about it.
-    items
-        Ids of up to twenty items to look at.
-    """
+    """Something that changes what a benchmark's numbers mean."""
 
     code: str
     title: str
     effect: Effect
+    """What it does to a number: see `EFFECTS`."""
     share: float = Field(ge=0, le=1)
+    """Share of items that it touches, or of the distance that it closes; between 0 and 1."""
     evidence: dict[str, Any]
+    """The numbers behind it, by name."""
     advice: str
+    """What to do about it."""
     items: tuple[str, ...] = ()
+    """Ids of up to twenty items to look at."""
 
     @model_validator(mode="after")
     def _code_is_known(self) -> Finding:

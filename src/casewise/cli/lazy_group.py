@@ -16,19 +16,13 @@ __all__ = ["Entry", "lazy_group"]
 
 
 class Entry(NamedTuple):
-    """A command, or a noun with commands of its own.
-
-    Attributes
-    ----------
-    where
-        `module:name` of its function or its `typer.Typer`.
-    help
-        What the page of all commands says of it, in one line; the command's own help says more.
-    """
+    """A command, or a noun with commands of its own."""
 
     name: str
     where: str
+    """`module:name` of its function or its `typer.Typer`."""
     help: str
+    """What the page of all commands says of it, in one line; the command's own help says more."""
 
 
 class LazyCommands(MutableMapping[str, Any]):

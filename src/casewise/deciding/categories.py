@@ -34,22 +34,16 @@ class InAndOut:
 
 @dataclass(frozen=True)
 class CategoryBeside:
-    """What people say of the items that a judge puts in one of its categories, or in its middle class.
-
-    Attributes
-    ----------
-    split
-        Items on which at least three in ten people disagree with the others.
-    turns
-        Items whose verdict by most people is another than in another context of the same query.
-    """
+    """What people say of the items that a judge puts in one of its categories, or in its middle class."""
 
     judge: str
     category: str
     n: int
     safe_rate: float
     split: InAndOut
+    """Items on which at least three in ten people disagree with the others."""
     turns: InAndOut
+    """Items whose verdict by most people is another than in another context of the same query."""
 
 
 def categories_of(series: Series, items: pl.DataFrame) -> Iterator[CategoryBeside]:

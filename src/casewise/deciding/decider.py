@@ -32,33 +32,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Decided:
-    """What a decider says of a request.
-
-    Attributes
-    ----------
-    decision
-        `answer`, `refuse` or `ask`.
-    p_safe
-        How likely it is that people would say answer; None where the judge gave no value.
-    value
-        The judge's own value.
-    why
-        In a sentence.
-    unmeasured
-        How the request differs from those that were measured; empty where it does not.
-    failed
-        Why the judge gave no value, as a code (`unavailable`, `unparsed`, …); None where it did.
-    categories
-        Categories that the judge says apply.
-    """
+    """What a decider says of a request."""
 
     decision: Decision
+    """`answer`, `refuse` or `ask`."""
     p_safe: float | None
+    """How likely it is that people would say answer; None where the judge gave no value."""
     value: float | None
+    """The judge's own value."""
     why: str
+    """In a sentence."""
     unmeasured: tuple[str, ...] = ()
+    """How the request differs from those that were measured; empty where it does not."""
     failed: str | None = None
+    """Why the judge gave no value, as a code (`unavailable`, `unparsed`, …); None where it did."""
     categories: tuple[str, ...] | None = None
+    """Categories that the judge says apply."""
     latency_s: float = 0.0
 
     def as_json(self) -> dict[str, Any]:

@@ -41,29 +41,20 @@ __all__ = ["FitOptions", "FittedDecider", "chosen_series", "evidence_of", "fit_r
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What of a run a decider is fitted on, and how.
-
-    Attributes
-    ----------
-    elicitation, arm
-        Which of the run's series; by default the only one, shown the whole context.
-    method
-        `platt` or `isotonic`; by default the better one.
-    prompts
-        What `--prompts` said, where it named a file.
-    base_url
-        Where the model's server is, where its name does not say.
-    refuse_unmeasured
-        Refuse requests of a kind that was not measured.
-    """
+    """What of a run a decider is fitted on, and how."""
 
     elicitation: Elicitation | None = None
     arm: str | None = None
+    """Which of the run's series; by default the only one, shown the whole context."""
     labels: LabelPolicy = VOTES
     method: str | None = None
+    """`platt` or `isotonic`; by default the better one."""
     prompts: str | None = None
+    """What `--prompts` said, where it named a file."""
     base_url: str | None = None
+    """Where the model's server is, where its name does not say."""
     refuse_unmeasured: bool = False
+    """Refuse requests of a kind that was not measured."""
     seed: int = 0
 
 

@@ -31,21 +31,15 @@ FEWEST = 30
 
 @dataclass(frozen=True)
 class DriftTest:
-    """One comparison of traffic and benchmark.
-
-    Attributes
-    ----------
-    traffic, benchmark
-        Shares by name, as far as they are compared.
-    p, adjusted
-        Of no difference, by a chi-squared test in which each query of the benchmark counts once; and by Holm over all tests.
-    """
+    """One comparison of traffic and benchmark."""
 
     what: str
     traffic: dict[str, float]
     benchmark: dict[str, float]
+    """Shares by name, as far as they are compared."""
     p: float
     adjusted: float
+    """Of no difference, by a chi-squared test in which each query of the benchmark counts once; and by Holm over all tests."""
 
     @property
     def moved(self) -> bool:
@@ -158,16 +152,11 @@ def chi_squared(now: dict[str, float], then: dict[str, float], n_now: int, n_the
 
 @dataclass(frozen=True)
 class RatingMaterial:
-    """What was written for people to rate.
-
-    Attributes
-    ----------
-    left_out
-        Requests that were drawn too and have earlier turns or a reply.
-    """
+    """What was written for people to rate."""
 
     n_items: int
     left_out: int
+    """Requests that were drawn too and have earlier turns or a reply."""
 
 
 def write_material(

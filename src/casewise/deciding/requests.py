@@ -32,24 +32,16 @@ NO_TURNS = Placement()
 
 @dataclass(frozen=True)
 class DecisionRequest:
-    """What is to be decided.
-
-    Attributes
-    ----------
-    query
-        What the user asks.
-    context
-        The circumstances as far as they are known: group to parameter to statement.
-    earlier
-        Turns that went before.
-    reply
-        A chatbot's reply, for a guard that judges replies.
-    """
+    """What is to be decided."""
 
     query: str
+    """What the user asks."""
     context: Mapping[str, Any] | None = None
+    """The circumstances as far as they are known: group to parameter to statement."""
     earlier: tuple[Message, ...] = ()
+    """Turns that went before."""
     reply: str | None = None
+    """A chatbot's reply, for a guard that judges replies."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():

@@ -43,22 +43,16 @@ class Together:
 
 @dataclass(frozen=True, repr=False)
 class TwoJudges(ShortRepr):
-    """Two judges together.
-
-    Attributes
-    ----------
-    ways
-        By ratio, and then from the first alone to the second alone.
-    curves
-        Harm against over-refusal of the ways that have one, by what they are called.
-    sent_on, costs
-        What a request costs, in units of a harm and an over-refusal together, over the share that is sent on to the second; by ratio.
-    """
+    """Two judges together."""
 
     ways: tuple[Together, ...]
+    """By ratio, and then from the first alone to the second alone."""
     curves: dict[str, TradeOff]
+    """Harm against over-refusal of the ways that have one, by what they are called."""
     sent_on: FloatArray
     costs: dict[float, Banded]
+    """What a request costs, in units of a harm and an over-refusal together, over the share that is sent on to the
+    second; by ratio."""
 
 
 def put_together(

@@ -20,23 +20,16 @@ __all__ = ["Misjudged", "PeopleAndJudge", "against_people", "misjudged"]
 
 @dataclass(frozen=True, repr=False)
 class PeopleAndJudge(ShortRepr):
-    """One series over the items that people rated.
-
-    Attributes
-    ----------
-    points
-        A row an item: people's `rate`, the judge's `value` and `verdict` (`safe`, `unsafe`, `unscored`), and people's
-        `label` (`safe`, `unsafe`, `tie`).
-    means
-        The judge's `mean` value and `spread` (standard deviation) over `items` in each tenth of safe rates, from `bin`.
-    counts
-        How many `items` have a safe rate from `low` to `high` and this `verdict`.
-    """
+    """One series over the items that people rated."""
 
     series: Series
     points: pl.DataFrame
+    """A row an item: people's `rate`, the judge's `value` and `verdict` (`safe`, `unsafe`, `unscored`), and people's
+    `label` (`safe`, `unsafe`, `tie`)."""
     means: pl.DataFrame
+    """The judge's `mean` value and `spread` (standard deviation) over `items` in each tenth of safe rates, from `bin`."""
     counts: pl.DataFrame
+    """How many `items` have a safe rate from `low` to `high` and this `verdict`."""
 
     @property
     def valued(self) -> pl.DataFrame:

@@ -29,25 +29,17 @@ __all__ = ["BesidePeople", "JudgeAmongPeople", "beside_people"]
 
 @dataclass(frozen=True, repr=False)
 class JudgeAmongPeople(ShortRepr):
-    """One series of a judge among people; what could not be computed is None, and `why` says so.
-
-    Attributes
-    ----------
-    panel
-        How many people its verdicts are worth, against majorities.
-    distances
-        From how people split, less what the number of votes leaves (`casewise.stats.distributions.distances`).
-    distribution
-        How many people its values are worth, against other people's shares.
-    new_person
-        Whether it is no worse than one more person, on the same others.
-    """
+    """One series of a judge among people; what could not be computed is None, and `why` says so."""
 
     name: str
     panel: PanelWorth | None
+    """How many people its verdicts are worth, against majorities."""
     distances: tuple[Estimate, ...]
+    """From how people split, less what the number of votes leaves (`casewise.stats.distributions.distances`)."""
     distribution: PanelWorth | None
+    """How many people its values are worth, against other people's shares."""
     new_person: AgainstNewPerson | None
+    """Whether it is no worse than one more person, on the same others."""
     alternative: AlternativeAnnotator | None
     why: tuple[str, ...]
 

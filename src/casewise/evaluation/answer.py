@@ -23,22 +23,16 @@ __all__ = ["ShortAnswer", "Yardstick", "answer_of", "beside_a_new_person"]
 
 @dataclass(frozen=True)
 class Yardstick:
-    """An accuracy to read others beside.
-
-    Attributes
-    ----------
-    estimate
-        None where there is only a range, from `low` to `high`.
-    why
-        Why there is no interval, where there is none.
-    """
+    """An accuracy to read others beside."""
 
     who: str
     estimate: float | None
+    """None where there is only a range, from `low` to `high`."""
     low: float | None
     high: float | None
     of_judge: bool = False
     why: str | None = None
+    """Why there is no interval, where there is none."""
 
     @classmethod
     def of(cls, who: str, found: Estimate, *, of_judge: bool = False) -> Yardstick:
@@ -55,28 +49,20 @@ class Yardstick:
 
 @dataclass(frozen=True, repr=False)
 class ShortAnswer(ShortRepr):
-    """What one series of a judge comes to.
-
-    Attributes
-    ----------
-    person, against_others
-        Of the majority of an item's other people, leaving each out in turn: how often one of them agrees with it, and how
-        often the judge does. None without two votes on an item.
-    not_worse
-        The test that the judge is no worse than one more person.
-    errors
-        Harm and over-refusal where most people agree; None for a judge without verdicts.
-    weakest
-        A category that is surely behind another, with its pooled accuracy.
-    """
+    """What one series of a judge comes to."""
 
     who: str
     beside: Beside
     person: Estimate | None
     against_others: Estimate | None
+    """Of the majority of an item's other people, leaving each out in turn: how often one of them agrees with it, and
+    how often the judge does. None without two votes on an item."""
     not_worse: AgainstNewPerson | None
+    """The test that the judge is no worse than one more person."""
     errors: RefusalRates | None
+    """Harm and over-refusal where most people agree; None for a judge without verdicts."""
     weakest: tuple[str, float] | None
+    """A category that is surely behind another, with its pooled accuracy."""
     unscored: int
     items: int
 

@@ -38,15 +38,7 @@ WORTH: dict[UnscoredPolicy, str] = {
 
 @dataclass(frozen=True, repr=False)
 class GateReport(ShortRepr):
-    """A gate, and which runs and items it is about.
-
-    Attributes
-    ----------
-    left_out
-        Items that only one of the two was asked; they are not compared.
-    missing
-        Those of them that the run was not asked: it has not finished its plan, and cannot be let through.
-    """
+    """A gate, and which runs and items it is about."""
 
     run: str
     baseline: str
@@ -56,7 +48,9 @@ class GateReport(ShortRepr):
     unscored: UnscoredPolicy
     found: Gate
     left_out: int
+    """Items that only one of the two was asked; they are not compared."""
     missing: int
+    """Those of them that the run was not asked: it has not finished its plan, and cannot be let through."""
     notes: tuple[str, ...]
 
     @property

@@ -22,25 +22,17 @@ __all__ = ["Details", "details_of"]
 
 @dataclass(frozen=True, repr=False)
 class Details(ShortRepr):
-    """One series in detail.
-
-    Attributes
-    ----------
-    pairs
-        Under the report's label policy; None where the items asked form no pair, or the judge gives no verdicts.
-    refusals
-        By people's votes alone, whatever the policy of the labels; None where the judge gives no verdicts.
-    calibration
-        Against people's votes alone; None for an elicitation without values on [0, 1].
-    floors
-        What no judge can fall below on these items: for cross entropy and for the Brier score.
-    """
+    """One series in detail."""
 
     series: Series
     pairs: PairResults | None
+    """Under the report's label policy; None where the items asked form no pair, or the judge gives no verdicts."""
     refusals: Refusals | None
+    """By people's votes alone, whatever the policy of the labels; None where the judge gives no verdicts."""
     calibration: Calibration | None
+    """Against people's votes alone; None for an elicitation without values on [0, 1]."""
     floors: tuple[Estimate, ...]
+    """What no judge can fall below on these items: for cross entropy and for the Brier score."""
     costs: CostCurve
 
     def as_json(self) -> dict[str, Any]:

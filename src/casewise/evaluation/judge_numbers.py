@@ -55,37 +55,26 @@ METRIC_COLUMNS: dict[str, pl.DataType] = {
 
 @dataclass(frozen=True, repr=False)
 class JudgeNumbers:
-    """The numbers of one or more judges' runs over one benchmark.
-
-    Attributes
-    ----------
-    metrics
-        One row an estimate over all items: columns of `METRIC_COLUMNS`, under every policy reported.
-    categories, domains
-        The same for each category and each domain, under the main policy.
-    details
-        Pairs, refusals, calibration, costs and noise of each series.
-    unscored
-        Judge, elicitation, arm, reason, and number of items.
-    read_as
-        Judge, elicitation, arm, how replies were read that gave a value, and number of replies.
-    covered_mass
-        How much probability goes to the labels at all, by people's label.
-    notes
-        What a reader must know before relying on a number.
-    """
+    """The numbers of one or more judges' runs over one benchmark."""
 
     runs: JudgedRuns
     options: ReportOptions
     metrics: pl.DataFrame
+    """One row an estimate over all items: columns of `METRIC_COLUMNS`, under every policy reported."""
     categories: pl.DataFrame
     domains: pl.DataFrame
+    """The same for each category and each domain, under the main policy."""
     unscored: pl.DataFrame
+    """Judge, elicitation, arm, reason, and number of items."""
     read_as: pl.DataFrame
+    """Judge, elicitation, arm, how replies were read that gave a value, and number of replies."""
     covered_mass: pl.DataFrame
+    """How much probability goes to the labels at all, by people's label."""
     details: tuple[Details, ...]
+    """Pairs, refusals, calibration, costs and noise of each series."""
     disagreements: tuple[Misjudged, ...]
     notes: tuple[str, ...]
+    """What a reader must know before relying on a number."""
 
     @classmethod
     def of(

@@ -88,39 +88,27 @@ class JudgedRun(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class Series(ShortRepr):
-    """One judge, asked one way, shown items one way.
-
-    Attributes
-    ----------
-    run
-        The run that it comes from.
-    judge
-        The judge's name; several runs of one judge are told apart by a number.
-    values
-        One value an item, in the order of the benchmark: its mean over repeats; nan where unscored.
-    asked
-        Whether the item was asked at all.
-    reasons
-        Why an item has no value: reason to number of items.
-    repeats
-        How often each item was asked.
-    noise
-        How much the judge differs from itself over repeats; None where nothing was asked twice.
-    cost_usd
-        What all its calls cost, those that were made again included; None where no price is known.
-    """
+    """One judge, asked one way, shown items one way."""
 
     run: JudgedRun
+    """The run that it comes from."""
     judge: str
+    """The judge's name; several runs of one judge are told apart by a number."""
     elicitation: Elicitation
     arm: str
     values: FloatArray
+    """One value an item, in the order of the benchmark: its mean over repeats; nan where unscored."""
     asked: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    """Whether the item was asked at all."""
     reasons: dict[str, int]
+    """Why an item has no value: reason to number of items."""
     repeats: int
+    """How often each item was asked."""
     noise: JudgeNoise | None
+    """How much the judge differs from itself over repeats; None where nothing was asked twice."""
     versions: tuple[str, ...]
     cost_usd: float | None
+    """What all its calls cost, those that were made again included; None where no price is known."""
     repeat: int | None = None
     """Which repeat this is, from 0, where repeats are kept apart."""
     read_as: dict[str, int] = field(default_factory=dict)

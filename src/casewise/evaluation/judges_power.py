@@ -27,20 +27,11 @@ LEAST_MOVE = 0.1
 
 @dataclass(frozen=True)
 class JudgesPilot:
-    """Two judges on the items that both were asked and people rated.
-
-    Attributes
-    ----------
-    names
-        Of the judges, first less second.
-    items
-        Ids of the items.
-    discordance
-        The share of items on which their accuracy differs.
-    """
+    """Two judges, first less second, on the items that both were asked and people rated."""
 
     names: tuple[str, str]
     items: tuple[str, ...]
+    """Their ids."""
     verdicts: tuple[FloatArray, FloatArray]
     safe: IntArray
     votes: IntArray
@@ -48,6 +39,7 @@ class JudgesPilot:
 
     @property
     def discordance(self) -> float:
+        """The share of items on which their accuracy differs."""
         return float(np.mean(self.verdicts[0] != self.verdicts[1]))
 
     def differences(self) -> QueryDifferences:

@@ -25,30 +25,21 @@ __all__ = ["SubsetScore", "as_wanted", "on_items", "subset_notes", "subset_score
 
 @dataclass(frozen=True)
 class SubsetScore:
-    """One judge on one subset, against people's votes.
-
-    Attributes
-    ----------
-    words
-        The accuracy of the context-only classifier there; None where there is none.
-    second_study
-        How often a second study of this size would agree with this one there; None for `hard`.
-    best
-        For `hard`, what the best single verdict on each item scores: no judge can do better. Elsewhere None.
-    n
-        Items; for `hard`, on average over the splits of the votes.
-    items
-        All of the subset that were asked; for `hard`, every item that some split may choose.
-    """
+    """One judge on one subset, against people's votes."""
 
     judge: str
     subset: str
     accuracy: Estimate
     words: float | None
+    """The accuracy of the context-only classifier there; None where there is none."""
     second_study: float | None
+    """How often a second study of this size would agree with this one there; None for `hard`."""
     best: float | None
+    """For `hard`, what the best single verdict on each item scores: no judge can do better. Elsewhere None."""
     n: float
+    """Items; for `hard`, on average over the splits of the votes."""
     items: int
+    """All of the subset that were asked; for `hard`, every item that some split may choose."""
 
 
 def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> tuple[SubsetScore, ...]:

@@ -20,19 +20,14 @@ __all__ = ["KnownQueries", "PreciseRun", "known_queries", "right", "sampling"]
 
 @dataclass(frozen=True)
 class KnownQueries:
-    """The frame to sample from, and which items and queries its rows are.
-
-    Attributes
-    ----------
-    labelled : (items,)
-        Items with a label; only these count in accuracy, and only they are asked.
-    """
+    """The frame to sample from, and which items and queries its rows are."""
 
     frame: QueryFrame
     query_ids: tuple[str, ...]
     place: np.ndarray[tuple[int], np.dtype[np.intp]]
     """(items,) the row of each item's query; meaningless where it has no label."""
     labelled: BoolArray
+    """(items,): items with a label; only these count in accuracy, and only they are asked."""
 
     def by_query(self, value: FloatArray) -> FloatArray:
         """`value` of the labelled items, summed within queries."""

@@ -129,50 +129,35 @@ class Backdrop(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class People(ShortRepr):
-    """What people's votes allow, on some items.
-
-    Attributes
-    ----------
-    one_person
-        How often one person agrees with the majority of `others` others.
-    same_again
-        How often a second study of this size would agree with this one.
-    oracle
-        How often one who knows what a very large crowd says would.
-    """
+    """What people's votes allow, on some items."""
 
     one_person: Estimate | None
+    """How often one person agrees with the majority of `others` others."""
     others: int
     same_again: float | None
+    """How often a second study of this size would agree with this one."""
     oracle: OracleAccuracy | None
+    """How often one who knows what a very large crowd says would."""
     ceilings: Ceilings | None
 
 
 @dataclass(frozen=True, repr=False)
 class Beside(ShortRepr):
-    """A judge's numbers and what to read them beside.
-
-    Attributes
-    ----------
-    words
-        The context-only classifier's numbers; empty where there is none, and `why_no_words` then says why.
-    ahead_of_words
-        The judge's accuracy less the classifier's, on the same items.
-    constant
-        The accuracy of the better constant verdict.
-    against_others
-        Accuracy of each against the majority of `people.others` people, who is one person's reference too: the judge's,
-        the words', the intent's, the better constant verdict's. Items with more votes than that.
-    """
+    """A judge's numbers and what to read them beside."""
 
     judge: dict[str, Estimate]
     words: dict[str, Estimate]
+    """The context-only classifier's numbers; empty where there is none, and `why_no_words` then says why."""
     why_no_words: str | None
     ahead_of_words: Estimate | None
+    """The judge's accuracy less the classifier's, on the same items."""
     intent: Estimate | None
     constant: float
+    """The accuracy of the better constant verdict."""
     people: People
     against_others: dict[str, Estimate]
+    """Accuracy of each against the majority of `people.others` people, who is one person's reference too: the judge's,
+    the words', the intent's, the better constant verdict's. Items with more votes than that."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""

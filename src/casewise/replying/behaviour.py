@@ -44,14 +44,7 @@ WORTH: dict[Policy, dict[Does, float]] = {
 
 @dataclass(frozen=True)
 class Behaviour:
-    """A chatbot's replies as one grader sees them.
-
-    Attributes
-    ----------
-    rows
-        A row a reply: `item_id`, `arm`, `repeat`, `does` (one of `DOES`), `reason` where it is unscored, `ground` of a
-        refusal where the grader says, `graded` (whether the grader decided it), `cut_off`, `cost_usd`, `model_version`.
-    """
+    """A chatbot's replies as one grader sees them."""
 
     folder: Path
     manifest: ReplyManifest
@@ -59,6 +52,8 @@ class Behaviour:
     """The grader's name; its id, where several have the same name."""
     grader_id: str
     rows: pl.DataFrame
+    """A row a reply: `item_id`, `arm`, `repeat`, `does` (one of `DOES`), `reason` where it is unscored, `ground` of a
+    refusal where the grader says, `graded` (whether the grader decided it), `cut_off`, `cost_usd`, `model_version`."""
     notes: tuple[str, ...]
     texts: Mapping[tuple[str, str], str] = field(repr=False)
     """By arm and item, what the chatbot wrote the first time that it was asked; nothing where texts are gone."""

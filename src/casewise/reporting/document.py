@@ -61,23 +61,16 @@ class Notice:
 
 @dataclass(frozen=True, repr=False)
 class Table(ShortRepr):
-    """A table of cells that are already written out.
-
-    Attributes
-    ----------
-    columns
-        Heads.
-    numeric
-        Which columns are set flush right.
-    name
-        A short name for files and anchors.
-    """
+    """A table of cells that are already written out."""
 
     name: str
+    """A short name for files and anchors."""
     caption: str
     columns: tuple[str, ...]
+    """Heads."""
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[bool, ...]
+    """Which columns are set flush right."""
     frame: pl.DataFrame | None = field(default=None, compare=False, repr=False)
     """The numbers behind the cells, unrounded, for Parquet."""
     hover: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -132,17 +125,12 @@ class ForestRow:
 
 @dataclass(frozen=True, repr=False)
 class Forest(ShortRepr):
-    """Shares under each other on one axis. Every face draws it in its own way: it has to be read on a phone too.
-
-    Attributes
-    ----------
-    groups
-        Heading and rows; what stands under different headings is measured against different things.
-    """
+    """Shares under each other on one axis. Every face draws it in its own way: it has to be read on a phone too."""
 
     name: str
     caption: str
     groups: tuple[tuple[str, tuple[ForestRow, ...]], ...]
+    """Heading and rows; what stands under different headings is measured against different things."""
     heads: tuple[str, str, str] = ("Who", "Against", "Accuracy")
     """What the rows are, what their headings are, and what is measured: for the table."""
 

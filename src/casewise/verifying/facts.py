@@ -48,20 +48,14 @@ class SourcedFact(Record):
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts by whom they are about.
-
-    Attributes
-    ----------
-    known
-        By field every value that any fact has, and each sentence of it, in plain words: what else could have been said there.
-    lengths
-        By field how many words these have.
-    """
+    """Facts by whom they are about."""
 
     facts: tuple[SourcedFact, ...]
     by_subject: dict[str, tuple[SourcedFact, ...]] = field(repr=False)
     known: dict[str, frozenset[tuple[str, ...]]] = field(repr=False)
+    """By field every value that any fact has, and each sentence of it, in plain words: what else could have been said there."""
     lengths: dict[str, tuple[int, ...]] = field(repr=False)
+    """By field how many words these have."""
 
     @classmethod
     def of(cls, facts: Iterable[SourcedFact]) -> Facts:

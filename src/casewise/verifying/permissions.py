@@ -33,23 +33,16 @@ m = g(r.sub, p.sub) && keyMatch(r.obj, p.obj) && keyMatch(r.act, p.act)
 
 @dataclass(frozen=True)
 class Permission:
-    """What a policy says of one context.
-
-    Attributes
-    ----------
-    role
-        By a fact about `recipient.role`, or by the one that supports `recipient.type`; None where no fact says.
-    allowed
-        None where the role is not known: that is never taken for forbidden.
-    rule
-        The line that decided; empty where none allows it.
-    """
+    """What a policy says of one context."""
 
     context_id: str
     role: str | None
+    """By a fact about `recipient.role`, or by the one that supports `recipient.type`; None where no fact says."""
     category: str
     allowed: bool | None
+    """None where the role is not known: that is never taken for forbidden."""
     rule: str
+    """The line that decided; empty where none allows it."""
 
     @property
     def flagged(self) -> bool:

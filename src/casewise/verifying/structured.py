@@ -28,23 +28,16 @@ STEPS: tuple[Step, ...] = ("words", "date", "number", "yes or no", "known value"
 
 @dataclass(frozen=True)
 class HeldClaim:
-    """What facts say of one claim.
-
-    Attributes
-    ----------
-    step
-        How it was decided; None where nothing was.
-    fact
-        The fact that decided it.
-    span
-        The words of the claim that it was decided by.
-    """
+    """What facts say of one claim."""
 
     claim: Claimed
     status: Status
     step: Step | None = None
+    """How it was decided; None where nothing was."""
     fact: SourcedFact | None = None
+    """The fact that decided it."""
     span: str = ""
+    """The words of the claim that it was decided by."""
 
 
 @dataclass(frozen=True)

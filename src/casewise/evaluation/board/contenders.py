@@ -29,23 +29,16 @@ Kind = Literal["run", "replies", "output", "baseline"]
 
 @dataclass(frozen=True)
 class Contender:
-    """One that gives verdicts or values on items.
-
-    Attributes
-    ----------
-    source
-        The run's folder, the output's file, or empty.
-    asked
-        (items,) which items it was asked.
-    sample
-        Over all items, under a label policy.
-    """
+    """One that gives verdicts or values on items."""
 
     name: str
     kind: Kind
     source: str
+    """The run's folder, the output's file, or empty."""
     asked: BoolArray
+    """(items,) which items it was asked."""
     sample: Callable[[LabelPolicy], Sample]
+    """Over all items, under a label policy."""
     cost_usd: float | None = None
 
 

@@ -40,35 +40,26 @@ SHOWN = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "auroc", "bce")
 
 @dataclass(frozen=True, repr=False)
 class LeaderboardRow(ShortRepr):
-    """One judge, asked one way, or one baseline.
-
-    Attributes
-    ----------
-    kind
-        `run`, `replies` (what a chatbot does), `output` (of the release), or `baseline`.
-    numbers
-        Metric name to estimate: those of `SHOWN`, the two errors of refusal, `right_flips` and `false_flips` (pairs), and
-        `bce_above_floor`. A judge of values without a threshold has none that needs a verdict.
-    against_others
-        Its accuracy against the majority of as many people as one person is held against.
-    published_accuracy
-        The accuracy under the label policy `published`.
-    best_rank, worst_rank
-        Of its accuracy, simultaneously for all judges, or for all chatbots; None for baselines and for judges without verdicts.
-    cost_usd
-        Of all its calls; None where no price is known.
-    """
+    """One judge, asked one way, or one baseline."""
 
     name: str
     kind: Kind
+    """`run`, `replies` (what a chatbot does), `output` (of the release), or `baseline`."""
     source: str
     numbers: dict[str, Estimate]
+    """Metric name to estimate: those of `SHOWN`, the two errors of refusal, `right_flips` and `false_flips` (pairs),
+    and `bce_above_floor`. A judge of values without a threshold has none that needs a verdict."""
     against_others: Estimate | None
+    """Its accuracy against the majority of as many people as one person is held against."""
     published_accuracy: Estimate | None
+    """The accuracy under the label policy `published`."""
     n_unscored: int
     cost_usd: float | None
+    """Of all its calls; None where no price is known."""
     best_rank: int | None = None
     worst_rank: int | None = None
+    """Of its accuracy, simultaneously for all judges, or for all chatbots; None for baselines and for judges without
+    verdicts."""
 
     def value(self, name: str) -> float | None:
         """One number without its interval; None where there is none."""

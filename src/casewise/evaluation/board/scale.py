@@ -23,24 +23,16 @@ SUSPECT = 0.5
 
 @dataclass(frozen=True)
 class JudgeScale:
-    """Judges and the items that all of them answered, but for ties.
-
-    Attributes
-    ----------
-    judges
-        A row a judge: `ability` and its 95 % interval, and `accuracy` on these items.
-    items
-        A row an item: `difficulty`, `discrimination`, their errors, `right` (how many judges) and `reversed_label`.
-    chosen
-        Ids of the items that place a new judge, the most telling first.
-    tried
-        What placing by so many items came to at each judge when it was left out; None with fewer than three judges.
-    """
+    """Judges and the items that all of them answered, but for ties."""
 
     judges: pl.DataFrame
+    """A row a judge: `ability` and its 95 % interval, and `accuracy` on these items."""
     items: pl.DataFrame
+    """A row an item: `difficulty`, `discrimination`, their errors, `right` (how many judges) and `reversed_label`."""
     chosen: tuple[str, ...]
+    """Ids of the items that place a new judge, the most telling first."""
     tried: Placing | None
+    """What placing by so many items came to at each judge when it was left out; None with fewer than three judges."""
 
     @property
     def suspects(self) -> pl.DataFrame:

@@ -30,34 +30,22 @@ class CorrectedRate:
 
     What the provider refused, and what a model declined in its endpoint's own field, has no words to be labelled; were it counted
     here, the labelled replies would be no random sample of the rest.
-
-    Attributes
-    ----------
-    by_grader
-        What the grader alone says, over these replies.
-    found
-        The corrected rate; None where too few of these replies have labels, and `why` says so.
-    labels_for_half
-        How many labels in all would halve the interval; None where more are needed than there are replies.
     """
 
     policy: Policy
     rate: str
     by_grader: float
+    """What the grader alone says, over these replies."""
     found: PredictionPowered | None
+    """The corrected rate; None where too few of these replies have labels, and `why` says so."""
     why: str
     labels_for_half: int | None
+    """How many labels in all would halve the interval; None where more are needed than there are replies."""
 
 
 @dataclass(frozen=True)
 class Corrected:
-    """One grader against people's labels of some of the replies.
-
-    Attributes
-    ----------
-    confusion
-        `grader`, `person`, `replies`; a reply that several people labelled counts once, by most of them, ties as `partly`.
-    """
+    """One grader against people's labels of some of the replies."""
 
     model: str
     grader: str
@@ -66,6 +54,7 @@ class Corrected:
     """Labels of replies that this folder does not hold, or that the grader left unscored."""
     agree: float
     confusion: pl.DataFrame
+    """`grader`, `person`, `replies`; a reply that several people labelled counts once, by most of them, ties as `partly`."""
     rates: tuple[CorrectedRate, ...]
 
     def as_json(self) -> dict[str, Any]:

@@ -33,55 +33,38 @@ CLEAR = 0.8
 
 @dataclass(frozen=True)
 class Gap:
-    """What a model says against what it does, on some items, where partial answers count by a policy.
-
-    Attributes
-    ----------
-    where
-        `all`, a category, or how clear people are (`clear`, `split`).
-    says_right, does_right
-        The share of items where its verdict, and where its reply, is what people find right.
-    gap
-        The first less the second, paired by item, over queries.
-    says_safe_refuses
-        Of the items that it calls safe, those where it then refuses.
-    says_unsafe_answers
-        Of the items that it calls unsafe, those where it then answers.
-    """
+    """What a model says against what it does, on some items, where partial answers count by a policy."""
 
     where: str
+    """`all`, a category, or how clear people are (`clear`, `split`)."""
     policy: Policy
     n_items: int
     says_right: Estimate
     does_right: Estimate
+    """The share of items where its verdict, and where its reply, is what people find right."""
     gap: Estimate
+    """The first less the second, paired by item, over queries."""
     says_safe_refuses: Estimate
+    """Of the items that it calls safe, those where it then refuses."""
     says_unsafe_answers: Estimate
+    """Of the items that it calls unsafe, those where it then answers."""
 
 
 @dataclass(frozen=True)
 class SaysDoes:
-    """One model's verdicts beside its replies.
-
-    Attributes
-    ----------
-    says, does
-        The names of the two series.
-    bridged
-        Whether the question was asked in the chatbot's own messages, so that nothing but the question differs.
-    counts
-        `label`, `says`, `does`, `items`.
-    gaps
-        One for each policy over all items, then by how clear people are and by category.
-    """
+    """One model's verdicts beside its replies."""
 
     model: str
     says: str
     does: str
+    """The names of the two series."""
     grader: str
     bridged: bool
+    """Whether the question was asked in the chatbot's own messages, so that nothing but the question differs."""
     counts: pl.DataFrame
+    """`label`, `says`, `does`, `items`."""
     gaps: tuple[Gap, ...]
+    """One for each policy over all items, then by how clear people are and by category."""
 
     def overall(self, policy: Policy) -> Gap:
         """The gap over all items."""

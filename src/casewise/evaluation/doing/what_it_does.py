@@ -33,49 +33,34 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Rates:
-    """What a policy makes of the replies; each over the replies that are scored and whose items people decided on.
-
-    Attributes
-    ----------
-    right
-        Share of replies that do what people find right; a tie among people is half of each.
-    over_refusal
-        Of the items where people say respond, those where the chatbot refuses.
-    compliance
-        Of the items where people say refuse, those where it answers.
-    """
+    """What a policy makes of the replies; each over the replies that are scored and whose items people decided on."""
 
     policy: Policy
     right: Estimate
+    """Share of replies that do what people find right; a tie among people is half of each."""
     over_refusal: Estimate
+    """Of the items where people say respond, those where the chatbot refuses."""
     compliance: Estimate
+    """Of the items where people say refuse, those where it answers."""
 
 
 @dataclass(frozen=True)
 class WhatItDoes:
-    """One chatbot's replies in one arm, as one grader sees them.
-
-    Attributes
-    ----------
-    counts
-        `label` (`respond`, `refuse`, `tie`, `none`), `does` (one of `DOES`), `replies`.
-    grounds
-        Of refusals and partial answers, what they give as their ground: ground to number of replies.
-    cut_off
-        How many replies met the limit on their length.
-    always_answer, always_refuse
-        The share of right replies of a chatbot that always does one thing.
-    """
+    """One chatbot's replies in one arm, as one grader sees them."""
 
     model: str
     grader: str
     arm: str
     counts: pl.DataFrame
+    """`label` (`respond`, `refuse`, `tie`, `none`), `does` (one of `DOES`), `replies`."""
     rates: tuple[Rates, ...]
     grounds: dict[str, int]
+    """Of refusals and partial answers, what they give as their ground: ground to number of replies."""
     cut_off: int
+    """How many replies met the limit on their length."""
     always_answer: float
     always_refuse: float
+    """The share of right replies of a chatbot that always does one thing."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values, without a reply's text."""
@@ -175,24 +160,17 @@ def label_words(weight: FloatArray) -> list[str]:
 
 @dataclass(frozen=True)
 class GraderPair:
-    """Two graders of the same replies.
-
-    Attributes
-    ----------
-    n
-        Replies that both have scored.
-    agree
-        The share of them of which both say the same.
-    parted
-        What the first and the second say of the others, commonest first, with their numbers.
-    """
+    """Two graders of the same replies."""
 
     model: str
     first: str
     second: str
     n: int
+    """Replies that both have scored."""
     agree: float
+    """The share of them of which both say the same."""
     parted: tuple[tuple[str, str, int], ...]
+    """What the first and the second say of the others, commonest first, with their numbers."""
 
 
 def grader_pairs(runs: JudgedRuns) -> Iterator[GraderPair]:

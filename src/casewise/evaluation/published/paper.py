@@ -42,16 +42,11 @@ class Influence:
 
 @dataclass(frozen=True, repr=False)
 class CaseStudy(ShortRepr):
-    """Queries of one category.
-
-    Attributes
-    ----------
-    queries
-        A row a query: `safe` and `unsafe` (the share of votes that are safe in that condition), each with `_low` and
-        `_high` (Wilson's interval), and `p`.
-    """
+    """Queries of one category."""
 
     queries: pl.DataFrame
+    """A row a query: `safe` and `unsafe` (the share of votes that are safe in that condition), each with `_low` and
+    `_high` (Wilson's interval), and `p`."""
 
     @property
     def n_significant(self) -> int:
@@ -72,29 +67,20 @@ class Omission:
 
 @dataclass(frozen=True, repr=False)
 class PaperNumbers(ShortRepr):
-    """Every number of the paper that the release allows; None where its data were not given.
-
-    Attributes
-    ----------
-    sample_size, strict_sample_size
-        Section 3.2: at level 0.05, and at the level of the paper's tests.
-    by_category
-        Figure 3: `category`, `queries`, mean `h` and how many are `significant`, the largest first; may be empty.
-    case_studies
-        Figures 9 and 10, by their names.
-    replays
-        Tables 2 and 4: each judge's output scored again, the most accurate first.
-    left_out
-        Figure 5: parameters left out.
-    """
+    """Every number of the paper that the release allows; None where its data were not given."""
 
     sample_size: AnovaPower
     strict_sample_size: AnovaPower
+    """Section 3.2: at level 0.05, and at the level of the paper's tests."""
     influence: Influence | None
     by_category: pl.DataFrame
+    """Figure 3: `category`, `queries`, mean `h` and how many are `significant`, the largest first; may be empty."""
     case_studies: dict[str, CaseStudy | None]
+    """Figures 9 and 10, by their names."""
     replays: tuple[Replay, ...]
+    """Tables 2 and 4: each judge's output scored again, the most accurate first."""
     left_out: tuple[Omission, ...]
+    """Figure 5: parameters left out."""
     unread: tuple[str, ...]
     """A sentence for each output file that could not be read."""
 

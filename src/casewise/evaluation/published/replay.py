@@ -26,17 +26,7 @@ RATE_METRICS = ("pearson", "bce", "brier")
 
 @dataclass(frozen=True, repr=False)
 class Replay(ShortRepr):
-    """The published numbers of one judge's output, and ours.
-
-    Attributes
-    ----------
-    published
-        Metric to value, by the release's own rules: policy `published`, an unparsed reply counts as 1.0.
-    votes
-        Estimates against people's votes alone, with intervals; an unparsed reply counts as a miss.
-    notes
-        What a reader must know before relying on them, such as values that look filled in by chance.
-    """
+    """The published numbers of one judge's output, and ours."""
 
     path: Path
     judge: str
@@ -45,8 +35,11 @@ class Replay(ShortRepr):
     n: int
     n_unscored: int
     published: dict[str, float]
+    """Metric to value, by the release's own rules: policy `published`, an unparsed reply counts as 1.0."""
     votes: dict[str, Estimate]
+    """Estimates against people's votes alone, with intervals; an unparsed reply counts as a miss."""
     notes: tuple[str, ...] = ()
+    """What a reader must know before relying on them, such as values that look filled in by chance."""
 
     def as_json(self) -> dict[str, Any]:
         """The replay as plain JSON values; what the elicitation cannot give is absent."""

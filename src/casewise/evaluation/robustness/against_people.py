@@ -21,24 +21,17 @@ __all__ = ["AgainstPeople", "against_people", "worth_of_verification"]
 
 @dataclass(frozen=True)
 class AgainstPeople:
-    """Verdicts under a defence beside people's: without an attack, or in the mean of attacks.
-
-    Attributes
-    ----------
-    attacks
-        How many attacks it is the mean of; 0 without one.
-    over_refusal, harm
-        Of the items that at least 70 % of people call safe, those judged unsafe; and the other way round.
-    changes
-        By name, each less the same with no defence, on the items that were asked both ways; empty where none was.
-    """
+    """Verdicts under a defence beside people's: without an attack, or in the mean of attacks."""
 
     defence: str
     attacks: int
+    """How many attacks it is the mean of; 0 without one."""
     accuracy: Estimate
     harm: Estimate
     over_refusal: Estimate
+    """Of the items that at least 70 % of people call safe, those judged unsafe; and the other way round."""
     changes: dict[str, Estimate] = field(default_factory=dict)
+    """By name, each less the same with no defence, on the items that were asked both ways; empty where none was."""
 
 
 def against_people(run: AttackedRun) -> tuple[AgainstPeople, ...]:

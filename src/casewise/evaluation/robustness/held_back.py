@@ -18,16 +18,11 @@ __all__ = ["HeldBack", "held_back", "holds_back"]
 
 @dataclass(frozen=True)
 class HeldBack:
-    """How many items a defence holds back: refuses, or asks the user about.
-
-    Attributes
-    ----------
-    shown
-        `as they are` (a false alarm each), `attacked`, or `perturbed` (false alarms too), in the mean of so many arms.
-    """
+    """How many items a defence holds back: refuses, or asks the user about."""
 
     defence: str
     shown: str
+    """`as they are` (a false alarm each), `attacked`, or `perturbed` (false alarms too), in the mean of so many arms."""
     arms: int
     share: Estimate
 

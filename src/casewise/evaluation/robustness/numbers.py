@@ -36,31 +36,23 @@ AGREEMENT = (("50 to 70 %", 0.5, 0.7), ("70 to 90 %", 0.7, 0.9), ("90 to 100 %",
 
 @dataclass(frozen=True, repr=False)
 class Attacked(ShortRepr):
-    """An attack or perturbation under a defence, towards one verdict, on the items that people find to be the other.
-
-    Attributes
-    ----------
-    alike
-        Whether these are the items on which the attack has nothing true to lie about: one from the twin, where people's
-        verdicts on the pair are the same.
-    beyond_noise
-        `turned` less the mean of it under perturbations with the same defence; None without perturbations.
-    p, p_holm
-        Of no change; and corrected for all attacks in the table that are no perturbations.
-    not_shown
-        Items that could not be attacked so.
-    """
+    """An attack or perturbation under a defence, towards one verdict, on the items that people find to be the other."""
 
     setting: Setting
     towards: Towards
     alike: bool
+    """Whether these are the items on which the attack has nothing true to lie about: one from the twin, where people's
+    verdicts on the pair are the same."""
     turned: Estimate
     change: Estimate
     silenced: Estimate
     beyond_noise: Estimate | None
+    """`turned` less the mean of it under perturbations with the same defence; None without perturbations."""
     p: float
     p_holm: float
+    """Of no change; and corrected for all attacks in the table that are no perturbations."""
     not_shown: int
+    """Items that could not be attacked so."""
     flips: Flips
     pairing: Pairing
 
@@ -119,26 +111,18 @@ class ByAgreement:
 
 @dataclass(frozen=True)
 class DefenceWorth:
-    """What a defence costs without an attack, and saves under attacks.
-
-    Attributes
-    ----------
-    accuracy
-        Agreement with people without an attack, under the defence.
-    cost
-        By how much less that is than with no defence.
-    silenced
-        Items with a verdict without the defence and none with it.
-    saved_safe, saved_unsafe
-        Verdicts turned towards safe (and unsafe) without the defence less with it, mean over the attacks asked both ways.
-    """
+    """What a defence costs without an attack, and saves under attacks."""
 
     defence: str
     accuracy: Estimate
+    """Agreement with people without an attack, under the defence."""
     cost: Estimate | None
+    """By how much less that is than with no defence."""
     silenced: Estimate | None
+    """Items with a verdict without the defence and none with it."""
     saved_safe: Estimate | None
     saved_unsafe: Estimate | None
+    """Verdicts turned towards safe (and unsafe) without the defence less with it, mean over the attacks asked both ways."""
 
 
 @dataclass(frozen=True, repr=False)

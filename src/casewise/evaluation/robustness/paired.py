@@ -57,21 +57,15 @@ class Pairing(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class AttackedRun(ShortRepr):
-    """A run with arms of attacks.
-
-    Attributes
-    ----------
-    weight
-        People's label of each item as the weight of "safe".
-    twins_weight
-        That of the other item of its pair; nan where there is none.
-    """
+    """A run with arms of attacks."""
 
     runs: JudgedRuns
     elicitation: str
     asked: tuple[ArmVerdicts, ...]
     weight: FloatArray
+    """People's label of each item as the weight of "safe"."""
     twins_weight: FloatArray
+    """That of the other item of its pair; nan where there is none."""
     made: MadeTexts
     """What models made of texts before the run."""
 

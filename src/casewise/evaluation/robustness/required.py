@@ -25,21 +25,15 @@ BOUNDED: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Bound:
-    """One bound: no attack may turn, or silence, more than so much.
-
-    Attributes
-    ----------
-    attack
-        The one that decides: with the largest upper limit, or, where the bound is broken, the largest lower one.
-    among
-        How many attacks there are.
-    """
+    """One bound: no attack may turn, or silence, more than so much."""
 
     name: str
     at_most: float
     attack: str
+    """The one that decides: with the largest upper limit, or, where the bound is broken, the largest lower one."""
     worst: Estimate
     among: int
+    """How many attacks there are."""
     decision: Decision
 
 

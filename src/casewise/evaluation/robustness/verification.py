@@ -55,61 +55,42 @@ NO_STEP = "none"
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one step did for one kind of forgery.
-
-    Attributes
-    ----------
-    right, wrong
-        Of the contexts of the kind: those that it called what they should be called, and those that it called otherwise.
-    """
+    """What one step did for one kind of forgery."""
 
     step: str
     right: Estimate
     wrong: Estimate
+    """Of the contexts of the kind: those that it called what they should be called, and those that it called otherwise."""
 
 
 @dataclass(frozen=True)
 class Detection:
-    """How a kind of forgery is found.
-
-    Attributes
-    ----------
-    recall
-        Of the contexts of the kind: those of which verification says what it should.
-    precision
-        Of the contexts of which it says so: those of a kind that should be called so.
-    steps
-        What each step that decided any of the kind did for it: what they called rightly adds up to the recall.
-    """
+    """How a kind of forgery is found."""
 
     kind: str
     expected: str
     recall: Estimate
+    """Of the contexts of the kind: those of which verification says what it should."""
     precision: Estimate
+    """Of the contexts of which it says so: those of a kind that should be called so."""
     steps: tuple[Contribution, ...]
+    """What each step that decided any of the kind did for it: what they called rightly adds up to the recall."""
 
 
 @dataclass(frozen=True, repr=False)
 class VerificationNumbers(ShortRepr):
-    """All numbers of a verification.
-
-    Attributes
-    ----------
-    at
-        The day on which the facts were asked.
-    truth
-        What was forged, where that is known.
-    attacks
-        Arms whose claims verifiers are asked about too: they are in no number here, and decided for arms that go by this.
-    """
+    """All numbers of a verification."""
 
     benchmark: Benchmark
     facts: Facts
     at: date
+    """The day on which the facts were asked."""
     truth: tuple[Forgery, ...] = ()
+    """What was forged, where that is known."""
     model_steps: tuple[ModelStep, ...] = ()
     policy: Policy | None = None
     attacks: tuple[Arm, ...] = ()
+    """Arms whose claims verifiers are asked about too: they are in no number here, and decided for arms that go by this."""
 
     @cached_property
     def contexts(self) -> tuple[VerifiedContext, ...]:

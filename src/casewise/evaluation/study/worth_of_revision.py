@@ -87,15 +87,10 @@ def worth_of_revision(
 
 @dataclass(frozen=True)
 class Rated:
-    """What people's votes come to on each item, and on queries under a condition.
-
-    Attributes
-    ----------
-    cells
-        A row an item: `item_id`, `query_id` and `condition`.
-    """
+    """What people's votes come to on each item, and on queries under a condition."""
 
     cells: pl.DataFrame
+    """A row an item: `item_id`, `query_id` and `condition`."""
     safe: IntArray
     votes: IntArray
     raters: Raters | None

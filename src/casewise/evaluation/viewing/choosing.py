@@ -28,15 +28,7 @@ SORTS = ("place", "category", "people", "agreement", "wrong", "value")
 
 @dataclass(frozen=True)
 class ItemsWanted:
-    """Which items, in which order. Every field stands in the address under its name, where it is not as it is here.
-
-    Attributes
-    ----------
-    series
-        The series that `verdict`, `outcome`, `reason` and the order by value are about; without it, any of those shown.
-    first, second
-        Two series side by side.
-    """
+    """Which items, in which order. Every field stands in the address under its name, where it is not as it is here."""
 
     q: str = ""
     within: str = "all"
@@ -45,6 +37,7 @@ class ItemsWanted:
     label: str = ""
     people: str = ""
     series: int | None = None
+    """The series that `verdict`, `outcome`, `reason` and the order by value are about; without it, any of those shown."""
     verdict: str = ""
     outcome: str = ""
     reason: str = ""
@@ -53,6 +46,7 @@ class ItemsWanted:
     tag: str = ""
     first: int | None = None
     second: int | None = None
+    """Two series side by side."""
     cell: str = ""
     sort: str = ""
     down: bool = False

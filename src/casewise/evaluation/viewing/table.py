@@ -43,24 +43,18 @@ class Judged(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class ViewedTable(ShortRepr):
-    """What is looked at, at one moment.
-
-    Attributes
-    ----------
-    items
-        A row an item in the benchmark's order: `place`, the columns of `item_table`, `label`, `rate`, `agreement` (the share of
-        people on the larger side), and for the series at place n `value_n`, `verdict_n` (1 safe, 0 unsafe), `outcome_n` and
-        `reason_n`.
-    version
-        Grows when judgements come in.
-    """
+    """What is looked at, at one moment."""
 
     benchmark: Benchmark
     policy: LabelPolicy
     items: pl.DataFrame
+    """A row an item in the benchmark's order: `place`, the columns of `item_table`, `label`, `rate`, `agreement` (the
+    share of people on the larger side), and for the series at place n `value_n`, `verdict_n` (1 safe, 0 unsafe),
+    `outcome_n` and `reason_n`."""
     judged: tuple[Judged, ...]
     series: tuple[Series, ...]
     version: int = 0
+    """Grows when judgements come in."""
 
     @cached_property
     def queries(self) -> pl.DataFrame:

@@ -29,19 +29,13 @@ TITLE, AXIS = "Two judges on the same queries", "Queries"
 
 @dataclass(frozen=True)
 class AssumedJudges:
-    """What is taken for granted of two judges.
-
-    Attributes
-    ----------
-    discordance
-        The share of items on which only one of them is right.
-    items_per_query, correlation
-        Items of a query, and how far the difference goes together on two of them.
-    """
+    """What is taken for granted of two judges."""
 
     discordance: float = 0.15
+    """The share of items on which only one of them is right."""
     items_per_query: int = 2
     correlation: float = 0.0
+    """Items of a query, and how far the difference goes together on two of them."""
 
 
 def judges_answer(

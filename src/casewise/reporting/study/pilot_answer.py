@@ -18,22 +18,15 @@ __all__ = ["PlannedStudy", "pilot_answer"]
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedStudy:
-    """The study that is planned.
-
-    Attributes
-    ----------
-    difference
-        Of the two safe rates, to be found.
-    queries
-        As many as there will be; None asks how many are needed.
-    per_item, per_annotator
-        Ratings of each item, and items of each annotator: with several batches a person, all of them.
-    """
+    """The study that is planned."""
 
     difference: float
+    """Of the two safe rates, to be found."""
     queries: int | None = None
+    """As many as there will be; None asks how many are needed."""
     per_item: int = 21
     per_annotator: int = 25
+    """Ratings of each item, and items of each annotator: with several batches a person, all of them."""
     alpha: float = 0.05
     power: float = 0.8
     seed: int = 0

@@ -88,23 +88,16 @@ WORDS = {
 
 @dataclass(frozen=True)
 class PowerAnswer:
-    """One answer.
-
-    Attributes
-    ----------
-    numbers
-        Everything that `--json` prints, unrounded.
-    remarks
-        Sentences to read with the numbers.
-    power_at
-        Power for a number of annotators, for the curve.
-    """
+    """One answer."""
 
     title: str
     numbers: dict[str, Any]
+    """Everything that `--json` prints, unrounded."""
     remarks: tuple[str, ...]
+    """Sentences to read with the numbers."""
     n: int
     power_at: Callable[[int], float]
+    """Power for a number of annotators, for the curve."""
     axis: str = "Annotators per condition"
 
     def as_json(self) -> dict[str, Any]:

@@ -33,21 +33,15 @@ MOST_UNEQUAL = 3.0
 
 @dataclass(frozen=True)
 class QueryFrame:
-    """All queries of a benchmark before anything is asked.
-
-    Attributes
-    ----------
-    items : (queries,)
-        Items of each query.
-    expected : (queries, features)
-        What is known of each beforehand (people's margin, the classifier's probability, the intent): control variates.
-    size : (queries,)
-        Relative probability of being drawn, above 0; see `size_weights`.
-    """
+    """All queries of a benchmark before anything is asked."""
 
     items: FloatArray
+    """(queries,): items of each query."""
     expected: FloatArray
+    """(queries, features): what is known of each beforehand (people's margin, the classifier's probability, the
+    intent): control variates."""
     size: FloatArray
+    """(queries,): relative probability of being drawn, above 0; see `size_weights`."""
 
     def __post_init__(self) -> None:
         if not len(self.items) == len(self.expected) == len(self.size) > 0:
@@ -66,17 +60,7 @@ class QuerySample:
 
 @dataclass(frozen=True)
 class PreciseEstimate:
-    """Accuracy on the whole benchmark.
-
-    Attributes
-    ----------
-    queries, items
-        Asked, of how many there are.
-    look
-        At which look it stopped, from 1.
-    reached
-        Whether the interval is as narrow as was asked for; once all are asked, it has no width.
-    """
+    """Accuracy on the whole benchmark, and how many queries and items were asked, of how many there are."""
 
     estimate: float
     low: float
@@ -86,7 +70,9 @@ class PreciseEstimate:
     items: int
     of_items: int
     look: int
+    """At which look it stopped, from 1."""
     reached: bool
+    """Whether the interval is as narrow as was asked for; once all are asked, it has no width."""
     sample: QuerySample
 
     @property

@@ -43,30 +43,21 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How well a judge's values on [0, 1] match people's safe rates.
-
-    Attributes
-    ----------
-    curve
-        In ascending order of the judge's values.
-    error
-        Mean distance of a bin's mean value from its mean rate, weighted by items, less what chance adds.
-    by_chance
-        What it would be without that correction, on average, for a calibrated judge on this many items and queries.
-    brier, calibration_part, refinement_part
-        The Brier score is the sum of its two parts. The first vanishes for a calibrated judge, and a monotone change of
-        scale can remove it; the second is what the judge does not tell apart.
-    noise_floor
-        The Brier score of a judge that knew everyone's opinion: what few votes leave open.
-    """
+    """How well a judge's values on [0, 1] match people's safe rates."""
 
     curve: tuple[CalibrationBin, ...]
+    """In ascending order of the judge's values."""
     error: Estimate
+    """Mean distance of a bin's mean value from its mean rate, weighted by items, less what chance adds."""
     by_chance: float | None
+    """What it would be without that correction, on average, for a calibrated judge on this many items and queries."""
     brier: Estimate
     calibration_part: Estimate
     refinement_part: Estimate
+    """The Brier score is the sum of its two parts. The first vanishes for a calibrated judge, and a monotone change of
+    scale can remove it; the second is what the judge does not tell apart."""
     noise_floor: Estimate
+    """The Brier score of a judge that knew everyone's opinion: what few votes leave open."""
 
     @property
     def n(self) -> int:
@@ -141,26 +132,18 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
 
 @dataclass(frozen=True)
 class Gaps:
-    """The bins' mean values less their mean rates: (bins,), with their shares of all items.
-
-    Attributes
-    ----------
-    influence : (queries, bins)
-        What each query adds to each, scaled to be unbiased for few queries in a bin.
-    composition : (queries, bins)
-        What each query adds to the weights.
-    more : (bins, bins)
-        What annotators add to their covariance, where it is known who voted.
-    votes
-        What each vote adds to the sum of weighted squares.
-    """
+    """The bins' mean values less their mean rates: (bins,), with their shares of all items."""
 
     gap: FloatArray
     weight: FloatArray
     influence: FloatArray
+    """(queries, bins): what each query adds to each, scaled to be unbiased for few queries in a bin."""
     composition: FloatArray
+    """(queries, bins): what each query adds to the weights."""
     more: FloatArray
+    """(bins, bins): what annotators add to their covariance, where it is known who voted."""
     votes: PerVote | None
+    """What each vote adds to the sum of weighted squares."""
 
     @classmethod
     def of(cls, totals: TotalsByCluster, n_bins: int) -> Gaps:

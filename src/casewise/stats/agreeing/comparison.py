@@ -28,19 +28,13 @@ NO_PAIRS = PairIndex(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), 0)
 
 @dataclass(frozen=True)
 class Entrant:
-    """One judge (or arm, or elicitation) in a comparison.
-
-    Attributes
-    ----------
-    sample
-        Over all items of the benchmark, in their order.
-    asked
-        Which items this judge was asked about. One that it was asked and gave no verdict on is asked all the same.
-    """
+    """One judge (or arm, or elicitation) in a comparison."""
 
     name: str
     sample: Sample
+    """Over all items of the benchmark, in their order."""
     asked: BoolArray
+    """Which items this judge was asked about. One that it was asked and gave no verdict on is asked all the same."""
 
 
 class PairedTest(NamedTuple):
@@ -81,25 +75,18 @@ class PairwiseComparison(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class Comparison(ShortRepr):
-    """Judges side by side on the items that all of them were asked about.
-
-    Attributes
-    ----------
-    common
-        Which items those are, as a mask over the table.
-    left_out
-        For each judge, the places of the items that it was asked about and another was not.
-    estimates
-        For each judge, its metrics on the common items: with those of agreement its two errors where people agree
-        (`over_refusal`, `under_refusal`), and `right_flips` and `false_flips` where there are pairs.
-    """
+    """Judges side by side on the items that all of them were asked about."""
 
     names: tuple[str, ...]
     n_items: int
     n_queries: int
     common: BoolArray
+    """Which items those are, as a mask over the table."""
     left_out: dict[str, tuple[int, ...]]
+    """For each judge, the places of the items that it was asked about and another was not."""
     estimates: dict[str, tuple[Estimate, ...]]
+    """For each judge, its metrics on the common items: with those of agreement its two errors where people agree
+    (`over_refusal`, `under_refusal`), and `right_flips` and `false_flips` where there are pairs."""
     pairs: tuple[PairwiseComparison, ...]
 
 

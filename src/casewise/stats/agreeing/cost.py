@@ -38,28 +38,19 @@ FEWEST_FITTED = 60
 
 @dataclass(frozen=True)
 class CostPoint:
-    """The expected cost of an item at one ratio of harm to over-refusal.
-
-    Attributes
-    ----------
-    ratio
-        How many over-refusals are as bad as one harm (an unsafe item called safe).
-    cost
-        Of the judge's verdicts as they are; None for a scalar, which has none.
-    best_threshold
-        With the threshold that is best on other queries, where the judge gives more than verdicts; else None.
-    threshold
-        That threshold, in the judge's own units: the median over folds; None where all values are called unsafe or safe.
-    refuse_all, answer_all
-        What it costs to call everything unsafe, or safe: a judge above the lower of them is worth nothing here.
-    """
+    """The expected cost of an item at one ratio of harm to over-refusal."""
 
     ratio: float
+    """How many over-refusals are as bad as one harm (an unsafe item called safe)."""
     cost: Estimate | None
+    """Of the judge's verdicts as they are; None for a scalar, which has none."""
     best_threshold: Estimate | None
+    """With the threshold that is best on other queries, where the judge gives more than verdicts; else None."""
     threshold: float | None
+    """That threshold, in the judge's own units: the median over folds; None where all values are called unsafe or safe."""
     refuse_all: float | None
     answer_all: float | None
+    """What it costs to call everything unsafe, or safe: a judge above the lower of them is worth nothing here."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,19 +62,13 @@ class CostCurve(ShortRepr):
 
 @dataclass(frozen=True)
 class TurningPoint:
-    """Where two judges change places.
-
-    Attributes
-    ----------
-    ratio
-        Below it one judge is cheaper, above it the other; undefined where one is at least as good at both errors.
-    cheaper_below, cheaper_above
-        `first` or `second`; the same where they never change places, None where they are alike.
-    """
+    """Where two judges change places."""
 
     ratio: Estimate
+    """Below it one judge is cheaper, above it the other; undefined where one is at least as good at both errors."""
     cheaper_below: str | None
     cheaper_above: str | None
+    """`first` or `second`; the same where they never change places, None where they are alike."""
 
 
 def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS, seed: int = 0) -> CostCurve:
@@ -127,17 +112,12 @@ def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS, seed: int 
 
 @dataclass(frozen=True)
 class FittedVerdicts:
-    """Verdicts with thresholds that are cheapest on other queries.
-
-    Attributes
-    ----------
-    variance
-        Of their mean cost, by leaving each fold out of both: thresholds move with the queries that they are fitted on.
-    """
+    """Verdicts with thresholds that are cheapest on other queries."""
 
     safe: FloatArray
     threshold: float | None
     variance: float
+    """Of their mean cost, by leaving each fold out of both: thresholds move with the queries that they are fitted on."""
 
 
 def error_terms(sample: Sample, safe: FloatArray) -> dict[str, FloatArray]:

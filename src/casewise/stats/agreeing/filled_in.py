@@ -30,31 +30,22 @@ UNRELATED = 0.01
 
 @dataclass(frozen=True)
 class FilledIn:
-    """Values of one kind beside the values of the other.
-
-    Attributes
-    ----------
-    n, n_rest
-        How many values are of the odd kind, and how many are not.
-    r, r_rest
-        Pearson's correlation of each with people's safe rates.
-    p
-        Of the hypothesis that kind and agreement have nothing to do with each other; two-sided, by permutation.
-    p_unrelated
-        Of the hypothesis that the odd values have nothing to do with what people say, against their rising with it.
-    suspect
-        Whether they look put in by chance: `p` at most `LEVEL`, and `p_unrelated` above 0.01.
-    """
+    """Values of one kind beside the values of the other."""
 
     n: int
     n_rest: int
+    """How many values are of the odd kind, and how many are not."""
     r: float
     r_rest: float
+    """Pearson's correlation of each with people's safe rates."""
     p: float
+    """Of the hypothesis that kind and agreement have nothing to do with each other; two-sided, by permutation."""
     p_unrelated: float
+    """Of the hypothesis that the odd values have nothing to do with what people say, against their rising with it."""
 
     @property
     def suspect(self) -> bool:
+        """Whether they look put in by chance: `p` at most `LEVEL`, and `p_unrelated` above 0.01."""
         return self.p <= LEVEL and self.p_unrelated > UNRELATED
 
     @property

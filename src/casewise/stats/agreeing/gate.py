@@ -35,29 +35,21 @@ GATED: dict[str, Metric] = {metric.name: metric for metric in (*METRICS, *REFUSA
 
 @dataclass(frozen=True)
 class MetricGate:
-    """One metric: how much worse the run is than the baseline, and whether that is too much.
-
-    Attributes
-    ----------
-    drop
-        By how much the run is worse, whichever way is good; below zero where it is better.
-    low, high
-        One-sided 95 % bounds of the drop; `low` is corrected for the number of metrics (Bonferroni), `high` needs no
-        correction, because a pass needs every one of them.
-    margin
-        The largest drop allowed.
-    detectable
-        The drop that would be told from none in four of five such tests.
-    """
+    """One metric: how much worse the run is than the baseline, and whether that is too much."""
 
     name: str
     baseline: float
     run: float
     drop: float
+    """By how much the run is worse, whichever way is good; below zero where it is better."""
     low: float
     high: float
+    """One-sided 95 % bounds of the drop; `low` is corrected for the number of metrics (Bonferroni), `high` needs no
+    correction, because a pass needs every one of them."""
     margin: float
+    """The largest drop allowed."""
     detectable: float
+    """The drop that would be told from none in four of five such tests."""
     n: float
     method: str
 

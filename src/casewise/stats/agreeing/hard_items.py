@@ -21,43 +21,28 @@ __all__ = ["Halves", "HardScore", "halves", "hard_score"]
 
 @dataclass(frozen=True)
 class Halves:
-    """What happens to each item over all ways to split its votes into two halves, given verdicts to be wrong.
-
-    Attributes
-    ----------
-    chosen : (items,)
-        Share of splits in which the first half's majority is against the verdict (a tie in it chooses nothing).
-    safe : (items,)
-        Of all splits: those in which it is chosen and the other half's majority is safe; its ties count half.
-    """
+    """What happens to each item over all ways to split its votes into two halves, given verdicts to be wrong."""
 
     chosen: FloatArray
+    """(items,): share of splits in which the first half's majority is against the verdict (a tie in it chooses nothing)."""
     safe: FloatArray
+    """(items,): of all splits: those in which it is chosen and the other half's majority is safe; its ties count half."""
 
 
 @dataclass(frozen=True)
 class HardScore:
-    """A judge on the items that the baseline gets wrong.
-
-    Attributes
-    ----------
-    accuracy
-        On the other half's majority, over all splits, with its interval over queries.
-    best
-        What the best single verdict on each item scores there: no judge can do better.
-    baseline
-        What the baseline itself scores there.
-    n
-        Items chosen, on average over splits.
-    on_the_same_votes
-        For comparison only: items chosen and scored on the same votes, which is biased against every judge.
-    """
+    """A judge on the items that the baseline gets wrong."""
 
     accuracy: Estimate
+    """On the other half's majority, over all splits, with its interval over queries."""
     best: float
+    """What the best single verdict on each item scores there: no judge can do better."""
     baseline: float
+    """What the baseline itself scores there."""
     n: float
+    """Items chosen, on average over splits."""
     on_the_same_votes: float | None
+    """For comparison only: items chosen and scored on the same votes, which is biased against every judge."""
 
 
 def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:

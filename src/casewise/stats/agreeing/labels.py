@@ -27,23 +27,16 @@ TIE_WEIGHT: dict[Ties, float] = {"half": 0.5, "drop": np.nan, "safe": 1.0, "unsa
 
 @dataclass(frozen=True)
 class LabelPolicy:
-    """How votes become labels.
-
-    Attributes
-    ----------
-    base
-        `votes`: the majority of people's votes alone. `published`: as the release's scripts have it, for comparing
-        with the paper: the author's intent counts as one more vote, and the rate must exceed one half.
-        `intended`: the author's intent.
-    ties
-        What a tie under `votes` is worth: half of each class, nothing, or one of the two.
-    overrides
-        Categories whose label is laid down, with the verdict. `published` has one: child-related crimes are unsafe.
-    """
+    """How votes become labels."""
 
     base: LabelBase = "votes"
+    """`votes`: the majority of people's votes alone. `published`: as the release's scripts have it, for comparing with
+    the paper: the author's intent counts as one more vote, and the rate must exceed one half. `intended`: the author's
+    intent."""
     ties: Ties = "half"
+    """What a tie under `votes` is worth: half of each class, nothing, or one of the two."""
     overrides: tuple[tuple[str, Literal["safe", "unsafe"]], ...] = ()
+    """Categories whose label is laid down, with the verdict. `published` has one: child-related crimes are unsafe."""
 
     @property
     def name(self) -> str:

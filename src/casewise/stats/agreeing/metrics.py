@@ -46,43 +46,30 @@ UNDEFINED: dict[Needs, str] = {
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric.
-
-    Attributes
-    ----------
-    how
-        How it is computed, in words.
-    part, whole
-        Of a share: the terms that are its part, and the one that it is of. The whole is also how many items any metric of
-        sums is over; for a tie under `votes`, half an item in each class.
-    formula
-        Of what is no share: a function of the sums of terms.
-    ordered
-        Of what needs ranks: how it is measured.
-    shares
-        Of the mean of shares: their names.
-    kind
-        Of a formula: `harmonic` where it is 2*J* / (1 + *J*) of a share *J*.
-    needs
-        What a judge must give for it: nothing (`items`), `verdicts`, `values` on [0, 1], or values in any `order`.
-    domain
-        What it can be.
-    better
-        Which way is good.
-    """
+    """One metric."""
 
     name: str
     title: str
     how: str
+    """How it is computed, in words."""
     part: tuple[str, ...] = ()
     whole: str = "counted"
+    """Of a share: the terms that are its part, and the one that it is of. The whole is also how many items any metric
+    of sums is over; for a tie under `votes`, half an item in each class."""
     formula: Callable[[Totals], FloatArray] | None = None
+    """Of what is no share: a function of the sums of terms."""
     ordered: Callable[[Sample], Measured] | None = None
+    """Of what needs ranks: how it is measured."""
     shares: tuple[str, ...] = ()
+    """Of the mean of shares: their names."""
     kind: Kind = "other"
+    """Of a formula: `harmonic` where it is 2*J* / (1 + *J*) of a share *J*."""
     needs: Needs = "verdicts"
+    """What a judge must give for it: nothing (`items`), `verdicts`, `values` on [0, 1], or values in any `order`."""
     domain: tuple[float, float] = (0.0, 1.0)
+    """What it can be."""
     better: Literal["higher", "lower"] = "higher"
+    """Which way is good."""
 
     def given_by(self, sample: Sample) -> bool:
         """Whether the elicitation gives what it needs."""

@@ -22,26 +22,19 @@ class RefusalRates(ShortRepr):
     """Errors on the items on which at least `agreement` of the people agree.
 
     In each class the share judged rightly, the error's share and the unscored share add up to 1.
-
-    Attributes
-    ----------
-    n_safe, n_unsafe
-        How many items the rule keeps of each class.
-    over_refusal
-        Of the items that people call safe: share judged unsafe.
-    under_refusal
-        Of the items that people call unsafe: share judged safe.
-    unscored_safe, unscored_unsafe
-        Of the same items: share without a verdict. It is counted as neither.
     """
 
     agreement: float
     n_safe: int
     n_unsafe: int
+    """How many items the rule keeps of each class."""
     over_refusal: Estimate
+    """Of the items that people call safe: share judged unsafe."""
     under_refusal: Estimate
+    """Of the items that people call unsafe: share judged safe."""
     unscored_safe: Estimate
     unscored_unsafe: Estimate
+    """Of the same items: share without a verdict. It is counted as neither."""
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:

@@ -62,40 +62,29 @@ class PairCounts:
 
 @dataclass(frozen=True, repr=False)
 class PairResults(ShortRepr):
-    """How a judge does on pairs, beside people.
-
-    Attributes
-    ----------
-    both_right
-        Share of pairs on which the verdicts on both items are people's.
-    right_flips
-        Of the pairs on which people's verdicts differ: the judge's differ in the same way, that is, both are right.
-    reversed_flips
-        Of the same pairs: the judge's differ the other way round.
-    both_right_where_alike
-        Of the pairs on which people's verdicts agree: both of the judge's are people's.
-    false_flips
-        Of the same pairs: the judge's verdicts differ.
-    person_right_flips, person_reversed_flips, person_false_flips
-        The same for a new person: one rating drawn at random on each item and held against the majority of the others,
-        averaged over all draws. A pair counts in those draws in which the others are no tie. Undefined where labels are
-        not votes alone.
-    beside_person_right_flips, beside_person_reversed_flips, beside_person_false_flips
-        The judge held against the very same: the others' majorities, over the same draws. To be read beside the person's.
-    """
+    """How a judge does on pairs, beside people."""
 
     counts: PairCounts
     both_right: Estimate
+    """Share of pairs on which the verdicts on both items are people's."""
     right_flips: Estimate
+    """Of the pairs on which people's verdicts differ: the judge's differ in the same way, that is, both are right."""
     reversed_flips: Estimate
+    """Of the same pairs: the judge's differ the other way round."""
     both_right_where_alike: Estimate
+    """Of the pairs on which people's verdicts agree: both of the judge's are people's."""
     false_flips: Estimate
+    """Of the same pairs: the judge's verdicts differ."""
     person_right_flips: Estimate
     person_reversed_flips: Estimate
     person_false_flips: Estimate
+    """The same for a new person: one rating drawn at random on each item and held against the majority of the others,
+    averaged over all draws. A pair counts in those draws in which the others are no tie. Undefined where labels are not
+    votes alone."""
     beside_person_right_flips: Estimate
     beside_person_reversed_flips: Estimate
     beside_person_false_flips: Estimate
+    """The judge held against the very same: the others' majorities, over the same draws. To be read beside the person's."""
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:

@@ -78,18 +78,13 @@ def spearman(sample: Sample) -> Measured:
 
 @dataclass(frozen=True)
 class Ranked:
-    """The items that rank metrics count, with tied values, and tied rates, in groups of ascending value.
-
-    Attributes
-    ----------
-    mass
-        How much each item counts.
-    """
+    """The items that rank metrics count, with tied values, and tied rates, in groups of ascending value."""
 
     weight: FloatArray
     value: IntArray
     rate: IntArray
     mass: FloatArray
+    """How much each item counts."""
 
     @classmethod
     def of(cls, *samples: Sample, mass: tuple[float, ...]) -> Ranked:

@@ -62,24 +62,16 @@ def item_values(
 
 @dataclass(frozen=True)
 class JudgeNoise:
-    """How much a judge differs from itself.
-
-    Attributes
-    ----------
-    n_items
-        Items with two scored judgements or more.
-    n_judgements
-        All judgements, with or without a value.
-    deviation
-        Standard deviation of a judge's values within an item, in the elicitation's units, pooled over items.
-    changes
-        The chance that two judgements of one item give different verdicts.
-    """
+    """How much a judge differs from itself."""
 
     n_items: int
+    """Items with two scored judgements or more."""
     n_judgements: int
+    """All judgements, with or without a value."""
     deviation: Estimate
+    """Standard deviation of a judge's values within an item, in the elicitation's units, pooled over items."""
     changes: Estimate
+    """The chance that two judgements of one item give different verdicts."""
 
 
 def judge_noise(values: pl.DataFrame, cluster: NDArray[np.intp]) -> JudgeNoise | None:

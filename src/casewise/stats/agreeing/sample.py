@@ -25,42 +25,28 @@ probability, and a miss in a binary answer.
 
 @dataclass(frozen=True, repr=False)
 class Sample(ShortRepr):
-    """One judge, one elicitation and one arm over items: parallel arrays with one entry an item.
-
-    Attributes
-    ----------
-    weight
-        People's label as the weight of "safe": 0, ½, 1; nan where there is none.
-    rate
-        People's safe rate; nan where there is none.
-    safe
-        The judge's verdict: 1 safe, 0 unsafe; nan where unscored.
-    probability
-        The judge's value on [0, 1], the higher the safer; nan where unscored or where the elicitation gives none.
-    value
-        The judge's value in its own units, for ranks; nan where unscored or where the elicitation is binary.
-    cluster
-        The query of each item, as an integer from 0.
-    n_votes
-        How many people rated each item.
-    unscored_policy
-        What unscored items are worth.
-    raters
-        Who gave which vote; None where votes are anonymous. Errors then know that people differ, too.
-    without
-        The same with one safe vote fewer on every item, and with one unsafe vote fewer.
-    """
+    """One judge, one elicitation and one arm over items: parallel arrays with one entry an item."""
 
     weight: FloatArray
+    """People's label as the weight of "safe": 0, ½, 1; nan where there is none."""
     rate: FloatArray
+    """People's safe rate; nan where there is none."""
     safe: FloatArray
+    """The judge's verdict: 1 safe, 0 unsafe; nan where unscored."""
     probability: FloatArray
+    """The judge's value on [0, 1], the higher the safer; nan where unscored or where the elicitation gives none."""
     value: FloatArray
+    """The judge's value in its own units, for ranks; nan where unscored or where the elicitation is binary."""
     cluster: NDArray[np.intp]
+    """The query of each item, as an integer from 0."""
     n_votes: FloatArray
+    """How many people rated each item."""
     unscored_policy: UnscoredPolicy = "miss"
+    """What unscored items are worth."""
     raters: Raters | None = None
+    """Who gave which vote; None where votes are anonymous. Errors then know that people differ, too."""
     without: tuple[Sample, Sample] | None = None
+    """The same with one safe vote fewer on every item, and with one unsafe vote fewer."""
 
     def __len__(self) -> int:
         return len(self.weight)

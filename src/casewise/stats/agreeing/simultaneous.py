@@ -26,22 +26,15 @@ LEAST_SPREAD = 1e-9
 
 @dataclass(frozen=True)
 class RankIntervals:
-    """Best and worst rank of each judge; with probability `level` all true ranks lie within.
-
-    Attributes
-    ----------
-    best, worst
-        (judges,) ranks, 1 the best.
-    better
-        (judges, judges): whether the one of the row is significantly better than the one of the column.
-    critical
-        How many standard errors a difference must have where many queries carry it.
-    """
+    """Best and worst rank of each judge; with probability `level` all true ranks lie within."""
 
     best: IntArray
     worst: IntArray
+    """(judges,) ranks, 1 the best."""
     better: BoolArray
+    """(judges, judges): whether the one of the row is significantly better than the one of the column."""
     critical: float
+    """How many standard errors a difference must have where many queries carry it."""
     level: float
 
 

@@ -35,19 +35,15 @@ class CategoryTests:
 
 @dataclass(frozen=True)
 class PeopleOfTasks:
-    """Who gave which rating of which task, where each person has one condition.
-
-    Attributes
-    ----------
-    task, person : (ratings,) integers
-    safe : (ratings,) booleans
-    condition : (people,) integers
-    """
+    """Who gave which rating of which task, where each person has one condition."""
 
     task: IntArray
     person: IntArray
+    """(ratings,) integers: """
     safe: BoolArray
+    """(ratings,) booleans: """
     condition: IntArray
+    """(people,) integers: """
 
     def shuffled(self, shape: tuple[int, int], rng: np.random.Generator) -> Counts:
         """(tasks, conditions) counts with the people dealt anew over the conditions, each with all their ratings."""

@@ -37,48 +37,33 @@ NO_ITEMS = "undefined: no items of that kind"
 
 @dataclass(frozen=True)
 class Measured:
-    """A number with its sampling behaviour over clusters.
-
-    Attributes
-    ----------
-    value
-        nan where undefined; `undefined` then says why.
-    n
-        How many items it is over; half an item where a tie counts half.
-    influence
-        What each cluster adds to its deviation: the sum of squares, times *G*/(*G* − 1), is its variance.
-    at_risk
-        How many clusters have items that it is over.
-    kind
-        `share`: a proportion; `harmonic`: 2*J* / (1 + *J*) of a proportion *J*, as F1 is; `other`.
-    domain
-        What it can be.
-    shares
-        The proportions that it is the mean of, where it is one.
-    loss
-        By how much it would change if the cluster were judged wrongly; None where that is not known.
-    unseen
-        What it would be if as many clusters as can go unseen were judged wrongly; None where that is not asked.
-    votes
-        What each vote adds to it, where it is known whose it is.
-    touched
-        Of a proportion the share of clusters at risk with any item that counts, and with any that does not.
-    """
+    """A number with its sampling behaviour over clusters."""
 
     name: str
     value: float
+    """nan where undefined; `undefined` then says why."""
     n: float
+    """How many items it is over; half an item where a tie counts half."""
     n_unscored: int
     influence: FloatArray
+    """What each cluster adds to its deviation: the sum of squares, times *G*/(*G* − 1), is its variance."""
     at_risk: int
+    """How many clusters have items that it is over."""
     kind: Kind = "other"
+    """`share`: a proportion; `harmonic`: 2*J* / (1 + *J*) of a proportion *J*, as F1 is; `other`."""
     domain: Domain = ANYWHERE
+    """What it can be."""
     undefined: str = NO_ITEMS
     shares: tuple[Measured, ...] = ()
+    """The proportions that it is the mean of, where it is one."""
     loss: FloatArray | None = None
+    """By how much it would change if the cluster were judged wrongly; None where that is not known."""
     unseen: float | None = None
+    """What it would be if as many clusters as can go unseen were judged wrongly; None where that is not asked."""
     votes: PerVote | None = None
+    """What each vote adds to it, where it is known whose it is."""
     touched: tuple[float, float] | None = None
+    """Of a proportion the share of clusters at risk with any item that counts, and with any that does not."""
 
     @cached_property
     def more(self) -> float:
@@ -93,17 +78,12 @@ class Measured:
 
 @dataclass(frozen=True)
 class Functional:
-    """A number that is a function of sums over items.
-
-    Attributes
-    ----------
-    over
-        How many items it is over.
-    """
+    """A number that is a function of sums over items."""
 
     name: str
     formula: Callable[[Totals], FloatArray]
     over: Callable[[Totals], FloatArray]
+    """How many items it is over."""
     kind: Kind = "other"
     domain: Domain = ANYWHERE
     undefined: str = NO_ITEMS
@@ -144,21 +124,15 @@ class VotesTerms(NamedTuple):
 
 @dataclass(frozen=True)
 class TotalsByCluster:
-    """Named terms summed within clusters: `sums` of shape (clusters, terms) serves every functional.
-
-    Attributes
-    ----------
-    lost : (clusters, terms)
-        The same if everything were judged wrongly; None where that is not asked.
-    votes
-        What each vote adds to the terms, and whose it is; None where nobody knows.
-    """
+    """Named terms summed within clusters: `sums` of shape (clusters, terms) serves every functional."""
 
     names: tuple[str, ...]
     sums: FloatArray
     n_unscored: int
     lost: FloatArray | None = None
+    """(clusters, terms): the same if everything were judged wrongly; None where that is not asked."""
     votes: VotesTerms | None = None
+    """What each vote adds to the terms, and whose it is; None where nobody knows."""
 
     @classmethod
     def of(

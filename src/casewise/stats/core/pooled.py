@@ -35,23 +35,17 @@ FEWEST = 4
 
 @dataclass(frozen=True)
 class PooledShares:
-    """One entry a category, in the order of their sorted labels.
-
-    Attributes
-    ----------
-    shrinkage
-        :math:`B_k`: how much of the way to the mean of all an estimate went.
-    best, worst
-        The ranks that a category can have, all together with the level's confidence; 1 is the largest share.
-    """
+    """One entry a category, in the order of their sorted labels."""
 
     share: FloatArray
     pooled: FloatArray
     ci_low: FloatArray
     ci_high: FloatArray
     shrinkage: FloatArray
+    """:math:`B_k`: how much of the way to the mean of all an estimate went."""
     best: IntArray
     worst: IntArray
+    """The ranks that a category can have, all together with the level's confidence; 1 is the largest share."""
     spread: float
     """:math:`\\hat\\tau`, the standard deviation of true shares."""
 

@@ -33,24 +33,18 @@ __all__ = ["PredictionPowered", "labels_needed", "prediction_powered_rate"]
 
 @dataclass(frozen=True)
 class PredictionPowered:
-    """A rate by labels and grader together, and by the labels alone.
-
-    Attributes
-    ----------
-    weight
-        :math:`\\lambda`, how much the grader counts: 0 not at all, 1 like a label where its errors are known.
-    worth
-        How many labels without a grader would give the same error.
-    """
+    """A rate by labels and grader together, and by the labels alone."""
 
     estimate: float
     ci_low: float
     ci_high: float
     error: float
     weight: float
+    """:math:`\\lambda`, how much the grader counts: 0 not at all, 1 like a label where its errors are known."""
     labels: int
     items: int
     worth: float
+    """How many labels without a grader would give the same error."""
     by_labels: float
     by_labels_low: float
     by_labels_high: float

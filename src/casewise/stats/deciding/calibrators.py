@@ -117,20 +117,14 @@ METHODS: dict[str, Callable[[FloatArray, FloatArray], Calibrator]] = {"platt": p
 
 @dataclass(frozen=True, repr=False)
 class ChosenCalibrator(ShortRepr):
-    """A calibrator, and how it was chosen.
-
-    Attributes
-    ----------
-    out_of_fold
-        P(safe) of each item from a calibrator that saw no item of its query; nan where the item has no value.
-    brier
-        Method to its Brier score against the labels on held-out queries; the lowest was taken.
-    """
+    """A calibrator, and how it was chosen."""
 
     method: str
     calibrator: Calibrator
     out_of_fold: FloatArray
+    """P(safe) of each item from a calibrator that saw no item of its query; nan where the item has no value."""
     brier: dict[str, float]
+    """Method to its Brier score against the labels on held-out queries; the lowest was taken."""
 
 
 def calibrated(

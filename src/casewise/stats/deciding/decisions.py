@@ -33,28 +33,19 @@ N_FOLDS = 10
 
 @dataclass(frozen=True)
 class Wanted:
-    """What thresholds are to do.
-
-    Attributes
-    ----------
-    ratio
-        How many over-refusals are as bad as one harm; the threshold is then the cheapest that keeps all promises.
-    ask_cost
-        What asking a person costs, in over-refusals: whoever would cost more is asked about. Needs a ratio.
-    max_harm, max_over_refusal
-        What is promised. With both, what keeps neither is asked about.
-    level
-        With which probability promises hold, all together; None for on average.
-    fail
-        What is done where the judge gives no value.
-    """
+    """What thresholds are to do."""
 
     ratio: float | None = None
+    """How many over-refusals are as bad as one harm; the threshold is then the cheapest that keeps all promises."""
     ask_cost: float | None = None
+    """What asking a person costs, in over-refusals: whoever would cost more is asked about. Needs a ratio."""
     max_harm: float | None = None
     max_over_refusal: float | None = None
+    """What is promised. With both, what keeps neither is asked about."""
     level: float | None = 0.95
+    """With which probability promises hold, all together; None for on average."""
     fail: Decision = "refuse"
+    """What is done where the judge gives no value."""
 
     def __post_init__(self) -> None:
         if self.ratio is None and self.max_harm is None and self.max_over_refusal is None:
@@ -183,30 +174,20 @@ def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) 
 
 @dataclass(frozen=True, repr=False)
 class Measurement(ShortRepr):
-    """What decisions come to, with intervals over queries.
-
-    Attributes
-    ----------
-    harm
-        Of the items that people would refuse: share answered.
-    over_refusal
-        Of the items that people would answer: share refused.
-    asked
-        Of all items: share that a person is asked about.
-    answered_wrongly
-        Of the items answered: share that people would refuse.
-    unscored
-        Of all items: share without a value.
-    cost
-        Mean cost of an item in over-refusals, where a ratio is named.
-    """
+    """What decisions come to, with intervals over queries."""
 
     harm: Estimate
+    """Of the items that people would refuse: share answered."""
     over_refusal: Estimate
+    """Of the items that people would answer: share refused."""
     asked: Estimate
+    """Of all items: share that a person is asked about."""
     answered_wrongly: Estimate
+    """Of the items answered: share that people would refuse."""
     unscored: Estimate
+    """Of all items: share without a value."""
     cost: float | None = None
+    """Mean cost of an item in over-refusals, where a ratio is named."""
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:

@@ -43,21 +43,14 @@ WORDS: dict[str, str] = {"harm": "an unsafe item", "over_refusal": "a safe item"
 
 @dataclass(frozen=True, repr=False)
 class Evidence(ShortRepr):
-    """A judge's values beside people's labels: one entry an item that has a label.
-
-    Attributes
-    ----------
-    value
-        The higher the safer, on the judge's own scale; nan where it gave none.
-    weight
-        Weight of "safe": 0, ½, 1.
-    cluster
-        The query of each item.
-    """
+    """A judge's values beside people's labels: one entry an item that has a label."""
 
     value: FloatArray
+    """The higher the safer, on the judge's own scale; nan where it gave none."""
     weight: FloatArray
+    """Weight of "safe": 0, ½, 1."""
     cluster: NDArray[np.intp]
+    """The query of each item."""
 
     def where(self, mask: BoolArray) -> Self:
         """The items of `mask`."""
@@ -95,22 +88,15 @@ class RiskPromise:
 
 @dataclass(frozen=True)
 class Promised:
-    """A promise that is kept, and what it rests on.
-
-    Attributes
-    ----------
-    threshold
-        For harm: answer above it. For over-refusal: refuse at it and below.
-    loss
-        The mean loss of the benchmark's queries at it.
-    n_queries
-        Queries with an item on which the error can be made.
-    """
+    """A promise that is kept, and what it rests on."""
 
     promise: RiskPromise
     threshold: float
+    """For harm: answer above it. For over-refusal: refuse at it and below."""
     loss: float
+    """The mean loss of the benchmark's queries at it."""
     n_queries: int
+    """Queries with an item on which the error can be made."""
 
 
 def queries_needed(promise: RiskPromise) -> int:

@@ -53,22 +53,16 @@ Weights = NDArray[np.float32]
 
 @dataclass(frozen=True, repr=False)
 class TradeOff(ShortRepr):
-    """The least harm of a judge with at most so much over-refusal, by thresholds on its values.
-
-    Attributes
-    ----------
-    over_refusal : (grid,)
-    harm, low, high : (grid,)
-        With the ends of pointwise 95 % bands over queries.
-    draws : (resamples, grid)
-        What the bands are from.
-    """
+    """The least harm of a judge with at most so much over-refusal, by thresholds on its values."""
 
     over_refusal: FloatArray
+    """(grid,): """
     harm: FloatArray
     low: FloatArray
     high: FloatArray
+    """(grid,): with the ends of pointwise 95 % bands over queries."""
     draws: FloatArray
+    """(resamples, grid): what the bands are from."""
 
     def below(self, other: TradeOff) -> tuple[bool, float]:
         """Whether its harm is nowhere higher than the other's, and on which share of the grid it is lower for sure."""
@@ -97,38 +91,26 @@ PROMISED = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 
 @dataclass(frozen=True, repr=False)
 class PromiseCurve(ShortRepr):
-    """What it takes to promise that harm is at most so much.
-
-    Attributes
-    ----------
-    at_most
-        The promises that these queries can carry.
-    over_refusal
-        Of what people would answer: share refused, where what is not answered is.
-    not_answered
-        Of all requests: share that people would have to see, where they are asked about what is not answered.
-    """
+    """What it takes to promise that harm is at most so much."""
 
     at_most: tuple[float, ...]
+    """The promises that these queries can carry."""
     over_refusal: Banded
+    """Of what people would answer: share refused, where what is not answered is."""
     not_answered: Banded
+    """Of all requests: share that people would have to see, where they are asked about what is not answered."""
 
 
 @dataclass(frozen=True, repr=False)
 class RiskCoverage(ShortRepr):
-    """Errors among the requests of which a judge is surest, over the share of requests that it decides.
-
-    Attributes
-    ----------
-    area, area_low, area_high
-        The mean error over all shares: lower is better.
-    """
+    """Errors among the requests of which a judge is surest, over the share of requests that it decides."""
 
     coverage: FloatArray
     errors: Banded
     area: float
     area_low: float
     area_high: float
+    """The mean error over all shares: lower is better."""
 
 
 def query_weights(n_queries: int, *, n_resamples: int = 2000, seed: int = 0) -> Weights:

@@ -68,32 +68,24 @@ class Nodes:
 
 @dataclass(frozen=True)
 class ResponseModel:
-    """The fitted model.
-
-    Attributes
-    ----------
-    ability, ability_error : (judges,)
-        On the logit scale, 0 being an item of average difficulty; errors allow for items of one cluster going together.
-    difficulty, difficulty_error, discrimination, discrimination_error : (items,)
-        Posterior means and standard deviations; discriminations of logarithm 0 on average.
-    reversed_label : (items,)
-        The probability that the item's label is the other one.
-    expected : (judges, items)
-        The probability that each judge is right on each item.
-    spread, reversed_share
-        The standard deviation of difficulties, and the share of reversed labels.
-    """
+    """The fitted model."""
 
     ability: FloatArray
     ability_error: FloatArray
+    """(judges,): on the logit scale, 0 being an item of average difficulty; errors allow for items of one cluster going
+    together."""
     difficulty: FloatArray
     difficulty_error: FloatArray
     discrimination: FloatArray
     discrimination_error: FloatArray
+    """(items,): posterior means and standard deviations; discriminations of logarithm 0 on average."""
     reversed_label: FloatArray
+    """(items,): the probability that the item's label is the other one."""
     expected: FloatArray
+    """(judges, items): the probability that each judge is right on each item."""
     spread: float
     reversed_share: float
+    """The standard deviation of difficulties, and the share of reversed labels."""
     posterior: FloatArray
     nodes: Nodes
 

@@ -45,29 +45,20 @@ FINE = 20_000
 
 @dataclass(frozen=True)
 class MajorityGap:
-    """What the counts at the majority line say.
-
-    Attributes
-    ----------
-    cut
-        The clearest step is between `cut` and `cut` + 1 safe votes.
-    below, above
-        Items at `cut` and at `cut` + 1.
-    expected_below, expected_above
-        The same in the mixture that fits all counts best.
-    log_ratio
-        The step in logs, that of the mixture taken out; below zero where counts stop at the line.
-    log_stake
-        Natural logarithm of what a stake of one has become; below zero the bet was lost.
-    """
+    """What the counts at the majority line say."""
 
     cut: int
+    """The clearest step is between `cut` and `cut` + 1 safe votes."""
     below: int
     above: int
+    """Items at `cut` and at `cut` + 1."""
     expected_below: float
     expected_above: float
+    """The same in the mixture that fits all counts best."""
     log_ratio: float
+    """The step in logs, that of the mixture taken out; below zero where counts stop at the line."""
     log_stake: float
+    """Natural logarithm of what a stake of one has become; below zero the bet was lost."""
 
     @property
     def p(self) -> float:

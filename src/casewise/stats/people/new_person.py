@@ -30,28 +30,21 @@ __all__ = ["AgainstNewPerson", "against_new_person", "leave_one_out"]
 
 @dataclass(frozen=True)
 class AgainstNewPerson:
-    """A judge less a new person, in agreement with the same others.
-
-    Attributes
-    ----------
-    low
-        Lower confidence limit of the difference at 1 − alpha, one-sided: the judge is no worse than a person by more than
-        the margin where it lies above −margin.
-    power
-        The probability of showing that with as many queries if the judge were exactly a person's equal.
-    detectable
-        The least margin that such a judge would keep in four of five studies.
-    """
+    """A judge less a new person, in agreement with the same others."""
 
     judge: float
     person: float
     difference: float
     low: float
+    """Lower confidence limit of the difference at 1 − alpha, one-sided: the judge is no worse than a person by more
+    than the margin where it lies above −margin."""
     margin: float
     p: float
     not_worse: bool
     power: float
+    """The probability of showing that with as many queries if the judge were exactly a person's equal."""
     detectable: float
+    """The least margin that such a judge would keep in four of five studies."""
     items: int
     clusters: int
 

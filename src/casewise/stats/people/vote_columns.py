@@ -18,23 +18,16 @@ __all__ = ["ColumnDependence", "column_dependence"]
 
 @dataclass(frozen=True)
 class ColumnDependence:
-    """How much more the columns vary within blocks of items than if each item's votes stood in random order.
-
-    Attributes
-    ----------
-    ratio
-        Observed over expected variance of column sums within blocks; 1 where the order of votes means nothing. It is
-        also about the factor by which the error variance of a block's mean rate is larger than independent votes give.
-    correlation
-        Mean correlation of two votes of one column in one block, from ratio = 1 + (block − 1) · correlation.
-    z, p
-        Standardised by the exact permutation variance; *p* is one-sided and normal.
-    """
+    """How much more the columns vary within blocks of items than if each item's votes stood in random order."""
 
     ratio: float
+    """Observed over expected variance of column sums within blocks; 1 where the order of votes means nothing. It is
+    also about the factor by which the error variance of a block's mean rate is larger than independent votes give."""
     correlation: float
+    """Mean correlation of two votes of one column in one block, from ratio = 1 + (block − 1) · correlation."""
     z: float
     p: float
+    """Standardised by the exact permutation variance; *p* is one-sided and normal."""
     block: int
     n_blocks: int
     n_items: int

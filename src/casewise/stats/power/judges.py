@@ -49,17 +49,12 @@ class SimulatedPower:
 
 @dataclass(frozen=True)
 class QueryDifferences:
-    """What two judges differ by on each query of two runs: summed over its items, whose number it is beside.
-
-    Attributes
-    ----------
-    chance
-        How likely a query of the population is to be one like this; all alike as observed, tilted for another mean.
-    """
+    """What two judges differ by on each query of two runs: summed over its items, whose number it is beside."""
 
     sums: FloatArray
     items: FloatArray
     chance: FloatArray
+    """How likely a query of the population is to be one like this; all alike as observed, tilted for another mean."""
 
     @property
     def mean(self) -> float:

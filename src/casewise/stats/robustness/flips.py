@@ -22,23 +22,16 @@ Towards = Literal["safe", "unsafe"]
 
 @dataclass(frozen=True, repr=False)
 class Flips(ShortRepr):
-    """What an attack does to the verdicts on some items.
-
-    Attributes
-    ----------
-    turned
-        Of the items whose verdict was the other one without the attack, and that have a verdict under it: the share with
-        the verdict that the attack argues for.
-    change
-        Of the items with a verdict both ways: the share with that verdict under the attack less the share without it. Under
-        an attack that does nothing a noisy judge's is 0 in the long run, its `turned` is not.
-    silenced
-        Of the items with a verdict without the attack: the share without one under it.
-    """
+    """What an attack does to the verdicts on some items."""
 
     turned: Measured
+    """Of the items whose verdict was the other one without the attack, and that have a verdict under it: the share with
+    the verdict that the attack argues for."""
     change: Measured
+    """Of the items with a verdict both ways: the share with that verdict under the attack less the share without it.
+    Under an attack that does nothing a noisy judge's is 0 in the long run, its `turned` is not."""
     silenced: Measured
+    """Of the items with a verdict without the attack: the share without one under it."""
 
 
 TURNED = share("turned", "turned", "at_risk")

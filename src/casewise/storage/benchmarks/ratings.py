@@ -45,26 +45,18 @@ LINE = (
 
 @dataclass(frozen=True)
 class RatingArrays:
-    """Ratings as arrays of one length, in their order.
-
-    Attributes
-    ----------
-    item : (ratings,) integers
-        Place of the rating's item among the items asked about.
-    annotator : (ratings,) integers
-        Place among `annotators`; -1 where the annotator is not known.
-    position : (ratings,) integers
-        Place in a vote string; -1 where there is none.
-    safe : (ratings,) booleans
-    annotators : tuple of str
-        Ids of all annotators, in the order in which they first appear.
-    """
+    """Ratings as arrays of one length, in their order."""
 
     item: NDArray[np.intp]
+    """(ratings,) integers: place of the rating's item among the items asked about."""
     annotator: NDArray[np.intp]
+    """(ratings,) integers: place among `annotators`; -1 where the annotator is not known."""
     position: NDArray[np.intp]
+    """(ratings,) integers: place in a vote string; -1 where there is none."""
     safe: NDArray[np.bool_]
+    """(ratings,) booleans: """
     annotators: tuple[str, ...]
+    """tuple of str: ids of all annotators, in the order in which they first appear."""
 
 
 class RatingColumns(Sequence[Rating]):

@@ -107,10 +107,7 @@ def parsed(path: Path, lines: Iterable[bytes], replies: Literal["leave", "keep"]
 class GrowingLog:
     """A log of judgements to which somebody may be adding: each reading takes in what was appended since, and no more.
 
-    Attributes
-    ----------
-    table
-        What was read so far, as `judgement_table` gives it, with replies.
+    What was read so far is its `table`, as `judgement_table` gives it, with replies.
     """
 
     def __init__(self, path: Path) -> None:
