@@ -85,12 +85,8 @@ def fit_run(
     judge
         The judge itself, where its name does not say how to make it.
 
-    Raises
-    ------
-    JudgeError
-        The judge cannot be deployed, or is no longer the one that was measured.
-    StatisticsError
-        A promise cannot be carried by so few queries.
+    Raises `JudgeError` (the judge cannot be deployed, or is no longer the one that was measured) or `StatisticsError`
+    (a promise cannot be carried by so few queries).
     """
     runs = read_runs([folder], benchmark=benchmark)
     series = chosen_series(runs, options)
@@ -136,10 +132,7 @@ def fit_run(
 def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
     """The one series that the options name.
 
-    Raises
-    ------
-    ConfigurationError
-        There is none, or several, or its values are means over repeats: a decider asks once.
+    Raises `ConfigurationError` (there is none, or several, or its values are means over repeats: a decider asks once).
     """
     fitting = [
         one

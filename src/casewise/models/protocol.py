@@ -92,10 +92,7 @@ MUST_BE_TAKEN = ("prefill", "template_arguments", "top_k", "top_p")
 def check_taken(name: str, options: ReplyOptions, takes: Collection[str]) -> None:
     """Refuse what the model called `name` cannot do, before anything is sent.
 
-    Raises
-    ------
-    ConfigurationError
-        An option that must be taken is not among `takes`.
+    Raises `ConfigurationError` (an option that must be taken is not among `takes`).
     """
     for option in MUST_BE_TAKEN:
         if getattr(options, option) is not None and option not in takes:
@@ -180,14 +177,8 @@ class Model(Protocol):
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         """One reply.
 
-        Raises
-        ------
-        Rejected
-            This call will not be answered.
-        Unavailable
-            Still failing after all retries.
-        Unauthorised
-            No call can succeed: key, address or model name are wrong.
+        Raises `Rejected` (this call will not be answered), `Unavailable` (still failing after all retries) or
+        `Unauthorised` (no call can succeed: key, address or model name are wrong).
         """
         ...
 

@@ -67,10 +67,7 @@ def read_reply_labels(path: Path) -> ReplyLabels:
     """Labels that people gave collected replies: an exported study of replies, or a file with the columns `item_id` and
     `label`, perhaps `arm` and `repeat`, a row a person.
 
-    Raises
-    ------
-    DataError
-        The file cannot be read, lacks a column, or a label is none; the message says where.
+    Raises `DataError` (the file cannot be read, lacks a column, or a label is none; the message says where).
     """
     found: ReplyLabels = {}
     for key, outcome in study_labels(path) if path.is_dir() else labels_in(path):
@@ -93,10 +90,7 @@ def labels_in(path: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]
 def read_labelled_pairs(path: Path) -> list[LabelledPair]:
     """Labelled prompts and responses from anywhere, to try a grader on.
 
-    Raises
-    ------
-    DataError
-        As of `read_reply_labels`.
+    Raises `DataError` (as of `read_reply_labels`).
     """
     return list(pairs_in(path))
 

@@ -57,10 +57,7 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
     n
         How many; all of them where there are no more.
 
-    Raises
-    ------
-    DataError
-        No reply has words, or their texts were discarded.
+    Raises `DataError` (no reply has words, or their texts were discarded).
     """
     made = read_replies(folder)
     units = sorted(units_in(folder, benchmark), key=lambda unit: (unit.stratum, rng.random()))

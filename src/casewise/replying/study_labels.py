@@ -20,10 +20,7 @@ __all__ = ["study_labels"]
 def study_labels(export: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]:
     """What people said of each reply in an exported study of replies, by item, arm and repeat; one for each person.
 
-    Raises
-    ------
-    DataError
-        The folder is no exported study of replies.
+    Raises `DataError` (the folder is no exported study of replies).
     """
     about = export / "study.json"
     design = json.loads(about.read_text(encoding="utf-8"))["design"] if about.is_file() else {}

@@ -84,10 +84,7 @@ def check_limits(limits: Limits, name: str, *, priced: bool, counts_tokens: bool
     to_price
         What a user can do to say what it costs, in words.
 
-    Raises
-    ------
-    ConfigurationError
-        There is a limit on cost or tokens, and nobody knows what is to be counted.
+    Raises `ConfigurationError` (there is a limit on cost or tokens, and nobody knows what is to be counted).
     """
     if limits.max_cost_usd is not None and not priced:
         give = f"{to_price}, or " if to_price else ""

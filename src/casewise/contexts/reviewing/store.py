@@ -157,14 +157,8 @@ def act(
     detail : dict, optional
         What else the event should say, such as the model and prompt of a generated text.
 
-    Raises
-    ------
-    BenchmarkError
-        There is no such place.
-    Overtaken
-        The state changed since `seen`: nothing is done.
-    NotAllowed
-        The action is not allowed now, or not to this person.
+    Raises `BenchmarkError` (there is no such place), `Overtaken` (the state changed since `seen`: nothing is done) or
+    `NotAllowed` (the action is not allowed now, or not to this person).
     """
     place = find_place(connection, place_id, lock=True)
     if place is None:

@@ -21,12 +21,8 @@ def bundle_rows(path: Path, *, subject: str = ANYONE) -> Iterator[KnownParameter
     Read are PractitionerRole and Practitioner (who asks), CareTeam and Patient (whose care they are part of), Encounter (whether it is an
     emergency) and Consent (whether what is on record may be told on).
 
-    Raises
-    ------
-    ConfigurationError
-        The extra `[health]` is not installed.
-    DataError
-        It is no bundle of FHIR R5 or R4B.
+    Raises `ConfigurationError` (the extra `[health]` is not installed) or `DataError` (it is no bundle of FHIR R5 or
+    R4B).
     """
     found = resources(path)
     for parameter, rule in RULES.items():

@@ -104,10 +104,7 @@ class GenerationSummary(RunProgress):
 def checked_which(text: str) -> Which:
     """`text` as one of the choices.
 
-    Raises
-    ------
-    ConfigurationError
-        It is none of them.
+    Raises `ConfigurationError` (it is none of them).
     """
     for which in WHICH:
         if text == which:

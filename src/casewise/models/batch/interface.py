@@ -82,10 +82,7 @@ class BatchInterface(ABC):
     def line(self, name: str, path: str, body: Mapping[str, Any]) -> bytes:
         """A chat completion's request as this interface wants it.
 
-        Raises
-        ------
-        Rejected
-            It has no words for what is asked.
+        Raises `Rejected` (it has no words for what is asked).
         """
 
     async def upload(self, job: HandedJob, lines: Sequence[bytes]) -> str | None:  # noqa: ARG002  (most send them inline)
@@ -96,12 +93,7 @@ class BatchInterface(ABC):
     async def create(self, job: HandedJob, lines: Sequence[bytes]) -> SeenBatch:
         """Hand the job over.
 
-        Raises
-        ------
-        NobodyKnows
-            It may have been accepted.
-        ModelError
-            It was not.
+        Raises `NobodyKnows` (it may have been accepted) or `ModelError` (it was not).
         """
 
     @abstractmethod

@@ -60,10 +60,7 @@ class CopyPool:
     members
         Attributes of the model that are wanted here.
 
-    Raises
-    ------
-    CasewiseError
-        What loading the model raised.
+    Raises `CasewiseError` (what loading the model raised).
     """
 
     def __init__(
@@ -107,12 +104,7 @@ class CopyPool:
     async def ask(self, *ask: Any) -> Any:
         """The answer to an ask, or what was raised for it.
 
-        Raises
-        ------
-        Unavailable
-            Copy after copy was lost over it.
-        ModelError
-            No copy can be loaded any more.
+        Raises `Unavailable` (copy after copy was lost over it) or `ModelError` (no copy can be loaded any more).
         """
         self._begin()
         waiting = WaitingAsk(ask, asyncio.get_running_loop().create_future())

@@ -107,12 +107,8 @@ def analyse(
     own
         The analysis of the owner's own questions, where there are some.
 
-    Raises
-    ------
-    StudyError
-        A planned contrast names a condition without ratings.
-    StatisticsError
-        An option lies outside its range.
+    Raises `StudyError` (a planned contrast names a condition without ratings) or `StatisticsError` (an option lies
+    outside its range).
     """
     rng = np.random.default_rng(options.seed)
     why = _unanswerable(ratings, options)

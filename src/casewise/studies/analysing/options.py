@@ -101,10 +101,7 @@ def settle(
     frozen
         Whether they were frozen: a departure needs a promise.
 
-    Raises
-    ------
-    StatisticsError
-        An option lies outside its range.
+    Raises `StatisticsError` (an option lies outside its range).
     """
     options = AnalysisOptions(**{**planned, **wanted})
     asked = {name: value for name, value in wanted.items() if name in planned and value != planned[name]}

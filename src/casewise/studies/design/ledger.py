@@ -77,10 +77,7 @@ class Ledger:
     def arrive(self, annotator: str) -> tuple[str, ...]:
         """Give a new annotator a condition and a batch; the same batch again to one who has it already.
 
-        Raises
-        ------
-        StudyError
-            No slot is open.
+        Raises `StudyError` (no slot is open).
         """
         if annotator in self.held:
             return tuple(self.held[annotator].states)
