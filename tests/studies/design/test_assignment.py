@@ -15,7 +15,7 @@ from tests.studies.machine import InDatabase, StudyMachine
 from tests.support.databases import empty_database
 
 from casewise.errors import StudyError
-from casewise.studies.design.assignment import Open, choose_batch, choose_condition, lay_out, place_late
+from casewise.studies.design.assignment import Open, choose_batch, choose_condition, lay_out, most_taken, place_late
 from casewise.studies.design.ledger import Ledger, LedgerItem
 
 QUIETLY = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -145,3 +145,32 @@ def test_items_come_in_every_order():
 def test_a_late_answer_needs_an_open_slot():
     assert place_late(open_slots=1) == "valid"
     assert place_late(open_slots=0) == "surplus"
+
+
+def test_the_most_that_people_can_take():
+    one_condition = {"a": [4, 4, 1]}
+
+    assert [most_taken(one_condition, people=people, size=2) for people in range(6)] == [0, 2, 4, 6, 8, 9]
+    assert most_taken(one_condition | {"b": [1]}, people=2, size=2) == 4
+    assert most_taken({"a": [1, 1, 1], "b": [5]}, people=3, size=3) == 5
+    assert most_taken({}, people=3, size=3) == 0
+
+
+@settings(database=None, deadline=None, derandomize=True)
+@given(
+    st.dictionaries(st.sampled_from("abc"), st.lists(st.integers(1, 4), min_size=1, max_size=5), min_size=1),
+    st.integers(1, 4),
+    st.integers(0, 2**32 - 1),
+)
+def test_nobody_is_left_without_a_slot_while_more_are_open_than_the_others_can_take(open_slots, size, seed):
+    ledger = Ledger([], per_item=0, batch_size=size, rng=np.random.default_rng(seed))
+    for condition, slots in open_slots.items():
+        for number, free in enumerate(slots):
+            item = f"{condition}{number}"
+            ledger.by_id[item], ledger.free[item] = LedgerItem(item, f"q{number}", condition), free
+    total, taken, people = sum(map(sum, open_slots.values())), 0, 0
+    while total > most_taken(open_slots, people=people, size=size):
+        batch = ledger.arrive(str(people))
+        taken, people = taken + len(batch), people + 1
+        assert batch
+        assert taken <= most_taken(open_slots, people=people, size=size)

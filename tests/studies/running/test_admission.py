@@ -3,9 +3,11 @@
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import select
 from tests.studies.test_store import VAULT, answer, begun, seen
 from tests.support.study import LATER, RIGHT, START, design, opened
 
+from casewise.database.tables.study import slots
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.recruiters.prolific_hooks import SubmissionEvent
 from casewise.studies.running.admission import admit, has_room, why_not_let_in
@@ -45,6 +47,13 @@ def quizzed(store, study, who, *, now=START):
         return answer_quiz(connection, study, who, RIGHT, now=now)
 
 
+def held(store, study, who):
+    with store.read() as connection:
+        return len(
+            connection.execute(select(slots).where(slots.c.study_id == study.id, slots.c.holder_id == who)).all()
+        )
+
+
 def test_slots_of_people_who_left_are_room_again_without_anybody_looking_at_the_study(store, study):
     for name in ("a", "b"):
         answer(store, study, begun(store, study, name))
@@ -82,6 +91,31 @@ def test_near_the_end_only_what_somebody_can_still_be_given_is_held_for_them(sto
     assert why(store, study, "d") is None
     consented(store, study, "d")
     assert why(store, study, "e") == "full"
+
+
+def test_whoever_comes_last_gets_what_smaller_batches_leave(store):
+    study = opened(store, design(ratings=SMALL | {"per_annotator": 3}))
+    people = []
+    for name in ("a", "b", "c", "d"):
+        assert why(store, study, name) is None
+        people.append(consented(store, study, name))
+
+    assert why(store, study, "e") == "full"
+    assert [quizzed(store, study, who) for who in people] == ["passed"] * 4
+    assert sorted(held(store, study, who) for who in people) == [1, 1, 3, 3]
+
+
+def test_room_is_counted_by_what_people_can_take_of_expired_slots_too(store):
+    study = opened(store, design(ratings=SMALL | {"per_annotator": 3}))
+    for name in ("a", "b"):
+        begun(store, study, name)
+    for name in ("c", "d", "e"):
+        assert why(store, study, name, now=START + LATER) is None
+        consented(store, study, name, now=START + LATER)
+
+    assert why(store, study, "f", now=START + LATER) is None
+    consented(store, study, "f", now=START + LATER)
+    assert why(store, study, "g", now=START + LATER) == "full"
 
 
 def test_whoever_stays_away_from_the_quiz_holds_a_place_no_longer_than_a_lease(store, study):

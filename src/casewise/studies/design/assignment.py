@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["BatchPage", "Open", "Placement", "choose_batch", "choose_condition", "lay_out", "place_late"]
+__all__ = ["BatchPage", "Open", "Placement", "choose_batch", "choose_condition", "lay_out", "most_taken", "place_late"]
 
 Placement = Literal["valid", "surplus"]
 
@@ -59,6 +59,21 @@ def choose_batch(items: Sequence[Open], size: int, *, rng: np.random.Generator) 
             break
         chosen.setdefault(item.query_id, item.item_id)
     return tuple(chosen.values())
+
+
+def most_taken(open_slots: Mapping[str, Sequence[int]], *, people: int, size: int) -> int:
+    """The most slots that `people` could take, a batch of up to `size` items of different queries each.
+
+    `open_slots` are those of each query, by condition. People of one condition take at most `size` each, and of a query
+    each at most one; both bounds are reached together, and each further person takes no more than the one before, so
+    the largest gains are those of the best spread over conditions.
+    """
+    persons = np.arange(people + 1)
+    gains = [
+        np.diff(np.minimum(size * persons, np.minimum.outer(persons, slots).sum(axis=1)))
+        for slots in open_slots.values()
+    ]
+    return int(np.sort(np.concatenate([*gains, np.zeros(people, int)]))[::-1][:people].sum())
 
 
 def lay_out(items: Sequence[str], checks: Sequence[str], *, rng: np.random.Generator) -> tuple[BatchPage, ...]:

@@ -7,6 +7,7 @@ passes the quiz for nothing. Nothing here writes before somebody consents.
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -14,6 +15,7 @@ from sqlalchemy import Connection, Select, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from casewise.database.tables import study as tables
+from casewise.studies.design.assignment import most_taken
 from casewise.studies.recruiters.protocol import RecruiterIds
 from casewise.studies.running.annotators import Annotator, find_returner
 from casewise.studies.running.events import note
@@ -25,6 +27,7 @@ __all__ = ["NotLetIn", "admit", "has_room", "took_part", "waiting_people", "why_
 NotLetIn = Literal["already", "closed", "paused", "full"]
 
 ANNOTATORS, FINGERPRINTS, KEYS = tables.annotators, tables.fingerprints, tables.keys
+ITEMS, PAGES, SLOTS = tables.items, tables.pages, tables.slots
 
 
 def why_not_let_in(
@@ -46,32 +49,52 @@ def why_not_let_in(
 
 
 def has_room(connection: Connection, study: Round, *, now: datetime) -> bool:
-    """Whether there is an item for one more, when everybody who consented before gets a batch as large as can be.
+    """Whether an item is left for one more, when everybody who consented before has taken the most that they can.
 
-    Slots of those whose lease has ended count: the next batch that is given takes them.
+    Near the end that is less than a whole batch each. Slots of those whose lease has ended count: the next batch that
+    is given takes them. What moves on while this is read is counted twice rather than not at all, for slots go from expired
+    to open to held, and people out of those who wait: only with the study held is the answer yes a promise.
     """
-    waiting, each = waiting_people(connection, study, now=now), study.design.ratings.per_annotator
-    slots, pages = tables.slots, tables.pages
-    is_open = slots.c.study_id == study.id, slots.c.holder_id.is_(None)
-    open_now = counted(connection, select(slots.c.id).where(*is_open), most=waiting * each + 1)
-    if open_now > waiting * each:
+    each = study.design.ratings.per_annotator
+    whole_batches = waiting_people(connection, study, now=now) * each
+    is_open = select(SLOTS.c.id).where(SLOTS.c.study_id == study.id, SLOTS.c.holder_id.is_(None))
+    if counted(connection, is_open, most=whole_batches + 1) > whole_batches:
         return True
-    expired = (
-        select(pages.c.slot_id)
-        .join(ANNOTATORS, ANNOTATORS.c.id == pages.c.annotator_id)
+    free = expired_slots(connection, study, now=now) + open_slots_by_query(connection, study)
+    by_condition: dict[str, list[int]] = {}
+    for (condition, _), slots in free.items():
+        by_condition.setdefault(condition, []).append(slots)
+    waiting = waiting_people(connection, study, now=now)
+    return free.total() > most_taken(by_condition, people=waiting, size=each)
+
+
+def open_slots_by_query(connection: Connection, study: Round) -> Counter[tuple[str, str]]:
+    """Open slots of each query in each condition."""
+    query = (
+        select(SLOTS.c.condition, ITEMS.c.query_id, func.count())
+        .join(ITEMS, (ITEMS.c.study_id == SLOTS.c.study_id) & (ITEMS.c.item_id == SLOTS.c.item_id))
+        .where(SLOTS.c.study_id == study.id, SLOTS.c.holder_id.is_(None))
+        .group_by(SLOTS.c.condition, ITEMS.c.query_id)
+    )
+    return Counter({(row[0], row[1]): row[2] for row in connection.execute(query)})
+
+
+def expired_slots(connection: Connection, study: Round, *, now: datetime) -> Counter[tuple[str, str]]:
+    """Slots of each query in each condition whose holders' lease has ended."""
+    query = (
+        select(PAGES.c.condition, PAGES.c.query_id, func.count())
+        .join(ANNOTATORS, ANNOTATORS.c.id == PAGES.c.annotator_id)
         .where(
             ANNOTATORS.c.study_id == study.id,
             ANNOTATORS.c.stage == "rating",
             ANNOTATORS.c.lapsed.is_(False),
             ANNOTATORS.c.lease_until < now,
-            pages.c.state == "waiting",
-            pages.c.kind == "item",
+            PAGES.c.state == "waiting",
+            PAGES.c.kind == "item",
         )
+        .group_by(PAGES.c.condition, PAGES.c.query_id)
     )
-    to_come = counted(connection, expired, most=waiting * each + 1)
-    items = select(func.count(slots.c.item_id.distinct())).where(*is_open).group_by(slots.c.condition)
-    largest = max(connection.scalars(items), default=0) + to_come  # a batch is of one condition, and of an item once
-    return open_now + to_come > waiting * min(each, largest)
+    return Counter({(row[0], row[1]): row[2] for row in connection.execute(query)})
 
 
 def waiting_people(connection: Connection, study: Round, *, now: datetime) -> int:
