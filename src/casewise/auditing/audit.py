@@ -83,10 +83,7 @@ def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions(), outpu
 
     What cannot be looked at (no ratings, no contexts, too few queries) is left out and named in `left_out`.
 
-    Raises
-    ------
-    BenchmarkError
-        The benchmark has no items.
+    Raises BenchmarkError: the benchmark has no items.
     """
     if not benchmark.items:
         raise BenchmarkError(f"{benchmark.name!r} has no items: there is nothing to audit")

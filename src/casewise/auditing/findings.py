@@ -109,10 +109,7 @@ def together(name: str, parts: Sequence[Part]) -> Part:
 def checked_codes(names: Iterable[str]) -> tuple[str, ...]:
     """`names`, if each is a code, a part of the audit, or `any`.
 
-    Raises
-    ------
-    ConfigurationError
-        One is neither; the message lists them all.
+    Raises ConfigurationError: one is neither; the message lists them all.
     """
     parts = {code.partition(".")[0] for code in CODES}
     wanted = tuple(names)

@@ -38,12 +38,8 @@ def subset(benchmark: Benchmark, name: str) -> tuple[Item, ...]:
     `hard` is every item that some half of its votes would choose; a report scores each by the other half
     (`casewise.stats.agreeing.hard_items.hard_score`).
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such subset; the message lists those that there are.
-    BenchmarkError
-        The benchmark cannot say which items these are, or there are none.
+    Raises ConfigurationError: there is no such subset; the message lists those that there are. BenchmarkError: the
+    benchmark cannot say which items these are, or there are none.
     """
     rows = subset_rows(Subject(benchmark), name)
     return tuple(item for item, kept in zip(benchmark.items, rows, strict=True) if kept)

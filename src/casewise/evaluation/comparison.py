@@ -40,19 +40,13 @@ class ComparisonNumbers:
     ) -> Self:
         """Compare everything that runs hold: judges, arms and elicitations, on the items that all were asked.
 
+        Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
+        benchmarks, or hold one series only. StatisticsError: no item was asked of all.
+
         Parameters
         ----------
         by_repeat
             Compare repeats too, each as a judge of its own; otherwise an item's value is their mean.
-
-        Raises
-        ------
-        DataError
-            A folder is no run, or holds no judgements.
-        BenchmarkError
-            The runs are over different benchmarks, or hold one series only.
-        StatisticsError
-            No item was asked of all.
         """
         runs = as_wanted(read_runs([Path(path) for path in paths], benchmark=benchmark, by_repeat=by_repeat), options)
         if len(runs.series) < 2:

@@ -111,12 +111,8 @@ def gate_runs(
 ) -> GateReport:
     """Hold the run in one folder against that in another, on the items that both were asked.
 
-    Raises
-    ------
-    BenchmarkError
-        The runs are over different benchmarks, or share no items.
-    ConfigurationError
-        They were not asked alike, so there is no telling which answers to compare.
+    Raises BenchmarkError: the runs are over different benchmarks, or share no items. ConfigurationError: they were not
+    asked alike, so there is no telling which answers to compare.
     """
     refuse_sampled((baseline, run))
     runs = as_wanted(read_runs([baseline, run], benchmark=benchmark), options)
@@ -214,10 +210,8 @@ def parse_margins(text: str) -> dict[str, float]:
 def parse_named(option: str, text: str, known: Collection[str], *, at_most: float | None = None) -> dict[str, float]:
     """`NAME=NUMBER,NAME=NUMBER` as name to number.
 
-    Raises
-    ------
-    ConfigurationError
-        A part is not NAME=NUMBER, a name is unknown or stands twice, or a number is negative or over `at_most`.
+    Raises ConfigurationError: a part is not NAME=NUMBER, a name is unknown or stands twice, or a number is negative or
+    over `at_most`.
     """
     found: dict[str, float] = {}
     for part in text.split(","):

@@ -86,12 +86,8 @@ class JudgeNumbers:
     ) -> Self:
         """The numbers of one or more runs over one benchmark.
 
-        Raises
-        ------
-        DataError
-            A folder is no run, or holds no judgements.
-        BenchmarkError
-            The runs are over different benchmarks, or the benchmark found is not theirs.
+        Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
+        benchmarks, or the benchmark found is not theirs.
         """
         every = read_runs([Path(path) for path in paths], benchmark=benchmark)
         asked = without_attacks(every)

@@ -195,19 +195,15 @@ def read_runs(
 ) -> JudgedRuns:
     """Read run folders over one benchmark.
 
+    Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
+    benchmarks, or the benchmark found is not theirs.
+
     Parameters
     ----------
     benchmark
         The benchmark, where it is no longer where the runs found it.
     by_repeat
         Keep repeats apart, each a series of its own, instead of taking their mean.
-
-    Raises
-    ------
-    DataError
-        A folder is no run, or holds no judgements.
-    BenchmarkError
-        The runs are over different benchmarks, or the benchmark found is not theirs.
     """
     runs, found = opened(paths, benchmark)
     items, names = item_table(found), distinct([run.manifest.judge_name for run in runs])

@@ -79,14 +79,8 @@ class JudgesPilot:
 def pilot_of(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> JudgesPilot:
     """The pilot that two runs are, or one run of two judges, arms or elicitations.
 
-    Raises
-    ------
-    DataError, BenchmarkError
-        A folder is no run, or they are over different benchmarks.
-    ConfigurationError
-        They hold more or fewer than two series.
-    StatisticsError
-        No item was asked of both and rated.
+    Raises DataError, BenchmarkError: a folder is no run, or they are over different benchmarks. ConfigurationError:
+    they hold more or fewer than two series. StatisticsError: no item was asked of both and rated.
     """
     runs: JudgedRuns = read_runs(paths, benchmark=benchmark)
     if len(runs.series) != 2:

@@ -125,10 +125,7 @@ def without_attacks(runs: JudgedRuns) -> JudgedRuns:
 def on_items(runs: JudgedRuns, name: str) -> JudgedRuns:
     """The same runs with the subset called `name` only. Raises as `casewise.auditing.subsets.subset` does.
 
-    Raises
-    ------
-    BenchmarkError
-        No run was asked about any of these items.
+    Raises BenchmarkError: no run was asked about any of these items.
     """
     rows = subset_rows(Subject(runs.benchmark), name)
     series = tuple(replace(one, asked=one.asked & rows) for one in runs.series)

@@ -41,10 +41,7 @@ class KnownQueries:
 def known_queries(subject: Subject) -> KnownQueries:
     """The queries with labelled items, with people's margin, the intent and the classifier's probability as known.
 
-    Raises
-    ------
-    BenchmarkError
-        No item has a label.
+    Raises BenchmarkError: no item has a label.
     """
     labelled = ~np.isnan(subject.label)
     if not labelled.any():
@@ -113,10 +110,7 @@ class PreciseRun:
 def right(subject: Subject, folder: Path) -> FloatArray:
     """How much of each item was judged rightly: 1, 0, or a half at a tie.
 
-    Raises
-    ------
-    ConfigurationError
-        The judge was asked in several ways: there is then no one accuracy.
+    Raises ConfigurationError: the judge was asked in several ways: there is then no one accuracy.
     """
     found = read_runs([folder], benchmark=subject.benchmark)
     if len(found.series) != 1:

@@ -20,10 +20,7 @@ SHOWN = ("accuracy", "balanced_accuracy", "recall_safe", "recall_unsafe", "pears
 def write_card(numbers: JudgeNumbers, audit: Audit | None, path: Path) -> Path:
     """Write the card of these runs to `path`.
 
-    Raises
-    ------
-    ConfigurationError
-        It cannot be written.
+    Raises ConfigurationError: it cannot be written.
     """
     write_text(path, card(numbers, audit))
     return path

@@ -105,10 +105,7 @@ class Described:
 def read_croissant_about(path: Path | None) -> CroissantAbout:
     """What `path` says; nothing without a file.
 
-    Raises
-    ------
-    DataError
-        It cannot be read, is no TOML, or says what nobody asked.
+    Raises DataError: it cannot be read, is no TOML, or says what nobody asked.
     """
     return CroissantAbout() if path is None else read_record(path, CroissantAbout, "what Croissant asks for")
 
@@ -118,15 +115,12 @@ def write_croissant(
 ) -> Described:
     """Write `benchmark` as a new folder of Parquet files with `croissant.json` beside them: all of it or nothing.
 
+    Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
+
     Parameters
     ----------
     biases
         What an audit found, a sentence each.
-
-    Raises
-    ------
-    ConfigurationError
-        There is something at `folder` already, or it cannot be written.
     """
     with new_folder(folder) as draft:
         names = write_tables(benchmark, draft, under="")

@@ -42,10 +42,7 @@ tasks:
 def write_hub_benchmark(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy) -> int:
     """Write the folder, and say how many items have no verdict of people and are not asked about.
 
-    Raises
-    ------
-    ConfigurationError
-        There is something at `folder` already, or it cannot be written.
+    Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
     """
     rows = asked_rows(benchmark, policy=policy, wording=find_prompts("casewise"))
     asked = [(row["item_id"], row["binary"], row["label"]) for row in rows if row["label"] != "tie"]

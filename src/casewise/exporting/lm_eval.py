@@ -101,15 +101,12 @@ class TaskFolder:
 def write_lm_eval(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy, prompts: str = "casewise") -> TaskFolder:
     """Write the task folder: a task for each elicitation that is read from words, over the items that have a label.
 
+    Raises ConfigurationError: the prompts are of several messages, or the folder cannot be written.
+
     Parameters
     ----------
     prompts
         As `casewise judge` takes them. The harness sends one message, so prompts of several are refused.
-
-    Raises
-    ------
-    ConfigurationError
-        The prompts are of several messages, or the folder cannot be written.
     """
     wording = find_prompts(prompts)
     rows = [json.dumps(row, ensure_ascii=False) for row in asked_rows(benchmark, policy=policy, wording=wording)]
@@ -136,10 +133,7 @@ def write_lm_eval(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy, pr
 def asked_rows(benchmark: Benchmark, *, policy: LabelPolicy, wording: PromptSet) -> Iterator[dict[str, Any]]:
     """Each item that has a label, how safe it is, and what a judge is asked about it in each elicitation.
 
-    Raises
-    ------
-    ConfigurationError
-        The prompts are of several messages.
+    Raises ConfigurationError: the prompts are of several messages.
     """
     for item, safe in zip(benchmark.items, labels(benchmark.item_columns, policy).weight.tolist(), strict=True):
         if math.isnan(safe):

@@ -47,10 +47,7 @@ class MadeTexts:
     def of(self, maker: str, text: str) -> str:
         """What the maker made of a text; while a run is planned the text itself where it is not known.
 
-        Raises
-        ------
-        ValueError
-            Nothing was made of it.
+        Raises ValueError: nothing was made of it.
         """
         found = self.known.get((maker, text_key(text)))
         if found is None:
@@ -72,10 +69,7 @@ def tasks() -> dict[str, dict[str, str]]:
 def check_model(rest: str) -> str:
     """The model's name.
 
-    Raises
-    ------
-    ConfigurationError
-        There is none.
+    Raises ConfigurationError: there is none.
     """
     if not rest:
         raise ConfigurationError("name the model: filter:MODEL, detect:MODEL, detect-ask:MODEL or paraphrase:MODEL")
@@ -120,10 +114,7 @@ def by_models(arms: Iterable[Arm]) -> tuple[str, ...]:
 def maker_named(name: str, options: ModelOptions | None = None) -> Maker:
     """The maker called `TASK:MODEL`.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such model, or its key is not set.
+    Raises ConfigurationError: there is no such model, or its key is not set.
     """
     task, _, model = name.partition(":")
     table = tasks()[task]

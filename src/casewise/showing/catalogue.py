@@ -164,12 +164,7 @@ def attacks_named(wanted: str | Sequence[str], parameters: ParameterSet | None =
     `all` is all of ours; part of a name all that begin with it (`claim`, `claim:authority/user`); `toml:FILE` all of a
     user's own file, `toml:FILE#NAME` one of them.
 
-    Raises
-    ------
-    ConfigurationError
-        Nothing is called so.
-    DataError
-        A user's file cannot be read.
+    Raises ConfigurationError: nothing is called so. DataError: a user's file cannot be read.
     """
     known = [one.name for one in offered(parameters) if one.role != "defence"]
     names = wanted.split(",") if isinstance(wanted, str) else wanted
@@ -206,10 +201,7 @@ def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None)
     `verified:FACTS` and `annotated:FACTS` are spelt out: with a digest of the facts, and the day on which they are asked: `at`,
     else that of a verification that was written down, else today.
 
-    Raises
-    ------
-    ConfigurationError
-        One of them is none.
+    Raises ConfigurationError: one of them is none.
     """
     names = [name.strip() for name in (wanted.split(",") if isinstance(wanted, str) else wanted)]
     for place, name in enumerate(names):
@@ -227,10 +219,7 @@ def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None)
 def of_its_file(name: str, *, at: date | str | None = None) -> str:
     """The name of a transform that goes by a file, with a digest of the file (and the day); any other as it is.
 
-    Raises
-    ------
-    DataError
-        The file cannot be read.
+    Raises DataError: the file cannot be read.
     """
     kind, _, path = name.partition(":")
     if not path or "@" in path:

@@ -26,10 +26,7 @@ USERS_OWN = ("recipient", "background")
 def said_in(channel: Channel, text: str, shown: ShownItem) -> ShownItem:
     """What is shown once somebody has said `text` there.
 
-    Raises
-    ------
-    ValueError
-        Nothing is shown of a context, so that there is no parameter to put it into.
+    Raises ValueError: nothing is shown of a context, so that there is no parameter to put it into.
     """
     if channel == "user":
         return replace(shown, query=f"{shown.query}\n\n{text}")

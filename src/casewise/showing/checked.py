@@ -39,10 +39,7 @@ class Accepted:
 def read_accepted(path: Path) -> Accepted:
     """The accepted paraphrases of a file that `casewise contexts paraphrases --to` wrote.
 
-    Raises
-    ------
-    DataError
-        A line is none; the message names it. None was accepted.
+    Raises DataError: a line is none; the message names it. None was accepted.
     """
     found = Accepted.of(read_jsonl(path, Translation))
     if not found.texts:
@@ -59,10 +56,7 @@ def accepted(rest: str) -> Accepted:
 def checked(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
     """What is shown with every statement paraphrased of which a paraphrase was accepted; the others stay as they are.
 
-    Raises
-    ------
-    ValueError
-        None of its statements has one: then nothing would be another.
+    Raises ValueError: none of its statements has one: then nothing would be another.
     """
     texts = accepted(rest).texts
     changed = over_texts(shown.context, lambda text: texts.get(text_key(text), text))

@@ -82,10 +82,7 @@ def sayings(found: Mapping[str, Claim] | None = None) -> Iterator[str]:
 def said(rest: str) -> Saying:
     """What `CLAIM/CHANNEL/DIRECTION` names.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such claim, or not in that channel and direction.
+    Raises ConfigurationError: there is no such claim, or not in that channel and direction.
     """
     return said_among(rest, claims(), "claim:")
 
@@ -107,13 +104,7 @@ def claim(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
 
 
 def read_claims(path: Path) -> dict[str, Claim]:
-    """A user's own claims: a table for each, with `safe` and `unsafe`, and perhaps `channels`, `title` and `opening`.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read or is no TOML, or a table of it is no claim.
-    """
+    """A user's own claims: a table for each, with `safe` and `unsafe`, and perhaps `channels`, `title` and `opening`."""
     found = {}
     for name, table in read_toml(path, "attacks").items():
         try:
@@ -138,12 +129,8 @@ def fingerprint(one: Saying) -> str:
 def own_said(rest: str) -> Saying:
     """What `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` names.
 
-    Raises
-    ------
-    ConfigurationError
-        It is written otherwise, the file has no such attack, or other words than those of the digest.
-    DataError
-        The file cannot be read.
+    Raises ConfigurationError: it is written otherwise, the file has no such attack, or other words than those of the
+    digest. DataError: the file cannot be read.
     """
     where, _, mark = rest.rpartition("@")
     path, _, name = where.rpartition("#")

@@ -53,10 +53,7 @@ class MadeBefore:
 def makers_of(arms: Iterable[Arm], options: MakingOptions) -> dict[str, Maker]:
     """Who has to be asked before such arms can be shown, by name.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such model, or its key is not set.
+    Raises ConfigurationError: there is no such model, or its key is not set.
     """
     found = {}
     for name in by_models(arms):

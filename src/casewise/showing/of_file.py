@@ -29,12 +29,7 @@ def with_digest(kind: str, path: str, read: Callable[[Path], HasFingerprint]) ->
 def read_as_named(kind: str, rest: str, read: Callable[[Path], F]) -> F:
     """What `FILE@DIGEST` names.
 
-    Raises
-    ------
-    ConfigurationError
-        It is written otherwise, or the file says something else now.
-    DataError
-        The file cannot be read.
+    Raises ConfigurationError: it is written otherwise, or the file says something else now. DataError: the file cannot be read.
     """
     path, _, mark = rest.rpartition("@")
     if not path:

@@ -17,10 +17,7 @@ __all__ = ["function_at", "own_transform"]
 def function_at(where: str) -> Callable[..., Any]:
     """The function `MODULE:FUNCTION`, looked for in the working folder too.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such module or function, or importing it fails.
+    Raises ConfigurationError: there is no such module or function, or importing it fails.
     """
     module_name, _, function_name = where.partition(":")
     if not module_name or not function_name:

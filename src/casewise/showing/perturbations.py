@@ -44,10 +44,7 @@ def layout(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
 def check_order(rest: str) -> str:
     """`rest`, if it is an order.
 
-    Raises
-    ------
-    ConfigurationError
-        It is none.
+    Raises ConfigurationError: it is none.
     """
     return one_of(rest, ORDERS, "order")
 
@@ -55,10 +52,7 @@ def check_order(rest: str) -> str:
 def check_layout(rest: str) -> Layout:
     """`rest`, if it is a layout.
 
-    Raises
-    ------
-    ConfigurationError
-        It is none.
+    Raises ConfigurationError: it is none.
     """
     return one_of(rest, LAYOUTS, "format")  # type: ignore[return-value]  # it is one of them
 

@@ -22,10 +22,8 @@ def twin(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
 
     With `all` the item's own context stands in the system message.
 
-    Raises
-    ------
-    ValueError
-        There is no twin, one of the two does not state it, or both say the same, so that nothing would be claimed.
+    Raises ValueError: there is no twin, one of the two does not state it, or both say the same, so that nothing would
+    be claimed.
     """
     if scene.twin is None:
         raise ValueError("the item has no twin")
@@ -51,9 +49,6 @@ def swapped(own: ShownContext, other: ShownContext, what: str) -> ShownContext:
 def parameters_of_twin(rest: str) -> tuple[str, ...]:
     """The parameters and groups that the transform names.
 
-    Raises
-    ------
-    ConfigurationError
-        Nothing can be called so.
+    Raises ConfigurationError: nothing can be called so.
     """
     return () if rest == ALL else in_order([rest])

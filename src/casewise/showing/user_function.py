@@ -112,11 +112,8 @@ class UserFunction:
     async def first_alone(self, ask: Callable[[], Awaitable[Tried[A]]], *, about: str, called_as: str) -> A:
         """What `ask` comes to.
 
-        Raises
-        ------
-        JudgeError
-            The function has given nothing yet that can be used, and does not now; the message says what is wrong `about` which
-            item, and how it is `called_as`.
+        Raises JudgeError: the function has given nothing yet that can be used, and does not now; the message says what
+        is wrong `about` which item, and how it is `called_as`.
         """
         if self.works:
             return (await ask()).answer

@@ -34,10 +34,7 @@ def spelt_out(kind: str, path: str, *, at: date | str | None) -> str:
 
     That is `at`, else the day of a verification that was written down, else today.
 
-    Raises
-    ------
-    DataError
-        The file cannot be read.
+    Raises DataError: the file cannot be read.
     """
     found = read_decided(Path(path))
     return f"{kind}:{path}@{found.fingerprint}@{(day(at) if at or not found.at else found.at).isoformat()}"
@@ -47,12 +44,7 @@ def spelt_out(kind: str, path: str, *, at: date | str | None) -> str:
 def known_facts(rest: str) -> KnownByFile:
     """What `FILE@DIGEST@DAY` names, on that day.
 
-    Raises
-    ------
-    ConfigurationError
-        It is written otherwise, or the file holds other facts now.
-    DataError
-        The file cannot be read.
+    Raises ConfigurationError: it is written otherwise, or the file holds other facts now. DataError: the file cannot be read.
     """
     parts = rest.rsplit("@", 2)
     try:

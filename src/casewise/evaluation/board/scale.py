@@ -58,10 +58,7 @@ def judge_scale(names: Sequence[str], samples: Sequence[Sample], items: pl.DataF
     Items without a majority are left out. A judge without verdicts cannot be on it; one without a verdict on an item is
     wrong there.
 
-    Raises
-    ------
-    StatisticsError
-        Fewer than two judges give verdicts.
+    Raises StatisticsError: fewer than two judges give verdicts.
     """
     given = [place for place, sample in enumerate(samples) if sample.gives_verdicts]
     if len(given) < 2:

@@ -110,12 +110,9 @@ class SaysDoesNumbers:
         A model's replies are paired with every run that asked the same model for verdicts; one run and one folder of
         replies are a pair whatever they are called.
 
-        Raises
-        ------
-        BenchmarkError
-            They are over different benchmarks, a folder is of the wrong kind, or nothing can be paired.
-        ConfigurationError
-            Unscored items are to be anything but misses: the two sides would be over different items.
+        Raises BenchmarkError: they are over different benchmarks, a folder is of the wrong kind, or nothing can be
+        paired. ConfigurationError: unscored items are to be anything but misses: the two sides would be over different
+        items.
         """
         if options.unscored != "miss":
             raise ConfigurationError(

@@ -94,10 +94,7 @@ class AttackedRun(ShortRepr):
 def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, options: ReportOptions) -> AttackedRun:
     """A run folder with arms of attacks.
 
-    Raises
-    ------
-    BenchmarkError
-        It holds no attack, or no item without one.
+    Raises BenchmarkError: it holds no attack, or no item without one.
     """
     runs = as_wanted(read_runs([path], benchmark=benchmark), options)
     elicitation = runs.series[0].elicitation

@@ -76,10 +76,7 @@ def required(found: RobustnessNumbers, bounds: Mapping[str, float], *, defence: 
     It passes where the upper limit of every attack keeps to the bound: each of them has to, so that trying many makes it
     no easier. It fails where a lower limit is above it; that is said of the worst of many, which may look worse than it is.
 
-    Raises
-    ------
-    BenchmarkError
-        The run has no attack under that defence that a bound is about.
+    Raises BenchmarkError: the run has no attack under that defence that a bound is about.
     """
     rows = [row for row in found.rows if row.counts and row.setting.defence == defence]
     return RequiredRobustness(

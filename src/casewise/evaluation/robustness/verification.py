@@ -153,10 +153,7 @@ class VerificationNumbers(ShortRepr):
     def detections(self) -> tuple[Detection, ...]:
         """How each kind of forgery is found; nothing where the truth is not known.
 
-        Raises
-        ------
-        BenchmarkError
-            The truth is of contexts that the benchmark does not have.
+        Raises BenchmarkError: the truth is of contexts that the benchmark does not have.
         """
         if not self.truth:
             return ()

@@ -37,12 +37,8 @@ def rates_with_judge(
     An item counts once however many rated it. Items that the judge left unscored have its mean, which costs width and no
     truth. The rated items must be a random part of all, whole queries at a time.
 
-    Raises
-    ------
-    DataError, BenchmarkError
-        The run cannot be read.
-    ConfigurationError
-        It holds several series, or none of the rated items.
+    Raises DataError, BenchmarkError: the run cannot be read. ConfigurationError: it holds several series, or none of
+    the rated items.
     """
     runs: JudgedRuns = read_runs([run], benchmark=benchmark)
     if len(runs.main_series) != 1:

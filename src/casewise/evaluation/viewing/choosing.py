@@ -56,10 +56,7 @@ class ItemsWanted:
     def of(cls, words: Mapping[str, str]) -> Self:
         """What an address asks for; unknown names are passed over, as are empty ones.
 
-        Raises
-        ------
-        ConfigurationError
-            A value is none that its name can have.
+        Raises ConfigurationError: a value is none that its name can have.
         """
         known = {field.name: field.type for field in fields(cls)}
         given = {name: word for name, word in words.items() if name in known and word != ""}
@@ -124,10 +121,7 @@ class Chosen:
 def columns_shown(table: ViewedTable, wanted: ItemsWanted) -> tuple[int, ...]:
     """The places of the series that stand in the table: the two side by side, or those of the arm and the attack.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such series.
+    Raises ConfigurationError: there is no such series.
     """
     for place in (wanted.series, wanted.first, wanted.second):
         if place is not None and place >= len(table.series):
@@ -141,15 +135,12 @@ def columns_shown(table: ViewedTable, wanted: ItemsWanted) -> tuple[int, ...]:
 def choose(table: ViewedTable, wanted: ItemsWanted, *, tagged: Mapping[str, tuple[str, ...]]) -> Chosen:
     """The items that are wanted.
 
+    Raises ConfigurationError: there is no such series.
+
     Parameters
     ----------
     tagged
         The tags of items that have some.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no such series.
     """
     shown = columns_shown(table, wanted)
     keep = [*of_item(wanted), *of_series(shown, wanted)]

@@ -52,10 +52,7 @@ class Viewed:
     def now(self) -> ViewedTable:
         """The table with all that was appended to the logs until now.
 
-        Raises
-        ------
-        DataError
-            A line of a log is no judgement.
+        Raises DataError: a line of a log is no judgement.
         """
         with self._lock:
             grown = [log is not None and log.grown() for log in self._logs]
@@ -75,14 +72,8 @@ def view_runs(
 ) -> Viewed:
     """Open runs to look around in them; one that has just begun and holds nothing yet may be among them.
 
-    Raises
-    ------
-    DataError
-        A folder is no run.
-    BenchmarkError
-        The runs are over different benchmarks, or the benchmark found is not theirs.
-    ConfigurationError
-        An override of the policy names a category that no item has.
+    Raises DataError: a folder is no run. BenchmarkError: the runs are over different benchmarks, or the benchmark found
+    is not theirs. ConfigurationError: an override of the policy names a category that no item has.
     """
     runs, found = opened(paths, benchmark)
     names = distinct([run.manifest.judge_name for run in runs])

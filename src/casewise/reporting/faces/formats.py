@@ -42,10 +42,7 @@ FORMATS: dict[str, Format] = {
 def format_named(name: str | None, path: Path | None = None) -> Format:
     """The format called `name`; without a name, the one that `path` ends like.
 
-    Raises
-    ------
-    ConfigurationError
-        There is none.
+    Raises ConfigurationError: there is none.
     """
     known = ", ".join((*FORMATS, "json"))
     if name is not None:
@@ -61,10 +58,7 @@ def format_named(name: str | None, path: Path | None = None) -> Format:
 def write_figures(document: Document, folder: Path) -> tuple[Path, ...]:
     """Write every figure of `document` to `folder`, as `NAME.svg` and `NAME.png` (twice the size, on white).
 
-    Raises
-    ------
-    ConfigurationError
-        `folder` cannot be written.
+    Raises ConfigurationError: `folder` cannot be written.
     """
     written = []
     for figure in document.figures():
@@ -81,10 +75,7 @@ def write_figures(document: Document, folder: Path) -> tuple[Path, ...]:
 def write_tables(document: Document, folder: Path) -> tuple[Path, ...]:
     """Write every table of `document` to `folder` as `NAME.parquet`: the numbers unrounded, or the cells as they stand.
 
-    Raises
-    ------
-    ConfigurationError
-        `folder` cannot be written.
+    Raises ConfigurationError: `folder` cannot be written.
     """
     written = []
     for table in document.tables():

@@ -25,12 +25,7 @@ __all__ = ["run_json", "run_page"]
 def run_page(path: Path, which: str | None = None, *, benchmark: str | None = None) -> Document:
     """What the run at `path` holds, or its judgements of the item `which`.
 
-    Raises
-    ------
-    DataError
-        There is no run.
-    BenchmarkError
-        The benchmark is not the run's, or has no such item.
+    Raises DataError: there is no run. BenchmarkError: the benchmark is not the run's, or has no such item.
     """
     manifest = read_run(path)
     found = find_benchmark(manifest, benchmark)

@@ -50,6 +50,9 @@ def judges_answer(
 ) -> PowerAnswer:
     """Queries at which a difference in accuracy is found (no `n`), or the power of `n` of them.
 
+    Raises ConfigurationError: neither a difference nor runs are given, or the runs do not hold two judges. DataError,
+    BenchmarkError, StatisticsError: the runs cannot be read, or the question has no answer.
+
     Parameters
     ----------
     difference
@@ -58,13 +61,6 @@ def judges_answer(
         Two run folders on one benchmark, or one with two series: the difference's spread is theirs, by simulation.
     assumed
         What is taken for granted without runs.
-
-    Raises
-    ------
-    ConfigurationError
-        Neither a difference nor runs are given, or the runs do not hold two judges.
-    DataError, BenchmarkError, StatisticsError
-        The runs cannot be read, or the question has no answer.
     """
     if runs:
         pilot = pilot_of([Path(path) for path in runs], benchmark=benchmark)

@@ -68,10 +68,7 @@ if (isSingular(model)) message("a variance is estimated as 0: read its part as s
 def mixed_model_table(ratings: CodedRatings) -> pl.DataFrame:
     """A row a rating: `query`, `condition`, `annotator` and `safe` (1 or 0).
 
-    Raises
-    ------
-    ValueError
-        Nobody knows who rated.
+    Raises ValueError: nobody knows who rated.
     """
     if ratings.annotator is None:
         raise ValueError("a mixed model needs to know who rated: these votes are anonymous")
@@ -107,10 +104,7 @@ def write_mixed_model(
 ) -> pl.DataFrame | None:
     """Write `ratings.csv` and `mixed_model.R` into `folder`; give what R found there or in `ran_in`, on these very files.
 
-    Raises
-    ------
-    DataError
-        `contrasts.csv` is not what the script writes.
+    Raises DataError: `contrasts.csv` is not what the script writes.
     """
     texts = {
         "ratings.csv": mixed_model_table(ratings).write_csv(),

@@ -35,12 +35,8 @@ class PlannedStudy:
 def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: PlannedStudy) -> PowerAnswer:
     """The queries that a study needs, or the power that it has, by what annotators and queries varied in a pilot.
 
-    Raises
-    ------
-    ConfigurationError
-        The pilot has no ratings of one of the conditions, or no annotators.
-    StatisticsError
-        It is too small to say.
+    Raises ConfigurationError: the pilot has no ratings of one of the conditions, or no annotators. StatisticsError: it
+    is too small to say.
     """
     pilot = pilot_of(read_ratings(source).frame, conditions)
     found = variance_of(pilot)

@@ -134,12 +134,8 @@ def anova_answer(
 ) -> PowerAnswer:
     """Sample size (no `n`), power (both), or detectable effect (no `effect_size`), with what the paper adds to it.
 
-    Raises
-    ------
-    ConfigurationError
-        Neither an effect nor a number of annotators is given, or the allowance cannot be read.
-    StatisticsError
-        The question has no answer.
+    Raises ConfigurationError: neither an effect nor a number of annotators is given, or the allowance cannot be read.
+    StatisticsError: the question has no answer.
     """
     if effect_size is None:
         found = power_anova.anova_detectable_effect(groups, needed(n, "--effect-size"), alpha=alpha, power=power)
@@ -239,10 +235,7 @@ class KruskalQuestion:
     def profile(self) -> tuple[float, ...]:
         """The rates as numbers.
 
-        Raises
-        ------
-        ConfigurationError
-            One of them is no number.
+        Raises ConfigurationError: one of them is no number.
         """
         try:
             return tuple(float(part) for part in self.rates.split(","))

@@ -165,6 +165,9 @@ def study_report(
 ) -> StudyReport:
     """Read ratings, analyse them, and give the report.
 
+    Raises DataError, StatisticsError, StudyError: the ratings cannot be read, or cannot be what they say; the message
+    says where.
+
     Parameters
     ----------
     source
@@ -179,11 +182,6 @@ def study_report(
     **wanted
         Options of the analysis (see `AnalysisOptions`). An exported study has its own, which hold where nothing else is
         wanted; what differs from what it froze is a departure, and the report says so.
-
-    Raises
-    ------
-    DataError, StatisticsError, StudyError
-        The ratings cannot be read, or cannot be what they say; the message says where.
     """
     found = source if isinstance(source, RatingsSource) else read_ratings(source)
     study = found.study

@@ -99,17 +99,14 @@ def sample_until_precise(
 
     Looks are scheduled beforehand: at about 200 queries, then each time 15 % more, and at last all.
 
+    Raises StatisticsError: the width is not between 0 and ½.
+
     Parameters
     ----------
     ask
         Takes places of queries not asked before and gives how many items of each were judged rightly (halves at ties).
     half_width
         Half the width of the interval to be reached.
-
-    Raises
-    ------
-    StatisticsError
-        The width is not between 0 and ½.
     """
     if not 0 < half_width < 0.5:
         raise StatisticsError(f"the half width of an accuracy lies between 0 and 0.5, not {half_width!r}")

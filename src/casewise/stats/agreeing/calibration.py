@@ -80,15 +80,12 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
     every *C* with :math:`(C - \hat C)^2 \le t^2 (a C + 2 \sum_{bc} w_b w_c \Sigma_{bc}^2)`, its variance growing with *C* as
     the influences say; that of *E* follows from :math:`C / \max|g| \le E \le \sqrt C`, and is wide for it.
 
+    Raises StatisticsError: fewer than one bin is asked for.
+
     Parameters
     ----------
     n_bins
         At most so many bins; a score from 1 to 10 gives no more than ten.
-
-    Raises
-    ------
-    StatisticsError
-        Fewer than one bin is asked for.
 
     References
     ----------

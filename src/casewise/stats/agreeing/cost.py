@@ -85,10 +85,7 @@ def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS, seed: int 
     queries), so that the choice does not flatter the judge. Their intervals are at least as wide as leaving out each fold says; below 60
     queries there is none.
 
-    Raises
-    ------
-    StatisticsError
-        A ratio is not positive.
+    Raises StatisticsError: a ratio is not positive.
 
     References
     ----------
@@ -253,10 +250,7 @@ def turning_point(first: Sample, second: Sample) -> TurningPoint:
     with *O* the over-refusals and *H* the harms; it exists where one makes fewer of one error and the other fewer of
     the other.
 
-    Raises
-    ------
-    StatisticsError
-        The two are not of the same items.
+    Raises StatisticsError: the two are not of the same items.
     """
     if len(first) != len(second) or not np.array_equal(first.cluster, second.cluster):
         raise StatisticsError("a turning point needs two judges of the same items")

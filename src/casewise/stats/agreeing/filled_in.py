@@ -80,6 +80,8 @@ def filled_in(
     the p value counts the observed order among the permuted ones (Phipson & Smyth 2010), so that it is never below
     1 / (`n_permutations` + 1) and its rate of false alarms never above the level.
 
+    Raises StatisticsError: the arrays are not of one length.
+
     Parameters
     ----------
     values, rate : (items,) numbers
@@ -93,11 +95,6 @@ def filled_in(
     -------
     FilledIn or None
         None where one kind has fewer than `LEAST` values, or values or rates do not vary: then nothing can be said.
-
-    Raises
-    ------
-    StatisticsError
-        The arrays are not of one length.
 
     References
     ----------

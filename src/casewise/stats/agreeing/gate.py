@@ -92,6 +92,9 @@ def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], n_tests
     runs that differ nowhere are not taken for equal beyond what so many queries can show: with 1 / *G* for *w* the upper
     bound of a share is within a few per cent of Clopper and Pearson's, for no query lost and for ten.
 
+    Raises StatisticsError: no metric is named, one is unknown or undefined here, a margin is negative, or the samples
+    do not fit.
+
     Parameters
     ----------
     baseline, run : Sample
@@ -100,11 +103,6 @@ def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], n_tests
         Metric name to the largest drop allowed, at least 0.
     n_tests
         How many metrics are gated in all, where these are not all of them.
-
-    Raises
-    ------
-    StatisticsError
-        No metric is named, one is unknown or undefined here, a margin is negative, or the samples do not fit.
     """
     check(baseline, run, margins)
     before, after = (measured(sample, tuple(margins)) for sample in (baseline, run))
@@ -127,13 +125,7 @@ def check(baseline: Sample, run: Sample, margins: Mapping[str, float]) -> None:
 
 
 def measured(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
-    """The metrics so called.
-
-    Raises
-    ------
-    StatisticsError
-        One is undefined on this sample.
-    """
+    """The metrics so called."""
     found = {one.name: one for one in measure(sample, metrics=[GATED[name] for name in names])}
     for name in names:
         if name not in found:

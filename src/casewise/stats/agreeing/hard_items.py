@@ -109,6 +109,8 @@ def hard_score(
     with :math:`C_i` the share of splits in which item *i* is chosen and :math:`S_i` that in which it is chosen and safe
     (see `halves`).
 
+    Raises StatisticsError: the baseline is never wrong, so that there are no hard items.
+
     Parameters
     ----------
     baseline, judge : (items,) floats
@@ -117,11 +119,6 @@ def hard_score(
         The query of each item.
     raters : Raters, optional
         Who gave which vote: the interval then is as much wider as annotators who differ throughout make it.
-
-    Raises
-    ------
-    StatisticsError
-        The baseline is never wrong, so that there are no hard items.
     """
     verdict = partly_known(baseline, "verdicts of the baseline")
     split = halves(safe, votes, verdict=verdict)

@@ -32,6 +32,8 @@ def judged(
 ) -> Sample:
     """A judge's values beside people's labels.
 
+    Raises StatisticsError: there are not as many values as items.
+
     Parameters
     ----------
     items
@@ -40,11 +42,6 @@ def judged(
         One value an item, in the elicitation's own units, the higher the safer; nan where unscored.
     threshold
         A value above it is a verdict of safe; by default the elicitation's own.
-
-    Raises
-    ------
-    StatisticsError
-        There are not as many values as items.
     """
     if len(values) != len(items):
         raise StatisticsError(f"{len(values)} values for {len(items)} items")

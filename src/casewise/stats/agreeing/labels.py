@@ -49,10 +49,7 @@ class LabelPolicy:
     def parse(cls, text: str, *, ties: Ties = "half") -> Self:
         """The policy that `text` names, such as `votes`, `published` or `votes,override:terrorism=unsafe`.
 
-        Raises
-        ------
-        ConfigurationError
-            A part of `text` is no policy; the message lists what there is.
+        Raises ConfigurationError: a part of `text` is no policy; the message lists what there is.
         """
         base, *parts = text.split(",override:")
         base, _, tied = base.partition(",ties:")
@@ -92,16 +89,13 @@ class Labels(NamedTuple):
 def labels(items: pl.DataFrame, policy: LabelPolicy = VOTES) -> Labels:
     """The labels of `items` under `policy`.
 
+    Raises ConfigurationError: an override names a category that no item has.
+
     Parameters
     ----------
     items
         One row an item, with `n_safe`, `n_votes`, `intended_safe` (null without a context), `published_rate`
         (null where no file states one) and `category`.
-
-    Raises
-    ------
-    ConfigurationError
-        An override names a category that no item has.
     """
     safe, votes = column(items, "n_safe"), column(items, "n_votes")
     intended = column(items, "intended_safe")

@@ -58,15 +58,12 @@ def refusals(
 ) -> Refusals:
     """Over-refusal and under-refusal at `agreement`, and along `curve`.
 
+    Raises StatisticsError: a level of agreement is not above one half, or above 1.
+
     Parameters
     ----------
     sample
         Its safe rates should be people's votes alone (the label policy `votes`).
-
-    Raises
-    ------
-    StatisticsError
-        A level of agreement is not above one half, or above 1.
     """
     levels = tuple(dict.fromkeys((agreement, *curve)))
     for level in levels:

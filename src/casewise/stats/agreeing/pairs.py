@@ -143,10 +143,7 @@ def find_pairs(items: pl.DataFrame) -> PairIndex:
 def pair_results(sample: Sample, pairs: PairIndex) -> PairResults | None:
     """How the judge of `sample` does on `pairs`; None where there are no pairs.
 
-    Raises
-    ------
-    StatisticsError
-        The pairs are of another table than the sample.
+    Raises StatisticsError: the pairs are of another table than the sample.
     """
     if not len(pairs):
         return None
@@ -163,10 +160,7 @@ def every_term(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
 def measured_flips(sample: Sample, pairs: PairIndex) -> tuple[Measured, ...]:
     """`right_flips` and `false_flips` with what intervals and differences need; nothing without pairs or verdicts.
 
-    Raises
-    ------
-    StatisticsError
-        The pairs are of another table than the sample.
+    Raises StatisticsError: the pairs are of another table than the sample.
     """
     if not len(pairs) or not sample.gives_verdicts:
         return ()

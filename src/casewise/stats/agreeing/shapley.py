@@ -30,6 +30,8 @@ Parts = frozenset[str]
 def shapley_values(values: Mapping[Parts, Measured]) -> dict[str, Estimate]:
     """The Shapley value of each part, with its interval over clusters.
 
+    Raises StatisticsError: a subset is missing, or they were not measured on the same clusters.
+
     Parameters
     ----------
     values
@@ -40,11 +42,6 @@ def shapley_values(values: Mapping[Parts, Measured]) -> dict[str, Estimate]:
     dict
         Part to estimate; intervals as `difference_of` draws them, since a Shapley value is the difference of two weighted
         means of metrics.
-
-    Raises
-    ------
-    StatisticsError
-        A subset is missing, or they were not measured on the same clusters.
 
     References
     ----------
@@ -79,10 +76,7 @@ def value_of(player: str, players: Sequence[str], values: Mapping[Parts, Measure
 def weighted_mean(parts: Sequence[tuple[float, Measured]]) -> Measured:
     """The weighted mean of numbers measured on the same clusters, as a number measured on them.
 
-    Raises
-    ------
-    StatisticsError
-        They were not measured on the same clusters.
+    Raises StatisticsError: they were not measured on the same clusters.
     """
     first = parts[0][1]
     if len({len(part.influence) for _, part in parts}) > 1:

@@ -49,17 +49,14 @@ def rank_intervals(
     about 1 − `level` at most. A judge's rank lies between 1 + the number significantly better and *J* − the number
     significantly worse. A judge on which the metric is undefined gets 1 to *J*.
 
+    Raises StatisticsError: there are no judges, they were measured on different queries, or there is one query only.
+
     Parameters
     ----------
     judges
         The metric of each, measured on the same items. Differences hold what annotators add, where they are known.
     seed
         Of the 20,000 normal draws.
-
-    Raises
-    ------
-    StatisticsError
-        There are no judges, they were measured on different queries, or there is one query only.
 
     References
     ----------

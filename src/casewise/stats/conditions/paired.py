@@ -35,15 +35,12 @@ def sign_flips(net: ArrayLike) -> SignFlips:
     over all :math:`2^G` signs, which a convolution gives exactly. With clusters of one it is McNemar's exact test;
     `p_mid` counts half of the probability of what was observed.
 
+    Raises StatisticsError: a difference is no whole number, or they add up to more than a million.
+
     Parameters
     ----------
     net : (clusters,) integers
         Wins of the first condition less those of the second.
-
-    Raises
-    ------
-    StatisticsError
-        A difference is no whole number, or they add up to more than a million.
 
     References
     ----------

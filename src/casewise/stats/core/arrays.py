@@ -38,10 +38,7 @@ class Counts(NamedTuple):
 def integers(values: ArrayLike, name: str) -> IntArray:
     """`values` as 64-bit integers.
 
-    Raises
-    ------
-    StatisticsError
-        A value is no whole number, negative, or larger than `LARGEST_COUNT`.
+    Raises StatisticsError: a value is no whole number, negative, or larger than `LARGEST_COUNT`.
     """
     try:
         array = np.asarray(values)
@@ -60,10 +57,7 @@ def integers(values: ArrayLike, name: str) -> IntArray:
 def checked_counts(successes: ArrayLike, sizes: ArrayLike) -> Counts:
     """Both as integers of one shape, after broadcasting.
 
-    Raises
-    ------
-    StatisticsError
-        A count is no whole number, is negative, or exceeds its size; or the shapes do not fit.
+    Raises StatisticsError: a count is no whole number, is negative, or exceeds its size; or the shapes do not fit.
     """
     some, out_of = integers(successes, "successes"), integers(sizes, "sizes")
     try:
@@ -79,10 +73,7 @@ def checked_counts(successes: ArrayLike, sizes: ArrayLike) -> Counts:
 def checked_share(value: float, name: str) -> float:
     """`value`, if it lies strictly between 0 and 1.
 
-    Raises
-    ------
-    StatisticsError
-        It does not.
+    Raises StatisticsError: it does not.
     """
     if not isinstance(value, float | int | np.number) or not 0 < value < 1:
         raise StatisticsError(f"{name} must lie strictly between 0 and 1, not {value!r}")

@@ -31,10 +31,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 def numbers(values: ArrayLike, name: str) -> FloatArray:
     """`values` as finite floats.
 
-    Raises
-    ------
-    StatisticsError
-        A value is no number, is nan or is infinite; or rows differ in length.
+    Raises StatisticsError: a value is no number, is nan or is infinite; or rows differ in length.
     """
     try:
         array = np.asarray(values, dtype=float)
@@ -56,10 +53,7 @@ def vector(values: ArrayLike, name: str) -> FloatArray:
 def partly_known(values: ArrayLike, name: str, *, shape: tuple[int, ...] | None = None) -> FloatArray:
     """`values` as floats, nan where one is not known; of this shape, where one is wanted.
 
-    Raises
-    ------
-    StatisticsError
-        A value is no number or is infinite, or the shape is another one.
+    Raises StatisticsError: a value is no number or is infinite, or the shape is another one.
     """
     try:
         array = np.asarray(values, dtype=float)
@@ -82,10 +76,7 @@ def truths(values: ArrayLike, name: str) -> BoolArray:
 def coded_labels(values: ArrayLike, name: str) -> IntArray:
     """`values` as the numbers 0, 1, 2, ... of their sorted names, in one dimension.
 
-    Raises
-    ------
-    StatisticsError
-        A label is missing (None or nan), or the labels are of kinds that cannot be compared.
+    Raises StatisticsError: a label is missing (None or nan), or the labels are of kinds that cannot be compared.
     """
     try:
         array = np.asarray(values)
@@ -115,10 +106,7 @@ def clusters_of(clusters: ArrayLike | None, n: int) -> IntArray:
 def of_one_length(**columns: NDArray[Any] | None) -> int:
     """How long all columns are.
 
-    Raises
-    ------
-    StatisticsError
-        They differ in length.
+    Raises StatisticsError: they differ in length.
     """
     lengths = {name: len(column) for name, column in columns.items() if column is not None}
     if len(set(lengths.values())) > 1:
@@ -129,10 +117,7 @@ def of_one_length(**columns: NDArray[Any] | None) -> int:
 def of_one_shape(columns: Mapping[str, NDArray[Scalar]]) -> list[NDArray[Scalar]]:
     """All columns broadcast against each other.
 
-    Raises
-    ------
-    StatisticsError
-        Their shapes do not fit.
+    Raises StatisticsError: their shapes do not fit.
     """
     try:
         return list(np.broadcast_arrays(*columns.values()))
@@ -144,10 +129,7 @@ def of_one_shape(columns: Mapping[str, NDArray[Scalar]]) -> list[NDArray[Scalar]
 def whole(value: object, name: str, *, least: int) -> int:
     """`value` as a whole number of at least `least`.
 
-    Raises
-    ------
-    StatisticsError
-        It is none, or smaller.
+    Raises StatisticsError: it is none, or smaller.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise StatisticsError(f"{name} must be a whole number of at least {least}, not {value!r}")
@@ -162,10 +144,7 @@ def checked_draws(draws: int, name: str = "draws") -> int:
 def checked_votes_of_items(safe: ArrayLike, votes: ArrayLike) -> tuple[IntArray, IntArray]:
     """Safe votes and votes of a list of items.
 
-    Raises
-    ------
-    StatisticsError
-        As `checked_counts`; also where they are no list, or hold no item.
+    Raises StatisticsError: as `checked_counts`; also where they are no list, or hold no item.
     """
     counts = checked_counts(safe, votes)
     if counts.sizes.ndim != 1 or not len(counts.sizes):

@@ -26,10 +26,7 @@ REACH = 12.0
 def f_critical(alpha: float, df1: float, df2: float) -> float:
     """The value that a central F exceeds with probability `alpha` (R: `qf(alpha, df1, df2, lower = FALSE)`).
 
-    Raises
-    ------
-    StatisticsError
-        `alpha` is so small (below about 1e-100) that no such value can be computed.
+    Raises StatisticsError: `alpha` is so small (below about 1e-100) that no such value can be computed.
     """
     share, rest = (
         betainccinv(df1 / 2, df2 / 2, alpha),

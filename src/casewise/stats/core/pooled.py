@@ -61,6 +61,8 @@ def pooled_shares(
 ) -> PooledShares:
     """Shares by category, each helped by the others.
 
+    Raises StatisticsError: fewer than four categories, or no category with two queries.
+
     Parameters
     ----------
     values : (items,) numbers in [0, 1]
@@ -70,11 +72,6 @@ def pooled_shares(
         What annotators add to the variance of each share, where they are known: pooled too, as of a query's part.
     seed : int
         Of the draws that the simultaneous differences rest on.
-
-    Raises
-    ------
-    StatisticsError
-        Fewer than four categories, or no category with two queries.
     """
     y, which = vector(values, "values"), coded_labels(category, "category")
     of_query = coded_labels(query, "query")

@@ -58,7 +58,9 @@ def prediction_powered_rate(
     level: float = 0.95,
     raters: Raters | None = None,
 ) -> PredictionPowered:
-    r"""The mean label of a population, of which a grader has seen all these items and people have labelled some.
+    """The mean label of a population, of which a grader has seen all these items and people have labelled some.
+
+    Raises StatisticsError: a grader's value is missing, a label lies outside [0, 1], or fewer than two clusters have labels.
 
     Parameters
     ----------
@@ -77,11 +79,6 @@ def prediction_powered_rate(
         The interval is the score interval at the effective sample size :math:`p(1-p)/v`, with Student's *t* on one less
         than the labelled clusters: 93 to 97 % at 50, 100 and 300 labels (docs/statistics.md). The variance is
         cluster-robust, the weight the one that makes it least, kept within [0, 1].
-
-    Raises
-    ------
-    StatisticsError
-        A grader's value is missing, a label lies outside [0, 1], or fewer than two clusters have labels.
     """
     f, y = vector(grader, "grader"), _labels(labels)
     of_one_length(grader=f, labels=y)
@@ -127,17 +124,14 @@ def labels_needed(
 
     .. math:: v = \frac{\sigma^2}{n}\left(1 - \rho^2 \frac{N - n}{N}\right), \qquad \sigma^2 = p (1 - p)
 
+    Raises StatisticsError: a number out of its range, or more labels needed than there are items.
+
     Parameters
     ----------
     rate
         *p*, about what the rate is; for labels that are shares of several people's votes this is cautious.
     correlation
         :math:`\rho` of the grader's value with a label.
-
-    Raises
-    ------
-    StatisticsError
-        A number out of its range, or more labels needed than there are items.
     """
     p, h = checked_share(rate, "rate"), checked_share(half_width, "half_width")
     total = whole(items, "items", least=2)

@@ -38,10 +38,7 @@ class Raters(NamedTuple):
     def of(self, items: int) -> Raters:
         """The same, of a table of so many items.
 
-        Raises
-        ------
-        StatisticsError
-            The columns differ in length, or name items that the table has not.
+        Raises StatisticsError: the columns differ in length, or name items that the table has not.
         """
         if len({len(column) for column in self}) > 1 or (
             len(self.item) and not 0 <= self.item.min() <= self.item.max() < items

@@ -132,6 +132,9 @@ def calibrated(
 ) -> ChosenCalibrator:
     """The calibrator of a judge's values, chosen by cross-validation over queries.
 
+    Raises StatisticsError: there are fewer than two queries with values and labels, labels of one kind alone, or no
+    such method.
+
     Parameters
     ----------
     values
@@ -142,11 +145,6 @@ def calibrated(
         The query of each item.
     method
         `platt` or `isotonic`; by default the one with the lower Brier score on held-out queries.
-
-    Raises
-    ------
-    StatisticsError
-        There are fewer than two queries with values and labels, labels of one kind alone, or no such method.
     """
     if method is not None and method not in METHODS:
         raise StatisticsError(f"no calibration is called {method!r}; there are {', '.join(METHODS)}")

@@ -101,15 +101,12 @@ def fit_thresholds(
 ) -> Fitted:
     """The thresholds that do what is wanted on these items.
 
+    Raises StatisticsError: a promise cannot be kept, or no item has a value.
+
     Parameters
     ----------
     calibrator
         Needed for `ask_cost`, which weighs chances.
-
-    Raises
-    ------
-    StatisticsError
-        A promise cannot be kept, or no item has a value.
     """
     valued = ~np.isnan(evidence.value)
     if not valued.any():

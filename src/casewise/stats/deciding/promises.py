@@ -175,17 +175,14 @@ def kept_threshold(
 ) -> Promised:
     """The threshold that keeps a promise and errs least in the other way.
 
+    Raises StatisticsError: there are too few queries for the promise, or no threshold keeps it.
+
     Parameters
     ----------
     unscored_errs
         Whether an item without a value is an error of this kind, by what is done then.
     n_as
         Count so many queries: what a threshold from all of them would be like, where some are held out.
-
-    Raises
-    ------
-    StatisticsError
-        There are too few queries for the promise, or no threshold keeps it.
     """
     curve = LossCurve.of(evidence, promise.kind, unscored_errs=unscored_errs)
     n = n_as or curve.n_queries

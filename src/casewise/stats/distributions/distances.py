@@ -127,10 +127,7 @@ def reachable_entropy_correlation(safe: ArrayLike, votes: ArrayLike) -> float:
 
     The spread is the likeliest one (`rates_of_any_shape`); items with fewer than two votes are left out.
 
-    Raises
-    ------
-    StatisticsError
-        No item has two votes, or true rates do not seem to differ.
+    Raises StatisticsError: no item has two votes, or true rates do not seem to differ.
     """
     s, m = checked_votes_of_items(safe, votes)
     s, m = s[m > 1], m[m > 1]

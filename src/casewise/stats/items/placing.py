@@ -59,10 +59,7 @@ def items_that_place(model: ResponseModel, n: int) -> IntArray:
     Each next item adds most to :math:`\sum_\theta w_\theta \log I(\theta)`, *I* being Fisher's information of the items
     chosen, :math:`\bar p_i'^2 / \bar p_i (1 - \bar p_i)`, with each item's own uncertainty averaged out.
 
-    Raises
-    ------
-    StatisticsError
-        More items than there are, or none.
+    Raises StatisticsError: more items than there are, or none.
     """
     chances = model.chances(ABILITIES)
     if whole(n, "n", least=1) > chances.shape[1]:
@@ -110,10 +107,7 @@ def left_out_errors(right: ArrayLike, n: int, *, folds: int = 10) -> Placing:
     0.03 (root mean square error 0.025), of 160 with a discrimination for each item 76 % (0.027), and 86 % if all about the
     items were known.
 
-    Raises
-    ------
-    StatisticsError
-        Fewer than three judges, or an item without an answer.
+    Raises StatisticsError: fewer than three judges, or an item without an answer.
     """
     table = partly_known(right, "right")
     whole(folds, "folds", least=2)

@@ -98,6 +98,9 @@ class ResponseModel:
 def fit_responses(right: ArrayLike, *, clusters: ArrayLike | None = None, rasch: bool = False) -> ResponseModel:
     """Fit the model.
 
+    Raises StatisticsError: fewer than two judges or items with two of them, a value that is none of these, or a judge
+    without an answer.
+
     Parameters
     ----------
     right : (judges, items) 1, 0 or nan
@@ -106,11 +109,6 @@ def fit_responses(right: ArrayLike, *, clusters: ArrayLike | None = None, rasch:
         Items of one query.
     rasch
         All items discriminate alike.
-
-    Raises
-    ------
-    StatisticsError
-        Fewer than two judges or items with two of them, a value that is none of these, or a judge without an answer.
     """
     x, asked = _checked(right)
     ids = clusters_of(clusters, x.shape[1])

@@ -65,10 +65,7 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
     chance below 1 % for an attentive annotator with those items. Attentive annotators are simulated with a personal
     shift in logits, whose spread is estimated: someone strict throughout is not flagged for it.
 
-    Raises
-    ------
-    StatisticsError
-        Votes are anonymous, or there are fewer than two annotators.
+    Raises StatisticsError: votes are anonymous, or there are fewer than two annotators.
     """
     if ratings.annotator is None:
         raise StatisticsError("votes are anonymous: nothing can be said of annotators")

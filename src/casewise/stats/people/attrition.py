@@ -46,10 +46,7 @@ class Attrition:
 def lost_by_condition(assigned: IntArray, finished: IntArray) -> tuple[float, int, float]:
     """Pearson's chi-square of differential attrition, its degrees of freedom and p (R: `chisq.test`).
 
-    Raises
-    ------
-    StatisticsError
-        A count is no whole number, or more finished than were assigned.
+    Raises StatisticsError: a count is no whole number, or more finished than were assigned.
     """
     n, done = of_one_shape({"assigned": integers(assigned, "assigned"), "finished": integers(finished, "finished")})
     if (done > n).any():
@@ -70,10 +67,7 @@ def attrition(flow: Flow, ratings: CodedRatings | None = None) -> Attrition:
     The bounds are Manski's: they suppose nothing of those who left. They are wide, and a difference that survives
     them survives anything.
 
-    Raises
-    ------
-    StatisticsError
-        The flow does not say how many were assigned and how many finished in each condition.
+    Raises StatisticsError: the flow does not say how many were assigned and how many finished in each condition.
 
     References
     ----------

@@ -107,6 +107,9 @@ def code_ratings(
 ) -> CodedRatings:
     """Check a table of ratings and code it.
 
+    Raises StatisticsError: a column is missing, a value is empty or no verdict (with its row), a rating stands twice,
+    an item has two queries or conditions, or an annotator of a between-subjects design saw two conditions.
+
     Parameters
     ----------
     frame : polars.DataFrame
@@ -118,12 +121,6 @@ def code_ratings(
         Whether annotators may rate under several conditions. In a between-subjects design they must not.
     source : path or str
         Named in errors.
-
-    Raises
-    ------
-    StatisticsError
-        A column is missing, a value is empty or no verdict (with its row), a rating stands twice, an item has two
-        queries or conditions, or an annotator of a between-subjects design saw two conditions.
     """
     _check_columns(frame, strata, source)
     item, query, condition = (_coded(frame[name]) for name in ("item_id", "query_id", "condition"))

@@ -65,6 +65,9 @@ def dawid_skene(
     with :math:`\mu_z` the crowd's own mean. Without difficulty, errors of different people on one item count as
     independent, and the posteriors are falsely sure: hard items come out at 0.99 and are wrong far more often.
 
+    Raises StatisticsError: no ratings, a rating that is neither true nor false, a code that is no whole number, or a
+    level outside (0, 1].
+
     Parameters
     ----------
     safe : (ratings,) booleans
@@ -75,11 +78,6 @@ def dawid_skene(
         :math:`\kappa`: how many ratings the crowd's mean counts for in an annotator's skill.
     rounds : int
         Of EM, at most.
-
-    Raises
-    ------
-    StatisticsError
-        No ratings, a rating that is neither true nor false, a code that is no whole number, or a level outside (0, 1].
 
     References
     ----------

@@ -41,10 +41,7 @@ def alpha_by_level(counts: ArrayLike, *, level: Level, clusters: ArrayLike | Non
     :math:`(\sum_{g=c}^{k} n_g - (n_c + n_k) / 2)^2` (ordinal). The interval is Student's *t* from the clusters'
     influences, on the scale of a correlation.
 
-    Raises
-    ------
-    StatisticsError
-        No item has two answers, or there are fewer than two clusters of such items.
+    Raises StatisticsError: no item has two answers, or there are fewer than two clusters of such items.
 
     References
     ----------

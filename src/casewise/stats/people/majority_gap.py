@@ -74,7 +74,9 @@ class _Mixtures(NamedTuple):
 
 
 def majority_gap(safe: ArrayLike, *, votes: int, rng: np.random.Generator) -> MajorityGap | None:
-    r"""A bet against all crowds that shows whether the counts of safe votes have a step at the majority line.
+    """A bet against all crowds that shows whether the counts of safe votes have a step at the majority line.
+
+    Raises StatisticsError: counts that are no whole numbers up to `votes`, or too few or too many votes.
 
     Parameters
     ----------
@@ -89,11 +91,6 @@ def majority_gap(safe: ArrayLike, *, votes: int, rng: np.random.Generator) -> Ma
     -------
     MajorityGap or None
         None where too few items lie near the line to tell.
-
-    Raises
-    ------
-    StatisticsError
-        Counts that are no whole numbers up to `votes`, or too few or too many votes.
 
     References
     ----------

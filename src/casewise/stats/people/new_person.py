@@ -82,6 +82,8 @@ def against_new_person(
     than there are; of clusters and annotators together where these are known, on one less than the fewer of them. Where the clusters' parts lean to low
     values, limit and statistic are Hall's (`casewise.stats.core.intervals`): without, 6.2 to 7.3 % of judges at the margin pass at 20 queries.
 
+    Raises StatisticsError: fewer than two clusters with two votes on an item, or settings that are no shares.
+
     Parameters
     ----------
     judge : (items,) 1, 0 or nan
@@ -94,11 +96,6 @@ def against_new_person(
         One-sided level.
     raters : Raters, optional
         Who gave which vote.
-
-    Raises
-    ------
-    StatisticsError
-        Fewer than two clusters with two votes on an item, or settings that are no shares.
 
     References
     ----------

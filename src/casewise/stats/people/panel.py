@@ -82,10 +82,7 @@ class PanelWorth:
 def usual_reference(votes: ArrayLike) -> int:
     """How many people a person, a panel or a judge is held against: ten, or all but one of an item's usual votes.
 
-    Raises
-    ------
-    StatisticsError
-        No item has a vote.
+    Raises StatisticsError: no item has a vote.
     """
     counts = integers(votes, "votes").ravel()
     rated = counts[counts > 0]
@@ -100,10 +97,7 @@ def reference_weight(safe: ArrayLike, votes: ArrayLike, *, reference_size: int) 
 
     Ties count half. nan where an item has no more votes than that: then nobody is left to be held against them.
 
-    Raises
-    ------
-    StatisticsError
-        Counts that are none, or a reference of nobody.
+    Raises StatisticsError: counts that are none, or a reference of nobody.
     """
     s, m = checked_votes_of_items(safe, votes)
     weight = np.full(len(s), np.nan)

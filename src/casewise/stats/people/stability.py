@@ -41,17 +41,14 @@ UNIFORM = BetaPrior(1.0, 1.0)
 
 
 def fit_beta(safe: ArrayLike, votes: ArrayLike) -> BetaPrior:
-    r"""The Beta(a, b) under which the counts are most likely (beta-binomial maximum likelihood).
+    """The Beta(a, b) under which the counts are most likely (beta-binomial maximum likelihood).
+
+    Raises StatisticsError: no item has two votes: the spread of rates is then unknown.
 
     Parameters
     ----------
     safe, votes : (items,) integers
         Safe votes and votes of each item. Items without votes say nothing.
-
-    Raises
-    ------
-    StatisticsError
-        No item has two votes: the spread of rates is then unknown.
 
     References
     ----------
@@ -69,10 +66,7 @@ def predicted_counts(safe: int, votes: int, *, prior: BetaPrior, new_votes: int)
 
     .. math:: P(k) = \binom{n}{k} \frac{B(a + s + k,\; b + m - s + n - k)}{B(a + s,\; b + m - s)}
 
-    Raises
-    ------
-    StatisticsError
-        More safe votes than votes, a negative number, or a million new votes.
+    Raises StatisticsError: more safe votes than votes, a negative number, or a million new votes.
     """
     if not 0 <= whole(safe, "safe", least=0) <= whole(votes, "votes", least=0):
         raise StatisticsError(f"{safe} safe votes out of {votes}: more than there are")

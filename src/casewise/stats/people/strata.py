@@ -46,10 +46,7 @@ def safe_rate_by_stratum(ratings: CodedRatings, name: str) -> StratumRates:
     with :math:`\nu` what the cells' variances, each known from its people, are worth together [1]_. (A chi-square rejects
     too often where cells are small.)
 
-    Raises
-    ------
-    StatisticsError
-        Ratings have no annotators, or there is no such stratum.
+    Raises StatisticsError: ratings have no annotators, or there is no such stratum.
 
     References
     ----------

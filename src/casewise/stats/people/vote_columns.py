@@ -46,6 +46,8 @@ def column_dependence(votes: ArrayLike, *, block: int = 25, group: NDArray[np.in
     are permuted at random, independently of other items: cross products of different pairs of items are uncorrelated.
     Items' own rates are held fixed, so no trend of rates along the file can produce a finding.
 
+    Raises StatisticsError: there are fewer than two items, two columns, or no item on which votes differ.
+
     Parameters
     ----------
     votes : (items, columns) of 0 and 1
@@ -54,11 +56,6 @@ def column_dependence(votes: ArrayLike, *, block: int = 25, group: NDArray[np.in
         Successive items taken together; about as many as one person rates. The rest of an incomplete block counts too.
     group : (items,) integers
         Items of different groups, such as conditions with people of their own, share no block. All one by default.
-
-    Raises
-    ------
-    StatisticsError
-        There are fewer than two items, two columns, or no item on which votes differ.
 
     References
     ----------

@@ -73,10 +73,7 @@ class QueryDifferences:
         Queries are weighted by :math:`\exp(\lambda (d_g - \delta k_g))`: of all weights that give this mean they have the
         largest entropy (Efron 1981, Canadian J. Statistics 9, §11).
 
-        Raises
-        ------
-        StatisticsError
-            No weights give it: the judges differ by less than that on every query.
+        Raises StatisticsError: no weights give it: the judges differ by less than that on every query.
         """
         off = self.sums - difference * self.items
         if not off.min() < 0 < off.max():
@@ -103,10 +100,8 @@ def tilted_mean(off: FloatArray, slope: float) -> float:
 def query_differences(first: ArrayLike, second: ArrayLike, *, clusters: ArrayLike | None = None) -> QueryDifferences:
     """The differences of two judges' scores, an item each, summed within queries.
 
-    Raises
-    ------
-    StatisticsError
-        Scores that are no numbers, lengths that differ, fewer than two queries, or judges that never differ.
+    Raises StatisticsError: scores that are no numbers, lengths that differ, fewer than two queries, or judges that
+    never differ.
     """
     a, b = vector(first, "first"), vector(second, "second")
     of_one_length(first=a, second=b)
@@ -184,10 +179,7 @@ def simulated_power(
 
     A population with a mean of 0 gives the size of the test.
 
-    Raises
-    ------
-    StatisticsError
-        Fewer than two queries, or an alpha outside (0, 1).
+    Raises StatisticsError: fewer than two queries, or an alpha outside (0, 1).
     """
     whole(n, "n", least=2)
     checked_share(alpha, "alpha")

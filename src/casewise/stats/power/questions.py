@@ -32,10 +32,7 @@ def smallest_reaching(
 ) -> int:
     """The smallest integer from `start` on at which `function`, which rises, is at least `target`.
 
-    Raises
-    ------
-    StatisticsError
-        Not reached at `largest`; the message names `question`.
+    Raises StatisticsError: not reached at `largest`; the message names `question`.
     """
     low, high = start - 1, start
     while function(high) < target:
@@ -53,10 +50,7 @@ def rising_root(
 ) -> float:
     """Where a rising function of a positive number reaches `target`, by bisection to the last bits.
 
-    Raises
-    ------
-    StatisticsError
-        Not reached at `largest`; the message names `question`.
+    Raises StatisticsError: not reached at `largest`; the message names `question`.
     """
     low, high = 0.0, start
     while function(high) < target:

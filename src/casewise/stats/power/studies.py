@@ -63,10 +63,7 @@ class StudyVariance:
     def error(self, *, queries: int, per_item: int, per_annotator: float) -> float:
         """Standard error of the difference in such a study.
 
-        Raises
-        ------
-        StatisticsError
-            No queries, ratings of an item or items of an annotator.
+        Raises StatisticsError: no queries, ratings of an item or items of an annotator.
         """
         if not (queries >= 1 and per_item > 0 and 0 < per_annotator < np.inf):
             raise StatisticsError("a study has a query at least, ratings of each item and items for each annotator")
@@ -80,10 +77,8 @@ def variance_of(pilot: PilotRatings) -> StudyVariance:
     Every mean of products is unbiased for its moment, whatever the numbers of ratings; a part that comes out negative is
     given as 0.
 
-    Raises
-    ------
-    StatisticsError
-        A condition lacks two queries, two annotators, or an item with two ratings; or no query has both conditions.
+    Raises StatisticsError: a condition lacks two queries, two annotators, or an item with two ratings; or no query has
+    both conditions.
     """
     coded = code(pilot)
     return from_sums(coded, np.ones(coded.queries))
@@ -181,10 +176,7 @@ class PilotIntervals:
 def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int = 500) -> PilotIntervals:
     """A percentile interval from resampled queries.
 
-    Raises
-    ------
-    StatisticsError
-        As `variance_of`.
+    Raises StatisticsError: as `variance_of`.
     """
     coded = code(pilot)
     drawn = []
@@ -226,10 +218,7 @@ def study_queries(
 ) -> int:
     """The fewest queries with which a study finds `difference` with at least `power`.
 
-    Raises
-    ------
-    StatisticsError
-        The difference is 0, power or alpha cannot be one, or more than a million queries would be needed.
+    Raises StatisticsError: the difference is 0, power or alpha cannot be one, or more than a million queries would be needed.
     """
     check_power(power, alpha)
     if not difference:

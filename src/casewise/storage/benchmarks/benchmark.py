@@ -106,11 +106,8 @@ class Votes(NamedTuple):
 class Benchmark:
     """Queries, contexts, items and ratings that fit together.
 
-    Raises
-    ------
-    BenchmarkError
-        When made: an id stands twice, a parent is missing, a category is not in the taxonomy, a condition does not fit
-        its context, or an annotator rated an item twice. The message names it.
+    Raises BenchmarkError: when made: an id stands twice, a parent is missing, a category is not in the taxonomy, a
+    condition does not fit its context, or an annotator rated an item twice. The message names it.
     """
 
     about: About
@@ -264,10 +261,7 @@ class Benchmark:
     def find(self, which: str) -> Item:
         """The item whose id is, or begins with, `which`, or that stands at that place (from 1).
 
-        Raises
-        ------
-        BenchmarkError
-            There is no such item, or more than one.
+        Raises BenchmarkError: there is no such item, or more than one.
         """
         if which.isdecimal() and len(which) <= 9 and 1 <= int(which) <= len(self.items):
             return self.items[int(which) - 1]

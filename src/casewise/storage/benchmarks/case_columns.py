@@ -64,10 +64,7 @@ class CaseColumns:
 def found_columns(columns: Sequence[str], said: CaseColumns, parameters: ParameterSet) -> CaseColumns:
     """Who says what among `columns`: what is said stands, the rest is guessed from their names.
 
-    Raises
-    ------
-    ConfigurationError
-        A column that was named is not there, or one that must be is missing.
+    Raises ConfigurationError: a column that was named is not there, or one that must be is missing.
     """
     named = {option: name for option in GUESSES if (name := getattr(said, option))}
     for name in (*named.values(), *said.parameters):

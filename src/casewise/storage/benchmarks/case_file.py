@@ -39,10 +39,7 @@ class CaseRow(NamedTuple):
 def read_case_rows(path: Path) -> tuple[tuple[str, ...], list[CaseRow]]:
     """The columns of a file and its rows; `.jsonl` and `.ndjson` are read as JSON Lines, all else as CSV.
 
-    Raises
-    ------
-    DataError
-        The file is neither, or holds nothing; the message says where.
+    Raises DataError: the file is neither, or holds nothing; the message says where.
     """
     try:
         with path.open("rb") as file:
@@ -67,12 +64,7 @@ def objects(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 def frame_rows(frame: Any, name: str) -> tuple[tuple[str, ...], list[CaseRow]]:
     """The columns and rows of a polars or pandas frame, or of dictionaries; rows are counted from 1.
 
-    Raises
-    ------
-    ConfigurationError
-        It is none of these.
-    DataError
-        It holds nothing.
+    Raises ConfigurationError: it is none of these. DataError: it holds nothing.
     """
     if hasattr(frame, "to_dicts"):
         rows = frame.to_dicts()

@@ -74,12 +74,8 @@ class CaseFrame:
 def read_cases(path: Path, columns: CaseColumns = CaseColumns(), frame: CaseFrame = CaseFrame()) -> Benchmark:
     """The benchmark that a CSV or JSON Lines file of cases holds; `notes()` says what it lacks.
 
-    Raises
-    ------
-    ConfigurationError
-        A column is missing that only the file's owner can name; the message says with which option.
-    DataError
-        A row cannot be read; the message names its line.
+    Raises ConfigurationError: a column is missing that only the file's owner can name; the message says with which
+    option. DataError: a row cannot be read; the message names its line.
     """
     names, rows = read_case_rows(path)
     return Cases(path, found_columns(names, columns, frame.parameters or paper_parameters()), frame).benchmark(
@@ -295,10 +291,7 @@ def taxonomy_of(name: str, queries: Iterable[Query]) -> Taxonomy:
 def parameters_of(name: str, contexts: Iterable[Context]) -> ParameterSet:
     """The paper's set where all contexts fit it, else what they state; what one of them leaves out may be missing.
 
-    Raises
-    ------
-    ConfigurationError
-        A group or parameter has a name that no arm could say.
+    Raises ConfigurationError: a group or parameter has a name that no arm could say.
     """
     met = list(contexts)
     if all(paper_parameters().problem(context) is None for context in met):

@@ -35,6 +35,9 @@ class Conversion:
 def convert(source: str | Path, target: Path, *, to: Format | None = None) -> Conversion:
     """Write the benchmark at `source` anew at `target`, in another format.
 
+    Raises DataError, BenchmarkError: the source is not valid, or holds what the format cannot say at all.
+    ConfigurationError: there is something at `target` already, or it cannot be written.
+
     Parameters
     ----------
     source
@@ -46,13 +49,6 @@ def convert(source: str | Path, target: Path, *, to: Format | None = None) -> Co
     -------
     Conversion
         `lost` says what reading `target` back would not give; it is empty for all formats but `published`.
-
-    Raises
-    ------
-    DataError, BenchmarkError
-        The source is not valid, or holds what the format cannot say at all.
-    ConfigurationError
-        There is something at `target` already, or it cannot be written.
     """
     chosen: Format = to or ("published" if target.suffix == ".json" else "folder")
     if chosen not in get_args(Format):

@@ -69,10 +69,7 @@ def cache_folder() -> Path:
 def fetched(pinned: Pinned = CASEBENCH) -> Path:
     """The fetched file.
 
-    Raises
-    ------
-    DataError
-        It was not fetched yet, or is damaged; the message says what to do.
+    Raises DataError: it was not fetched yet, or is damaged; the message says what to do.
     """
     path = cache_folder() / pinned.file_name
     if not path.is_file():
@@ -83,12 +80,8 @@ def fetched(pinned: Pinned = CASEBENCH) -> Path:
 def fetch(pinned: Pinned = CASEBENCH, *, accept_terms: bool, progress: bool = True) -> Path:
     """Download the pinned file into the cache and check it.
 
-    Raises
-    ------
-    ConfigurationError
-        The terms are not accepted, or the download failed.
-    ChecksumMismatch
-        What came is not the pinned release.
+    Raises ConfigurationError: the terms are not accepted, or the download failed. ChecksumMismatch: what came is not
+    the pinned release.
     """
     if not accept_terms:
         raise ConfigurationError(f"{pinned.terms}\n\nTo accept: {pinned.command} --accept-terms")
@@ -123,12 +116,8 @@ def fetch(pinned: Pinned = CASEBENCH, *, accept_terms: bool, progress: bool = Tr
 def take(copy: Path, pinned: Pinned = CASEBENCH, *, accept_terms: bool) -> Path:
     """Put a copy of the pinned file that the user has into the cache.
 
-    Raises
-    ------
-    ConfigurationError
-        The terms are not accepted, or the cache cannot be written.
-    DataError
-        `copy` cannot be read, or is not the pinned release.
+    Raises ConfigurationError: the terms are not accepted, or the cache cannot be written. DataError: `copy` cannot be
+    read, or is not the pinned release.
     """
     if not accept_terms:
         raise ConfigurationError(f"{pinned.terms}\n\nTo accept, add --accept-terms")

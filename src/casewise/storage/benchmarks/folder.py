@@ -32,10 +32,7 @@ MOST_HELD = 10_000
 def write_benchmark(benchmark: Benchmark, folder: Path) -> Path:
     """Write `benchmark` as a new folder: all of it or nothing.
 
-    Raises
-    ------
-    ConfigurationError
-        There is something at `folder` already (a benchmark is immutable), or it cannot be written.
+    Raises ConfigurationError: there is something at `folder` already (a benchmark is immutable), or it cannot be written.
     """
     with new_folder(folder) as draft:
         for name in RECORDS:
@@ -49,17 +46,14 @@ def read_benchmark(folder: Path, *, most_held: int = MOST_HELD) -> Benchmark:
 
     A large one is read whole once, and from what was kept of it later (see `casewise.storage.benchmarks.kept`).
 
+    Raises DataError: a file is missing, is not the one that the manifest speaks of, or holds a line that is no such record.
+
     Parameters
     ----------
     folder
         Where it lies.
     most_held
         With more contexts than this they stay in their file, and each is read when it is asked for.
-
-    Raises
-    ------
-    DataError
-        A file is missing, is not the one that the manifest speaks of, or holds a line that is no such record.
     """
     manifest = read_manifest(folder)
     check_files(folder, manifest)

@@ -80,10 +80,7 @@ class Manifest(Record):
 def new_folder(folder: Path) -> Iterator[Path]:
     """A folder to fill that becomes `folder` when the block ends well, and disappears when it does not.
 
-    Raises
-    ------
-    ConfigurationError
-        There is something at `folder` already (a benchmark is immutable), or it cannot be written.
+    Raises ConfigurationError: there is something at `folder` already (a benchmark is immutable), or it cannot be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigurationError(f"{folder} exists and a benchmark is never overwritten; choose another place")
@@ -118,10 +115,7 @@ def write_manifest(benchmark: Benchmark, folder: Path, *, names: Iterable[str]) 
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a benchmark folder.
 
-    Raises
-    ------
-    DataError
-        There is none, it is not valid, or it was written by a newer casewise.
+    Raises DataError: there is none, it is not valid, or it was written by a newer casewise.
     """
     path = folder / MANIFEST
     if not path.is_file():
@@ -139,10 +133,7 @@ def listed(names: Iterable[str]) -> str:
 def read_manifest_file(path: Path, model: type[R], *, newest: int) -> R:
     """A manifest, of this format version or an older one; no value passes for one of another type.
 
-    Raises
-    ------
-    DataError
-        The file is no such manifest, or was written by a newer casewise.
+    Raises DataError: the file is no such manifest, or was written by a newer casewise.
     """
     text = read_text(path)
     value = parse(text, path=path)
@@ -159,10 +150,7 @@ def read_manifest_file(path: Path, model: type[R], *, newest: int) -> R:
 def assembled(folder: Path, manifest: Manifest, records: Mapping[str, Sequence[Record]]) -> Benchmark:
     """The benchmark of a folder with this manifest whose files hold `records`, by the names of `RECORDS`.
 
-    Raises
-    ------
-    DataError
-        They do not fit together, or the manifest counts others.
+    Raises DataError: they do not fit together, or the manifest counts others.
     """
     fields: dict[str, Any] = dict(records)
     try:
@@ -178,10 +166,7 @@ def assembled(folder: Path, manifest: Manifest, records: Mapping[str, Sequence[R
 def check_files(folder: Path, manifest: Manifest) -> None:
     """Check every file that `manifest` names.
 
-    Raises
-    ------
-    DataError
-        One is missing, or is not the one that the manifest speaks of.
+    Raises DataError: one is missing, or is not the one that the manifest speaks of.
     """
     for name, expected in manifest.files.items():
         check_sum(folder / name, expected)

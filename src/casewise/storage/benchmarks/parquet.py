@@ -112,10 +112,7 @@ def statement(value: Mapping[str, Any], name: str) -> Any:
 def write_parquet(benchmark: Benchmark, folder: Path) -> Path:
     """Write `benchmark` as a new folder of Parquet files: all of it or nothing.
 
-    Raises
-    ------
-    ConfigurationError
-        There is something at `folder` already, or it cannot be written.
+    Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
     """
     with new_folder(folder) as draft:
         names = write_tables(benchmark, draft, under="")
@@ -147,10 +144,7 @@ def is_parquet(folder: Path) -> bool:
 def read_parquet(folder: Path) -> Benchmark:
     """The benchmark that a folder of Parquet files holds, its checksums checked. Hugging Face dataset folders, too.
 
-    Raises
-    ------
-    DataError
-        A file is missing or was changed, or a row is no such record; the message names it.
+    Raises DataError: a file is missing or was changed, or a row is no such record; the message names it.
     """
     manifest = read_manifest(folder)
     check_files(folder, manifest)

@@ -83,11 +83,8 @@ class Placed(BaseModel):
 def read_published(path: Path) -> Benchmark:
     """A benchmark from a JSON file in the release's format.
 
-    Raises
-    ------
-    DataError
-        The file is no such JSON; the message says where: votes other than 1 and 2, a rate that neither the votes nor
-        the votes and the intent give, a category that is unknown, the same query and context twice.
+    Raises DataError: the file is no such JSON; the message says where: votes other than 1 and 2, a rate that neither
+    the votes nor the votes and the intent give, a category that is unknown, the same query and context twice.
     """
     found, held = people_votes(path, [placed(row, path=path) for row in rows(read_text(path), path=path)])
     if not found:
@@ -181,13 +178,7 @@ def possible_rates(entry: Placed) -> tuple[float, float]:
 
 
 def rates_count_intent(path: Path, entries: list[Placed], *, held: bool) -> bool:
-    """Whether the file's rates count the intent: one way for all rows.
-
-    Raises
-    ------
-    DataError
-        Some rows' rates can only be with it and others' only without it.
-    """
+    """Whether the file's rates count the intent: one way for all rows."""
     only_alone: Placed | None = None
     only_with: Placed | None = None
     for entry in entries:
@@ -239,10 +230,7 @@ def write_published(benchmark: Benchmark, path: Path) -> None:
 
     Items without a context cannot be written.
 
-    Raises
-    ------
-    BenchmarkError
-        An item has no context, an optional parameter that the format does not know, or no ratings.
+    Raises BenchmarkError: an item has no context, an optional parameter that the format does not know, or no ratings.
     """
     by_item: dict[str, list[Rating]] = {item.id: [] for item in benchmark.items}
     for rating in benchmark.ratings:

@@ -60,19 +60,15 @@ class PublishedOutput(NamedTuple):
 def read_output(path: Path, *, elicitation: Elicitation | None = None) -> PublishedOutput:
     """Read a judge's output file of the published release.
 
+    Raises DataError: the file is not such an output; the message says where. ConfigurationError: neither the name nor
+    `elicitation` says how the judge was asked.
+
     Parameters
     ----------
     path
         The file. Its name says the elicitation and what was omitted, unless it was renamed.
     elicitation
         For a file whose name does not say it.
-
-    Raises
-    ------
-    DataError
-        The file is not such an output; the message says where.
-    ConfigurationError
-        Neither the name nor `elicitation` says how the judge was asked.
     """
     found = [checked_row(row, path=path) for row in rows(read_text(path), path=path)]
     if not found:
@@ -161,13 +157,7 @@ def what_the_name_says(path: Path) -> tuple[Elicitation | None, tuple[str, ...]]
 
 
 def check_omitted(path: Path, omitted: Sequence[str], entries: Sequence[Placed]) -> None:
-    """Nothing that the file's name says was omitted may stand in a context; a file that holds none of it says nothing.
-
-    Raises
-    ------
-    DataError
-        A context states it.
-    """
+    """Nothing that the file's name says was omitted may stand in a context; a file that holds none of it says nothing."""
     if set(omitted) >= set(GROUPS):
         return
     for entry in entries:
@@ -207,10 +197,7 @@ def output_row(path: Path, entry: Placed, raw: Any, elicitation: Elicitation) ->
 def outcome_of(raw: Any, elicitation: Elicitation) -> Scored | Unscored:
     """What a value of the release comes to. The empty string is a reply that its scripts could not parse.
 
-    Raises
-    ------
-    ValueError
-        `raw` is no word and no number.
+    Raises ValueError: `raw` is no word and no number.
     """
     if raw is None or raw == "":
         return Unscored(reason=UnscoredReason.UNPARSED)

@@ -18,10 +18,7 @@ __all__ = ["cannot_read", "cannot_write", "read_text", "replacing", "write_text"
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file to write to that becomes `path` when the block ends well, and disappears when it does not.
 
-    Raises
-    ------
-    ConfigurationError
-        The folder is not writable, or the disk is full; `path` is as it was.
+    Raises ConfigurationError: the folder is not writable, or the disk is full; `path` is as it was.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,10 +64,7 @@ def write_text(path: Path, text: str) -> None:
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file.
 
-    Raises
-    ------
-    DataError
-        The file cannot be read, or its bytes are no UTF-8; the message names the line.
+    Raises DataError: the file cannot be read, or its bytes are no UTF-8; the message names the line.
     """
     try:
         raw = path.read_bytes()

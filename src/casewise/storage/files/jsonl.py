@@ -21,10 +21,7 @@ R = TypeVar("R", bound=Record)
 def read_jsonl(path: Path, model: type[R], *, growing: bool = False) -> Iterator[R]:
     """The records of a JSONL file, one at a time; of a `growing` one, a last line without its line break is passed over.
 
-    Raises
-    ------
-    DataError
-        A line is not UTF-8, not JSON or not such a record; the message names it. A missing file, too.
+    Raises DataError: a line is not UTF-8, not JSON or not such a record; the message names it. A missing file, too.
     """
     for number, line in numbered_lines(path, growing=growing):
         yield record(line, model, path=path, line=number)

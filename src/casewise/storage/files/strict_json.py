@@ -113,15 +113,12 @@ DECODER = decoder()
 def parse(text: str, *, path: Path, line: int | None = None) -> Any:
     """The value of a JSON text.
 
+    Raises DataError: the text is no JSON; the message names the line.
+
     Parameters
     ----------
     text
         The whole text of `path`, or, with `line`, that one line of it.
-
-    Raises
-    ------
-    DataError
-        The text is no JSON; the message names the line.
     """
     if not text.strip():
         raise DataError(path, line, "the file is empty" if line is None else "the line is empty")
@@ -140,10 +137,7 @@ def parse(text: str, *, path: Path, line: int | None = None) -> Any:
 def rows(text: str, *, path: Path) -> Iterator[Row]:
     """The elements of a JSON array, each with the line it begins on.
 
-    Raises
-    ------
-    DataError
-        The text is no JSON, or not an array.
+    Raises DataError: the text is no JSON, or not an array.
     """
     position = skip_space(text, 0)
     if not text[position:]:

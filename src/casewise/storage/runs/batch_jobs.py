@@ -109,10 +109,7 @@ class JobLog:
     def at(cls, folder: Path) -> JobLog:
         """The jobs of the run at `folder`, which the caller holds.
 
-        Raises
-        ------
-        DataError
-            A line of their log is none.
+        Raises DataError: a line of their log is none.
         """
         found = cls(folder)
         cut_torn_line(found.path)
@@ -151,10 +148,7 @@ class JobLog:
     def note(self, event: JobEvent) -> BatchJob:
         """Write a step, and see to it that it is on the disk.
 
-        Raises
-        ------
-        ConfigurationError
-            It cannot be written.
+        Raises ConfigurationError: it cannot be written.
         """
         try:
             with self.path.open("ab") as file:

@@ -37,10 +37,7 @@ class ItemNote(Record):
 def read_item_notes(runs: Iterable[Path]) -> dict[str, ItemNote]:
     """The notes that count in the folders of `runs`, by item.
 
-    Raises
-    ------
-    DataError
-        A line of the file is no note; the message names it.
+    Raises DataError: a line of the file is no note; the message names it.
     """
     files = (run / ITEM_NOTES for run in runs)
     notes = sorted(
@@ -52,10 +49,7 @@ def read_item_notes(runs: Iterable[Path]) -> dict[str, ItemNote]:
 def add_item_note(run: Path, note: ItemNote) -> None:
     """Append a note to the file in the folder of a run.
 
-    Raises
-    ------
-    ConfigurationError
-        It cannot be written.
+    Raises ConfigurationError: it cannot be written.
     """
     try:
         with (run / ITEM_NOTES).open("a", encoding="utf-8") as file:

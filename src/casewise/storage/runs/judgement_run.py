@@ -66,9 +66,6 @@ JUDGEMENTS = JUDGEMENT_LOG.file
 def read_run(path: Path) -> RunManifest:
     """The manifest of a judge's run folder.
 
-    Raises
-    ------
-    DataError
-        There is none, it is not valid, a newer casewise wrote it, or it is a run of another kind.
+    Raises DataError: there is none, it is not valid, a newer casewise wrote it, or it is a run of another kind.
     """
     return read_manifest(path, JUDGEMENT_LOG)

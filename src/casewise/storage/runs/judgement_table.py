@@ -82,10 +82,7 @@ def judgement_table(path: Path, *, replies: Literal["leave", "keep"] = "leave") 
     Columns are those of `Judgement`, with the outcome spread out into `value`, `low`, `high` and `unscored_reason`.
     Raw replies are left on disk unless `replies` is `keep`.
 
-    Raises
-    ------
-    DataError
-        A line is no judgement; the message names it.
+    Raises DataError: a line is no judgement; the message names it.
     """
     if not path.is_file() or not path.stat().st_size:
         return spread(pl.DataFrame(schema=SCHEMA), replies)
@@ -116,10 +113,7 @@ class GrowingLog:
     def grown(self) -> bool:
         """Take in what was appended; whether there was anything.
 
-        Raises
-        ------
-        DataError
-            A line is no judgement; the message names it.
+        Raises DataError: a line is no judgement; the message names it.
         """
         size = self.path.stat().st_size if self.path.is_file() else 0
         if size < self._end:  # it was begun anew
@@ -154,10 +148,7 @@ def blocks(path: Path, start: int = 0) -> Iterator[bytes]:
 def judgements_in_brief(path: Path) -> Iterator[tuple[Any, ...]]:
     """Of each line of a log its place in bytes, then the columns of `BRIEF`; without the replies, in a third of the time of records.
 
-    Raises
-    ------
-    DataError
-        A line is no judgement; the message names it.
+    Raises DataError: a line is no judgement; the message names it.
     """
     place = 0
     for block in blocks(path):

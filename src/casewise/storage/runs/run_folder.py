@@ -85,13 +85,8 @@ class RunFolder(Generic[M, R]):
     def hold(cls, path: Path, manifest: M, kind: LogKind[M, R], *, private: bool = False) -> Iterator[Self]:
         """Begin the run at `path`, or go on with it, with nobody else at it; a `private` one is its owner's alone (0700).
 
-        Raises
-        ------
-        RunConflict
-            Another process holds it, something else lies there, or the run there has another identity; the message
-            names what differs.
-        ConfigurationError
-            The place cannot be written.
+        Raises RunConflict: another process holds it, something else lies there, or the run there has another identity;
+        the message names what differs. ConfigurationError: the place cannot be written.
         """
         check_place(path)
         try:
@@ -115,10 +110,8 @@ class RunFolder(Generic[M, R]):
     def add(self, answered: R) -> None:
         """Append a record: one write, and a sync to disk when a second has passed since the last.
 
-        Raises
-        ------
-        ConfigurationError
-            It cannot be written, because the disk is full for example; what was written before stays readable.
+        Raises ConfigurationError: it cannot be written, because the disk is full for example; what was written before
+        stays readable.
         """
         line = memoryview((answered.line() + "\n").encode())
         try:
@@ -273,10 +266,7 @@ def cut_torn_line(path: Path) -> None:
 def kind_of(path: Path) -> str:
     """What kind of run the folder at `path` holds: `judgements`, or what its `run.json` names.
 
-    Raises
-    ------
-    DataError
-        It holds no run.
+    Raises DataError: it holds no run.
     """
     value = parse(read_text(manifest_file(path)), path=path / RUN)
     named = value.get("kind") if isinstance(value, dict) else None
@@ -286,10 +276,7 @@ def kind_of(path: Path) -> str:
 def read_manifest(path: Path, kind: LogKind[M, R]) -> M:
     """The manifest of a run folder of this kind.
 
-    Raises
-    ------
-    DataError
-        There is none, it is not valid, a newer casewise wrote it, or it is a run of another kind.
+    Raises DataError: there is none, it is not valid, a newer casewise wrote it, or it is a run of another kind.
     """
     if (other := kind_of(path)) != kind.name:
         raise DataError(path, None, f"is a run of {other}, not of {kind.name}")
@@ -306,10 +293,7 @@ def manifest_file(path: Path) -> Path:
 def run_notes(path: Path) -> tuple[str, ...]:
     """What the judge of the run in the folder `path` said that a reader must know.
 
-    Raises
-    ------
-    DataError
-        Its `notes.json` cannot be read.
+    Raises DataError: its `notes.json` cannot be read.
     """
     file = path / NOTES
     if not file.is_file():

@@ -60,10 +60,7 @@ class Sampled(Record):
 def read_sampling(folder: Path) -> Sampled | None:
     """What the run in `folder` says of its sampling; None where it was not sampled.
 
-    Raises
-    ------
-    DataError
-        Its `sampling.json` cannot be read.
+    Raises DataError: its `sampling.json` cannot be read.
     """
     path = folder / SAMPLING
     if not path.is_file():
@@ -85,10 +82,7 @@ def refuse_sampled(paths: Iterable[Path]) -> None:
 
     One that came to ask every query is a run like any other.
 
-    Raises
-    ------
-    BenchmarkError
-        One of these run folders holds such a run.
+    Raises BenchmarkError: one of these run folders holds such a run.
     """
     for path in paths:
         sampled = read_sampling(path)
