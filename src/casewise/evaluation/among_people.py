@@ -78,14 +78,9 @@ def worth_json(worth: PanelWorth | None) -> dict[str, float | int | None] | None
 def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, epsilon: float = 0.1, margin: float = 0.05) -> BesidePeople:
     """What people's votes on the items that were asked allow, and each series among people.
 
-    Parameters
-    ----------
-    backdrop
-        Of the benchmark of these runs.
-    epsilon : float
-        The judge's advantage in the alternative annotator test.
-    margin : float
-        How much less than a new person a judge may agree with people and be no worse.
+    `backdrop`: of the benchmark of these runs.
+    `epsilon`: the judge's advantage in the alternative annotator test.
+    `margin`: how much less than a new person a judge may agree with people and be no worse.
     """
     asked = np.any([series.asked for series in runs.series], axis=0)
     return BesidePeople(

@@ -110,10 +110,7 @@ def answer_of(
 ) -> ShortAnswer:
     """The answer for one series.
 
-    Parameters
-    ----------
-    pooled
-        Its categories, each helped by the others (`JudgeNumbers.pooled`).
+    `pooled`: its categories, each helped by the others (`JudgeNumbers.pooled`).
     """
     both = beside_a_new_person(runs, series) if beside.judge["accuracy"].estimate is not None else None
     asked = int(series.asked.sum())

@@ -40,13 +40,10 @@ class ComparisonNumbers:
     ) -> Self:
         """Compare everything that runs hold: judges, arms and elicitations, on the items that all were asked.
 
+        `by_repeat`: compare repeats too, each as a judge of its own; otherwise an item's value is their mean.
+
         Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
         benchmarks, or hold one series only. StatisticsError: no item was asked of all.
-
-        Parameters
-        ----------
-        by_repeat
-            Compare repeats too, each as a judge of its own; otherwise an item's value is their mean.
         """
         runs = as_wanted(read_runs([Path(path) for path in paths], benchmark=benchmark, by_repeat=by_repeat), options)
         if len(runs.series) < 2:

@@ -195,15 +195,11 @@ def read_runs(
 ) -> JudgedRuns:
     """Read run folders over one benchmark.
 
+    `benchmark`: the benchmark, where it is no longer where the runs found it.
+    `by_repeat`: keep repeats apart, each a series of its own, instead of taking their mean.
+
     Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
     benchmarks, or the benchmark found is not theirs.
-
-    Parameters
-    ----------
-    benchmark
-        The benchmark, where it is no longer where the runs found it.
-    by_repeat
-        Keep repeats apart, each a series of its own, instead of taking their mean.
     """
     runs, found = opened(paths, benchmark)
     items, names = item_table(found), distinct([run.manifest.judge_name for run in runs])

@@ -76,12 +76,8 @@ class Backdrop(ShortRepr):
     def beside(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> Beside:
         """The yardsticks on the items that a judge was asked, and how the judge differs from the classifier.
 
-        Parameters
-        ----------
-        sample
-            The judge's, over the items of `asked`.
-        asked
-            (items,) which of the benchmark's items those are.
+        `sample`: the judge's, over the items of `asked`.
+        `asked`: (items,) which of the benchmark's items those are.
         """
         subject = self.subject
         judge = self.measured(sample)

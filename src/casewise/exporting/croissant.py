@@ -115,12 +115,9 @@ def write_croissant(
 ) -> Described:
     """Write `benchmark` as a new folder of Parquet files with `croissant.json` beside them: all of it or nothing.
 
-    Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
+    `biases`: what an audit found, a sentence each.
 
-    Parameters
-    ----------
-    biases
-        What an audit found, a sentence each.
+    Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
     """
     with new_folder(folder) as draft:
         names = write_tables(benchmark, draft, under="")

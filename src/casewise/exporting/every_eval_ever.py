@@ -55,12 +55,9 @@ class EvalFiles:
 def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bool) -> EvalFiles:
     """Write the one run of `numbers` under `folder`, in the schema's own layout.
 
-    Raises ConfigurationError: there are several runs, or none that holds judgements; or the folder cannot be written.
+    `with_texts`: write queries, contexts and replies of a benchmark that is gated; those of an open one are always written.
 
-    Parameters
-    ----------
-    with_texts
-        Write queries, contexts and replies of a benchmark that is gated; those of an open one are always written.
+    Raises ConfigurationError: there are several runs, or none that holds judgements; or the folder cannot be written.
     """
     runs = [run for run in numbers.runs.runs if run.behaviour is None]
     if len(runs) != 1 or len(numbers.runs.runs) != 1:

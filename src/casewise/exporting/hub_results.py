@@ -32,12 +32,10 @@ class HubFolder:
 def write_hub_results(numbers: JudgeNumbers, audit: Audit | None, folder: Path, *, dataset: str | None) -> HubFolder:
     """Write the folder; no text of the benchmark and no reply is in it.
 
-    Raises ConfigurationError: it cannot be written.
+    `dataset`: the benchmark's name on the hub (`ORGANISATION/NAME`), which `.eval_results` must name; without it none
+        is written.
 
-    Parameters
-    ----------
-    dataset
-        The benchmark's name on the hub (`ORGANISATION/NAME`), which `.eval_results` must name; without it none is written.
+    Raises ConfigurationError: it cannot be written.
     """
     rows = accuracies(numbers)
     write_text(folder / "README.md", f"---\n{header(numbers, rows)}---\n\n{card(numbers, audit)}")

@@ -101,12 +101,9 @@ class TaskFolder:
 def write_lm_eval(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy, prompts: str = "casewise") -> TaskFolder:
     """Write the task folder: a task for each elicitation that is read from words, over the items that have a label.
 
-    Raises ConfigurationError: the prompts are of several messages, or the folder cannot be written.
+    `prompts`: as `casewise judge` takes them. The harness sends one message, so prompts of several are refused.
 
-    Parameters
-    ----------
-    prompts
-        As `casewise judge` takes them. The harness sends one message, so prompts of several are refused.
+    Raises ConfigurationError: the prompts are of several messages, or the folder cannot be written.
     """
     wording = find_prompts(prompts)
     rows = [json.dumps(row, ensure_ascii=False) for row in asked_rows(benchmark, policy=policy, wording=wording)]

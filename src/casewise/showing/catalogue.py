@@ -256,10 +256,7 @@ def own_defences(arms: Iterable[Arm]) -> frozenset[str]:
 def setting_of(arm: Arm, own: Collection[str] = ()) -> Setting | None:
     """What an arm is for a report of attacks; None where it is none of that, such as one that leaves parameters out.
 
-    Parameters
-    ----------
-    own
-        Users' own functions that are defences (`own_defences`); others are attacks.
+    `own`: users' own functions that are defences (`own_defences`); others are attacks.
     """
     roles = [role_of(one) for one in arm.transforms]
     if arm.shows_all:

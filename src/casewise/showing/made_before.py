@@ -70,12 +70,8 @@ async def making(
 ) -> MadeBefore:
     """Have all made that the asks of a plan need. What a model makes of another's text waits for that.
 
-    Parameters
-    ----------
-    within
-        The run's folder; what is made is kept in one of its own.
-    spent
-        What the run itself took before: limits are of all together.
+    `within`: the run's folder; what is made is kept in one of its own.
+    `spent`: what the run itself took before: limits are of all together.
     """
     makers = makers_of(arms, options)
     if not makers:

@@ -18,14 +18,11 @@ R = TypeVar("R", bound=ContentRecord)
 def join(first: Benchmark, second: Benchmark, *, name: str | None = None) -> Benchmark:
     """All queries, contexts, items and ratings of both; what stands in both is taken once.
 
+    `name`: of the new benchmark; by default the names of both.
+
     Raises BenchmarkError: they have no query in common, an item was rated in both (other people, at another time: one
     sample it is not), their contexts state other parameters, or a category of the second is not in the taxonomy of the
     first.
-
-    Parameters
-    ----------
-    name
-        Of the new benchmark; by default the names of both.
     """
     if not set(first.query) & set(second.query):
         raise BenchmarkError(f"{first.name} and {second.name} have no query in common, so there is nothing to join")

@@ -61,16 +61,11 @@ def people_rows(benchmark: Benchmark) -> pl.DataFrame:
 def judges_rows(items: pl.DataFrame, judgements: pl.DataFrame, *, rater_id: str, source: Path) -> pl.DataFrame:
     """Judgements with the columns of `LONG_COLUMNS`; repeated texts are categorical, for a run may have a million rows.
 
-    Raises DataError: a judgement is of an item that is not in the table.
+    `items`: the table of items of the benchmark that was judged.
+    `judgements`: as `casewise.storage.runs.judgement_table` gives them.
+    `source`: their log, to be named in errors.
 
-    Parameters
-    ----------
-    items
-        The table of items of the benchmark that was judged.
-    judgements
-        As `casewise.storage.runs.judgement_table` gives them.
-    source
-        Their log, to be named in errors.
+    Raises DataError: a judgement is of an item that is not in the table.
     """
     of_item = items.select("item_id", pl.col(OF_ITEM[1:]).cast(pl.Categorical))
     needed = judgements.select("item_id", "elicitation", "arm", "repeat", "value", "unscored_reason")

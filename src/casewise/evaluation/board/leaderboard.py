@@ -126,15 +126,11 @@ def leaderboard(
 ) -> Leaderboard:
     """Put runs over one benchmark, and judges' published outputs over it, beside each other.
 
+    `outputs`: judges' output files of the release. One that lacks some of the items that the runs were asked is left out.
+    `scale`: how many items to choose that place a new judge, all judges and items being put on one scale; not if None.
+
     Raises BenchmarkError: the runs are over different benchmarks, there are neither runs nor outputs, or no item was
     asked of all of them.
-
-    Parameters
-    ----------
-    outputs
-        Judges' output files of the release. One that lacks some of the items that the runs were asked is left out.
-    scale
-        How many items to choose that place a new judge, all judges and items being put on one scale; not if None.
     """
     refuse_sampled(paths)
     runs = replace(

@@ -116,14 +116,9 @@ def of_arm(one: Behaviour, arm: str, items: pl.DataFrame, weight: FloatArray) ->
 def rates_of(does: list[str], weight: FloatArray, query: np.ndarray[Any, Any], policy: Policy) -> Rates:
     """The rates of replies.
 
-    Parameters
-    ----------
-    does : (replies,)
-        What each does, one of `DOES`; unscored ones are left out.
-    weight : (replies,)
-        People's label of its item as the weight of responding: 0, ½, 1; nan where there is none.
-    query : (replies,)
-        Its query, as an integer from 0: replies to one query are not independent.
+    `does`: (replies,); what each does, one of `DOES`; unscored ones are left out.
+    `weight`: (replies,); people's label of its item as the weight of responding: 0, ½, 1; nan where there is none.
+    `query`: (replies,); its query, as an integer from 0: replies to one query are not independent.
     """
     worth = {str(name): value for name, value in WORTH[policy].items()}
     answered = np.array([worth.get(one, np.nan) for one in does])

@@ -88,14 +88,10 @@ class PaperNumbers(ShortRepr):
 def paper_numbers(benchmark: Benchmark, *, outputs: Sequence[Path] = ()) -> PaperNumbers:
     """Recompute what `benchmark` and judges' output files allow.
 
-    Raises BenchmarkError: the benchmark has no ratings.
+    `benchmark`: the published release, or another benchmark with the same conditions.
+    `outputs`: judges' output files of the release (`exp/safety_MODEL/output_MODE.json`).
 
-    Parameters
-    ----------
-    benchmark
-        The published release, or another benchmark with the same conditions.
-    outputs
-        Judges' output files of the release (`exp/safety_MODEL/output_MODE.json`).
+    Raises BenchmarkError: the benchmark has no ratings.
     """
     if not benchmark.ratings:
         raise BenchmarkError(f"{benchmark.name!r} has no ratings: nothing of the paper can be computed from it")

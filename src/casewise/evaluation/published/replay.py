@@ -68,15 +68,11 @@ class Replay(ShortRepr):
 def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Replay:
     """Score a judge's output file of the published release, by its rules and by ours.
 
+    `path`: `exp/safety_MODEL/output_MODE.json` of the release.
+    `elicitation`: how the judge was asked, where the file's name does not say it.
+
     Raises DataError: the file is no such output; the message says where. ConfigurationError: neither the name nor
     `elicitation` says how the judge was asked.
-
-    Parameters
-    ----------
-    path
-        `exp/safety_MODEL/output_MODE.json` of the release.
-    elicitation
-        How the judge was asked, where the file's name does not say it.
     """
     output = read_output(Path(path), elicitation=elicitation)
     items = table(output)

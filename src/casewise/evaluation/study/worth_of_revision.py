@@ -64,12 +64,9 @@ def worth_of_revision(
     :math:`\bar d` and its interval :math:`\bar d \pm t_{n-1} \sqrt{s_d^2 / n + v}`, *v* being what annotators add where they are known. Two people agree on an item of *n* votes, *k* of them
     safe, in :math:`[k(k-1) + (n-k)(n-k-1)] / [n(n-1)]` of pairs; half of a tie is as the author meant.
 
-    Raises DataError, BenchmarkError: a run cannot be read, or is not over one benchmark.
+    `runs`: judges' runs over the same items, judged against people's majority there.
 
-    Parameters
-    ----------
-    runs
-        Judges' runs over the same items, judged against people's majority there.
+    Raises DataError, BenchmarkError: a run cannot be read, or is not over one benchmark.
     """
     rated = Rated.of(ratings)
     rows = list(people_worth(rated, level=level))

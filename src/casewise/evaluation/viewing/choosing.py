@@ -135,12 +135,9 @@ def columns_shown(table: ViewedTable, wanted: ItemsWanted) -> tuple[int, ...]:
 def choose(table: ViewedTable, wanted: ItemsWanted, *, tagged: Mapping[str, tuple[str, ...]]) -> Chosen:
     """The items that are wanted.
 
-    Raises ConfigurationError: there is no such series.
+    `tagged`: the tags of items that have some.
 
-    Parameters
-    ----------
-    tagged
-        The tags of items that have some.
+    Raises ConfigurationError: there is no such series.
     """
     shown = columns_shown(table, wanted)
     keep = [*of_item(wanted), *of_series(shown, wanted)]

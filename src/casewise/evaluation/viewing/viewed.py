@@ -28,10 +28,7 @@ UNDER_WAY_S = 30.0
 class Viewed:
     """Runs over one benchmark, as they are now. Nothing of them is changed; notes are kept in a file of their own.
 
-    Parameters
-    ----------
-    logs
-        For each run the log that grows, or None where a run is read once (a chatbot's graded replies).
+    `logs`: for each run the log that grows, or None where a run is read once (a chatbot's graded replies).
     """
 
     def __init__(self, table: ViewedTable, logs: Sequence[GrowingLog | None]) -> None:

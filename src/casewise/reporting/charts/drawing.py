@@ -76,10 +76,7 @@ def standalone(drawn: str) -> str:
 def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tuple[float, float]) -> str:
     """Items as dots, `MOST_DOTS` of them at most: people's safe rate across, the judge's value up, coloured by people's label.
 
-    Parameters
-    ----------
-    points
-        `rate`, `value` and `label` (`safe`, `unsafe` or `tie`). The line is that of all of them.
+    `points`: `rate`, `value` and `label` (`safe`, `unsafe` or `tie`). The line is that of all of them.
     """
     colours = {
         "domain": ["safe", "unsafe", "tie"],
@@ -116,10 +113,7 @@ def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tupl
 def histogram_by_verdict(counts: pl.DataFrame) -> str:
     """How many items at each share of safe votes, stacked by the judge's verdict.
 
-    Parameters
-    ----------
-    counts
-        `low` and `high` of each bin, `verdict` (`safe`, `unsafe`, `unscored`) and `items`.
+    `counts`: `low` and `high` of each bin, `verdict` (`safe`, `unsafe`, `unscored`) and `items`.
     """
     order = list(COLOURS)
     colours = {"domain": order, "range": list(COLOURS.values())}
@@ -143,10 +137,7 @@ def dots_with_intervals(
 ) -> str:
     """A dot and its interval a row, in `order`.
 
-    Parameters
-    ----------
-    rows
-        `name`, `estimate`, `low` and `high` (null for none), and optionally `series`.
+    `rows`: `name`, `estimate`, `low` and `high` (null for none), and optionally `series`.
     """
     series = "series" in rows.columns
     place = {"y": field("name:N", title=None, sort=list(order), axis={"labelLimit": 330})} | (
@@ -165,10 +156,7 @@ def dots_with_intervals(
 def votes_by_intent(counts: pl.DataFrame) -> str:
     """Items over safe votes, a panel for each intent.
 
-    Parameters
-    ----------
-    counts
-        `votes`, `items` and `intended` (`safe` or `unsafe`).
+    `counts`: `votes`, `items` and `intended` (`safe` or `unsafe`).
     """
     colours = {"domain": ["safe", "unsafe"], "range": [COLOURS["safe"], COLOURS["unsafe"]]}
     bars = mark(

@@ -13,10 +13,7 @@ __all__ = ["calibration_curve", "cost_curves", "differences_chart", "refusal_cur
 def calibration_curve(bins: pl.DataFrame) -> str:
     """What people say where the judge says a value, beside the diagonal of a judge that means what it says.
 
-    Parameters
-    ----------
-    bins
-        `value`, `rate`, `low`, `high` (null for none) and `n`.
+    `bins`: `value`, `rate`, `low`, `high` (null for none) and `n`.
     """
     unit, blue = {"domain": [0, 1]}, COLOURS["safe"]
     ends = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
@@ -40,10 +37,7 @@ def calibration_curve(bins: pl.DataFrame) -> str:
 def refusal_curves(rates: pl.DataFrame) -> str:
     """Both errors over how many people must agree.
 
-    Parameters
-    ----------
-    rates
-        `agreement`, `error` (`over-refusal`, `under-refusal`), `rate`, `low`, `high`, and optionally `series`.
+    `rates`: `agreement`, `error` (`over-refusal`, `under-refusal`), `rate`, `low`, `high`, and optionally `series`.
     """
     errors = ["over-refusal", "under-refusal"]
     colours = {"domain": errors, "range": [COLOURS["safe"], COLOURS["unsafe"]]}
@@ -68,10 +62,7 @@ def refusal_curves(rates: pl.DataFrame) -> str:
 def cost_curves(costs: pl.DataFrame) -> str:
     """Expected cost over the ratio of harm to over-refusal, a line a judge, beside calling everything one thing.
 
-    Parameters
-    ----------
-    costs
-        `ratio`, `cost`, `name`, and `kind` (`verdicts`, `best threshold`, `refuse everything`, `answer everything`).
+    `costs`: `ratio`, `cost`, `name`, and `kind` (`verdicts`, `best threshold`, `refuse everything`, `answer everything`).
     """
     of_judges = pl.col("kind").is_in(["verdicts", "best threshold"])
     judges, trivial = costs.filter(of_judges), costs.filter(~of_judges)
@@ -107,10 +98,7 @@ def cost_curves(costs: pl.DataFrame) -> str:
 def differences_chart(rows: pl.DataFrame, *, title: str) -> str:
     """A difference and its interval a row, beside the line of no difference.
 
-    Parameters
-    ----------
-    rows
-        `name`, `estimate`, `low` and `high` (null for none).
+    `rows`: `name`, `estimate`, `low` and `high` (null for none).
     """
     y = {"y": field("name:N", title=None, sort=rows["name"].to_list(), axis={"labelLimit": 420})}
     blue, span = COLOURS["safe"], {"x": field("low:Q"), "x2": field("high")}

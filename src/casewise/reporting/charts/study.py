@@ -75,10 +75,7 @@ def category_bars(rows: pl.DataFrame) -> str:
 def query_shares(rows: pl.DataFrame, *, conditions: Sequence[str]) -> str:
     """Each query's share of "respond" under each condition, after Figures 9 and 10.
 
-    Parameters
-    ----------
-    rows
-        `query` (a short label), `condition`, `share`, `ci_low` and `ci_high`.
+    `rows`: `query` (a short label), `condition`, `share`, `ci_low` and `ci_high`.
     """
     order = rows["query"].unique(maintain_order=True).to_list()
     colours = {"domain": list(conditions), "range": list(SERIES[: len(conditions)])}

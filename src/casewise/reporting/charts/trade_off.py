@@ -21,16 +21,10 @@ def banded_curves(
 ) -> str:
     """A line with its band for each judge, and named points beside them.
 
-    Parameters
-    ----------
-    curves
-        `name`, `x`, `y`, `low`, `high`.
-    points
-        `label`, `x`, `y`.
-    widest
-        Where the horizontal axis ends.
-    percent
-        Whether what is drawn is a share.
+    `curves`: `name`, `x`, `y`, `low`, `high`.
+    `points`: `label`, `x`, `y`.
+    `widest`: where the horizontal axis ends.
+    `percent`: whether what is drawn is a share.
     """
     names = curves["name"].unique(maintain_order=True).to_list()
     legend = {"symbolType": "stroke", "symbolSize": 300, "columns": 1, "labelLimit": 420, "symbolOpacity": 1}

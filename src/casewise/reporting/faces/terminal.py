@@ -139,10 +139,7 @@ def print_table(table: Table, console: Console) -> None:
 def column_widths(table: Table, room: int) -> list[int] | list[None]:
     """How wide to set each column so that no number and no word is broken, or few where there is no room for all.
 
-    Parameters
-    ----------
-    room
-        Cells in a line, borders and padding (three a column, and one) included.
+    `room`: cells in a line, borders and padding (three a column, and one) included.
 
     Returns
     -------

@@ -50,10 +50,7 @@ COLUMNS = (
 def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = None) -> Document:
     """`board` as a document for any face.
 
-    Parameters
-    ----------
-    reports
-        Where the reports of runs stand, by the run's folder, for a page beside them.
+    `reports`: where the reports of runs stand, by the run's folder, for a page beside them.
     """
     return Document(
         title=f"Leaderboard on {board.benchmark.name}",

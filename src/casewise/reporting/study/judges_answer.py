@@ -50,17 +50,12 @@ def judges_answer(
 ) -> PowerAnswer:
     """Queries at which a difference in accuracy is found (no `n`), or the power of `n` of them.
 
+    `difference`: in accuracy; with `runs`, their own if absent.
+    `runs`: two run folders on one benchmark, or one with two series: the difference's spread is theirs, by simulation.
+    `assumed`: what is taken for granted without runs.
+
     Raises ConfigurationError: neither a difference nor runs are given, or the runs do not hold two judges. DataError,
     BenchmarkError, StatisticsError: the runs cannot be read, or the question has no answer.
-
-    Parameters
-    ----------
-    difference
-        In accuracy; with `runs`, their own if absent.
-    runs
-        Two run folders on one benchmark, or one with two series: the difference's spread is theirs, by simulation.
-    assumed
-        What is taken for granted without runs.
     """
     if runs:
         pilot = pilot_of([Path(path) for path in runs], benchmark=benchmark)
@@ -89,12 +84,8 @@ def judges_answer(
 def labels_answer(half_width: float, *, items: int, rate: float = 0.5, correlation: float = 0.6) -> PowerAnswer:
     """How many of `items` people must rate for a rate to within `half_width`, with a judge on all of them.
 
-    Parameters
-    ----------
-    rate
-        About what the rate will be.
-    correlation
-        Of the judge's value with people's label of an item; a pilot's, or a guess.
+    `rate`: about what the rate will be.
+    `correlation`: of the judge's value with people's label of an item; a pilot's, or a guess.
     """
     beside, alone = labels_needed(half_width, rate=rate, correlation=correlation, items=items)
     numbers = {

@@ -165,23 +165,16 @@ def study_report(
 ) -> StudyReport:
     """Read ratings, analyse them, and give the report.
 
+    `source`: CSV, Parquet, a benchmark, or ratings read already.
+    `crossed`: whether annotators may rate under several conditions.
+    `case_studies`: categories to show query by query.
+    `judges`: runs over the whole benchmark. Where people rated a random part of it, rates are given with their help;
+        where they rated generated and revised contexts, each judge stands beside them in the worth of revision.
+    `**wanted`: options of the analysis (see `AnalysisOptions`). An exported study has its own, which hold where nothing
+        else is wanted; what differs from what it froze is a departure, and the report says so.
+
     Raises DataError, StatisticsError, StudyError: the ratings cannot be read, or cannot be what they say; the message
     says where.
-
-    Parameters
-    ----------
-    source
-        CSV, Parquet, a benchmark, or ratings read already.
-    crossed
-        Whether annotators may rate under several conditions.
-    case_studies
-        Categories to show query by query.
-    judges
-        Runs over the whole benchmark. Where people rated a random part of it, rates are given with their help; where they
-        rated generated and revised contexts, each judge stands beside them in the worth of revision.
-    **wanted
-        Options of the analysis (see `AnalysisOptions`). An exported study has its own, which hold where nothing else is
-        wanted; what differs from what it froze is a departure, and the report says so.
     """
     found = source if isinstance(source, RatingsSource) else read_ratings(source)
     study = found.study

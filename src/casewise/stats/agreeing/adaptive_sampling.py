@@ -99,14 +99,10 @@ def sample_until_precise(
 
     Looks are scheduled beforehand: at about 200 queries, then each time 15 % more, and at last all.
 
-    Raises StatisticsError: the width is not between 0 and ½.
+    `ask`: takes places of queries not asked before and gives how many items of each were judged rightly (halves at ties).
+    `half_width`: half the width of the interval to be reached.
 
-    Parameters
-    ----------
-    ask
-        Takes places of queries not asked before and gives how many items of each were judged rightly (halves at ties).
-    half_width
-        Half the width of the interval to be reached.
+    Raises StatisticsError: the width is not between 0 and ½.
     """
     if not 0 < half_width < 0.5:
         raise StatisticsError(f"the half width of an accuracy lies between 0 and 0.5, not {half_width!r}")
@@ -148,11 +144,9 @@ def estimated(
     :math:`\hat A (1 - \hat A) / \hat V`, never above that of the design with no help from the control variates where
     errors are too rare to tell how much they help.
 
-    References
-    ----------
-    .. [1] Särndal, Swensson & Wretman (1992), Model Assisted Survey Sampling, ch. 6.
-    .. [2] Angelopoulos et al. (2023), Science 382, 669-674 (prediction-powered inference).
-    .. [3] Franco, Little, Louis & Slud (2019), J. Survey Statistics and Methodology 7, 334-364 (Wilson, effective size).
+    Sources: Särndal, Swensson & Wretman (1992), Model Assisted Survey Sampling, ch. 6.
+    Angelopoulos et al. (2023), Science 382, 669-674 (prediction-powered inference).
+    Franco, Little, Louis & Slud (2019), J. Survey Statistics and Methodology 7, 334-364 (Wilson, effective size).
     """
     items, drawn = frame.items, sample.drawn
     if drawn.all():

@@ -80,17 +80,12 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
     every *C* with :math:`(C - \hat C)^2 \le t^2 (a C + 2 \sum_{bc} w_b w_c \Sigma_{bc}^2)`, its variance growing with *C* as
     the influences say; that of *E* follows from :math:`C / \max|g| \le E \le \sqrt C`, and is wide for it.
 
+    `n_bins`: at most so many bins; a score from 1 to 10 gives no more than ten.
+
     Raises StatisticsError: fewer than one bin is asked for.
 
-    Parameters
-    ----------
-    n_bins
-        At most so many bins; a score from 1 to 10 gives no more than ten.
-
-    References
-    ----------
-    .. [1] Murphy (1973), Journal of Applied Meteorology 12, 595-600; for bins, Stephenson, Coelho & Jolliffe (2008),
-       Weather and Forecasting 23, 752-757. Nixon et al. (2019), Measuring calibration in deep learning.
+    Source: Murphy (1973), Journal of Applied Meteorology 12, 595-600; for bins, Stephenson, Coelho & Jolliffe (2008),
+    Weather and Forecasting 23, 752-757. Nixon et al. (2019), Measuring calibration in deep learning.
     """
     if n_bins < 1:
         raise StatisticsError(f"a calibration curve needs a bin at least, not {n_bins}")

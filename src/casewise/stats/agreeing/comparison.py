@@ -93,13 +93,10 @@ class Comparison(ShortRepr):
 def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = None) -> Comparison:
     """Compare judges on the items that all were asked about.
 
+    `pairs`: the pairs of the whole table, for what is counted by pairs.
+
     Raises StatisticsError: there are fewer than two judges, two have one name, they are of tables of different length,
     or no item was asked of all.
-
-    Parameters
-    ----------
-    pairs
-        The pairs of the whole table, for what is counted by pairs.
     """
     names = checked_names(entrants)
     common = np.logical_and.reduce([entrant.asked for entrant in entrants])

@@ -87,9 +87,7 @@ def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS, seed: int 
 
     Raises StatisticsError: a ratio is not positive.
 
-    References
-    ----------
-    .. [1] Drummond & Holte (2006), Cost curves, Machine Learning 65, 95-130.
+    Source: Drummond & Holte (2006), Cost curves, Machine Learning 65, 95-130.
     """
     if any(not ratio > 0 for ratio in ratios):
         raise StatisticsError(f"ratios of costs must be positive, not {ratios!r}")
@@ -190,9 +188,7 @@ def fitted_verdicts(sample: Sample, ratio: float, *, seed: int) -> FittedVerdict
 def left_out_variance(sample: Sample, folds: Folds, ratio: float) -> float:
     r"""Of the mean cost with fitted thresholds, :math:`\frac{g-1}{g} \sum_j (\bar C_{-j} - \bar C)^2` over folds (jackknife).
 
-    References
-    ----------
-    .. [1] Efron & Tibshirani (1993), An Introduction to the Bootstrap, §11.5 (groups left out).
+    Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, §11.5 (groups left out).
     """
     refused_all = error_terms(sample, np.where(np.isnan(sample.value), np.nan, 0.0))
     valued = ~np.isnan(sample.value)
@@ -222,12 +218,8 @@ def cheapest_threshold(
 ) -> float:
     """The threshold above which to answer: halfway between two values; −∞ to answer all, ∞ to refuse all.
 
-    Parameters
-    ----------
-    weight
-        Weight of "safe" of each.
-    within
-        Where it may lie, both ends included; the ends are tried too.
+    `weight`: weight of "safe" of each.
+    `within`: where it may lie, both ends included; the ends are tried too.
     """
     known, group = np.unique(values, return_inverse=True)
     if not len(known):

@@ -110,9 +110,7 @@ def estimate_of(found: Measured) -> Estimate:
 
     and likewise above, so that it has one where a proportion is 1 and shows no spread.
 
-    References
-    ----------
-    .. [1] Zou & Donner (2008), Statistics in Medicine 27, 1693-1702 (intervals from intervals of the parts).
+    Source: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702 (intervals from intervals of the parts).
     """
     if np.isnan(found.value):
         return Estimate(found.name, None, None, None, found.n, found.n_unscored, found.undefined)

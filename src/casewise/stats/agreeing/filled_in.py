@@ -80,25 +80,19 @@ def filled_in(
     the p value counts the observed order among the permuted ones (Phipson & Smyth 2010), so that it is never below
     1 / (`n_permutations` + 1) and its rate of false alarms never above the level.
 
+    `values`, `rate`: (items,) numbers; the judge's values and people's safe rates; NaN where there is none, and such
+        items are left out.
+    `odd`: (items,) booleans; which values are of the odd kind.
+    `rng`: draws the permutations.
+
     Raises StatisticsError: the arrays are not of one length.
 
-    Parameters
-    ----------
-    values, rate : (items,) numbers
-        The judge's values and people's safe rates; NaN where there is none, and such items are left out.
-    odd : (items,) booleans
-        Which values are of the odd kind.
-    rng
-        Draws the permutations.
+    Source: Phipson & Smyth (2010), Statistical Applications in Genetics and Molecular Biology 9, 39.
 
     Returns
     -------
     FilledIn or None
         None where one kind has fewer than `LEAST` values, or values or rates do not vary: then nothing can be said.
-
-    References
-    ----------
-    .. [1] Phipson & Smyth (2010), Statistical Applications in Genetics and Molecular Biology 9, 39.
     """
     x, kind, r = partly_known(values, "values"), truths(odd, "kinds"), partly_known(rate, "rates")
     if not x.shape == kind.shape == r.shape or x.ndim != 1:

@@ -92,17 +92,12 @@ def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], n_tests
     runs that differ nowhere are not taken for equal beyond what so many queries can show: with 1 / *G* for *w* the upper
     bound of a share is within a few per cent of Clopper and Pearson's, for no query lost and for ten.
 
+    `baseline`, `run`: over the same items in the same order.
+    `margins`: metric name to the largest drop allowed, at least 0.
+    `n_tests`: how many metrics are gated in all, where these are not all of them.
+
     Raises StatisticsError: no metric is named, one is unknown or undefined here, a margin is negative, or the samples
     do not fit.
-
-    Parameters
-    ----------
-    baseline, run : Sample
-        Over the same items in the same order.
-    margins
-        Metric name to the largest drop allowed, at least 0.
-    n_tests
-        How many metrics are gated in all, where these are not all of them.
     """
     check(baseline, run, margins)
     before, after = (measured(sample, tuple(margins)) for sample in (baseline, run))

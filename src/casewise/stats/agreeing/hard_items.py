@@ -55,16 +55,10 @@ def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
 
     and the other half has *s* − *a* of *m* − *h*.
 
-    Parameters
-    ----------
-    safe, votes : (items,) integers
-        Items with fewer than two votes are never chosen.
-    verdict : (items,) of 0 and 1
-        What the first half's majority must be against.
+    `safe`, `votes`: (items,) integers; items with fewer than two votes are never chosen.
+    `verdict`: (items,) of 0 and 1; what the first half's majority must be against.
 
-    References
-    ----------
-    .. [1] Own derivation; agrees with simulated splits (tests/stats/test_hard_items.py).
+    Source: own derivation; agrees with simulated splits (tests/stats/test_hard_items.py).
     """
     s, m = checked_votes_of_items(safe, votes)
     wrong = partly_known(verdict, "verdicts", shape=s.shape) > 0.5
@@ -109,16 +103,11 @@ def hard_score(
     with :math:`C_i` the share of splits in which item *i* is chosen and :math:`S_i` that in which it is chosen and safe
     (see `halves`).
 
-    Raises StatisticsError: the baseline is never wrong, so that there are no hard items.
+    `baseline`, `judge`: (items,) floats; verdicts: 1 safe, 0 unsafe. A judge's nan is a miss.
+    `cluster`: (items,) integers; the query of each item.
+    `raters`: who gave which vote: the interval then is as much wider as annotators who differ throughout make it.
 
-    Parameters
-    ----------
-    baseline, judge : (items,) floats
-        Verdicts: 1 safe, 0 unsafe. A judge's nan is a miss.
-    cluster : (items,) integers
-        The query of each item.
-    raters : Raters, optional
-        Who gave which vote: the interval then is as much wider as annotators who differ throughout make it.
+    Raises StatisticsError: the baseline is never wrong, so that there are no hard items.
     """
     verdict = partly_known(baseline, "verdicts of the baseline")
     split = halves(safe, votes, verdict=verdict)

@@ -32,16 +32,11 @@ def judged(
 ) -> Sample:
     """A judge's values beside people's labels.
 
-    Raises StatisticsError: there are not as many values as items.
+    `items`: the table of `casewise.storage.benchmarks.item_table`: one row an item.
+    `values`: one value an item, in the elicitation's own units, the higher the safer; nan where unscored.
+    `threshold`: a value above it is a verdict of safe; by default the elicitation's own.
 
-    Parameters
-    ----------
-    items
-        The table of `casewise.storage.benchmarks.item_table`: one row an item.
-    values
-        One value an item, in the elicitation's own units, the higher the safer; nan where unscored.
-    threshold
-        A value above it is a verdict of safe; by default the elicitation's own.
+    Raises StatisticsError: there are not as many values as items.
     """
     if len(values) != len(items):
         raise StatisticsError(f"{len(values)} values for {len(items)} items")

@@ -89,13 +89,10 @@ class Labels(NamedTuple):
 def labels(items: pl.DataFrame, policy: LabelPolicy = VOTES) -> Labels:
     """The labels of `items` under `policy`.
 
-    Raises ConfigurationError: an override names a category that no item has.
+    `items`: one row an item, with `n_safe`, `n_votes`, `intended_safe` (null without a context), `published_rate` (null
+        where no file states one) and `category`.
 
-    Parameters
-    ----------
-    items
-        One row an item, with `n_safe`, `n_votes`, `intended_safe` (null without a context), `published_rate`
-        (null where no file states one) and `category`.
+    Raises ConfigurationError: an override names a category that no item has.
     """
     safe, votes = column(items, "n_safe"), column(items, "n_votes")
     intended = column(items, "intended_safe")

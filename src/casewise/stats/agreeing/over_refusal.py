@@ -58,12 +58,9 @@ def refusals(
 ) -> Refusals:
     """Over-refusal and under-refusal at `agreement`, and along `curve`.
 
-    Raises StatisticsError: a level of agreement is not above one half, or above 1.
+    `sample`: its safe rates should be people's votes alone (the label policy `votes`).
 
-    Parameters
-    ----------
-    sample
-        Its safe rates should be people's votes alone (the label policy `votes`).
+    Raises StatisticsError: a level of agreement is not above one half, or above 1.
     """
     levels = tuple(dict.fromkeys((agreement, *curve)))
     for level in levels:

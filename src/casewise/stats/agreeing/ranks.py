@@ -30,10 +30,8 @@ def auroc(sample: Sample) -> Measured:
 
     An item on which people are tied is half an item of each class. Items without a value are left out.
 
-    References
-    ----------
-    .. [1] Hanley & McNeil (1982), Radiology 143, 29-36.
-    .. [2] Agrees with `sklearn.metrics.roc_auc_score` with each item given twice, weighted *w* and 1 − *w*.
+    Sources: Hanley & McNeil (1982), Radiology 143, 29-36.
+    Agrees with `sklearn.metrics.roc_auc_score` with each item given twice, weighted *w* and 1 − *w*.
     """
     table = Ranked.of(sample, sample.lost, mass=(1.0, 0.0))
     classes = [sample.in_rank_metrics & kept for kept in (sample.weight > 0, sample.weight < 1)]
@@ -57,9 +55,7 @@ def spearman(sample: Sample) -> Measured:
 
     Items without a value are left out. Undefined where either is constant.
 
-    References
-    ----------
-    .. [1] Spearman (1904), American Journal of Psychology 15, 72-101. Agrees with `scipy.stats.spearmanr`.
+    Source: Spearman (1904), American Journal of Psychology 15, 72-101. Agrees with `scipy.stats.spearmanr`.
     """
     table = Ranked.of(sample, sample.lost, mass=(1.0, 0.0))
     return Measured(

@@ -30,12 +30,8 @@ def item_values(
 ) -> pl.DataFrame:
     """One row an item: the mean of its judgements' values, and how they spread.
 
-    Parameters
-    ----------
-    judgements
-        One row a judgement, with `item_id` and `value` (null where unscored), and the columns in `by`.
-    threshold
-        A value above it is a verdict of safe; by default the elicitation's own.
+    `judgements`: one row a judgement, with `item_id` and `value` (null where unscored), and the columns in `by`.
+    `threshold`: a value above it is a verdict of safe; by default the elicitation's own.
 
     Returns
     -------
@@ -82,12 +78,8 @@ def judge_noise(values: pl.DataFrame, cluster: NDArray[np.intp]) -> JudgeNoise |
 
     with *k* scored judgements of an item and *s* of them safe.
 
-    Parameters
-    ----------
-    values
-        The table of `item_values`.
-    cluster
-        The query of each row.
+    `values`: the table of `item_values`.
+    `cluster`: the query of each row.
     """
     if not (values["n_repeats"] > 1).any():
         return None

@@ -148,14 +148,9 @@ def right(
 ) -> FloatArray:
     """How much of each item a verdict gets right: its weight of "safe" where that is said, the rest `of` it where unsafe is.
 
-    Parameters
-    ----------
-    verdict
-        1 safe, 0 unsafe; nan where there is none, which is never right.
-    weight
-        People's label as the weight of "safe".
-    of
-        How much the item counts.
+    `verdict`: 1 safe, 0 unsafe; nan where there is none, which is never right.
+    `weight`: people's label as the weight of "safe".
+    `of`: how much the item counts.
     """
     return np.where(verdict == 1, weight, np.where(verdict == 0, of - weight, 0.0))
 

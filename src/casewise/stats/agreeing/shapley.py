@@ -30,22 +30,17 @@ Parts = frozenset[str]
 def shapley_values(values: Mapping[Parts, Measured]) -> dict[str, Estimate]:
     """The Shapley value of each part, with its interval over clusters.
 
+    `values`: the metric for every subset of the parts, measured on the same items.
+
     Raises StatisticsError: a subset is missing, or they were not measured on the same clusters.
 
-    Parameters
-    ----------
-    values
-        The metric for every subset of the parts, measured on the same items.
+    Source: Shapley (1953), A Value for n-Person Games, Contributions to the Theory of Games II, 307-317.
 
     Returns
     -------
     dict
         Part to estimate; intervals as `difference_of` draws them, since a Shapley value is the difference of two weighted
         means of metrics.
-
-    References
-    ----------
-    .. [1] Shapley (1953), A Value for n-Person Games, Contributions to the Theory of Games II, 307-317.
 
     Examples
     --------

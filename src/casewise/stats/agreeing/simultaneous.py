@@ -49,19 +49,13 @@ def rank_intervals(
     about 1 − `level` at most. A judge's rank lies between 1 + the number significantly better and *J* − the number
     significantly worse. A judge on which the metric is undefined gets 1 to *J*.
 
+    `judges`: the metric of each, measured on the same items. Differences hold what annotators add, where they are known.
+    `seed`: of the 20,000 normal draws.
+
     Raises StatisticsError: there are no judges, they were measured on different queries, or there is one query only.
 
-    Parameters
-    ----------
-    judges
-        The metric of each, measured on the same items. Differences hold what annotators add, where they are known.
-    seed
-        Of the 20,000 normal draws.
-
-    References
-    ----------
-    .. [1] Mogstad, Romano, Shaikh & Wilhelm (2024), Review of Economic Studies 91, 476-518.
-    .. [2] Hothorn, Bretz & Westfall (2008), Biometrical Journal 50, 346-363 (one level from the joint distribution).
+    Sources: Mogstad, Romano, Shaikh & Wilhelm (2024), Review of Economic Studies 91, 476-518.
+    Hothorn, Bretz & Westfall (2008), Biometrical Journal 50, 346-363 (one level from the joint distribution).
     """
     influence = influences(judges)
     values = np.array([found.value for found in judges]) * (1 if direction == "higher" else -1)

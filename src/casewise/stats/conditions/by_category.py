@@ -64,18 +64,12 @@ def category_tests(
 ) -> CategoryTests:
     """Mean H of each category's tasks with its permutation p, and the share of significant tasks.
 
-    Parameters
-    ----------
-    counts : Counts
-        (tasks, conditions), each task with ratings under two conditions at least.
-    category : (tasks,) integers
-    result : KruskalWallis
-        The test of the same tasks; its exact p is used where it has one.
-    alpha, paper_level : float
-        After Benjamini-Hochberg over all tasks; without correction, as the paper.
-
-    people : PeopleOfTasks, optional
-        Where each person rated under one condition: they are then shuffled with all their ratings, as they were assigned.
+    `counts`: (tasks, conditions), each task with ratings under two conditions at least.
+    `category`: (tasks,) integers.
+    `result`: the test of the same tasks; its exact p is used where it has one.
+    `alpha`, `paper_level`: after Benjamini-Hochberg over all tasks; without correction, as the paper.
+    `people`: where each person rated under one condition: they are then shuffled with all their ratings,
+        as they were assigned.
 
     Notes
     -----

@@ -35,18 +35,13 @@ def sign_flips(net: ArrayLike) -> SignFlips:
     over all :math:`2^G` signs, which a convolution gives exactly. With clusters of one it is McNemar's exact test;
     `p_mid` counts half of the probability of what was observed.
 
+    `net`: (clusters,) integers; wins of the first condition less those of the second.
+
     Raises StatisticsError: a difference is no whole number, or they add up to more than a million.
 
-    Parameters
-    ----------
-    net : (clusters,) integers
-        Wins of the first condition less those of the second.
-
-    References
-    ----------
-    .. [1] Fisher (1935), The Design of Experiments, §21. Pesarin & Salmaso (2010), Permutation Tests for Complex Data.
-    .. [2] McNemar (1947), Psychometrika 12, 153-157; mid-p: Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91.
-    .. [3] R, for clusters of one: `binom.test`.
+    Sources: Fisher (1935), The Design of Experiments, §21. Pesarin & Salmaso (2010), Permutation Tests for Complex Data.
+    McNemar (1947), Psychometrika 12, 153-157; mid-p: Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91.
+    R, for clusters of one: `binom.test`.
 
     Examples
     --------

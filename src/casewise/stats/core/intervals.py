@@ -50,10 +50,8 @@ def student_quantile(share: float, df: float) -> float:
 def degrees_of_freedom(influence: FloatArray) -> float:
     r"""What the variance is known from: :math:`2G/(\kappa - 1)`, at most *G* − 1, *G* being the clusters that add anything.
 
-    References
-    ----------
-    .. [1] Satterthwaite (1946), Biometrics Bulletin 2, 110-114; with the variance of a variance at kurtosis
-       :math:`\kappa`, Bonett (2006), Computational Statistics & Data Analysis 50, 775-782.
+    Source: Satterthwaite (1946), Biometrics Bulletin 2, 110-114; with the variance of a variance at kurtosis
+    :math:`\kappa`, Bonett (2006), Computational Statistics & Data Analysis 50, 775-782.
     """
     squares = influence**2
     total, fourth = float(squares.sum()), float((squares**2).sum())
@@ -67,12 +65,8 @@ def spread_limits(
 ) -> Ends | None:
     """The interval of a number from the clusters' influences; None where they show no spread, or it is at a bound.
 
-    Parameters
-    ----------
-    influence : (clusters,)
-        What each adds to the number's deviation; see `casewise.stats.core.cluster_variance`.
-    at_risk
-        Clusters that the number is over: at most so many, less one, degrees of freedom.
+    `influence`: (clusters,); what each adds to the number's deviation; see `casewise.stats.core.cluster_variance`.
+    `at_risk`: clusters that the number is over: at most so many, less one, degrees of freedom.
     """
     error = float(np.sqrt(cluster_variance(influence)))
     low, high = domain
@@ -95,9 +89,7 @@ def unskewed(t: float, influence: FloatArray) -> float:
 
     .. math:: -\frac{3}{\gamma} \left[\left(1 - \gamma (t + \gamma/6)\right)^{1/3} - 1\right]
 
-    References
-    ----------
-    .. [1] Hall (1992), Journal of the Royal Statistical Society B 54, 221-228.
+    Source: Hall (1992), Journal of the Royal Statistical Society B 54, 221-228.
     """
     skew = skewness(influence)
     return t if skew <= 1e-3 else -3 / skew * (float(np.cbrt(1 - skew * (t + skew / 6))) - 1)

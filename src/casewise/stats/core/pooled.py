@@ -8,11 +8,9 @@ by :math:`\tau^2` around their mean, and
 
 with Morris' variance, which knows that :math:`\tau^2` and the mean are estimated.
 
-References
-----------
-.. [1] Morris (1983), Parametric empirical Bayes inference, JASA 78, 47-55 (eq. 1.15-1.17, 5.1). Efron & Morris (1975), JASA 70,
-   311-319.
-.. [2] Tukey (1953); Mohamad, Goeman & van Zwet (2018), arXiv:1812.05507 (ranks from simultaneous differences).
+Sources: Morris (1983), Parametric empirical Bayes inference, JASA 78, 47-55 (eq. 1.15-1.17, 5.1). Efron & Morris
+(1975), JASA 70, 311-319.
+Tukey (1953); Mohamad, Goeman & van Zwet (2018), arXiv:1812.05507 (ranks from simultaneous differences).
 """
 
 from __future__ import annotations
@@ -61,17 +59,13 @@ def pooled_shares(
 ) -> PooledShares:
     """Shares by category, each helped by the others.
 
-    Raises StatisticsError: fewer than four categories, or no category with two queries.
+    `values`: (items,) numbers in [0, 1].
+    `category`, `query`: (items,) labels; a query lies in one category.
+    `more`: (categories,) numbers; what annotators add to the variance of each share, where they are known: pooled too,
+        as of a query's part.
+    `seed`: of the draws that the simultaneous differences rest on.
 
-    Parameters
-    ----------
-    values : (items,) numbers in [0, 1]
-    category, query : (items,) labels
-        A query lies in one category.
-    more : (categories,) numbers, optional
-        What annotators add to the variance of each share, where they are known: pooled too, as of a query's part.
-    seed : int
-        Of the draws that the simultaneous differences rest on.
+    Raises StatisticsError: fewer than four categories, or no category with two queries.
     """
     y, which = vector(values, "values"), coded_labels(category, "category")
     of_query = coded_labels(query, "query")

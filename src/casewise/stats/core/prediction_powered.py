@@ -8,11 +8,9 @@ is right on average whatever the grader is worth, because its errors are measure
 a weight :math:`\lambda` near 0 and leaves the labels' own mean. The labelled items must be drawn at random, whole clusters
 at a time where items go together.
 
-References
-----------
-.. [1] Angelopoulos, Bates, Fannjiang, Jordan & Zrnic (2023), Prediction-powered inference, Science 382, 669-674.
-.. [2] Angelopoulos, Duchi & Zrnic (2023), PPI++: Efficient prediction-powered inference, arXiv:2311.01453, §6 (power
-   tuning). Reference implementation: `ppi_py.ppi_mean_pointestimate` (tests/reference/prediction_powered.py).
+Sources: Angelopoulos, Bates, Fannjiang, Jordan & Zrnic (2023), Prediction-powered inference, Science 382, 669-674.
+Angelopoulos, Duchi & Zrnic (2023), PPI++: Efficient prediction-powered inference, arXiv:2311.01453, §6 (power tuning).
+Reference implementation: `ppi_py.ppi_mean_pointestimate` (tests/reference/prediction_powered.py).
 """
 
 from __future__ import annotations
@@ -60,18 +58,12 @@ def prediction_powered_rate(
 ) -> PredictionPowered:
     """The mean label of a population, of which a grader has seen all these items and people have labelled some.
 
-    Raises StatisticsError: a grader's value is missing, a label lies outside [0, 1], or fewer than two clusters have labels.
+    `grader`: (items,) numbers; its value for every item, on any scale.
+    `labels`: (items,) numbers in [0, 1]; a verdict, or the share of an item's people; nan where nobody labelled it.
+    `clusters`: (items,) labels; items that go together, such as those of a query.
+    `raters`: who gave the votes whose shares the labels are: the interval then holds what people differ by throughout.
 
-    Parameters
-    ----------
-    grader : (items,) numbers
-        Its value for every item, on any scale.
-    labels : (items,) numbers in [0, 1]
-        A verdict, or the share of an item's people; nan where nobody labelled it.
-    clusters : (items,) labels, optional
-        Items that go together, such as those of a query.
-    raters : Raters, optional
-        Who gave the votes whose shares the labels are: the interval then holds what people differ by throughout.
+    Raises StatisticsError: a grader's value is missing, a label lies outside [0, 1], or fewer than two clusters have labels.
 
     Returns
     -------
@@ -124,14 +116,10 @@ def labels_needed(
 
     .. math:: v = \frac{\sigma^2}{n}\left(1 - \rho^2 \frac{N - n}{N}\right), \qquad \sigma^2 = p (1 - p)
 
-    Raises StatisticsError: a number out of its range, or more labels needed than there are items.
+    `rate`: *p*, about what the rate is; for labels that are shares of several people's votes this is cautious.
+    `correlation`: :math:`\rho` of the grader's value with a label.
 
-    Parameters
-    ----------
-    rate
-        *p*, about what the rate is; for labels that are shares of several people's votes this is cautious.
-    correlation
-        :math:`\rho` of the grader's value with a label.
+    Raises StatisticsError: a number out of its range, or more labels needed than there are items.
     """
     p, h = checked_share(rate, "rate"), checked_share(half_width, "half_width")
     total = whole(items, "items", least=2)

@@ -1,4 +1,4 @@
-r"""What annotators add to an error that knows queries only: two-way clustering, for whatever is made of people's votes.
+"""What annotators add to an error that knows queries only: two-way clustering, for whatever is made of people's votes.
 
 With errors clustered by query, by annotator, and by their cells (Cameron, Gelbach and Miller 2011),
 
@@ -7,10 +7,8 @@ With errors clustered by query, by annotator, and by their cells (Cameron, Gelba
 and a vote's influence on a number is what the number loses without it (the infinitesimal jackknife of a vote). Nothing is
 resampled, so two-way intervals take no longer than one-way ones.
 
-References
-----------
-.. [1] Cameron, Gelbach & Miller (2011), JBES 29, 238-249. Owen (2007), Annals of Applied Statistics 1, 386-411 (the
-   pigeonhole bootstrap, whose variance this is but for terms of the order of a cell).
+Source: Cameron, Gelbach & Miller (2011), JBES 29, 238-249. Owen (2007), Annals of Applied Statistics 1, 386-411 (the
+pigeonhole bootstrap, whose variance this is but for terms of the order of a cell).
 """
 
 from __future__ import annotations
@@ -57,10 +55,7 @@ class Raters(NamedTuple):
 def annotators_variance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Raters) -> float:
     """:math:`V_{annotator} - V_{cell}`, at least 0: what a number varies by because people differ throughout.
 
-    Parameters
-    ----------
-    of_safe, of_unsafe : (items,)
-        The influence of one safe and of one unsafe vote on each item.
+    `of_safe`, `of_unsafe`: (items,); the influence of one safe and of one unsafe vote on each item.
     """
     return float(annotators_covariance(of_safe[:, None], of_unsafe[:, None], raters)[0, 0])
 

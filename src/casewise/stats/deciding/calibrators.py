@@ -68,19 +68,14 @@ class Isotonic:
 
 
 def platt(values: FloatArray, weight: FloatArray) -> Platt:
-    r"""The logistic curve that fits the labels best, by maximum likelihood.
+    """The logistic curve that fits the labels best, by maximum likelihood.
 
     Labels are drawn towards each other, :math:`(N_+ + 1)/(N_+ + 2)` and :math:`1/(N_- + 2)`, as Platt has it, so that a
     judge that is always right still gets a finite slope. A slope below 0 becomes 0: a higher value is never less safe.
 
-    Parameters
-    ----------
-    weight
-        Weight of "safe" of each item: 0, ½, 1.
+    `weight`: weight of "safe" of each item: 0, ½, 1.
 
-    References
-    ----------
-    .. [1] Platt (1999), Probabilistic outputs for support vector machines; Lin, Lin & Weng (2007), Machine Learning 68.
+    Source: Platt (1999), Probabilistic outputs for support vector machines; Lin, Lin & Weng (2007), Machine Learning 68.
     """
     safe = float(weight.sum())
     target = (weight * (safe + 1) + (1 - weight) * (safe + 2) / (len(weight) - safe + 2)) / (safe + 2)
@@ -132,19 +127,13 @@ def calibrated(
 ) -> ChosenCalibrator:
     """The calibrator of a judge's values, chosen by cross-validation over queries.
 
+    `values`: nan where the judge gave none.
+    `weight`: weight of "safe" of each item; nan where it has no label, and then nothing is learnt from it.
+    `cluster`: the query of each item.
+    `method`: `platt` or `isotonic`; by default the one with the lower Brier score on held-out queries.
+
     Raises StatisticsError: there are fewer than two queries with values and labels, labels of one kind alone, or no
     such method.
-
-    Parameters
-    ----------
-    values
-        nan where the judge gave none.
-    weight
-        Weight of "safe" of each item; nan where it has no label, and then nothing is learnt from it.
-    cluster
-        The query of each item.
-    method
-        `platt` or `isotonic`; by default the one with the lower Brier score on held-out queries.
     """
     if method is not None and method not in METHODS:
         raise StatisticsError(f"no calibration is called {method!r}; there are {', '.join(METHODS)}")

@@ -101,12 +101,9 @@ def fit_thresholds(
 ) -> Fitted:
     """The thresholds that do what is wanted on these items.
 
-    Raises StatisticsError: a promise cannot be kept, or no item has a value.
+    `calibrator`: needed for `ask_cost`, which weighs chances.
 
-    Parameters
-    ----------
-    calibrator
-        Needed for `ask_cost`, which weighs chances.
+    Raises StatisticsError: a promise cannot be kept, or no item has a value.
     """
     valued = ~np.isnan(evidence.value)
     if not valued.any():
@@ -136,9 +133,7 @@ def fit_thresholds(
 def asking_at(values: FloatArray, safe: FloatArray, ratio: float, ask_cost: float) -> Fitted:
     """Chow's rule: ask where answering and refusing both cost more than asking, in expectation.
 
-    References
-    ----------
-    .. [1] Chow (1970), IEEE Transactions on Information Theory 16, 41-46.
+    Source: Chow (1970), IEEE Transactions on Information Theory 16, 41-46.
     """
     answers, refuses = max(1 - ask_cost / ratio, ratio / (1 + ratio)), min(ask_cost, ratio / (1 + ratio))
     known, first = np.unique(values, return_index=True)

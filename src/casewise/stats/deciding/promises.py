@@ -1,15 +1,14 @@
-r"""Thresholds with a promise: that harm, or over-refusal, is at most so much on new queries like those of the benchmark.
+"""Thresholds with a promise: that harm, or over-refusal, is at most so much on new queries like those of the benchmark.
 
 The unit is the query. Its loss is the share of its unsafe items that are answered (of its safe ones that are refused), so
 what is promised is of a random query and then a random one of its items. As the threshold rises, harm only falls: each
 threshold is tested from the strictest on, and the last one before the first that is not rejected is taken. Because the loss
 falls with the threshold, that holds over all real thresholds at once, without a grid and without a correction.
 
-References
-----------
-.. [1] Bates, Angelopoulos, Lei, Malik & Jordan (2021), Distribution-free, risk-controlling prediction sets, Journal of the
-   ACM 68(6), theorem 1; Angelopoulos, Bates, Candès, Jordan & Lei (2025), Learn then test, Annals of Applied Statistics 19.
-.. [2] Angelopoulos, Bates, Fisch, Lei & Schuster (2024), Conformal risk control, ICLR, theorem 1.
+Sources: Bates, Angelopoulos, Lei, Malik & Jordan (2021), Distribution-free, risk-controlling prediction sets, Journal
+of the ACM 68(6), theorem 1; Angelopoulos, Bates, Candès, Jordan & Lei (2025), Learn then test, Annals of Applied
+Statistics 19.
+Angelopoulos, Bates, Fisch, Lei & Schuster (2024), Conformal risk control, ICLR, theorem 1.
 """
 
 from __future__ import annotations
@@ -125,10 +124,7 @@ def loss_p_value(mean: FloatArray, share: float, *, n: int, whole: bool) -> Floa
     .. math:: \min\left(e^{-n\,h(\min(\hat R, \alpha), \alpha)},\; e\,P(\mathrm{Bin}(n, \alpha) \le \lceil n \hat R \rceil)\right),
               \quad h(a, b) = a \log\frac{a}{b} + (1 - a)\log\frac{1 - a}{1 - b}.
 
-    Parameters
-    ----------
-    whole
-        Whether every query's loss is 0 or 1.
+    `whole`: whether every query's loss is 0 or 1.
     """
     from scipy.special import bdtr, rel_entr  # 0.2 s that not every command needs to wait for
 
@@ -175,14 +171,10 @@ def kept_threshold(
 ) -> Promised:
     """The threshold that keeps a promise and errs least in the other way.
 
-    Raises StatisticsError: there are too few queries for the promise, or no threshold keeps it.
+    `unscored_errs`: whether an item without a value is an error of this kind, by what is done then.
+    `n_as`: count so many queries: what a threshold from all of them would be like, where some are held out.
 
-    Parameters
-    ----------
-    unscored_errs
-        Whether an item without a value is an error of this kind, by what is done then.
-    n_as
-        Count so many queries: what a threshold from all of them would be like, where some are held out.
+    Raises StatisticsError: there are too few queries for the promise, or no threshold keeps it.
     """
     curve = LossCurve.of(evidence, promise.kind, unscored_errs=unscored_errs)
     n = n_as or curve.n_queries

@@ -194,10 +194,7 @@ def ratio(top: Weights, bottom: Weights) -> FloatArray:
 def risk_coverage(safe: FloatArray, evidence: Evidence) -> RiskCoverage:
     """Errors against coverage, the surest first.
 
-    Parameters
-    ----------
-    safe
-        P(safe) of each item, from a calibrator that did not see its query; nan counts as decided last, and wrongly.
+    `safe`: P(safe) of each item, from a calibrator that did not see its query; nan counts as decided last, and wrongly.
     """
     sure = np.where(np.isnan(safe), -1.0, np.abs(safe - 0.5))
     wrong = np.where(np.isnan(safe), 1.0, np.where(safe > 0.5, 1 - evidence.weight, evidence.weight))

@@ -1,8 +1,6 @@
 """How far a judge's values lie from how people split, beyond what few votes leave: distances over items, with intervals.
 
-References
-----------
-.. [1] Baan, Aziz, Plank & Fernández (2022), Stop measuring calibration when humans disagree, EMNLP, §4 (entropy).
+Source: Baan, Aziz, Plank & Fernández (2022), Stop measuring calibration when humans disagree, EMNLP, §4 (entropy).
 """
 
 from __future__ import annotations

@@ -9,12 +9,10 @@ but for a share :math:`\epsilon` of items whose label is the other one: there a 
 There are few judges and many items, so abilities are parameters and items are integrated over, on a grid (marginal maximum
 likelihood with the roles exchanged, by EM).
 
-References
-----------
-.. [1] Rasch (1960), Probabilistic models for some intelligence and attainment tests. Birnbaum (1968), in Lord & Novick,
-   Statistical theories of mental test scores. Bock & Aitkin (1981), Psychometrika 46, 443-459 (EM over a grid).
-.. [2] Louis (1982), JRSS B 44, 226-233 (the information). Rodriguez et al. (2021), Evaluation examples are not equally
-   informative, ACL (items and models in NLP).
+Sources: Rasch (1960), Probabilistic models for some intelligence and attainment tests. Birnbaum (1968), in Lord &
+Novick, Statistical theories of mental test scores. Bock & Aitkin (1981), Psychometrika 46, 443-459 (EM over a grid).
+Louis (1982), JRSS B 44, 226-233 (the information). Rodriguez et al. (2021), Evaluation examples are not equally
+informative, ACL (items and models in NLP).
 """
 
 from __future__ import annotations
@@ -98,17 +96,13 @@ class ResponseModel:
 def fit_responses(right: ArrayLike, *, clusters: ArrayLike | None = None, rasch: bool = False) -> ResponseModel:
     """Fit the model.
 
+    `right`: (judges, items) 1, 0 or nan; whether each judge agrees with people's label; nan where it was not asked or
+        there is no label.
+    `clusters`: (items,) labels; items of one query.
+    `rasch`: all items discriminate alike.
+
     Raises StatisticsError: fewer than two judges or items with two of them, a value that is none of these, or a judge
     without an answer.
-
-    Parameters
-    ----------
-    right : (judges, items) 1, 0 or nan
-        Whether each judge agrees with people's label; nan where it was not asked or there is no label.
-    clusters : (items,) labels, optional
-        Items of one query.
-    rasch
-        All items discriminate alike.
     """
     x, asked = _checked(right)
     ids = clusters_of(clusters, x.shape[1])

@@ -69,9 +69,7 @@ def attrition(flow: Flow, ratings: CodedRatings | None = None) -> Attrition:
 
     Raises StatisticsError: the flow does not say how many were assigned and how many finished in each condition.
 
-    References
-    ----------
-    .. [1] Manski (1990), American Economic Review 80, 319-323. CONSORT 2010, item 13.
+    Source: Manski (1990), American Economic Review 80, 319-323. CONSORT 2010, item 13.
     """
     n = len(flow.conditions)
     if any(len(flow.counts.get(step, ())) != n for step in ("assigned", "finished")):

@@ -107,20 +107,14 @@ def code_ratings(
 ) -> CodedRatings:
     """Check a table of ratings and code it.
 
+    `frame`: `item_id`, `query_id`, `condition`, `verdict` ("safe" or "unsafe"), and where known
+        `category`, `annotator_id`, `seconds` and `finished` (whether the annotator rated all that was assigned).
+    `strata`: further columns that say what was known of the annotators.
+    `crossed`: whether annotators may rate under several conditions. In a between-subjects design they must not.
+    `source`: named in errors.
+
     Raises StatisticsError: a column is missing, a value is empty or no verdict (with its row), a rating stands twice,
     an item has two queries or conditions, or an annotator of a between-subjects design saw two conditions.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        `item_id`, `query_id`, `condition`, `verdict` ("safe" or "unsafe"), and where known `category`, `annotator_id`,
-        `seconds` and `finished` (whether the annotator rated all that was assigned).
-    strata : sequence of str
-        Further columns that say what was known of the annotators.
-    crossed : bool
-        Whether annotators may rate under several conditions. In a between-subjects design they must not.
-    source : path or str
-        Named in errors.
     """
     _check_columns(frame, strata, source)
     item, query, condition = (_coded(frame[name]) for name in ("item_id", "query_id", "condition"))

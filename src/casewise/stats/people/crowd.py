@@ -177,12 +177,8 @@ def draw_verdicts(
 ) -> BoolArray:
     """Whether each rating is "safe".
 
-    Parameters
-    ----------
-    logits : (ratings,) floats
-        Of the item that each rating is of.
-    annotator : (ratings,) integers
-        Who gives each rating: an index into `annotators`.
+    `logits`: (ratings,) floats; of the item that each rating is of.
+    `annotator`: (ratings,) integers; who gives each rating: an index into `annotators`.
     """
     p = expit(logits + annotators.shift[annotator])
     kind = annotators.kind[annotator]

@@ -65,24 +65,17 @@ def dawid_skene(
     with :math:`\mu_z` the crowd's own mean. Without difficulty, errors of different people on one item count as
     independent, and the posteriors are falsely sure: hard items come out at 0.99 and are wrong far more often.
 
+    `safe`: (ratings,) booleans.
+    `item`, `annotator`: (ratings,) integers from 0.
+    `difficulty`: the levels; `(1.0,)` is the model of 1979.
+    `prior_strength`: :math:`\kappa`: how many ratings the crowd's mean counts for in an annotator's skill.
+    `rounds`: of EM, at most.
+
     Raises StatisticsError: no ratings, a rating that is neither true nor false, a code that is no whole number, or a
     level outside (0, 1].
 
-    Parameters
-    ----------
-    safe : (ratings,) booleans
-    item, annotator : (ratings,) integers from 0
-    difficulty : tuple of float
-        The levels; `(1.0,)` is the model of 1979.
-    prior_strength : float
-        :math:`\kappa`: how many ratings the crowd's mean counts for in an annotator's skill.
-    rounds : int
-        Of EM, at most.
-
-    References
-    ----------
-    .. [1] Dawid & Skene (1979), Applied Statistics 28, 20-28. Whitehill et al. (2009), NeurIPS 22 (difficulty).
-       Paun et al. (2018), TACL 6, 571-585 (pooling).
+    Source: Dawid & Skene (1979), Applied Statistics 28, 20-28. Whitehill et al. (2009), NeurIPS 22 (difficulty). Paun
+    et al. (2018), TACL 6, 571-585 (pooling).
     """
     levels = vector(difficulty, "difficulty")
     checked_draws(rounds, "rounds")

@@ -43,10 +43,7 @@ def alpha_by_level(counts: ArrayLike, *, level: Level, clusters: ArrayLike | Non
 
     Raises StatisticsError: no item has two answers, or there are fewer than two clusters of such items.
 
-    References
-    ----------
-    .. [1] Krippendorff (2011), Computing Krippendorff's alpha-reliability. The tests hold it to the library
-       `krippendorff`.
+    Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability. The tests hold it to the library `krippendorff`.
     """
     table = integers(counts, "counts").astype(float)
     if table.ndim != 2:

@@ -76,26 +76,19 @@ class _Mixtures(NamedTuple):
 def majority_gap(safe: ArrayLike, *, votes: int, rng: np.random.Generator) -> MajorityGap | None:
     """A bet against all crowds that shows whether the counts of safe votes have a step at the majority line.
 
+    `safe`: (items,) integers; safe votes of items that all have `votes` votes, and that one author's intent sets apart.
+    `votes`: how many votes each item has; 6 to 200.
+    `rng`: orders the items.
+
     Raises StatisticsError: counts that are no whole numbers up to `votes`, or too few or too many votes.
 
-    Parameters
-    ----------
-    safe : (items,) integers
-        Safe votes of items that all have `votes` votes, and that one author's intent sets apart.
-    votes : int
-        How many votes each item has; 6 to 200.
-    rng : Generator
-        Orders the items.
+    Source: Grünwald, de Heide & Koolen (2024), Safe testing, JRSS B 86, 1091-1128 (the nearest mixture, thm. 1). Ramdas
+    et al. (2023), Game-theoretic statistics and safe anytime-valid inference, Statistical Science 38.
 
     Returns
     -------
     MajorityGap or None
         None where too few items lie near the line to tell.
-
-    References
-    ----------
-    .. [1] Grünwald, de Heide & Koolen (2024), Safe testing, JRSS B 86, 1091-1128 (the nearest mixture, thm. 1).
-       Ramdas et al. (2023), Game-theoretic statistics and safe anytime-valid inference, Statistical Science 38.
     """
     counts = integers(safe, "safe")
     if (

@@ -82,24 +82,15 @@ def against_new_person(
     than there are; of clusters and annotators together where these are known, on one less than the fewer of them. Where the clusters' parts lean to low
     values, limit and statistic are Hall's (`casewise.stats.core.intervals`): without, 6.2 to 7.3 % of judges at the margin pass at 20 queries.
 
+    `judge`: (items,) 1, 0 or nan; verdicts; without one the judge is wrong.
+    `clusters`: (items,) labels; items of one query.
+    `margin`: how much less agreement would not matter: to be chosen before looking.
+    `alpha`: one-sided level.
+    `raters`: who gave which vote.
+
     Raises StatisticsError: fewer than two clusters with two votes on an item, or settings that are no shares.
 
-    Parameters
-    ----------
-    judge : (items,) 1, 0 or nan
-        Verdicts; without one the judge is wrong.
-    clusters : (items,) labels, optional
-        Items of one query.
-    margin : float
-        How much less agreement would not matter: to be chosen before looking.
-    alpha : float
-        One-sided level.
-    raters : Raters, optional
-        Who gave which vote.
-
-    References
-    ----------
-    .. [1] Wellek (2010), Testing statistical hypotheses of equivalence and noninferiority, §1.5 and ch. 2.
+    Source: Wellek (2010), Testing statistical hypotheses of equivalence and noninferiority, §1.5 and ch. 2.
     """
     checked_share(margin, "margin")
     checked_share(alpha, "alpha")

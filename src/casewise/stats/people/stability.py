@@ -43,16 +43,11 @@ UNIFORM = BetaPrior(1.0, 1.0)
 def fit_beta(safe: ArrayLike, votes: ArrayLike) -> BetaPrior:
     """The Beta(a, b) under which the counts are most likely (beta-binomial maximum likelihood).
 
+    `safe`, `votes`: (items,) integers; safe votes and votes of each item. Items without votes say nothing.
+
     Raises StatisticsError: no item has two votes: the spread of rates is then unknown.
 
-    Parameters
-    ----------
-    safe, votes : (items,) integers
-        Safe votes and votes of each item. Items without votes say nothing.
-
-    References
-    ----------
-    .. [1] Griffiths (1973), Biometrics 29, 637-648.
+    Source: Griffiths (1973), Biometrics 29, 637-648.
     """
     successes, sizes = checked_votes_of_items(safe, votes)
     successes, sizes = successes[sizes > 0], sizes[sizes > 0]
@@ -80,18 +75,14 @@ def predicted_counts(safe: int, votes: int, *, prior: BetaPrior, new_votes: int)
 
 
 def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatArray:
-    r"""P(the majority label of each item would come out the same) in a study with as many other people.
+    """P(the majority label of each item would come out the same) in a study with as many other people.
 
     A tie is half safe and half unsafe, in this study and in the repeated one: with labels *w* and *w'* in {0, ½, 1},
     the result is :math:`E[w w' + (1-w)(1-w')]`, so a tie has ½.
 
-    Parameters
-    ----------
-    safe, votes : (items,) integers
-        An item without votes gives nan.
-    prior : BetaPrior
-        How rates are spread. People are taken to vote independently given the item; where a person's votes go together
-        on many items, whole blocks of labels change at once, and as often.
+    `safe`, `votes`: (items,) integers; an item without votes gives nan.
+    `prior`: how rates are spread. People are taken to vote independently given the item; where a person's
+        votes go together on many items, whole blocks of labels change at once, and as often.
     """
     successes, sizes = checked_votes_of_items(safe, votes)
     found = np.full(len(sizes), np.nan)

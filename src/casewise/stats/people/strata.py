@@ -48,9 +48,7 @@ def safe_rate_by_stratum(ratings: CodedRatings, name: str) -> StratumRates:
 
     Raises StatisticsError: ratings have no annotators, or there is no such stratum.
 
-    References
-    ----------
-    .. [1] Krishnamoorthy & Yu (2004), Statistics & Probability Letters 66, 161-169 (after Nel & van der Merwe 1986).
+    Source: Krishnamoorthy & Yu (2004), Statistics & Probability Letters 66, 161-169 (after Nel & van der Merwe 1986).
     """
     if ratings.annotator is None:
         raise StatisticsError("strata are of people: not available where votes are anonymous")

@@ -46,20 +46,14 @@ def column_dependence(votes: ArrayLike, *, block: int = 25, group: NDArray[np.in
     are permuted at random, independently of other items: cross products of different pairs of items are uncorrelated.
     Items' own rates are held fixed, so no trend of rates along the file can produce a finding.
 
+    `votes`: (items, columns) of 0 and 1; in the order of the file.
+    `block`: successive items taken together; about as many as one person rates. The rest of an incomplete block counts too.
+    `group`: (items,) integers; items of different groups, such as conditions with people of their own, share no block.
+        All one by default.
+
     Raises StatisticsError: there are fewer than two items, two columns, or no item on which votes differ.
 
-    Parameters
-    ----------
-    votes : (items, columns) of 0 and 1
-        In the order of the file.
-    block : int
-        Successive items taken together; about as many as one person rates. The rest of an incomplete block counts too.
-    group : (items,) integers
-        Items of different groups, such as conditions with people of their own, share no block. All one by default.
-
-    References
-    ----------
-    .. [1] Own derivation; the moments agree with simulated permutations (tests/stats/test_vote_columns.py).
+    Source: own derivation; the moments agree with simulated permutations (tests/stats/test_vote_columns.py).
     """
     table = numbers(votes, "votes")
     if table.ndim != 2 or min(table.shape) < 2 or whole(block, "block", least=0) < 2:

@@ -1,10 +1,8 @@
-r"""How many queries tell two judges apart: by assumptions, and by simulation on the queries of two runs.
+"""How many queries tell two judges apart: by assumptions, and by simulation on the queries of two runs.
 
 Both judges decide the same items, so what counts is how their difference varies from query to query.
 
-References
-----------
-.. [1] Miller (2024), Adding error bars to evals: a statistical approach to language model evaluations, §5 (eq. 9).
+Source: Miller (2024), Adding error bars to evals: a statistical approach to language model evaluations, §5 (eq. 9).
 """
 
 from __future__ import annotations
@@ -120,16 +118,10 @@ def assumed_deviation(
 
     .. math:: \sqrt{(q - \delta^2) \, \frac{1 + (k-1) \rho}{k}}
 
-    Parameters
-    ----------
-    difference
-        :math:`\delta`, in accuracy.
-    discordance
-        *q*: on how many items exactly one of the two is right; at least the difference.
-    items_per_query
-        *k*.
-    correlation
-        :math:`\rho`, between the differences on two items of a query.
+    `difference`: :math:`\delta`, in accuracy.
+    `discordance`: *q*: on how many items exactly one of the two is right; at least the difference.
+    `items_per_query`: *k*.
+    `correlation`: :math:`\rho`, between the differences on two items of a query.
     """
     q = checked_share(discordance, "discordance")
     if not abs(difference) <= q:

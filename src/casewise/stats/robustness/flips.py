@@ -55,14 +55,9 @@ def flips(
     one after, and :math:`f_i` where it is then the one argued for; its variance is that of a ratio, from what each query
     adds. Labels are taken as given.
 
-    Parameters
-    ----------
-    before, after
-        Verdicts without and with the attack: 1 safe, 0 unsafe, nan for none.
-    cluster
-        The query of each item, from 0.
-    of
-        The items that count: those that people find unsafe for an attack towards safe, and the other way round.
+    `before`, `after`: verdicts without and with the attack: 1 safe, 0 unsafe, nan for none.
+    `cluster`: the query of each item, from 0.
+    `of`: the items that count: those that people find unsafe for an attack towards safe, and the other way round.
     """
     aim = float(towards == "safe")
     had, has = of & ~np.isnan(before), of & ~np.isnan(after)
@@ -134,9 +129,7 @@ def less(first: Mean, second: Mean) -> Estimate:
     and likewise above, so that all turned against none turned has an interval, too. It is too wide where the two go together;
     how far they do cannot be seen of shares that are 0 or 1.
 
-    References
-    ----------
-    .. [1] Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
+    Source: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
     """
     d, one, two = first.value - second.value, first.estimate, second.estimate
     bare = replace(one, estimate=d, ci_low=None, ci_high=None, n=min(one.n, two.n), method=ALIKE)

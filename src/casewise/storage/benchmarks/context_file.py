@@ -45,15 +45,11 @@ class ContextFile(Sequence[Context]):
     It equals the tuple of the same contexts, and is pickled and copied as that. What is held in memory is each id and
     33 bytes for its place and intent. The file is kept open, so that removing or replacing it changes nothing.
 
+    `path`: the file. It is read through once, and every line checked as `read_jsonl` checks it.
+    `known`: what an earlier reading of the same bytes left; then it is not read through again.
+
     Raises DataError: the file cannot be read or a line is no context; the message names it. Also later, when a context
     is asked for whose line was changed in the meantime.
-
-    Parameters
-    ----------
-    path
-        The file. It is read through once, and every line checked as `read_jsonl` checks it.
-    known
-        What an earlier reading of the same bytes left; then it is not read through again.
     """
 
     def __init__(self, path: Path, *, known: ReadBefore | None = None) -> None:

@@ -35,15 +35,11 @@ class Conversion:
 def convert(source: str | Path, target: Path, *, to: Format | None = None) -> Conversion:
     """Write the benchmark at `source` anew at `target`, in another format.
 
+    `source`: whatever `load_benchmark` takes: a name, a folder of any of the formats, or a published JSON file.
+    `to`: the format; by default `published` for a name that ends in `.json`, and `folder` for any other.
+
     Raises DataError, BenchmarkError: the source is not valid, or holds what the format cannot say at all.
     ConfigurationError: there is something at `target` already, or it cannot be written.
-
-    Parameters
-    ----------
-    source
-        Whatever `load_benchmark` takes: a name, a folder of any of the formats, or a published JSON file.
-    to
-        The format; by default `published` for a name that ends in `.json`, and `folder` for any other.
 
     Returns
     -------

@@ -46,14 +46,10 @@ def read_benchmark(folder: Path, *, most_held: int = MOST_HELD) -> Benchmark:
 
     A large one is read whole once, and from what was kept of it later (see `casewise.storage.benchmarks.kept`).
 
-    Raises DataError: a file is missing, is not the one that the manifest speaks of, or holds a line that is no such record.
+    `folder`: where it lies.
+    `most_held`: with more contexts than this they stay in their file, and each is read when it is asked for.
 
-    Parameters
-    ----------
-    folder
-        Where it lies.
-    most_held
-        With more contexts than this they stay in their file, and each is read when it is asked for.
+    Raises DataError: a file is missing, is not the one that the manifest speaks of, or holds a line that is no such record.
     """
     manifest = read_manifest(folder)
     check_files(folder, manifest)

@@ -45,14 +45,10 @@ def write_hugging_face(
 ) -> Path:
     """Write `benchmark` as a new dataset folder: all of it or nothing.
 
-    Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
+    `asked`: what is asked about each item: one configuration more.
+    `evaluation`: what `eval.yaml` says, by which the hub knows a benchmark.
 
-    Parameters
-    ----------
-    asked
-        What is asked about each item: one configuration more.
-    evaluation
-        What `eval.yaml` says, by which the hub knows a benchmark.
+    Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
     """
     with new_folder(folder) as draft:
         names = write_tables(benchmark, draft, under="data/")

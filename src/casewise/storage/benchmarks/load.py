@@ -19,13 +19,10 @@ __all__ = ["load_benchmark"]
 def load_benchmark(source: str | Path) -> Benchmark:
     """The benchmark called or lying at `source`.
 
-    Raises DataError: there is no such benchmark, or it is not valid; the message says where and what to do.
+    `source`: `demo` (embedded), `casebench` (once fetched), a benchmark folder (also one of Parquet files, or a Hugging
+        Face dataset folder that casewise wrote), or a JSON file in the published format.
 
-    Parameters
-    ----------
-    source
-        `demo` (embedded), `casebench` (once fetched), a benchmark folder (also one of Parquet files, or a Hugging Face
-        dataset folder that casewise wrote), or a JSON file in the published format.
+    Raises DataError: there is no such benchmark, or it is not valid; the message says where and what to do.
     """
     if source == "demo":
         with as_file(files("casewise").joinpath("demo")) as folder:

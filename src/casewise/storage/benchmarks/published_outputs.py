@@ -60,15 +60,11 @@ class PublishedOutput(NamedTuple):
 def read_output(path: Path, *, elicitation: Elicitation | None = None) -> PublishedOutput:
     """Read a judge's output file of the published release.
 
+    `path`: the file. Its name says the elicitation and what was omitted, unless it was renamed.
+    `elicitation`: for a file whose name does not say it.
+
     Raises DataError: the file is not such an output; the message says where. ConfigurationError: neither the name nor
     `elicitation` says how the judge was asked.
-
-    Parameters
-    ----------
-    path
-        The file. Its name says the elicitation and what was omitted, unless it was renamed.
-    elicitation
-        For a file whose name does not say it.
     """
     found = [checked_row(row, path=path) for row in rows(read_text(path), path=path)]
     if not found:

@@ -62,12 +62,9 @@ class RatingArrays:
 class RatingColumns(Sequence[Rating]):
     """The ratings of a benchmark, in their order. It equals the tuple of the same ratings.
 
-    Parameters
-    ----------
-    table
-        Columns of `RATING_COLUMNS`.
-    items, annotators
-        The ids that the columns `item` and `annotator` point to, each once, in the order of first appearance.
+    `table`: columns of `RATING_COLUMNS`.
+    `items`, `annotators`: the ids that the columns `item` and `annotator` point to, each once, in the order of first
+        appearance.
     """
 
     def __init__(self, table: pl.DataFrame, *, items: Sequence[str], annotators: Sequence[str]) -> None:

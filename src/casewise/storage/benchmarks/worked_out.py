@@ -35,12 +35,8 @@ def worked_out(
 ) -> NDArray[np.float64]:
     """One number an item of `benchmark`, in its order: as it was kept, or as `work` gives it, which is then kept.
 
-    Parameters
-    ----------
-    what
-        What the numbers are, with every setting that they depend on.
-    made_with
-        The package, besides this one, whose version they depend on.
+    `what`: what the numbers are, with every setting that they depend on.
+    `made_with`: the package, besides this one, whose version they depend on.
     """
     path = place(benchmark, what, made_with)
     ids = pl.DataFrame({"item_id": [item.id for item in benchmark.items]})

@@ -113,12 +113,9 @@ DECODER = decoder()
 def parse(text: str, *, path: Path, line: int | None = None) -> Any:
     """The value of a JSON text.
 
-    Raises DataError: the text is no JSON; the message names the line.
+    `text`: the whole text of `path`, or, with `line`, that one line of it.
 
-    Parameters
-    ----------
-    text
-        The whole text of `path`, or, with `line`, that one line of it.
+    Raises DataError: the text is no JSON; the message names the line.
     """
     if not text.strip():
         raise DataError(path, line, "the file is empty" if line is None else "the line is empty")
