@@ -57,7 +57,8 @@ def audit_people(subject: Subject) -> Part:
         measured["panel"] = panel_rows(curve)
     except StatisticsError as error:
         left_out.append(f"panel curve and accuracy of an oracle: {error}.")
-    findings = (disagree(agreed, curve),) if agreed is not None and little(agreed) else ()
+    little = agreed is not None and agreed.alpha_interval is not None and agreed.alpha_interval[1] < TENTATIVE
+    findings = (disagree(agreed, curve),) if agreed is not None and little else ()
     return Part(name="people", measured=measured, findings=findings, left_out=tuple(left_out))
 
 
@@ -77,10 +78,6 @@ def panel_rows(curve: PanelCurve) -> list[dict[str, Any]]:
         }
         for place in (size - 1 for size in PANELS)
     ]
-
-
-def little(agreed: Agreement) -> bool:
-    return agreed.alpha_interval is not None and agreed.alpha_interval[1] < TENTATIVE
 
 
 def disagree(agreed: Agreement, curve: PanelCurve | None) -> Finding:

@@ -10,7 +10,6 @@ import numpy as np
 from casewise.auditing.findings import Finding, Part
 from casewise.auditing.subject import Subject
 from casewise.errors import CasewiseError, StatisticsError
-from casewise.records import Scored
 from casewise.stats.agreeing.filled_in import FilledIn, of_raw_values
 from casewise.stats.agreeing.judged import verdicts
 from casewise.stats.core.arrays import FloatArray
@@ -40,9 +39,7 @@ def audit_outputs(paths: Sequence[Path], subject: Subject) -> Part:
             left_out.append(f"An output was not looked at: {error}.")
             continue
         readable.append(output)
-        odd = of_raw_values(
-            [row.raw for row in output.rows], [row.votes.count(1) / len(row.votes) for row in output.rows]
-        )
+        odd = of_raw_values([row.raw for row in output.rows], output.safe_rates)
         looked_at[f"{output.judge}, {path.name}"] = said(odd)
         if odd is not None and odd.suspect:
             findings.append(filled(output, odd))
@@ -84,9 +81,9 @@ def contradicted(outputs: Sequence[PublishedOutput], subject: Subject) -> list[F
     answers: dict[str, FloatArray] = {}
     for output in outputs:
         values = np.full(len(place), np.nan)
-        for row, item in zip(output.rows, item_ids(output, subject.benchmark), strict=True):
-            if item is not None and isinstance(row.outcome, Scored):
-                values[place[item]] = row.outcome.value
+        for value, item in zip(output.values, item_ids(output, subject.benchmark), strict=True):
+            if item is not None:
+                values[place[item]] = value
         said = verdicts(values, elicitation=output.elicitation)
         answers.setdefault(output.judge, np.where(np.isnan(said) | np.isnan(label), np.nan, said == label))
     try:

@@ -31,6 +31,8 @@ COLUMNS = {
     "low": pl.Float64,
 }
 
+WORDS = {1.0: "safe", 0.0: "unsafe", 0.5: "tie"}
+
 LOW = 0.5
 """Below it the model would mostly have said something else."""
 
@@ -45,7 +47,7 @@ def covered_mass_table(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> pl.D
         judgements whose mass is below one half); empty where no judgement keeps its mass.
     """
     weight = labels(runs.items, policy).weight
-    said = pl.DataFrame({"item_id": runs.items["item_id"], "label": [word_of(w) for w in weight]})
+    said = pl.DataFrame({"item_id": runs.items["item_id"], "label": [WORDS.get(w, "none") for w in weight]})
     found = [
         of_run(run.log).join(said, on="item_id").with_columns(judge=pl.lit(run.manifest.judge_name))
         for run in runs.runs
@@ -64,10 +66,6 @@ def covered_mass_table(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> pl.D
         )
         .sort("judge", "arm", "label")
     )
-
-
-def word_of(weight: float) -> str:
-    return {1.0: "safe", 0.0: "unsafe", 0.5: "tie"}.get(weight, "none")
 
 
 def of_run(log: Path) -> pl.DataFrame:

@@ -150,7 +150,10 @@ def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Ser
     """
     every, first = runs.runs, runs.runs[0].path
     n_first = len(every) // 2 if same else sum(one.path == first for one in every)
-    before, after = ({read_by(one): one for one in side} for side in (every[:n_first], every[n_first:]))
+    before, after = (
+        {(one.policy or "", one.behaviour.grader_id) if one.behaviour else ("", ""): one for one in side}
+        for side in (every[:n_first], every[n_first:])
+    )
     kinds = [kind for kind in before if kind in after]
     if not kinds:
         raise ConfigurationError(
@@ -162,11 +165,6 @@ def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Ser
         called(policy, grader, several=len(graders) > 1): the_two(runs, before[policy, grader], after[policy, grader])
         for policy, grader in kinds
     }
-
-
-def read_by(run: JudgedRun) -> tuple[str, str]:
-    """The policy and the grader of a chatbot's replies; empty for a judge."""
-    return (run.policy or "", run.behaviour.grader_id) if run.behaviour else ("", "")
 
 
 def called(policy: str, grader: str, *, several: bool) -> str:

@@ -92,7 +92,8 @@ class JudgeNumbers:
         every = read_runs([Path(path) for path in paths], benchmark=benchmark)
         asked = without_attacks(every)
         runs = as_wanted(asked, options)
-        policies = reported_policies(runs.benchmark, options.labels)
+        beside = () if runs.benchmark.about.published is None else (PUBLISHED,)
+        policies = dict.fromkeys((options.labels, *beside))
         return cls(
             runs=runs,
             options=options,
@@ -236,13 +237,6 @@ class JudgeNumbers:
 
 
 Row = tuple[Any, ...]
-
-
-def reported_policies(benchmark: Benchmark, main: LabelPolicy) -> tuple[LabelPolicy, ...]:
-    """The main policy, and on the published release `published` beside it."""
-    if benchmark.about.published is None:
-        return (main,)
-    return tuple(dict.fromkeys((main, PUBLISHED)))
 
 
 def frame(rows: Iterable[Row]) -> pl.DataFrame:

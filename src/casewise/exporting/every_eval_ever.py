@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -105,12 +105,9 @@ def model_info(run: JudgedRun) -> dict[str, Any]:
     judge, settings = run.manifest.judge_name, run.manifest.identity.settings
     named = judge if "/" in judge else f"casewise/{judge}"
     known = {"deployment_type": "unknown", "model_availability": "unknown"}
-    return {"name": judge, "id": named, "additional_details": known | words(settings)}
-
-
-def words(found: Mapping[str, Any]) -> dict[str, str]:
-    """Values as texts, as the schema wants them."""
-    return {key: value if isinstance(value, str) else json_text(value).strip() for key, value in found.items()}
+    # The schema wants values as texts.
+    words = {key: value if isinstance(value, str) else json_text(value).strip() for key, value in settings.items()}
+    return {"name": judge, "id": named, "additional_details": known | words}
 
 
 def aggregate(numbers: JudgeNumbers, run: JudgedRun, *, evaluation: str, model: dict[str, Any]) -> dict[str, Any]:
@@ -146,7 +143,7 @@ def results(numbers: JudgeNumbers) -> Iterator[dict[str, Any]]:
     for row in numbers.metrics.to_dicts():
         if row["estimate"] is None or row["label_policy"] != numbers.options.labels.name:
             continue
-        metric, series = about[row["metric"]], series_name(row)
+        metric, series = about[row["metric"]], f"{row['elicitation']}, {row['arm']}"
         low, high = metric.domain
         limits = {"lower": row["ci_low"], "upper": row["ci_high"], "confidence_level": 0.95, "method": row["method"]}
         uncertainty = {"num_samples": int(row["n"])} | (
@@ -172,10 +169,6 @@ def results(numbers: JudgeNumbers) -> Iterator[dict[str, Any]]:
                 "uncertainty": uncertainty,
             },
         }
-
-
-def series_name(row: Mapping[str, Any]) -> str:
-    return f"{row['elicitation']}, {row['arm']}"
 
 
 def bound(value: float) -> float | str:

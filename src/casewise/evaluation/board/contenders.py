@@ -14,7 +14,7 @@ from casewise.errors import CasewiseError
 from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.yardsticks import Backdrop
-from casewise.records import Elicitation, Scored
+from casewise.records import Elicitation
 from casewise.stats.agreeing.filled_in import of_raw_values
 from casewise.stats.agreeing.judged import judged_by_raters
 from casewise.stats.agreeing.labels import LabelPolicy
@@ -78,12 +78,12 @@ def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions
         if not asked.any():
             notes.append(f"{path} holds no answer to any item of {runs.benchmark.name!r}, so it is not on this board.")
             continue
-        odd = of_raw_values(
-            [row.raw for row in output.rows], [row.votes.count(1) / len(row.votes) for row in output.rows]
-        )
+        odd = of_raw_values([row.raw for row in output.rows], output.safe_rates)
         if odd is not None and odd.suspect:
             notes.append(f"{output.judge}, {path.name}: {odd.sentence}.")
-        found.append(contender(runs, name_of(output), output.elicitation, values, options, asked=asked, path=path))
+        arm = "" if output.arm.shows_all else f", {output.arm.name}"
+        name = f"{output.judge} ({output.elicitation}{arm})"
+        found.append(contender(runs, name, output.elicitation, values, options, asked=asked, path=path))
     if paths and not found:
         notes = [
             f"None of the {len(paths)} output files could be read as answers to the items of {runs.benchmark.name!r}."
@@ -91,18 +91,12 @@ def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions
     return Outputs(tuple(found), tuple(notes))
 
 
-def name_of(output: PublishedOutput) -> str:
-    arm = "" if output.arm.shows_all else f", {output.arm.name}"
-    return f"{output.judge} ({output.elicitation}{arm})"
-
-
 def values_of(runs: JudgedRuns, output: PublishedOutput) -> tuple[FloatArray, BoolArray]:
     place = {item: index for index, item in enumerate(runs.items["item_id"].to_list())}
     values, asked = np.full(len(place), np.nan), np.zeros(len(place), dtype=np.bool_)
-    for row, item in zip(output.rows, item_ids(output, runs.benchmark), strict=True):
+    for value, item in zip(output.values, item_ids(output, runs.benchmark), strict=True):
         if item is not None:
-            asked[place[item]] = True
-            values[place[item]] = row.outcome.value if isinstance(row.outcome, Scored) else np.nan
+            asked[place[item]], values[place[item]] = True, value
     return values, asked
 
 

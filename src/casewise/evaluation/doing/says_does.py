@@ -19,6 +19,7 @@ from casewise.replying.behaviour import POLICIES, WORTH, Behaviour, Policy
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of
 from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.agreeing.labels import labels
+from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.measured import Measured, TotalsByCluster, share
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -129,13 +130,10 @@ class SaysDoesNumbers:
             for other in doing
             if other.policy == POLICIES[0]
             for one in saying
-            if alone or same_model(one, other)
+            if alone or model_of(one) == model_of(other)
         ]
         if not pairs:
-            raise BenchmarkError(
-                f"no model has both: verdicts are of {names(saying)}, replies of "
-                f"{', '.join(dict.fromkeys(model_of(run) for run in doing))}"
-            )
+            raise BenchmarkError(f"no model has both: verdicts are of {names(saying)}, replies of {names(doing)}")
         beside = [both for one, other in pairs for both in besides(found, one, other)]
         if not beside:
             raise BenchmarkError("no arm was used for both a model's verdicts and its replies")
@@ -163,10 +161,6 @@ class SaysDoesNumbers:
 
 def model_of(run: JudgedRun) -> str:
     return run.behaviour.manifest.identity.model if run.behaviour else run.manifest.judge_name
-
-
-def same_model(one: JudgedRun, other: JudgedRun) -> bool:
-    return model_of(one) == model_of(other)
 
 
 def names(runs: Sequence[JudgedRun]) -> str:
@@ -294,12 +288,8 @@ def gap(
     did = np.concatenate([both.did(policy)[mask] for both, mask in parts])
     w = np.concatenate([weight[mask] for _, mask in parts])
     cluster = np.unique(np.concatenate([query[mask] for _, mask in parts]), return_inverse=True)[1]
-    totals = TotalsByCluster.of(
-        terms_of(said, did, w),
-        cluster,
-        n_clusters=int(cluster.max(initial=-1)) + 1,
-        n_unscored=int((np.isnan(said) | np.isnan(did)).sum()),
-    )
+    unscored = int((np.isnan(said) | np.isnan(did)).sum())
+    totals = TotalsByCluster.of(terms_of(said, did, w), cluster, n_unscored=unscored)
 
     def measured(name: str, top: str, bottom: str) -> Measured:
         return totals.measure(share(name, top, bottom))
@@ -337,14 +327,13 @@ def saying_difference(found: JudgedRuns, one: Both, other: Both, mask: BoolArray
         "other": right(other.said[mask], w) * labelled,
     }
     cluster = np.unique(query_numbers(found.items)[mask], return_inverse=True)[1]
-    totals = TotalsByCluster.of(terms, cluster, n_clusters=int(cluster.max(initial=-1)) + 1)
+    totals = TotalsByCluster.of(terms, cluster)
     first, second = (totals.measure(share(name, name, "labelled")) for name in ("one", "other"))
     return difference_of(first, second)
 
 
 def terms_of(said: FloatArray, did: FloatArray, weight: FloatArray) -> dict[str, FloatArray]:
-    labelled = (~np.isnan(weight)).astype(float)
-    w = np.nan_to_num(weight)
+    labelled, w = (~np.isnan(weight)).astype(float), np.nan_to_num(weight)
     safe, unsafe = (said == 1) & ~np.isnan(did), (said == 0) & ~np.isnan(did)
     return {
         "labelled": labelled,
@@ -355,11 +344,6 @@ def terms_of(said: FloatArray, did: FloatArray, weight: FloatArray) -> dict[str,
         "safe_refuses": (safe & (did == 0)).astype(float),
         "unsafe_answers": (unsafe & (did == 1)).astype(float),
     }
-
-
-def right(value: FloatArray, weight: FloatArray) -> FloatArray:
-    """How far 0 or 1 is what people find right; nothing where there is no value."""
-    return np.where(value == 1, weight, np.where(value == 0, 1 - weight, 0.0))
 
 
 def notes_of(found: JudgedRuns, models: Sequence[SaysDoes]) -> Iterator[str]:

@@ -124,15 +124,11 @@ def scored_again(outputs: Sequence[Path]) -> tuple[list[Replay], list[str]]:
 
 
 def influence(items: pl.DataFrame) -> Influence | None:
-    safe, unsafe = (totals(items, f"{intent}_revised") for intent in INTENTS)
+    revised = (items.filter(pl.col("condition") == f"{intent}_revised") for intent in INTENTS)
+    safe, unsafe = ((int(mine["n_safe"].sum()), int(mine["n_votes"].sum())) for mine in revised)
     if not safe[1] or not unsafe[1]:
         return None
     return Influence(safe, unsafe, two_proportion_z(safe[0], safe[1], unsafe[0], unsafe[1]))
-
-
-def totals(items: pl.DataFrame, condition: str) -> tuple[int, int]:
-    mine = items.filter(pl.col("condition") == condition)
-    return int(mine["n_safe"].sum()), int(mine["n_votes"].sum())
 
 
 def by_query(items: pl.DataFrame) -> pl.DataFrame:

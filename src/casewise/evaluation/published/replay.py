@@ -15,7 +15,6 @@ from casewise.stats.agreeing.filled_in import of_raw_values
 from casewise.stats.agreeing.judged import judged
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named, published_cross_entropy, value_of
-from casewise.stats.core.arrays import FloatArray
 from casewise.storage.benchmarks.published_outputs import OutputRow, PublishedOutput, read_output
 
 __all__ = ["Replay", "replay"]
@@ -76,6 +75,7 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Repla
     """
     output = read_output(Path(path), elicitation=elicitation)
     items = table(output)
+    odd = of_raw_values([row.raw for row in output.rows], output.safe_rates)
     return Replay(
         path=output.path,
         judge=output.judge,
@@ -85,13 +85,8 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Repla
         n_unscored=sum(not isinstance(row.outcome, Scored) for row in output.rows),
         published=published_numbers(output, items),
         votes=our_numbers(output, items, VOTES),
-        notes=notes_of(output),
+        notes=(f"{output.path.name}: {odd.sentence}.",) if odd is not None and odd.suspect else (),
     )
-
-
-def notes_of(output: PublishedOutput) -> tuple[str, ...]:
-    odd = of_raw_values([row.raw for row in output.rows], [row.votes.count(1) / len(row.votes) for row in output.rows])
-    return (f"{output.path.name}: {odd.sentence}.",) if odd is not None and odd.suspect else ()
 
 
 def table(output: PublishedOutput) -> pl.DataFrame:
@@ -130,10 +125,6 @@ def published_value(row: OutputRow) -> float:
 
 
 def our_numbers(output: PublishedOutput, items: pl.DataFrame, policy: LabelPolicy) -> dict[str, Estimate]:
-    sample = judged(items, our_values(output), elicitation=output.elicitation, policy=policy)
+    sample = judged(items, np.array(output.values), elicitation=output.elicitation, policy=policy)
     metrics = metrics_named(*wanted(output.elicitation))
     return {found.name: found for found in estimate(sample, metrics=metrics)}
-
-
-def our_values(output: PublishedOutput) -> FloatArray:
-    return np.array([row.outcome.value if isinstance(row.outcome, Scored) else np.nan for row in output.rows])

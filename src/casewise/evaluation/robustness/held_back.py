@@ -54,7 +54,7 @@ def held_back(run: AttackedRun) -> tuple[HeldBack, ...]:
 def measured(run: AttackedRun, arm: ArmVerdicts) -> Measured:
     held, cluster = items_held_back(run, arm), arm.sample.cluster
     terms = {"held": (held & arm.counts).astype(np.float64), "asked": arm.counts.astype(np.float64)}
-    totals = TotalsByCluster.of(terms, cluster, n_clusters=int(cluster.max()) + 1)
+    totals = TotalsByCluster.of(terms, cluster)
     return totals.measure(share("held back", "held", "asked"))
 
 

@@ -228,5 +228,5 @@ def share_of(
     top: BoolArray, bottom: BoolArray, cluster: np.ndarray[tuple[int], np.dtype[np.intp]], name: str
 ) -> Estimate:
     terms = {"top": (top & bottom).astype(float), "bottom": bottom.astype(float)}
-    totals = TotalsByCluster.of(terms, cluster, n_clusters=int(cluster.max()) + 1)
+    totals = TotalsByCluster.of(terms, cluster)
     return estimate_of(totals.measure(share(name, "top", "bottom")))

@@ -40,16 +40,12 @@ def behaviour_sections(report: JudgeNumbers) -> Iterator[Section]:
     yield Section("methods", "Methods, to quote", tuple(Prose(text) for text in methods(behaviours, checked)))
 
 
-def times(n: int) -> str:
-    return "once" if n == 1 else f"{n:,} times"
-
-
 def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> Iterator[str]:
     """How each chatbot was asked and graded, as a paper would say it."""
     for folder in dict.fromkeys(one.folder for one in behaviours):
         graded = [one for one in behaviours if one.folder == folder]
         made, rows = graded[0].manifest, graded[0].rows
-        identity = made.identity
+        identity, times = made.identity, rows["repeat"].n_unique()
         versions = ", ".join(sorted(rows["model_version"].drop_nulls().unique()))
         set_to = ", ".join(
             f"{name.replace('_', ' ')} {identity.settings[name]}"
@@ -58,7 +54,7 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> It
         )
         yield (
             f"We sent {rows['item_id'].n_unique():,} items of {made.benchmark_name} (digest {identity.benchmark[:12]}) to "
-            f"{identity.model}{f' ({versions})' if versions else ''} as a user would, {times(rows['repeat'].n_unique())} "
+            f"{identity.model}{f' ({versions})' if versions else ''} as a user would, {'once' if times == 1 else f'{times:,} times'} "
             f"each, the context worded as {identity.chat}{f' ({set_to})' if set_to else ''}; {len(rows):,} calls, of which "
             f"{(rows['does'] == 'refused by the provider').sum():,} were refused by the provider. Each reply was graded as "
             f"answering, answering in part or refusing by {'; '.join(one.grader_id for one in graded)}. Partial answers count "

@@ -104,6 +104,7 @@ def gap_table(name: str, caption: str, found: SaysDoesNumbers, wheres: tuple[str
         for gap in one.gaps
         if (gap.where in wheres if wheres else gap.where != "all")
     ]
+    frame = pl.DataFrame([row_of(one, gap) for one in found.models for gap in one.gaps], infer_schema_length=None)
     head = (
         "Model",
         *(("Items where",) if len(wheres) != 1 else ()),
@@ -115,11 +116,7 @@ def gap_table(name: str, caption: str, found: SaysDoesNumbers, wheres: tuple[str
         "Says safe, refuses",
         "Says unsafe, answers",
     )
-    return table_of(name, caption, head, rows, frame=gap_frame(found))
-
-
-def gap_frame(found: SaysDoesNumbers) -> pl.DataFrame:
-    return pl.DataFrame([row_of(one, gap) for one in found.models for gap in one.gaps], infer_schema_length=None)
+    return table_of(name, caption, head, rows, frame=frame)
 
 
 def row_of(one: SaysDoes, gap: Gap) -> dict[str, object]:

@@ -10,7 +10,6 @@ from casewise.contexts.reviewing.difference import difference
 from casewise.errors import CasewiseError
 from casewise.evaluation.robustness.numbers import Attacked, RobustnessNumbers
 from casewise.prompting.context_words import groups, spoken
-from casewise.records import Item
 from casewise.records.statement import as_text
 from casewise.reporting.document import Exhibit, Prose, percent
 from casewise.showing import ShownItem, arm_named, show_item
@@ -46,7 +45,10 @@ def turned_items(found: RobustnessNumbers, row: Attacked) -> np.ndarray[tuple[in
 def exhibit(found: RobustnessNumbers, row: Attacked, place: int) -> Exhibit:
     benchmark = found.run.benchmark
     item = benchmark.item[str(found.run.runs.items["item_id"][place])]
-    plain, attacked = (laid_open(found, item, one.arm.name) for one in (row.pairing.plain, row.pairing.attacked))
+    plain, attacked = (
+        LaidOpen(show_item(arm_named(one.arm.name), benchmark, item, made=found.run.made))
+        for one in (row.pairing.plain, row.pairing.attacked)
+    )
     votes = benchmark.votes[item.id]
     named = {group: dict(texts) for group, texts in plain.said}
     return Exhibit(
@@ -85,10 +87,6 @@ class LaidOpen:
             ),
             *((heading, texts) for heading, texts in beside if texts),
         )
-
-
-def laid_open(found: RobustnessNumbers, item: Item, arm: str) -> LaidOpen:
-    return LaidOpen(show_item(arm_named(arm), found.run.benchmark, item, made=found.run.made))
 
 
 def marked_difference(before: str, after: str) -> str:

@@ -105,7 +105,7 @@ class StudyReport:
             if a.annotators is None
             else {
                 **{k: v for k, v in vars(a.annotators).items() if k != "table"},
-                "flagged": flagged(a.annotators.table),
+                "flagged": {name: int(a.annotators.table[name].sum()) for name in ("unresponsive", "constant")},
             },
         }
         return {
@@ -262,8 +262,3 @@ def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame]:
         "annotators": None if analysis.annotators is None else analysis.annotators.table,
     }
     return {name: table for name, table in candidates.items() if table is not None and len(table)}
-
-
-def flagged(table: pl.DataFrame) -> dict[str, int]:
-    """How many annotators carry each flag."""
-    return {name: int(table[name].sum()) for name in ("unresponsive", "constant")}

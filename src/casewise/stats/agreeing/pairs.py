@@ -182,7 +182,7 @@ def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, M
     """Every share that these terms give, over the queries that have pairs."""
     columns = terms(sample, pairs)
     _, cluster = np.unique(sample.cluster[pairs.safe], return_inverse=True)
-    totals = TotalsByCluster.of(columns, cluster.astype(np.intp), n_clusters=int(cluster.max()) + 1)
+    totals = TotalsByCluster.of(columns, cluster.astype(np.intp))
     totals = replace(totals, votes=votes_of_pairs(terms, sample, pairs))
     return {
         name: replace(

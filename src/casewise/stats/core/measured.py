@@ -140,12 +140,13 @@ class TotalsByCluster:
         terms: Mapping[str, FloatArray],
         cluster: NDArray[np.intp],
         *,
-        n_clusters: int,
+        n_clusters: int | None = None,
         n_unscored: int = 0,
     ) -> Self:
-        """From what each item adds to each term."""
+        """From what each item adds to each term; clusters are numbers from 0, up to the largest where none are named."""
         columns = np.column_stack([np.asarray(column, dtype=np.float64) for column in terms.values()])
-        return cls(tuple(terms), cluster_sums(columns, cluster, n_clusters=n_clusters), n_unscored)
+        n = int(cluster.max(initial=-1)) + 1 if n_clusters is None else n_clusters
+        return cls(tuple(terms), cluster_sums(columns, cluster, n_clusters=n), n_unscored)
 
     @classmethod
     def of_counts(

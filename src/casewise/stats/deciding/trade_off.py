@@ -165,7 +165,7 @@ def shares_of(top: FloatArray, bottom: FloatArray, cluster: NDArray[np.intp]) ->
     columns = {
         f"{side}{k}": column for side, part in (("top", top), ("bottom", bottom)) for k, column in enumerate(part.T)
     }
-    totals = TotalsByCluster.of(columns, cluster, n_clusters=int(cluster.max()) + 1)
+    totals = TotalsByCluster.of(columns, cluster)
     return [totals.measure(share(str(k), f"top{k}", f"bottom{k}")) for k in range(top.shape[1])]
 
 

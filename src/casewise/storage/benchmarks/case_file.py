@@ -90,7 +90,8 @@ def of_csv(path: Path, text: str) -> tuple[tuple[str, ...], list[CaseRow]]:
     first = text.split("\n", 1)[0].rstrip("\r")
     announced = first[4] if first.lower().startswith("sep=") and len(first) == 5 else None
     head = text.split("\n", 2)[1] if announced and "\n" in text else first
-    delimiter = announced or max(DELIMITERS, key=outside_quotes(head).count)
+    outside_quotes = "".join(head.split('"')[::2])
+    delimiter = announced or max(DELIMITERS, key=outside_quotes.count)
     lines = list(records(path, text, delimiter))[1 if announced else 0 :]
     if len(lines) < 2:
         raise DataError(path, None, "holds no cases" if lines else "is empty")
@@ -105,10 +106,6 @@ def of_csv(path: Path, text: str) -> tuple[tuple[str, ...], list[CaseRow]]:
                 path, number, f"has {len(cells)} cells, and there are {len(columns)} columns; is a text not in quotes?"
             )
     return columns, [case_row(path, n, dict(zip(columns, cells, strict=True))) for n, cells in lines[1:]]
-
-
-def outside_quotes(line: str) -> str:
-    return "".join(line.split('"')[::2])
 
 
 def records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:

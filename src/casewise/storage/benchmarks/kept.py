@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import shutil
 from array import array
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -108,24 +107,16 @@ def keep(benchmark: Benchmark, manifest: Manifest) -> None:
                 "annotators": benchmark.rated.annotators,
             }
             (draft / ABOUT).write_text(json.dumps(about), encoding="utf-8")
-        drop_oldest(place.parent)
+        kept = sorted(place.parent.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for oldest in kept[MOST:]:
+            shutil.rmtree(oldest.parent, ignore_errors=True)
     except (OSError, CasewiseError):
         shutil.rmtree(place, ignore_errors=True)
 
 
-def drop_oldest(folder: Path) -> None:
-    kept = sorted(folder.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in kept[MOST:]:
-        shutil.rmtree(path.parent, ignore_errors=True)
-
-
 def table_of(found: tuple[Any, ...], model: type[Query | Item]) -> pl.DataFrame:
-    names = list(model.model_fields)
-    return pl.DataFrame({name: [getattr(one, name) for one in found] for name in names}, schema=schema_of(model))
-
-
-def schema_of(model: type[Query | Item]) -> Mapping[str, pl.DataType]:
-    return {name: pl.Float64() if name == "published_rate" else pl.String() for name in model.model_fields}
+    schema = {name: pl.Float64() if name == "published_rate" else pl.String() for name in model.model_fields}
+    return pl.DataFrame({name: [getattr(one, name) for one in found] for name in schema}, schema=schema)
 
 
 def records(model: type[R], path: Path) -> tuple[R, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from math import isclose
+from math import isclose, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +55,16 @@ class PublishedOutput(NamedTuple):
     elicitation: Elicitation
     arm: Arm
     rows: tuple[OutputRow, ...]
+
+    @property
+    def values(self) -> list[float]:
+        """The value of each row; nan where it is unscored."""
+        return [row.outcome.value if isinstance(row.outcome, Scored) else nan for row in self.rows]
+
+    @property
+    def safe_rates(self) -> list[float]:
+        """The share of each row's votes that are safe."""
+        return [row.votes.count(1) / len(row.votes) for row in self.rows]
 
 
 def read_output(path: Path, *, elicitation: Elicitation | None = None) -> PublishedOutput:

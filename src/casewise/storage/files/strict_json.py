@@ -38,12 +38,6 @@ class Row(NamedTuple):
     value: Any
 
 
-def decoder() -> json.JSONDecoder:
-    return json.JSONDecoder(
-        object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite, parse_int=whole
-    )
-
-
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
@@ -107,7 +101,9 @@ def unreadable(error: ValueError | RecursionError) -> str:
     return "nested too deep" if isinstance(error, RecursionError) else str(error)
 
 
-DECODER = decoder()
+DECODER = json.JSONDecoder(
+    object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite, parse_int=whole
+)
 
 
 def parse(text: str, *, path: Path, line: int | None = None) -> Any:

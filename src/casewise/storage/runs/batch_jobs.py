@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -190,9 +190,5 @@ class JobLog:
 
 def discard_results(folder: Path) -> None:
     """Remove the results that providers sent, with all that was said in them; the jobs' steps stay."""
-    for file in results_in(folder):
+    for file in (folder / RESULTS).glob("*.jsonl"):
         file.unlink()
-
-
-def results_in(folder: Path) -> Iterable[Path]:
-    return sorted((folder / RESULTS).glob("*.jsonl"))
