@@ -91,8 +91,7 @@ class Subject(ShortRepr):
     @cached_property
     def with_context(self) -> BoolArray:
         """Whether an item has a context."""
-        found: BoolArray = np.array([item.context_id is not None for item in self.benchmark.items], dtype=bool)
-        return found
+        return np.array([item.context_id is not None for item in self.benchmark.items], dtype=bool)
 
     @cached_property
     def query(self) -> NDArray[np.intp]:

@@ -99,8 +99,7 @@ def low_margin(subject: Subject) -> BoolArray:
 def hard(subject: Subject) -> BoolArray:
     need_baseline(subject, "hard")
     verdict = (subject.baseline > 0.5).astype(float)
-    chosen: BoolArray = halves(subject.n_safe, subject.n_votes, verdict=verdict).chosen >= POSSIBLY_HARD
-    return chosen
+    return halves(subject.n_safe, subject.n_votes, verdict=verdict).chosen >= POSSIBLY_HARD
 
 
 def need_baseline(subject: Subject, name: str) -> None:

@@ -32,10 +32,7 @@ class KnownQueries:
     def by_query(self, value: FloatArray) -> FloatArray:
         """`value` of the labelled items, summed within queries."""
         rows = self.labelled
-        found: FloatArray = np.bincount(self.place[rows], weights=value[rows], minlength=len(self.query_ids)).astype(
-            np.float64
-        )
-        return found
+        return np.bincount(self.place[rows], weights=value[rows], minlength=len(self.query_ids)).astype(np.float64)
 
 
 def known_queries(subject: Subject) -> KnownQueries:

@@ -50,8 +50,7 @@ def png(drawn: str, *, scale: float = 2.0) -> bytes:
     import vl_convert
 
     white = drawn.replace("<svg ", '<svg style="background:white" ', 1)
-    picture: bytes = vl_convert.svg_to_png(white, scale=scale)
-    return picture
+    return vl_convert.svg_to_png(white, scale=scale)
 
 
 def for_page(drawn: str, *, name: str) -> str:

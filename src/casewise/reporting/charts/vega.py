@@ -76,5 +76,4 @@ def svg(spec: Spec) -> str:
     import vl_convert
 
     styled = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": STYLE, **spec}
-    drawn: str = vl_convert.vegalite_to_svg(ESCAPED_CONTROL.sub(r"\\ufffd", json.dumps(styled, sort_keys=True)))
-    return drawn
+    return vl_convert.vegalite_to_svg(ESCAPED_CONTROL.sub(r"\\ufffd", json.dumps(styled, sort_keys=True)))

@@ -66,8 +66,7 @@ def with_interval(row: dict[str, Any] | None) -> str:
 
 
 def share(metrics: dict[str, dict[str, Any]]) -> float | None:
-    found: float | None = metrics["unscored_rate"]["estimate"] if "unscored_rate" in metrics else None
-    return found
+    return metrics["unscored_rate"]["estimate"] if "unscored_rate" in metrics else None
 
 
 def policy_in_words(policy: str) -> str:

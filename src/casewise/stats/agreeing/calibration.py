@@ -165,18 +165,15 @@ class Gaps:
     @property
     def adds(self) -> FloatArray:
         """What each query adds to the sum of weighted squares: by the gaps, and by how its items fall into the bins."""
-        found: FloatArray = self.influence @ self.slope + self.composition @ self.gap**2
-        return found
+        return self.influence @ self.slope + self.composition @ self.gap**2
 
     @property
     def covariance(self) -> FloatArray:
-        found: FloatArray = self.influence.T @ self.influence + self.more
-        return found
+        return self.influence.T @ self.influence + self.more
 
     @property
     def spread(self) -> FloatArray:
-        found: FloatArray = np.sqrt(np.diag(self.covariance))
-        return found
+        return np.sqrt(np.diag(self.covariance))
 
 
 def calibration_part(brier: Estimate, gaps: Gaps) -> Estimate:

@@ -77,8 +77,7 @@ def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
 
 def hypergeometric(a: IntArray, some: int, out_of: int, first: int) -> FloatArray:
     def log_choose(n: int | IntArray, k: int | IntArray) -> FloatArray:
-        found: FloatArray = gammaln(np.add(n, 1.0)) - gammaln(np.add(k, 1.0)) - gammaln(np.subtract(n, k) + 1.0)
-        return found
+        return gammaln(np.add(n, 1.0)) - gammaln(np.add(k, 1.0)) - gammaln(np.subtract(n, k) + 1.0)
 
     return np.exp(log_choose(some, a) + log_choose(out_of - some, first - a) - log_choose(out_of, first))
 

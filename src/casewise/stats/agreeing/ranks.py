@@ -150,8 +150,7 @@ def area_influence(table: Ranked, weight: FloatArray) -> FloatArray:
     all_safe, all_unsafe = float(safe.sum()), float(unsafe.sum())
     own = w * below(unsafe, table.value) + u * (all_safe - below(safe, table.value))
     expected = area(table) * (w * all_unsafe + u * all_safe)
-    found: FloatArray = np.nan_to_num((own - expected) / max(all_safe * all_unsafe, 1e-300))
-    return found
+    return np.nan_to_num((own - expected) / max(all_safe * all_unsafe, 1e-300))
 
 
 def correlation(table: Ranked) -> float:

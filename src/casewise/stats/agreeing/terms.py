@@ -104,8 +104,7 @@ def floor_terms(sample: Sample) -> dict[str, FloatArray]:
 
 def cross_entropy(rate: FloatArray, safe: FloatArray, unsafe: FloatArray) -> FloatArray:
     r""":math:`-r \log q - (1-r) \log u`, and 0 for a part whose rate is 0."""
-    found: FloatArray = -xlog(rate, safe) - xlog(1 - rate, unsafe)
-    return found
+    return -xlog(rate, safe) - xlog(1 - rate, unsafe)
 
 
 def xlog(x: FloatArray, y: FloatArray) -> FloatArray:

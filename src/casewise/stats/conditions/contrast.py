@@ -169,8 +169,7 @@ def _influence(columns: _Columns) -> FloatArray:
     n = np.bincount(columns.second, minlength=2)
     means = np.bincount(columns.second, weights=columns.safe, minlength=2) / n
     sign = 1.0 - 2.0 * columns.second
-    influence: FloatArray = sign * (columns.safe - means[columns.second]) / n[columns.second]
-    return influence
+    return sign * (columns.safe - means[columns.second]) / n[columns.second]
 
 
 def _influence_within_items(columns: _Columns, item: IntArray) -> FloatArray:
@@ -179,8 +178,7 @@ def _influence_within_items(columns: _Columns, item: IntArray) -> FloatArray:
     votes = np.bincount(item)
     rate = np.bincount(item, weights=columns.safe) / np.maximum(votes, 1)
     factor = np.sqrt(votes / np.maximum(votes - 1, 1))[item]
-    influence: FloatArray = (1.0 - 2.0 * columns.second) * factor * (columns.safe - rate[item]) / n
-    return influence
+    return (1.0 - 2.0 * columns.second) * factor * (columns.safe - rate[item]) / n
 
 
 def _two_way(influence: FloatArray, query: IntArray, annotator: IntArray) -> tuple[float, bool]:

@@ -220,5 +220,4 @@ def _shuffled(rows: IntArray, sizes: IntArray, rng: np.random.Generator) -> Floa
 
 
 def _log_choose(n: int, s: IntArray) -> FloatArray:
-    log: FloatArray = np.asarray(gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1), dtype=float)
-    return log
+    return np.asarray(gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1), dtype=float)

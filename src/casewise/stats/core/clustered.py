@@ -45,8 +45,7 @@ class ClusteredRegression:
     def z(self) -> FloatArray:
         """Coefficients over their errors; 0 where both are 0."""
         errors = self.errors
-        ratio: FloatArray = np.divide(self.coefficients, errors, out=np.zeros_like(errors), where=errors > 0)
-        return ratio
+        return np.divide(self.coefficients, errors, out=np.zeros_like(errors), where=errors > 0)
 
     @property
     def p(self) -> FloatArray:
@@ -165,5 +164,4 @@ def _checked(
 def _inverse(gram: FloatArray) -> FloatArray:
     if not np.isfinite(gram).all() or np.linalg.matrix_rank(gram) < len(gram):
         raise StatisticsError("a column of the design is determined by the others, is empty, or is too large")
-    inverse: FloatArray = np.asarray(np.linalg.inv(gram), dtype=float)
-    return inverse
+    return np.asarray(np.linalg.inv(gram), dtype=float)

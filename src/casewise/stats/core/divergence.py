@@ -39,8 +39,7 @@ ROWS = 50_000
 def entropy(rate: ArrayLike) -> FloatArray:
     """The entropy of a yes or no with this rate, in nats."""
     p = np.asarray(rate, dtype=float)
-    found: FloatArray = -(xlogy(p, p) + xlogy(1 - p, 1 - p))
-    return found
+    return -(xlogy(p, p) + xlogy(1 - p, 1 - p))
 
 
 def jensen_shannon(first: ArrayLike, second: ArrayLike) -> FloatArray:
@@ -79,5 +78,4 @@ def _jackknife(of_rate: Callable[..., FloatArray], s: FloatArray, m: int, column
         return of_rate(np.clip(safe / votes, 0.0, 1.0), *columns)
 
     left_out = s / m * at(s - 1, m - 1) + (1 - s / m) * at(s, m - 1)
-    found: FloatArray = (m * at(s, m) - (m - 1) * left_out)[:, 0]
-    return found
+    return (m * at(s, m) - (m - 1) * left_out)[:, 0]

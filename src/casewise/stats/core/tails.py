@@ -19,8 +19,7 @@ def chi_square_tail(statistic: FloatArray, df: int | IntArray) -> FloatArray:
     half = np.asarray(statistic, dtype=float) / 2
     if np.ndim(df) == 0 and df in {2, 4, 6, 8}:
         return _even_tail(half, int(df))
-    tail: FloatArray = np.asarray(gammaincc(np.asarray(df) / 2, half), dtype=float)
-    return tail
+    return np.asarray(gammaincc(np.asarray(df) / 2, half), dtype=float)
 
 
 def chi_square_log_tail(statistic: FloatArray, df: int | IntArray, *, tail: FloatArray) -> FloatArray:
@@ -41,8 +40,7 @@ def chi_square_log_tail(statistic: FloatArray, df: int | IntArray, *, tail: Floa
 
 def normal_log_tail(z: FloatArray) -> FloatArray:
     """Natural logarithm of the probability that a standard normal exceeds `z`."""
-    log_tail: FloatArray = np.asarray(log_ndtr(-np.asarray(z, dtype=float)), dtype=float)
-    return log_tail
+    return np.asarray(log_ndtr(-np.asarray(z, dtype=float)), dtype=float)
 
 
 def two_sided_log_p(z: FloatArray) -> FloatArray:

@@ -44,8 +44,7 @@ class Platt:
 
     def __call__(self, values: ArrayLike) -> FloatArray:
         line = self.intercept + self.slope * np.asarray(values, dtype=np.float64)
-        found: FloatArray = 1 / (1 + np.exp(-np.clip(line, -700, 700)))
-        return found
+        return 1 / (1 + np.exp(-np.clip(line, -700, 700)))
 
     def at(self, value: float) -> float:
         return 1 / (1 + math.exp(-min(max(self.intercept + self.slope * value, -700.0), 700.0)))
@@ -60,8 +59,7 @@ class Isotonic:
 
     def __call__(self, values: ArrayLike) -> FloatArray:
         given = np.asarray(values, dtype=np.float64)
-        found: FloatArray = np.where(np.isnan(given), np.nan, np.interp(given, self.values, self.rates))
-        return found
+        return np.where(np.isnan(given), np.nan, np.interp(given, self.values, self.rates))
 
     def at(self, value: float) -> float:
         return float(np.interp(value, self.values, self.rates))

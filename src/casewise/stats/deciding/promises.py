@@ -134,8 +134,7 @@ def loss_p_value(mean: FloatArray, share: float, *, n: int, whole: bool) -> Floa
         return exact
     below = np.minimum(mean, share)
     hoeffding: FloatArray = np.exp(-n * (rel_entr(below, share) + rel_entr(1 - below, 1 - share)))
-    found: FloatArray = np.minimum(np.minimum(hoeffding, math.e * exact), 1.0)
-    return found
+    return np.minimum(np.minimum(hoeffding, math.e * exact), 1.0)
 
 
 @dataclass(frozen=True, repr=False)

@@ -120,8 +120,7 @@ def query_weights(n_queries: int, *, n_resamples: int = 2000, seed: int = 0) -> 
     drawn = np.random.default_rng(seed).integers(0, n_queries, (n_resamples, n_queries))
     drawn += np.arange(n_resamples)[:, None] * n_queries
     counts = np.bincount(drawn.ravel(), minlength=n_resamples * n_queries)
-    found: Weights = counts.reshape(n_resamples, n_queries).astype(np.float32)
-    return found
+    return counts.reshape(n_resamples, n_queries).astype(np.float32)
 
 
 def trade_off(evidence: Evidence, weights: Weights) -> TradeOff:
@@ -187,8 +186,7 @@ def by_query(columns: FloatArray, cluster: NDArray[np.intp], n_queries: int) -> 
 
 
 def ratio(top: Weights, bottom: Weights) -> FloatArray:
-    found: FloatArray = top / np.maximum(bottom, np.float32(1e-9))
-    return found
+    return top / np.maximum(bottom, np.float32(1e-9))
 
 
 def risk_coverage(safe: FloatArray, evidence: Evidence) -> RiskCoverage:

@@ -89,8 +89,7 @@ class ResponseModel:
 
     def chances(self, ability: FloatArray) -> FloatArray:
         """(abilities, items) how probably a judge of each ability is right on each item."""
-        chances: FloatArray = self.nodes.chance(np.asarray(ability, dtype=float), self.spread) @ self.posterior.T
-        return chances
+        return self.nodes.chance(np.asarray(ability, dtype=float), self.spread) @ self.posterior.T
 
 
 def fit_responses(right: ArrayLike, *, clusters: ArrayLike | None = None, rasch: bool = False) -> ResponseModel:
@@ -202,5 +201,4 @@ def _errors(
     groups = sums.shape[1]
     bread = np.linalg.pinv(information + np.eye(judges) / 100)
     spread_of = bread @ (sums @ sums.T) @ bread * groups / max(groups - 1, 1)
-    errors: FloatArray = np.sqrt(np.maximum(np.diag(spread_of), 0))
-    return errors
+    return np.sqrt(np.maximum(np.diag(spread_of), 0))

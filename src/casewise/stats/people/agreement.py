@@ -201,8 +201,7 @@ def _kappa(t: Totals) -> FloatArray:
 def _ac1(t: Totals) -> FloatArray:
     share = t["share"] / t["items"]
     by_chance = 2 * share * (1 - share)
-    found: FloatArray = (t["agreement"] / t["items"] - by_chance) / (1 - by_chance)
-    return found
+    return (t["agreement"] / t["items"] - by_chance) / (1 - by_chance)
 
 
 NUMBERS = (

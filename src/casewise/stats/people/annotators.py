@@ -138,8 +138,7 @@ def _responsiveness(work: _Work, y: FloatArray) -> FloatArray:
     variance = work.rest * (1 - work.rest)
     excess = np.bincount(work.who, weights=(y - work.rest) * work.centred)
     error = np.sqrt(np.bincount(work.who, weights=variance * work.centred**2))
-    z: FloatArray = np.divide(excess, error, out=np.zeros_like(excess), where=error > 0)
-    return z
+    return np.divide(excess, error, out=np.zeros_like(excess), where=error > 0)
 
 
 def _is_constant(work: _Work, y: FloatArray) -> BoolArray:

@@ -161,8 +161,7 @@ def draw_item_logits(model: CrowdModel, design: CrowdDesign, *, rng: np.random.G
     conditions = logit(np.asarray(design.safe_rates))
     query = rng.normal(0, model.query_sd, design.queries)[:, None]
     interaction = rng.normal(0, model.query_condition_sd, (design.queries, len(conditions)))
-    logits: FloatArray = conditions + query + interaction
-    return logits
+    return conditions + query + interaction
 
 
 def draw_annotators(model: CrowdModel, n: int, *, rng: np.random.Generator) -> Annotators:
@@ -184,8 +183,7 @@ def draw_verdicts(
     kind = annotators.kind[annotator]
     p = np.where(kind == KINDS.index("careless"), model.careless_safe_rate, p)
     p = np.where(kind == KINDS.index("contrary"), 1 - p, p)
-    safe: BoolArray = rng.random(len(p)) < p
-    return safe
+    return rng.random(len(p)) < p
 
 
 def assign_slots(design: CrowdDesign, *, rng: np.random.Generator) -> Slots:

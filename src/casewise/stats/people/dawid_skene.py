@@ -134,8 +134,7 @@ def _posterior(votes: _Votes, skill: FloatArray, levels: FloatArray, log_prior: 
             weights = np.log(level * by_skill + (1 - level) / 2)
             log[:, kind, index] = np.bincount(votes.item, weights=weights, minlength=votes.items)
     log += log_prior
-    posterior: FloatArray = np.exp(log - logsumexp(log, axis=(1, 2), keepdims=True))
-    return posterior
+    return np.exp(log - logsumexp(log, axis=(1, 2), keepdims=True))
 
 
 def _skills(
@@ -153,5 +152,4 @@ def _skills(
         correct = np.bincount(votes.annotator, weights=expected * right, minlength=votes.annotators)
         mean = np.clip(correct.sum() / max(total.sum(), 1e-12), 0.5, 0.99)
         new[:, kind] = (correct + prior_strength * mean) / (total + prior_strength)
-    bounded: FloatArray = np.clip(new, 1e-6, 1 - 1e-6)
-    return bounded
+    return np.clip(new, 1e-6, 1 - 1e-6)

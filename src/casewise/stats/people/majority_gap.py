@@ -160,8 +160,7 @@ def _binomials(votes: int, rates: FloatArray) -> FloatArray:
     """(votes + 1, rates) chances of each count."""
     k = np.arange(votes + 1)[:, None]
     ways = gammaln(votes + 1) - gammaln(k + 1) - gammaln(votes - k + 1)
-    chances: FloatArray = np.exp(ways + xlogy(k, rates) + xlogy(votes - k, 1 - rates))
-    return chances
+    return np.exp(ways + xlogy(k, rates) + xlogy(votes - k, 1 - rates))
 
 
 def _step(histogram: FloatArray, votes: int, log_stake: float) -> MajorityGap:

@@ -108,8 +108,7 @@ def against_new_person(
     if raters is not None:
 
         def ahead(safe: IntArray, votes: IntArray) -> FloatArray:
-            found: FloatArray = np.nan_to_num(leave_one_out(judge, safe, votes) @ [[1.0], [-1.0]]) / len(d)
-            return found
+            return np.nan_to_num(leave_one_out(judge, safe, votes) @ [[1.0], [-1.0]]) / len(d)
 
         more = VotesTerms.of_counts(ahead, *checked_votes_of_items(safe, votes), raters).of_number(np.ones(1)).variance
         own, df = widened_for_annotators(own, more), min(df, len(np.unique(raters.annotator)) - 1)

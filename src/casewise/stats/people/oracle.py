@@ -177,8 +177,7 @@ def _cuts(share: FloatArray) -> FloatArray:
     distinct = np.unique(share)
     if len(distinct) > MOST_CUTS:
         distinct = np.unique(np.quantile(share, np.linspace(0, 1, MOST_CUTS + 1), method="inverted_cdf"))
-    cuts: FloatArray = distinct[:-1] + 1e-9
-    return cuts
+    return distinct[:-1] + 1e-9
 
 
 def _band(deviations: FloatArray, cluster: IntArray, *, rng: np.random.Generator, level: float) -> FloatArray:

@@ -271,8 +271,7 @@ def _verdicts(judge: ArrayLike, votes: ArrayLike, reference_size: int) -> FloatA
     found: FloatArray = np.where(np.isnan(given), 0.5, given)
     if not ((found >= 0) & (found <= 1)).all():
         raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
-    usable: FloatArray = found[enough]
-    return usable
+    return found[enough]
 
 
 def _mean(of: str, less: str | None = None, *, domain: Sequence[float] = ANYWHERE) -> Functional:
@@ -305,8 +304,7 @@ def _panel_agreement(
     """(items, sizes) expected agreement."""
     pairs, which, times = np.unique(np.stack([s, m], axis=1), axis=0, return_inverse=True, return_counts=True)
     kinds = tuple((safe, votes, n) for (safe, votes), n in zip(pairs.tolist(), times.tolist(), strict=True))
-    agreement: FloatArray = _agreement_of_kinds(kinds, reference_size, tuple(sizes.tolist()), likeness)[which.ravel()]
-    return agreement
+    return _agreement_of_kinds(kinds, reference_size, tuple(sizes.tolist()), likeness)[which.ravel()]
 
 
 @lru_cache(maxsize=16)
@@ -346,8 +344,7 @@ def _counted(k: int, safe_left: IntArray, left: int, alike: FloatArray) -> float
 
 def _predicted(rates: AnyShape, k: int) -> FloatArray:
     """(kinds, k + 1) probability of each number of safe votes among k new people."""
-    predicted: FloatArray = rates.posterior @ _chances(tuple(rates.grid.tolist()), k)
-    return predicted
+    return rates.posterior @ _chances(tuple(rates.grid.tolist()), k)
 
 
 @lru_cache(maxsize=128)
@@ -361,8 +358,7 @@ def _chances(rates: tuple[float, ...], k: int) -> FloatArray:
 def _reference_weight(s: IntArray, m: IntArray, reference_size: int) -> FloatArray:
     r = np.arange(reference_size + 1)
     chance = _hypergeometric(r, s[:, None], m[:, None], reference_size)
-    weight: FloatArray = chance @ majority_weight(r, reference_size)
-    return weight
+    return chance @ majority_weight(r, reference_size)
 
 
 def _hypergeometric(j: IntArray, safe: IntArray | int, votes: IntArray | int, drawn: int) -> FloatArray:
@@ -377,5 +373,4 @@ def _hypergeometric(j: IntArray, safe: IntArray | int, votes: IntArray | int, dr
 
 
 def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
-    log: FloatArray = np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1), dtype=float)
-    return log
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1), dtype=float)

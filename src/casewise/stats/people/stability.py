@@ -70,8 +70,7 @@ def predicted_counts(safe: int, votes: int, *, prior: BetaPrior, new_votes: int)
     a, b = prior.a + safe, prior.b + votes - safe
     k = np.arange(new_votes + 1)
     choose = gammaln(new_votes + 1) - gammaln(k + 1) - gammaln(new_votes - k + 1)
-    found: FloatArray = np.exp(choose + betaln(a + k, b + new_votes - k) - betaln(a, b))
-    return found
+    return np.exp(choose + betaln(a + k, b + new_votes - k) - betaln(a, b))
 
 
 def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatArray:

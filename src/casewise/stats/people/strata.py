@@ -123,8 +123,7 @@ def _summed(rows: IntArray, columns: IntArray, weight: FloatArray) -> FloatArray
 def _left_over(design: FloatArray) -> FloatArray:
     """Orthonormal columns that the design's do not reach."""
     vectors, sizes, _ = np.linalg.svd(design)
-    found: FloatArray = vectors[:, int((sizes > 1e-9).sum()) :]
-    return found
+    return vectors[:, int((sizes > 1e-9).sum()) :]
 
 
 def _dummies(codes: IntArray) -> FloatArray:
