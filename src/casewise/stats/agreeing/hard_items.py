@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_counts
 from casewise.stats.core.checks import checked_votes_of_items, clusters_of, partly_known
+from casewise.stats.core.majorities import hypergeometric
 from casewise.stats.core.measured import TotalsByCluster, share
 from casewise.stats.core.raters import Raters
 
@@ -73,13 +73,6 @@ def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
         chosen[rows] = (chance * against).sum()
         kept_safe[rows] = (chance * against * other).sum()
     return Halves(chosen, kept_safe)
-
-
-def hypergeometric(a: IntArray, some: int, out_of: int, first: int) -> FloatArray:
-    def log_choose(n: int | IntArray, k: int | IntArray) -> FloatArray:
-        return gammaln(np.add(n, 1.0)) - gammaln(np.add(k, 1.0)) - gammaln(np.subtract(n, k) + 1.0)
-
-    return np.exp(log_choose(some, a) + log_choose(out_of - some, first - a) - log_choose(out_of, first))
 
 
 def hard_score(

@@ -20,9 +20,9 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from casewise.stats.core.arrays import FloatArray, IntArray
+from casewise.stats.core.majorities import log_choose
 
 __all__ = ["DRAWS", "LARGEST_HALF", "LARGEST_TABLE", "ExactMethod", "ExactP", "equal_size_table", "exact_p"]
 
@@ -153,9 +153,9 @@ def _listed(sizes: tuple[int, ...], scale: int) -> Half:
         total = (half.total[:, None] + s).ravel()
         statistic = (half.statistic[:, None] + s * s * (scale // n)).ravel()
         chance = np.exp(
-            _log_choose(half.size, half.total)[:, None]
-            + _log_choose(n, s)
-            - _log_choose(half.size + n, half.total[:, None] + s)
+            log_choose(half.size, half.total)[:, None]
+            + log_choose(n, s)
+            - log_choose(half.size + n, half.total[:, None] + s)
         )
         half = _merged(half.size + n, total, statistic, (half.p[:, None] * chance).ravel())
     return half
@@ -185,9 +185,9 @@ def _joined(rows: IntArray, sizes: IntArray, first: Half, second: Half) -> Float
         place = np.searchsorted(keys, rest * unit + np.maximum(statistic - first.statistic[fits], 0))
         tail = np.where(place < ends[rest], tails[place], 0.0)
         chance = np.exp(
-            _log_choose(first.size, total - rest)
-            + _log_choose(second.size, rest)
-            - _log_choose(first.size + second.size, np.asarray(total))
+            log_choose(first.size, total - rest)
+            + log_choose(second.size, rest)
+            - log_choose(first.size + second.size, total)
         )
         answers[index] = np.sum(first.p[fits] * chance * tail)
     return np.minimum(answers, 1.0)[which.ravel()]
@@ -217,7 +217,3 @@ def _shuffled(rows: IntArray, sizes: IntArray, rng: np.random.Generator) -> Floa
         less = np.searchsorted(shuffled, observed[chosen] * (1 - 1e-12))
         p[chosen] = (1 + DRAWS - less) / (1 + DRAWS)
     return p
-
-
-def _log_choose(n: int, s: IntArray) -> FloatArray:
-    return np.asarray(gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1), dtype=float)

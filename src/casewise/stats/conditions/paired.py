@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.checks import vector
+from casewise.stats.core.majorities import log_choose
 
 __all__ = ["SignFlips", "sign_flips"]
 
@@ -58,7 +58,7 @@ def sign_flips(net: ArrayLike) -> SignFlips:
     for step, n in zip(steps.astype(int).tolist(), times.tolist(), strict=True):
         heads = np.arange(n + 1)
         spaced = np.zeros(n * step + 1)
-        spaced[::step] = np.exp(gammaln(n + 1) - gammaln(heads + 1) - gammaln(n - heads + 1) - n * np.log(2))
+        spaced[::step] = np.exp(log_choose(n, heads) - n * np.log(2))
         chance = np.convolve(chance, spaced)
     signed = np.abs(2 * np.arange(len(chance)) - len(chance) + 1)
     seen = abs(int(differences.sum()))

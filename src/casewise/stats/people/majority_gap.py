@@ -19,11 +19,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, xlogy
+from scipy.special import xlogy
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, integers
 from casewise.stats.core.checks import whole
+from casewise.stats.core.majorities import log_choose
 
 __all__ = ["FEWEST_VOTES", "MOST_VOTES", "MajorityGap", "majority_gap"]
 
@@ -159,8 +160,7 @@ def _mixtures(votes: int) -> _Mixtures:
 def _binomials(votes: int, rates: FloatArray) -> FloatArray:
     """(votes + 1, rates) chances of each count."""
     k = np.arange(votes + 1)[:, None]
-    ways = gammaln(votes + 1) - gammaln(k + 1) - gammaln(votes - k + 1)
-    return np.exp(ways + xlogy(k, rates) + xlogy(votes - k, 1 - rates))
+    return np.exp(log_choose(votes, k) + xlogy(k, rates) + xlogy(votes - k, 1 - rates))
 
 
 def _step(histogram: FloatArray, votes: int, log_stake: float) -> MajorityGap:

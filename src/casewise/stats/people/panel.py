@@ -9,19 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtr, gammaln
+from scipy.special import bdtr
 
 from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
-from casewise.stats.core.arrays import FloatArray, IntArray, integers
+from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray, integers
 from casewise.stats.core.checks import checked_votes_of_items, clusters_of, coded_labels, partly_known, whole
 from casewise.stats.core.divergence import jensen_shannon
 from casewise.stats.core.intervals import ANYWHERE
-from casewise.stats.core.majorities import majority_weight
+from casewise.stats.core.majorities import hypergeometric, majority_weight
 from casewise.stats.core.measured import Functional, TermsOfCounts, Totals, TotalsByCluster, share
 from casewise.stats.core.raters import Raters
-from casewise.stats.people.ceiling import AnyShape, rates_of_any_shape
+from casewise.stats.people.ceiling import rates_of_any_shape
 
 __all__ = [
     "PanelCurve",
@@ -102,7 +102,9 @@ def reference_weight(safe: ArrayLike, votes: ArrayLike, *, reference_size: int) 
     s, m = checked_votes_of_items(safe, votes)
     weight = np.full(len(s), np.nan)
     enough = m > whole(reference_size, "reference_size", least=1)
-    weight[enough] = _reference_weight(s[enough], m[enough], reference_size)
+    r = np.arange(reference_size + 1)
+    chance = hypergeometric(r, s[enough, None], m[enough, None], reference_size)
+    weight[enough] = chance @ majority_weight(r, reference_size)
     return weight
 
 
@@ -137,7 +139,7 @@ def panel_curve(
     StatisticsError
         No item has enough votes, or counts and clusters do not fit.
     """
-    used = _usable(safe, votes, clusters, reference_size, raters)
+    used = _Used.of(safe, votes, clusters, reference_size, raters)
     sizes = np.arange(1, whole(largest, "largest", least=1) + 1)
     totals = used.totals(lambda s, m: _panel_agreement(s, m, reference_size, sizes), n_terms=len(sizes))
     found = [estimate_of(totals.measure(share("panel", str(column), "items"))) for column in range(len(sizes))]
@@ -180,9 +182,8 @@ def panel_worth(
         No item has enough votes, or counts and clusters do not fit.
     """
     sizes = np.arange(1, whole(largest, "largest", least=1) + 1, 2)
-    usable = _usable(safe, votes, clusters, reference_size, raters)
-    verdict = _verdicts(judge, votes, reference_size)
-    return _worth(verdict, usable, reference_size=reference_size, sizes=sizes, likeness=same_majority)
+    used = _Used.of(safe, votes, clusters, reference_size, raters)
+    return _worth(used.given(judge), used, sizes=sizes, likeness=same_majority)
 
 
 def distribution_worth(
@@ -201,9 +202,8 @@ def distribution_worth(
     sure of its vote. Parameters and errors as `panel_worth`; `judge` holds values on [0, 1], a half where none was given.
     """
     sizes = np.arange(1, whole(largest, "largest", least=1) + 1)
-    usable = _usable(safe, votes, clusters, reference_size, raters)
-    value = _verdicts(judge, votes, reference_size)
-    return _worth(value, usable, reference_size=reference_size, sizes=sizes, likeness=same_distribution)
+    used = _Used.of(safe, votes, clusters, reference_size, raters)
+    return _worth(used.given(judge), used, sizes=sizes, likeness=same_distribution)
 
 
 class _Used(NamedTuple):
@@ -213,6 +213,31 @@ class _Used(NamedTuple):
     votes: IntArray
     ids: IntArray
     raters: Raters | None
+    kept: BoolArray
+    """(items,) which of all items these are."""
+    reference_size: int
+
+    @classmethod
+    def of(
+        cls, safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, reference_size: int, raters: Raters | None
+    ) -> _Used:
+        whole(reference_size, "reference_size", least=1)
+        s, m = checked_votes_of_items(safe, votes)
+        keep = m > reference_size
+        if not keep.any():
+            raise StatisticsError(
+                f"a panel curve against {reference_size} people needs items with more votes than that"
+            )
+        ids = coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
+        return cls(s[keep], m[keep], ids, None if raters is None else raters.where(keep), keep, reference_size)
+
+    def given(self, judge: ArrayLike) -> FloatArray:
+        """A judge's verdicts or values on these items, a half where it gave none."""
+        given = partly_known(judge, "verdicts", shape=self.kept.shape)
+        found = np.where(np.isnan(given), 0.5, given)
+        if not ((found >= 0) & (found <= 1)).all():
+            raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
+        return found[self.kept]
 
     def totals(self, terms: TermsOfCounts, *, n_terms: int) -> TotalsByCluster:
         """Sums of the columns of `terms`, named by their places, and of `items`."""
@@ -225,11 +250,12 @@ class _Used(NamedTuple):
         return TotalsByCluster.of_counts(columns, counts, self.ids, names=names, raters=self.raters)
 
 
-def _worth(judge: FloatArray, used: _Used, *, reference_size: int, sizes: IntArray, likeness: Likeness) -> PanelWorth:
+def _worth(judge: FloatArray, used: _Used, *, sizes: IntArray, likeness: Likeness) -> PanelWorth:
+    reference_size = used.reference_size
     r = np.arange(reference_size + 1)
 
     def terms(s: IntArray, m: IntArray) -> FloatArray:
-        chance = _hypergeometric(r, s[:, None], m[:, None], reference_size)
+        chance = hypergeometric(r, s[:, None], m[:, None], reference_size)
         agrees = (chance * likeness(judge[:, None], r / reference_size)).sum(1)
         return np.column_stack([agrees, _panel_agreement(s, m, reference_size, sizes, likeness)])
 
@@ -250,28 +276,6 @@ def _worth(judge: FloatArray, used: _Used, *, reference_size: int, sizes: IntArr
         items=len(used.votes),
         reference_size=reference_size,
     )
-
-
-def _usable(
-    safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, reference_size: int, raters: Raters | None
-) -> _Used:
-    whole(reference_size, "reference_size", least=1)
-    s, m = checked_votes_of_items(safe, votes)
-    keep = m > reference_size
-    if not keep.any():
-        raise StatisticsError(f"a panel curve against {reference_size} people needs items with more votes than that")
-    ids = coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
-    return _Used(s[keep], m[keep], ids, None if raters is None else raters.where(keep))
-
-
-def _verdicts(judge: ArrayLike, votes: ArrayLike, reference_size: int) -> FloatArray:
-    """The judge's verdicts or values on the items that are used, a half where it gave none."""
-    enough = np.asarray(votes) > reference_size
-    given = partly_known(judge, "verdicts", shape=enough.shape)
-    found: FloatArray = np.where(np.isnan(given), 0.5, given)
-    if not ((found >= 0) & (found <= 1)).all():
-        raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
-    return found[enough]
 
 
 def _mean(of: str, less: str | None = None, *, domain: Sequence[float] = ANYWHERE) -> Functional:
@@ -318,12 +322,14 @@ def _agreement_of_kinds(
     """
     pairs, sizes = np.array(kinds)[:, :2], np.array(of_sizes)
     rates = rates_of_any_shape(*np.repeat(pairs, [n for *_, n in kinds], axis=0).T)
-    r = np.arange(reference_size + 1)
-    chance = _hypergeometric(r, pairs[:, :1], pairs[:, 1:], reference_size)
+    r, grid = np.arange(reference_size + 1), tuple(rates.grid.tolist())
+    chance = hypergeometric(r, pairs[:, :1], pairs[:, 1:], reference_size)
     counted_up_to = np.minimum(pairs[:, 1] - reference_size, sizes.max())
     wanted = np.union1d(sizes, counted_up_to)
     alike = {k: likeness((np.arange(k + 1) / k)[:, None], r / reference_size) for k in wanted.tolist()}
-    modelled = np.stack([(_predicted(rates, k) @ alike[k] * chance).sum(1) for k in wanted.tolist()], axis=1)
+    modelled = np.stack(
+        [(rates.posterior @ _chances(grid, k) @ alike[k] * chance).sum(1) for k in wanted.tolist()], axis=1
+    )
     table = np.empty((len(pairs), len(sizes)))
     for row, of_model, of_reference, (safe, votes) in zip(table, modelled, chance, pairs.tolist(), strict=True):
         left = votes - reference_size
@@ -339,12 +345,7 @@ def _agreement_of_kinds(
 
 def _counted(k: int, safe_left: IntArray, left: int, alike: FloatArray) -> float:
     """Agreement of `k` of the votes that a reference leaves; `alike` is (references, panels), references weighted."""
-    return float((_hypergeometric(np.arange(k + 1), safe_left[:, None], left, k) * alike).sum())
-
-
-def _predicted(rates: AnyShape, k: int) -> FloatArray:
-    """(kinds, k + 1) probability of each number of safe votes among k new people."""
-    return rates.posterior @ _chances(tuple(rates.grid.tolist()), k)
+    return float((hypergeometric(np.arange(k + 1), safe_left[:, None], left, k) * alike).sum())
 
 
 @lru_cache(maxsize=128)
@@ -353,24 +354,3 @@ def _chances(rates: tuple[float, ...], k: int) -> FloatArray:
     chances: FloatArray = np.diff(bdtr(np.arange(k + 1), k, np.array(rates)[:, None]), axis=1, prepend=0.0)
     chances.flags.writeable = False
     return chances
-
-
-def _reference_weight(s: IntArray, m: IntArray, reference_size: int) -> FloatArray:
-    r = np.arange(reference_size + 1)
-    chance = _hypergeometric(r, s[:, None], m[:, None], reference_size)
-    return chance @ majority_weight(r, reference_size)
-
-
-def _hypergeometric(j: IntArray, safe: IntArray | int, votes: IntArray | int, drawn: int) -> FloatArray:
-    """Probability of `j` safe votes among `drawn` of `votes`, of which `safe` are safe; 0 where impossible."""
-    j, safe, votes = np.broadcast_arrays(j, safe, votes)
-    unsafe = votes - safe
-    possible = (j <= safe) & (drawn - j <= unsafe) & (safe >= 0) & (unsafe >= 0)
-    x = np.where(possible, j, 0)
-    some, rest = np.where(possible, safe, 0), np.where(possible, unsafe, drawn)
-    log = _log_choose(some, x) + _log_choose(rest, drawn - x) - _log_choose(votes, np.asarray(drawn))
-    return np.where(possible, np.exp(log), 0.0)
-
-
-def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1), dtype=float)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv, betaln, gammaln
+from scipy.special import betaincinv, betaln
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.checks import checked_votes_of_items, whole
-from casewise.stats.core.majorities import chance_of_majority, majority_weight
+from casewise.stats.core.majorities import chance_of_majority, log_choose, majority_weight
 from casewise.stats.people.ceiling import fitted_beta
 
 __all__ = ["JEFFREYS", "UNIFORM", "BetaPrior", "fit_beta", "predicted_counts", "same_label"]
@@ -69,8 +69,7 @@ def predicted_counts(safe: int, votes: int, *, prior: BetaPrior, new_votes: int)
         raise StatisticsError(f"counts of up to {MOST_LISTED:,} new votes are listed, not of {new_votes:,}")
     a, b = prior.a + safe, prior.b + votes - safe
     k = np.arange(new_votes + 1)
-    choose = gammaln(new_votes + 1) - gammaln(k + 1) - gammaln(new_votes - k + 1)
-    return np.exp(choose + betaln(a + k, b + new_votes - k) - betaln(a, b))
+    return np.exp(log_choose(new_votes, k) + betaln(a + k, b + new_votes - k) - betaln(a, b))
 
 
 def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatArray:
