@@ -40,12 +40,9 @@ def arm_table(
 ) -> pl.DataFrame:
     """What the judges lose without parts of the context, against full-context labels.
 
-    Returns
-    -------
-    polars.DataFrame
-        Columns of `ARM_COLUMNS`. `worth` is `left out` (the metric with everything shown less the metric without
-        `part`, over the items asked in both arms) or `shapley` (over all subsets of the groups, where all
-        were asked).
+    Returns a table: columns of `ARM_COLUMNS`. `worth` is `left out` (the metric with everything shown less the metric
+    without `part`, over the items asked in both arms) or `shapley` (over all subsets of the groups, where all were
+    asked).
     """
     rows: list[Row] = []
     for family in families(runs.series):

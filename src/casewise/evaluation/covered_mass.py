@@ -40,11 +40,8 @@ LOW = 0.5
 def covered_mass_table(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> pl.DataFrame:
     """The mass that goes to either label, by people's label, for every run that asked for probabilities.
 
-    Returns
-    -------
-    polars.DataFrame
-        `judge`, `arm`, `label` (`safe`, `unsafe`, `tie`, `none`), `judgements`, `mean`, `lowest` and `low` (the share of
-        judgements whose mass is below one half); empty where no judgement keeps its mass.
+    Returns a table: `judge`, `arm`, `label` (`safe`, `unsafe`, `tie`, `none`), `judgements`, `mean`, `lowest` and `low`
+    (the share of judgements whose mass is below one half); empty where no judgement keeps its mass.
     """
     weight = labels(runs.items, policy).weight
     said = pl.DataFrame({"item_id": runs.items["item_id"], "label": [WORDS.get(w, "none") for w in weight]})

@@ -141,10 +141,7 @@ def column_widths(table: Table, room: int) -> list[int] | list[None]:
 
     `room`: cells in a line, borders and padding (three a column, and one) included.
 
-    Returns
-    -------
-    list
-        None for each column where all is short enough, or nothing helps.
+    Gives None for each column where all is short enough, or nothing helps.
     """
     columns = [[plain(cell) for cell in column] for column in zip(table.columns, *table.rows, strict=True)]
     whole = [max(map(cell_len, column)) for column in columns]

@@ -85,14 +85,12 @@ def filled_in(
     `odd`: (items,) booleans; which values are of the odd kind.
     `rng`: draws the permutations.
 
+    Returns FilledIn or None: None where one kind has fewer than `LEAST` values, or values or rates do not vary: then
+    nothing can be said.
+
     Raises StatisticsError: the arrays are not of one length.
 
     Source: Phipson & Smyth (2010), Statistical Applications in Genetics and Molecular Biology 9, 39.
-
-    Returns
-    -------
-    FilledIn or None
-        None where one kind has fewer than `LEAST` values, or values or rates do not vary: then nothing can be said.
     """
     x, kind, r = partly_known(values, "values"), truths(odd, "kinds"), partly_known(rate, "rates")
     if not x.shape == kind.shape == r.shape or x.ndim != 1:

@@ -33,11 +33,9 @@ def item_values(
     `judgements`: one row a judgement, with `item_id` and `value` (null where unscored), and the columns in `by`.
     `threshold`: a value above it is a verdict of safe; by default the elicitation's own.
 
-    Returns
-    -------
-    DataFrame
-        `value` is the mean over the scored judgements, null where there are none; `n_repeats` and `n_scored` count
-        judgements, `n_safe` those with the verdict safe; `sum_squares` is the sum of squared deviations from the mean.
+    Returns a table: `value` is the mean over the scored judgements, null where there are none; `n_repeats` and
+    `n_scored` count judgements, `n_safe` those with the verdict safe; `sum_squares` is the sum of squared deviations
+    from the mean.
     """
     limit = SCALES[elicitation].threshold if threshold is None else threshold
     value = pl.col("value")

@@ -25,12 +25,9 @@ def cluster_variance(influence: ArrayLike, clusters: ArrayLike | None = None) ->
     `influence`: (n,) numbers; :math:`e_i`; for a mean, :math:`(y_i - \bar y) / n`.
     `clusters`: (n,) labels; each its own cluster if absent.
 
-    Source: Liang & Zeger (1986), Biometrika 73, 13-22. R: `sandwich::vcovCL(type = "HC0", cadjust = TRUE)`.
+    Returns float: nan for fewer than two clusters, which show no variance.
 
-    Returns
-    -------
-    float
-        nan for fewer than two clusters, which show no variance.
+    Source: Liang & Zeger (1986), Biometrika 73, 13-22. R: `sandwich::vcovCL(type = "HC0", cadjust = TRUE)`.
     """
     sums = vector(influence, "influence")
     if clusters is not None:

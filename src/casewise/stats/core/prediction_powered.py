@@ -63,14 +63,11 @@ def prediction_powered_rate(
     `clusters`: (items,) labels; items that go together, such as those of a query.
     `raters`: who gave the votes whose shares the labels are: the interval then holds what people differ by throughout.
 
-    Raises StatisticsError: a grader's value is missing, a label lies outside [0, 1], or fewer than two clusters have labels.
+    Returns PredictionPowered: the interval is the score interval at the effective sample size :math:`p(1-p)/v`, with
+    Student's *t* on one less than the labelled clusters: 93 to 97 % at 50, 100 and 300 labels (docs/statistics.md). The
+    variance is cluster-robust, the weight the one that makes it least, kept within [0, 1].
 
-    Returns
-    -------
-    PredictionPowered
-        The interval is the score interval at the effective sample size :math:`p(1-p)/v`, with Student's *t* on one less
-        than the labelled clusters: 93 to 97 % at 50, 100 and 300 labels (docs/statistics.md). The variance is
-        cluster-robust, the weight the one that makes it least, kept within [0, 1].
+    Raises StatisticsError: a grader's value is missing, a label lies outside [0, 1], or fewer than two clusters have labels.
     """
     f, y = vector(grader, "grader"), _labels(labels)
     of_one_length(grader=f, labels=y)

@@ -81,15 +81,12 @@ def majority_gap(safe: ArrayLike, *, votes: int, rng: np.random.Generator) -> Ma
     `votes`: how many votes each item has; 6 to 200.
     `rng`: orders the items.
 
+    Returns MajorityGap or None: None where too few items lie near the line to tell.
+
     Raises StatisticsError: counts that are no whole numbers up to `votes`, or too few or too many votes.
 
     Source: Grünwald, de Heide & Koolen (2024), Safe testing, JRSS B 86, 1091-1128 (the nearest mixture, thm. 1). Ramdas
     et al. (2023), Game-theoretic statistics and safe anytime-valid inference, Statistical Science 38.
-
-    Returns
-    -------
-    MajorityGap or None
-        None where too few items lie near the line to tell.
     """
     counts = integers(safe, "safe")
     if (

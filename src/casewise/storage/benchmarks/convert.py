@@ -38,13 +38,10 @@ def convert(source: str | Path, target: Path, *, to: Format | None = None) -> Co
     `source`: whatever `load_benchmark` takes: a name, a folder of any of the formats, or a published JSON file.
     `to`: the format; by default `published` for a name that ends in `.json`, and `folder` for any other.
 
+    Returns Conversion: `lost` says what reading `target` back would not give; it is empty for all formats but `published`.
+
     Raises DataError, BenchmarkError: the source is not valid, or holds what the format cannot say at all.
     ConfigurationError: there is something at `target` already, or it cannot be written.
-
-    Returns
-    -------
-    Conversion
-        `lost` says what reading `target` back would not give; it is empty for all formats but `published`.
     """
     chosen: Format = to or ("published" if target.suffix == ".json" else "folder")
     if chosen not in get_args(Format):
