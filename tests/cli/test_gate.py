@@ -8,7 +8,7 @@ import casewise
 from casewise.cli.app import app
 from casewise.errors import ConfigurationError
 from casewise.evaluation.gate import parse_margins
-from casewise.reporting.pages.gate_log import escaped, xml_text
+from casewise.reporting.pages.gate import escaped, xml_text
 
 
 def run(*words):

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from tests.support.samples import some
 
-from casewise.evaluation.published.replay import our_values, table
+from casewise.evaluation.published.replay import table
 from casewise.stats.agreeing.calibration import calibration
 from casewise.stats.agreeing.comparison import Entrant, compare_judges
 from casewise.stats.agreeing.estimates import estimate
@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 def sample_of(shared, model, mode):
     output = read_output(shared / "data" / "published_outputs" / f"safety_{model}" / f"output_{mode}.json")
     items = table(output).with_columns(pair_id=pl.col("query_id"))
-    return items, judged(items, our_values(output), elicitation=output.elicitation)
+    return items, judged(items, np.array(output.values), elicitation=output.elicitation)
 
 
 def computed(shared):

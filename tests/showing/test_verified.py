@@ -11,8 +11,7 @@ from casewise.models.load import LoadedModel
 from casewise.showing import arm_named, show
 from casewise.showing.catalogue import attack_arms, attacks_named, defences_named
 from casewise.storage.files.atomic import write_text
-from casewise.storage.files.json_text import json_text
-from casewise.storage.files.jsonl import write_jsonl
+from casewise.storage.files.jsonl import json_text, write_jsonl
 from casewise.verifying.facts import SourcedFact
 
 DEMO = casewise.load("demo")

@@ -41,8 +41,7 @@ from casewise.stats.core.share_intervals import binomial_below, score_limits, si
 from casewise.stats.distributions.distances import reachable_entropy_correlation
 from casewise.stats.items.placing import items_that_place, left_out_errors, place
 from casewise.stats.items.response_model import fit_responses
-from casewise.stats.people.agreement import category_counts
-from casewise.stats.people.levels import alpha_by_level
+from casewise.stats.people.agreement import alpha_by_level, category_counts
 from casewise.stats.people.new_person import against_new_person, leave_one_out
 from casewise.stats.people.panel import distribution_worth, reference_weight, usual_reference
 from casewise.stats.people.vote_reliability import checked_votes

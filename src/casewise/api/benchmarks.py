@@ -20,7 +20,7 @@ from casewise.storage.benchmarks.folder import write_benchmark
 from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.benchmarks.published import read_published
 from casewise.storage.benchmarks.spreadsheet import write_spreadsheet
-from casewise.storage.files.json_text import json_text
+from casewise.storage.files.jsonl import json_text
 from casewise.storage.files.long_steps import telling_long_steps
 from casewise.storage.join import join as joined
 

@@ -20,8 +20,7 @@ from casewise.deciding.traffic import Sealer
 from casewise.errors import ConfigurationError, DataError
 from casewise.judging.guards.profile import GuardProfile, all_profiles, profile_named
 from casewise.reporting.deciding.besides import besides_page
-from casewise.reporting.deciding.decider import decider_page
-from casewise.reporting.deciding.monitor import monitoring_page
+from casewise.reporting.deciding.decider import decider_page, monitoring_page
 from casewise.reporting.document import Document, Table, of_tables, table_of
 from casewise.stats.deciding.decisions import Wanted
 from casewise.storage.files.atomic import read_text

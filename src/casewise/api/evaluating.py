@@ -24,14 +24,13 @@ from casewise.evaluation.options import ReportOptions
 from casewise.exporting.every_eval_ever import restricted
 from casewise.reporting.document import Document
 from casewise.reporting.faces.html import html
-from casewise.reporting.pages.gate import gate_page
-from casewise.reporting.pages.gate_log import github_lines, junit
+from casewise.reporting.pages.gate import gate_page, github_lines, junit
 from casewise.reporting.pages.leaderboard import leaderboard_page
 from casewise.stats.agreeing.gate import Decision
 from casewise.stats.agreeing.labels import LabelPolicy, Ties
 from casewise.stats.agreeing.sample import UnscoredPolicy
 from casewise.storage.files.atomic import write_text
-from casewise.storage.files.json_text import json_text
+from casewise.storage.files.jsonl import json_text
 from casewise.storage.files.long_steps import long_step
 
 __all__ = [

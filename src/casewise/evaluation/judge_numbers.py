@@ -34,7 +34,7 @@ from casewise.stats.core.arrays import BoolArray
 from casewise.stats.core.pooled import pooled_shares
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
-from casewise.storage.files.json_text import json_text
+from casewise.storage.files.jsonl import json_text
 from casewise.storage.runs.sampling_file import sampling_notes
 
 __all__ = ["METRIC_COLUMNS", "JudgeNumbers"]

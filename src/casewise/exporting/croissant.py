@@ -21,7 +21,7 @@ from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.manifest import new_folder, write_manifest
 from casewise.storage.benchmarks.parquet import write_tables
 from casewise.storage.files.atomic import write_text
-from casewise.storage.files.json_text import json_text
+from casewise.storage.files.jsonl import json_text
 
 __all__ = ["CroissantAbout", "Described", "read_croissant_about", "write_croissant"]
 

@@ -29,8 +29,7 @@ from casewise.stats.agreeing.labels import labels
 from casewise.stats.agreeing.metrics import METRICS
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
-from casewise.storage.files.json_text import json_text
-from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.files.jsonl import json_text, read_jsonl
 from casewise.storage.runs.item_notes import ItemNote, read_item_notes
 from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS
 from casewise.storage.runs.log_kind import last_records

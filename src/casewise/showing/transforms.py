@@ -15,10 +15,10 @@ from casewise.showing.by_model import MadeTexts, check_model, detect, detect_ask
 from casewise.showing.checked import accepted, checked
 from casewise.showing.claims import claim, own_claim, own_said, said
 from casewise.showing.defences import datamark, delimit, in_system
-from casewise.showing.own import function_at, own_transform
 from casewise.showing.perturbations import check_layout, check_order, layout, order
 from casewise.showing.shown import Scene, ShownItem
 from casewise.showing.twins import parameters_of_twin, twin
+from casewise.showing.user_function import function_at, own_transform
 from casewise.showing.verified import annotated, known, known_facts, known_systems, verified
 from casewise.storage.benchmarks.benchmark import Benchmark
 

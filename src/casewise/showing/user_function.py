@@ -1,8 +1,9 @@
-"""A user's own function as a judge or a grader: how it is called, what tells it from another, and what it raises."""
+"""A user's own function as a judge, a grader or a transform: how it is called, what tells it from another, what it raises."""
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import inspect
 import os
 import sys
@@ -15,10 +16,11 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Generic, TypeVar
 
-from casewise.errors import JudgeError
+from casewise.errors import ConfigurationError, JudgeError
 from casewise.records.base import digest, writable
+from casewise.showing.shown import Scene, ShownItem
 
-__all__ = ["Raised", "Tried", "UserFunction", "no_loop_runs"]
+__all__ = ["Raised", "Tried", "UserFunction", "function_at", "no_loop_runs", "own_transform"]
 
 A = TypeVar("A")
 
@@ -165,3 +167,33 @@ def place_in_line(code: CodeType | None) -> str:
 
 OF_A_TEXT = "<string>"
 """Where code lies that was made of a text: Python 3.13 gives the source of whatever other text ran last for it."""
+
+
+def function_at(where: str) -> Callable[..., Any]:
+    """The function `MODULE:FUNCTION`, looked for in the working folder too.
+
+    Raises ConfigurationError: there is no such module or function, or importing it fails.
+    """
+    module_name, _, function_name = where.partition(":")
+    if not module_name or not function_name:
+        raise ConfigurationError(f"'python:{where}' is not python:MODULE:FUNCTION")
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(here)
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        raise ConfigurationError(f"module {module_name!r} has no function {function_name!r}")
+    return function  # type: ignore[no-any-return]  # it is callable
+
+
+def own_transform(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """What the user's function `f(shown, scene)` makes of what is shown."""
+    made = function_at(rest)(shown, scene)
+    if not isinstance(made, ShownItem):
+        raise TypeError(f"it returned {made!r}, not what is shown")
+    return made

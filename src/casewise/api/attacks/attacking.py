@@ -15,9 +15,9 @@ from casewise.evaluation.robustness.numbers import RobustnessNumbers
 from casewise.evaluation.robustness.required import RequiredRobustness, parse_bounds, required
 from casewise.records import Arm, Elicitation, ParameterSet
 from casewise.reporting.document import Document
+from casewise.reporting.pages.gate import required_page
 from casewise.reporting.robustness.offered import offered_page
 from casewise.reporting.robustness.page import robustness_page
-from casewise.reporting.robustness.required import required_page
 from casewise.showing.catalogue import attack_arms, attacks_named, defences_named, with_ones_own
 
 __all__ = [

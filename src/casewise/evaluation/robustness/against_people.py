@@ -1,4 +1,4 @@
-"""What each defence is worth against people's labels, on contexts as they are and on attacked ones."""
+"""What each defence is worth against people's labels, on contexts as they are and on attacked ones, and what it holds back."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 
 from casewise.evaluation.robustness.paired import ArmVerdicts, AttackedRun
 from casewise.records import Transform
+from casewise.showing import arm_named, show_item
 from casewise.showing.catalogue import NO_DEFENCE, Setting
 from casewise.stats.agreeing.estimates import Estimate, difference_of, measure
 from casewise.stats.agreeing.metrics import REFUSALS, metrics_named
 from casewise.stats.core.arrays import BoolArray
-from casewise.stats.core.measured import Measured
+from casewise.stats.core.measured import Measured, TotalsByCluster, share
 from casewise.stats.robustness.flips import less, mean_of
 
-__all__ = ["AgainstPeople", "against_people", "worth_of_verification"]
+__all__ = ["AgainstPeople", "HeldBack", "against_people", "held_back", "holds_back", "worth_of_verification"]
 
 
 @dataclass(frozen=True)
@@ -100,3 +101,52 @@ def changes(pairs: Sequence[tuple[ArmVerdicts, ArmVerdicts]]) -> dict[str, Estim
         elif known and means[0] is not None and means[1] is not None:
             found[name] = less(means[0], means[1])
     return found
+
+
+@dataclass(frozen=True)
+class HeldBack:
+    """How many items a defence holds back: refuses, or asks the user about."""
+
+    defence: str
+    shown: str
+    """`as they are` (a false alarm each), `attacked`, or `perturbed` (false alarms too), in the mean of so many arms."""
+    arms: int
+    share: Estimate
+
+
+def holds_back(defence: str) -> bool:
+    """Whether under that defence some items never come to the judge."""
+    return defence.startswith("detect")
+
+
+def held_back(run: AttackedRun) -> tuple[HeldBack, ...]:
+    """Of each defence that a model's detection is part of."""
+    found = []
+    for defence in run.defences:
+        if not holds_back(defence):
+            continue
+        under = [one.attacked for one in run.pairings() if one.attacked.setting.defence == defence]
+        plain = run.plain(defence)
+        for shown, arms in (
+            ("as they are", [plain] if plain else []),
+            ("perturbed", [one for one in under if one.setting.role == "perturbation"]),
+            ("attacked", [one for one in under if one.setting.role != "perturbation"]),
+        ):
+            mean = mean_of([share_held(run, arm) for arm in arms])
+            if mean is not None:
+                found.append(HeldBack(defence, shown, len(arms), mean.estimate))
+    return tuple(found)
+
+
+def share_held(run: AttackedRun, arm: ArmVerdicts) -> Measured:
+    held, cluster = items_held_back(run, arm), arm.sample.cluster
+    terms = {"held": (held & arm.counts).astype(np.float64), "asked": arm.counts.astype(np.float64)}
+    totals = TotalsByCluster.of(terms, cluster)
+    return totals.measure(share("held back", "held", "asked"))
+
+
+def items_held_back(run: AttackedRun, arm: ArmVerdicts) -> BoolArray:
+    benchmark, named = run.benchmark, arm_named(arm.arm.name)
+    items = [benchmark.item[one] for one in run.runs.items["item_id"].to_list()]
+    held = [show_item(named, benchmark, one, made=run.made).held_back is not None for one in items]
+    return np.array(held, dtype=np.bool_)

@@ -13,8 +13,14 @@ import numpy as np
 import polars as pl
 
 from casewise.evaluation.options import ReportOptions
-from casewise.evaluation.robustness.against_people import AgainstPeople, against_people, worth_of_verification
-from casewise.evaluation.robustness.held_back import HeldBack, held_back, holds_back
+from casewise.evaluation.robustness.against_people import (
+    AgainstPeople,
+    HeldBack,
+    against_people,
+    held_back,
+    holds_back,
+    worth_of_verification,
+)
 from casewise.evaluation.robustness.paired import AttackedRun, Pairing, read_attacked
 from casewise.records import ShortRepr
 from casewise.showing.catalogue import NO_DEFENCE, Setting

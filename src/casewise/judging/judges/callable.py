@@ -12,8 +12,7 @@ from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.models.http.prices import Prices
 from casewise.records import ELICITATIONS, SCALES, Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import writable
-from casewise.showing.own import function_at
-from casewise.showing.user_function import Raised, Tried, UserFunction
+from casewise.showing.user_function import Raised, Tried, UserFunction, function_at
 
 __all__ = ["CallableJudge"]
 

@@ -14,7 +14,7 @@ from casewise.replying.graders.protocol import Grader
 from casewise.replying.graders.rubric import RubricGrader, rubric_named
 from casewise.replying.graders.words import WordsGrader
 from casewise.replying.rehearsed import REHEARSED
-from casewise.showing.own import function_at
+from casewise.showing.user_function import function_at
 
 __all__ = ["grader_named", "with_rehearsals"]
 

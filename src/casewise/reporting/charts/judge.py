@@ -1,4 +1,4 @@
-"""Charts of a judge in detail: calibration, refusals over agreement, costs over their ratio, flips."""
+"""Charts of a judge in detail: calibration, refusals over agreement, costs over their ratio, flips, harm over what it takes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import polars as pl
 from casewise.reporting.charts.drawing import COLOURS, SERIES, WIDTH
 from casewise.reporting.charts.vega import DIM, field, layers, mark, svg
 
-__all__ = ["calibration_curve", "cost_curves", "differences_chart", "refusal_curves"]
+__all__ = ["banded_curves", "calibration_curve", "cost_curves", "differences_chart", "refusal_curves"]
 
 
 def calibration_curve(bins: pl.DataFrame) -> str:
@@ -106,3 +106,39 @@ def differences_chart(rows: pl.DataFrame, *, title: str) -> str:
     bars = mark("rule", rows, y | span, color=blue, strokeWidth=2, opacity=0.6)
     dots = mark("circle", rows, y | {"x": field("estimate:Q", title=title)}, color=blue, size=70, opacity=1)
     return svg(layers(zero, bars, dots, width=360, height=max(60, 28 * len(rows))))
+
+
+def banded_curves(
+    curves: pl.DataFrame,
+    *,
+    x_title: str,
+    y_title: str,
+    points: pl.DataFrame | None = None,
+    widest: float = 1.0,
+    percent: bool = True,
+) -> str:
+    """A line with its band for each judge, and named points beside them.
+
+    `curves`: `name`, `x`, `y`, `low`, `high`.
+    `points`: `label`, `x`, `y`.
+    `widest`: where the horizontal axis ends.
+    `percent`: whether what is drawn is a share.
+    """
+    names = curves["name"].unique(maintain_order=True).to_list()
+    legend = {"symbolType": "stroke", "symbolSize": 300, "columns": 1, "labelLimit": 420, "symbolOpacity": 1}
+    base = {
+        "x": field("x:Q", title=x_title, axis={"format": "%"}, scale={"domain": [0, widest]}),
+        "color": field("name:N", title=None, scale={"domain": names, "range": list(SERIES)}, legend=legend),
+    }
+    band = mark(
+        "area", curves, base | {"y": field("low:Q"), "y2": field("high")}, opacity=0.15, interpolate="step-after"
+    )
+    axis = {"format": "%"} if percent else {}
+    y = field("y:Q", title=y_title, axis=axis, scale={"domainMin": 0})
+    line = mark("line", curves, base | {"y": y}, strokeWidth=2, interpolate="step-after")
+    if points is None or not len(points):
+        return svg(layers(band, line, width=WIDTH - 120, height=300))
+    place = {"x": field("x:Q"), "y": field("y:Q")}
+    dots = mark("circle", points, place, color=DIM, size=60, opacity=1)
+    words = mark("text", points, place | {"text": field("label:N")}, color=DIM, align="left", dx=7)
+    return svg(layers(band, line, dots, words, width=WIDTH - 120, height=300))

@@ -10,7 +10,7 @@ from casewise.deciding.beside import Besides, JudgeBeside
 from casewise.deciding.categories import InAndOut
 from casewise.deciding.together import TwoJudges
 from casewise.reporting.charts.drawing import for_page
-from casewise.reporting.charts.trade_off import banded_curves
+from casewise.reporting.charts.judge import banded_curves
 from casewise.reporting.document import Block, Document, Figure, Prose, Section, Table, number, percent, table_of
 from casewise.stats.deciding.trade_off import Banded, TradeOff
 

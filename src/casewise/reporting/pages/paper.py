@@ -1,4 +1,4 @@
-"""The tables and figures of the CASE-Bench paper, laid out; for what its release does not allow, why not."""
+"""The CASE-Bench paper's tables and figures, laid out (or why not), and a judge's output of its release scored anew."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from casewise.evaluation.published.paper import CASE_STUDIES, CaseStudy, PaperNumbers, paper_numbers
+from casewise.evaluation.published.replay import Replay
 from casewise.records import CONDITIONS, Taxonomy
 from casewise.reporting.charts.drawing import dots_with_intervals, for_page
 from casewise.reporting.document import (
@@ -15,15 +16,19 @@ from casewise.reporting.document import (
     Prose,
     Section,
     Table,
+    count,
     interval,
+    interval_or,
     number,
+    of_tables,
     p_value,
     percent,
     table_of,
 )
+from casewise.stats.agreeing.metrics import metric_named
 from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["NOT_POSSIBLE", "paper_page"]
+__all__ = ["NOT_POSSIBLE", "paper_page", "replay_page", "replay_table"]
 
 NOT_POSSIBLE: tuple[tuple[str, str], ...] = (
     (
@@ -194,3 +199,33 @@ def not_possible() -> Table:
         ("Anything by annotator", f"the release has no annotator ids, and of {listed} the last two only"),
     ]
     return table_of("not-table", "Not recomputed", ("What", "Why"), rows)
+
+
+HOW_TO_READ = (
+    "published: the release's own rules (the intent counts as a vote, an unparsed reply as 1.0).",
+    "votes: people's votes alone, a tie half and half, an unscored item a miss; 95 % intervals over queries.",
+)
+
+
+def replay_page(found: Replay) -> Document:
+    """The published numbers and ours, how to read them, and what is odd about the file."""
+    return of_tables(f"{found.judge}, scored again", [replay_table(found)], [*HOW_TO_READ, *found.notes])
+
+
+def replay_table(found: Replay) -> Table:
+    """The published numbers and ours side by side."""
+    rows = []
+    for name, ours in found.votes.items():
+        published = found.published.get(name)
+        rows.append(
+            (
+                metric_named(name).title,
+                number(published, digits=5),
+                number(ours.estimate, digits=5),
+                interval_or(ours.ci_low, ours.ci_high, ours.method),
+                count(ours.n),
+            )
+        )
+    omitted = f", without {', '.join(found.omitted)}" if found.omitted else ""
+    caption = f"{found.judge}, {found.elicitation}{omitted}: {found.n:,} items, {found.n_unscored:,} unscored"
+    return table_of("replay", caption, ("Metric", "published", "votes", "95 % interval", "Items"), rows)

@@ -28,7 +28,7 @@ from casewise.reporting.study.revision import revision_section
 from casewise.reporting.study.with_judge import with_judge_section
 from casewise.stats.people.coded_ratings import CodedRatings, code_ratings
 from casewise.storage.files.atomic import write_text
-from casewise.storage.files.json_text import json_text
+from casewise.storage.files.jsonl import json_text
 from casewise.studies.analysing.analysis import PAPER_LEVEL, StudyAnalysis, analyse
 from casewise.studies.analysing.contrast_table import default_contrasts
 from casewise.studies.analysing.exported_study import ExportedStudy

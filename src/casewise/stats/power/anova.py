@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from casewise.stats.core.arrays import checked_share
-from casewise.stats.core.noncentral import f_critical, f_power
+from casewise.stats.core.tails import f_critical, f_power
 from casewise.stats.power.questions import (
     LARGEST_EFFECT,
     check_effect,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from casewise.stats.core.arrays import checked_share
-from casewise.stats.core.noncentral import chi_square_critical, chi_square_power
+from casewise.stats.core.tails import chi_square_critical, chi_square_power
 from casewise.stats.power.questions import (
     LARGEST,
     LARGEST_EFFECT,

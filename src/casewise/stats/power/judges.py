@@ -17,8 +17,8 @@ from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
 from casewise.stats.core.checks import checked_draws, clusters_of, of_one_length, vector, whole
 from casewise.stats.core.cluster_variance import cluster_sums
-from casewise.stats.core.noncentral import f_critical, f_power
 from casewise.stats.core.share_intervals import wilson
+from casewise.stats.core.tails import f_critical, f_power
 from casewise.stats.power.questions import check_power, smallest_reaching
 
 __all__ = [

@@ -1,10 +1,11 @@
-"""One record a line. Errors name the file and the line; a million lines stream."""
+"""JSON as text, and one record a line: errors name the file and the line; a million lines stream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -13,7 +14,7 @@ from casewise.records.base import CHECKED_BEFORE, Record
 from casewise.storage.files.atomic import cannot_read, replacing
 from casewise.storage.files.strict_json import parse, what_is_wrong
 
-__all__ = ["decoded", "known_record", "numbered_lines", "read_jsonl", "record", "write_jsonl"]
+__all__ = ["decoded", "json_text", "known_record", "numbered_lines", "read_jsonl", "record", "write_jsonl"]
 
 R = TypeVar("R", bound=Record)
 
@@ -70,3 +71,17 @@ def write_jsonl(path: Path, records: Iterable[Record]) -> None:
         for item in records:
             file.write(item.line().encode("utf-8"))
             file.write(b"\n")
+
+
+def json_text(value: Any) -> str:
+    """`value` as one JSON document; `n`, `n_…` and `items` are whole numbers (a tie, which counts half in each class, may be half)."""
+    return json.dumps(counted(value), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def counted(value: Any, name: str = "") -> Any:
+    if isinstance(value, Mapping):
+        return {key: counted(one, str(key)) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [counted(one) for one in value]
+    is_count = name in ("n", "items") or name.startswith("n_")
+    return int(value) if is_count and isinstance(value, float) and value.is_integer() else value

@@ -13,8 +13,8 @@ import polars as pl
 
 from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import IntArray
+from casewise.stats.people.agreement import Level, LevelAlpha, alpha_by_level
 from casewise.stats.people.coded_ratings import CodedRatings
-from casewise.stats.people.levels import Level, LevelAlpha, alpha_by_level
 from casewise.studies.analysing.contrast_table import share_limits
 from casewise.studies.design.own_questions import OwnQuestion
 
