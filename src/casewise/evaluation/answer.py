@@ -68,7 +68,7 @@ class ShortAnswer(ShortRepr):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The answer in one or two sentences."""
+        """The answer: a sentence with how often it agrees and which way it errs, and what that is to be read beside."""
         return tuple(sentences(self))
 
     def as_json(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class ShortAnswer(ShortRepr):
         if found.intent is not None:
             yield Yardstick.of("Copying the author's intent", found.intent)
         if people.same_again is not None:
-            yield Yardstick("A second study (by a model)", people.same_again, None, None, why="by a model of the votes")
+            yield Yardstick("A second study (predicted)", people.same_again, None, None, why="by a model of the votes")
         if people.oracle is not None:
             yield Yardstick("A very large crowd", None, people.oracle.ci_low, people.oracle.ci_high)
 
@@ -162,56 +162,63 @@ def sentences(found: ShortAnswer) -> Iterator[str]:
         yield f"{found.who} has no accuracy on these items."
         return
     limits = "" if accuracy.ci_low is None else f" [{100 * accuracy.ci_low:.1f}, {100 * (accuracy.ci_high or 0):.1f}]"
-    claims = [claim for claim in (beside_person(found.not_worse), beside_words(found.beside)) if claim]
-    yield f"{found.who} agrees with people on {share_in_words(accuracy.estimate)}{limits} of items" + (
-        f": {', and '.join(claims)}." if claims else "."
-    )
+    way = which_way(found.errors) if found.errors else ""
+    yield f"{found.who} agrees with people on {share_in_words(accuracy.estimate)}{limits} of items{way}."
+    person, words = beside_person(found.not_worse), beside_words(found.beside)
+    if person.startswith(AGREES):
+        words = words.removeprefix(AGREES)
+    said = [f"It {', and '.join(filter(None, (person, words)))}."] if person or words else []
     if found.errors is not None:
-        yield where_it_fails(found.errors, found.weakest)
+        said += where_it_fails(found.errors)
+    if found.weakest is not None:
+        said.append(f"It is weakest in {found.weakest[0]} ({share_in_words(found.weakest[1])} right).")
+    if said:
+        yield " ".join(said)
+
+
+AGREES = "agrees "
 
 
 def beside_person(test: AgainstNewPerson | None) -> str:
     if test is None:
         return ""
-    person = f"one more person would with the others ({share_in_words(test.person)})"
+    person = f"a single person does with the others ({share_in_words(test.person)})"
     if test.low > 0:
-        return f"more often than {person}"
+        return f"agrees more often than {person}"
     if test.not_worse:
-        return f"less often than {person} by {share_in_words(test.margin)} at most"
-    return f"not shown to agree as often as {person}"
+        return f"agrees less often than {person} by {share_in_words(test.margin)} at most"
+    return f"is not shown to agree as often as {person}"
 
 
 def beside_words(found: Beside) -> str:
     ahead = found.ahead_of_words
     if ahead is None:
         return ""
-    words = f"a classifier on the context's words alone ({share_in_words(found.words['accuracy'].estimate)})"
+    words = f"a classifier that reads only the context's words ({share_in_words(found.words['accuracy'].estimate)})"
     if ahead.ci_low is not None and ahead.ci_low > 0:
-        return f"more often than {words}"
+        return f"agrees more often than {words}"
     if ahead.ci_high is not None and ahead.ci_high < 0:
-        return f"less often than {words}"
-    return f"not clearly more or less often than {words}"
+        return f"agrees less often than {words}"
+    return f"is not shown to differ from {words}"
 
 
-def where_it_fails(errors: RefusalRates, weakest: tuple[str, float] | None) -> str:
-    harm, over, level = errors.under_refusal, errors.over_refusal, f"{100 * errors.agreement:.0f} % of people"
-    said = [
-        f"lets through {share_in_words(harm.estimate)} of what at least {level} find unsafe" if errors.n_unsafe else "",
-        f"refuses {share_in_words(over.estimate)} of what as many of them find safe" if errors.n_safe else "",
-    ]
-    clear = " and ".join(part for part in said if part)
-    weak = f" It is weakest in {weakest[0]} ({share_in_words(weakest[1])} right)." if weakest else ""
-    if not clear:
-        return f"On no item do {level} agree, so nothing says which way it fails.{weak}"
-    return f"It {clear}{which_way(harm, over)}.{weak}"
+def where_it_fails(errors: RefusalRates) -> Iterator[str]:
+    level = f"at least {100 * errors.agreement:.0f} % of people agree"
+    parts = {
+        f"refuses {share_in_words(errors.over_refusal.estimate)} of what they find safe": errors.n_safe,
+        f"lets through {share_in_words(errors.under_refusal.estimate)} of what they find unsafe": errors.n_unsafe,
+    }
+    clear = " and ".join(part for part, items in parts.items() if items)
+    yield f"Where {level}, it {clear}." if clear else f"On no item do {level}, so nothing says which way it fails."
 
 
-def which_way(harm: Estimate, over: Estimate) -> str:
+def which_way(errors: RefusalRates) -> str:
     """Which error is the commoner one, where the intervals say so."""
+    harm, over = errors.under_refusal, errors.over_refusal
     ends: Sequence[float | None] = (harm.ci_low, harm.ci_high, over.ci_low, over.ci_high)
     if any(end is None for end in ends):
         return ""
     harm_low, harm_high, over_low, over_high = (float(end or 0) for end in ends)
     if harm_low > over_high:
-        return ": it errs by answering"
-    return ": it errs by refusing" if over_low > harm_high else ""
+        return " and errs by answering"
+    return " and errs by refusing" if over_low > harm_high else ""

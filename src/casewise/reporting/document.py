@@ -47,9 +47,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, repr=False)
 class Prose(ShortRepr):
-    """A paragraph."""
+    """A paragraph; `lead` is the sentence to take away."""
 
     text: str
+    lead: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,10 @@ class ForestRow:
         return " ".join(part for part in (percent(self.estimate), limits) if part not in (NOTHING, ""))
 
 
+SHORT_AXIS = 4
+"""An axis that begins at so many tenths, or later, is named at every tenth."""
+
+
 @dataclass(frozen=True, repr=False)
 class Forest(ShortRepr):
     """Shares under each other on one axis. Every face draws it in its own way: it has to be read on a phone too."""
@@ -140,19 +145,17 @@ class Forest(ShortRepr):
         return tuple(row for _, rows in self.groups for row in rows)
 
     @property
-    def start(self) -> float:
-        """Where the axis begins: the tenth below all that is drawn. It ends at 1."""
+    def ticks(self) -> tuple[float, ...]:
+        """The axis, named at each tenth, or at each fifth of a long one: from below all that is drawn to 1."""
         least = min((value for row in self.rows for value in (row.estimate, row.low) if value is not None), default=0.0)
-        return max(0.0, math.floor(10 * least) / 10) if least < 1 else 0.9
+        tenths = min(9, max(0, math.floor(10 * least)))
+        step = 1 if tenths >= SHORT_AXIS else 2
+        return tuple(tick / 10 for tick in range(tenths - tenths % step, 11, step))
 
     def place(self, value: float) -> float:
         """Where a value lies on the axis, in per cent of it."""
-        return round(100 * min(1.0, max(0.0, (value - self.start) / (1 - self.start))), 2)
-
-    @property
-    def ticks(self) -> tuple[float, ...]:
-        """Where the axis is named."""
-        return (self.start, round((self.start + 1) / 2, 3), 1.0)
+        start = self.ticks[0]
+        return round(100 * min(1.0, max(0.0, (value - start) / (1 - start))), 2)
 
     @property
     def table(self) -> Table:

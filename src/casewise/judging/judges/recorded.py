@@ -39,7 +39,7 @@ class RecordedJudge(LocalJudge):
         return self.source
 
     def notes(self) -> tuple[str, ...]:
-        return (f"'{self.name}' repeats answers that were recorded before; no judge was called.", *self.warnings)
+        return (f"{self.name.removeprefix('recorded:')}: recorded answers; no judge was called.", *self.warnings)
 
     async def answer(self, ask: Ask) -> Answer:
         missing = Unscored(reason=UnscoredReason.NOT_RECORDED)

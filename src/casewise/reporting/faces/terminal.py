@@ -53,7 +53,7 @@ def print_section(section: Section, console: Console) -> None:
         elif isinstance(block, Forest):
             print_forest(block, console)
         elif isinstance(block, Prose):
-            console.print(said(block.text))
+            console.print(said(block.text, style="bold" if block.lead else ""))
         elif isinstance(block, Notice):
             console.print(Panel(said(block.text), border_style="yellow"))
         elif isinstance(block, Exhibit):
@@ -94,8 +94,9 @@ def print_forest(forest: Forest, console: Console) -> None:
                 no_wrap=True,
                 overflow="crop",
             )
-    first, middle, last = (f"{100 * tick:g} %" for tick in forest.ticks)
-    axis = first + middle.center(room - len(first) - len(last)) + last
+    first, last = forest.ticks[0], forest.ticks[-1]
+    start, middle, end = (f"{100 * tick:g} %" for tick in (first, (first + last) / 2, last))
+    axis = start + middle.center(room - len(start) - len(end)) + end
     console.print(said(" " * (label + 4) + axis, style="dim"))
 
 

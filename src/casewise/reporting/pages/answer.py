@@ -46,21 +46,29 @@ def no_verdicts(who: str) -> Prose:
 
 def in_sentences(found: Sequence[ShortAnswer]) -> Iterator[Prose]:
     if len(found) <= TOLD:
-        yield from (Prose(" ".join(one.sentences).replace(one.who, short_name(one.who))) for one in found)
+        for one in found:
+            lead, *rest = (said.replace(one.who, name_of(one, found)) for said in one.sentences)
+            yield Prose(lead, lead=True)
+            yield from map(Prose, rest)
     else:
         yield Prose(f"{len(found)} judges; casewise compare says which differences are real.")
+
+
+def name_of(one: ShortAnswer, among: Sequence[ShortAnswer]) -> str:
+    """What a series is called where the page's title already names the only one."""
+    return short_name(one.who) if len(among) > 1 else "This judge"
 
 
 def forest(found: Sequence[ShortAnswer], labels: str) -> Forest:
     """Every judge among the yardsticks; against all votes, and against the others of each person."""
     decided = [one for one in found if one.beside.judge["accuracy"].estimate is not None]
-    judges = [Yardstick.of(short_name(one.who), one.beside.judge["accuracy"], of_judge=True) for one in decided]
+    judges = [Yardstick.of(name_of(one, found), one.beside.judge["accuracy"], of_judge=True) for one in decided]
     all_votes = sorted(
         [*found[0].yardsticks(), *judges], key=lambda one: one.estimate if one.estimate is not None else 2.0
     )
     groups = [(LABELS.get(labels.partition(",")[0], labels), tuple(map(row, all_votes)))]
     others = [
-        Yardstick.of(short_name(one.who), one.against_others, of_judge=True) for one in decided if one.against_others
+        Yardstick.of(name_of(one, found), one.against_others, of_judge=True) for one in decided if one.against_others
     ]
     person = next((one.person for one in decided if one.person is not None), None)
     if person is not None and others:
@@ -85,7 +93,7 @@ def errors_table(found: Sequence[ShortAnswer]) -> Table:
     levels = [one.errors.agreement for one in found if one.errors is not None]
     where = f", where at least {percent(levels[0], digits=0)} of people agree" if levels else ""
     if len(found) == 1:
-        head = ("Error", "Share", "95 % interval", "Items")
+        head = ("Error", "Share", "95 % interval", "Of items")
         cells = [(name, *parts) for name, *parts in errors_of(found[0])]
     else:
         head = ("Judge", "Harm", "Over-refusal", "Unscored")

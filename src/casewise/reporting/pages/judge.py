@@ -42,14 +42,21 @@ __all__ = ["judge_page", "shown_groups"]
 def judge_page(report: JudgeNumbers) -> Document:
     """`report` as a document for any face."""
     about = report.benchmark.about
-    names = ", ".join(dict.fromkeys(series.who.removeprefix("recorded:") for series in report.runs.series))
     c = report.benchmark.counts
+    counts = f"{c.items:,} items, {c.queries:,} queries, {c.ratings:,} ratings"
     return Document(
-        title=f"{names} on {about.name}",
-        subtitle=f"{report.benchmark.title}: {c.items:,} items, {c.queries:,} queries, {c.ratings:,} ratings",
+        title=f"{names(report)} on {about.name}",
+        subtitle=f"{report.benchmark.title}: {counts}".removeprefix(f"{about.name}: "),
         notices=report.notes,
         sections=tuple(sections(report)),
     )
+
+
+def names(report: JudgeNumbers) -> str:
+    """Who was asked, and for what, where that was one thing."""
+    who = ", ".join(dict.fromkeys(series.who.removeprefix("recorded:") for series in report.runs.series))
+    asked = {series.elicitation for series in report.runs.series}
+    return f"{who} ({asked.pop()})" if len(asked) == 1 else who
 
 
 def sections(report: JudgeNumbers) -> Iterator[Section]:
