@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,10 +114,10 @@ def parameters_alone(subject: Subject) -> dict[str, FloatArray]:
     """Predictions from the words of each parameter alone."""
     stated = subject.stated
     used = [name for name in subject.benchmark.parameters.names if any(name in one for one in stated)]
-    return {name: alone(subject, name, [one.get(name, "") for one in stated]) for name in used}
+    return {name: alone(subject, name, (one.get(name, "") for one in stated)) for name in used}
 
 
-def alone(subject: Subject, what: str, written: list[str]) -> FloatArray:
+def alone(subject: Subject, what: str, written: Iterable[str]) -> FloatArray:
     """Predictions from these words, which are the benchmark's own and so kept for its next audit."""
     folds = min(subject.folds, FEWER_FOLDS)
     return worked_out(
@@ -168,7 +168,7 @@ def telling_phrases(subject: Subject) -> tuple[list[dict[str, Any]], list[dict[s
 
 def authors(subject: Subject) -> NDArray[np.intp] | None:
     """Who wrote each item's context; None where that is not recorded for all."""
-    by = [context.provenance.by if context is not None and context.provenance else None for context in subject.contexts]
+    by = subject.read.authors
     return None if None in by else numbered([str(name) for name in by])
 
 

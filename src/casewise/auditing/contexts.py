@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from casewise.auditing.subject import Subject
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.stats.core.share_intervals import sign_test
 from casewise.stats.words.near_duplicates import near_duplicates
-from casewise.storage.benchmarks.item_table import texts
 
 __all__ = ["audit_contexts"]
 
@@ -76,7 +76,7 @@ def repeated(subject: Subject, stated: list[dict[str, str]]) -> Part:
 
 def lengths(subject: Subject) -> Part:
     """Whether the longer context of a query tends to be the one intended safe."""
-    words = np.array([len(text.split()) for text in texts(subject.benchmark)], dtype=float)
+    words = np.array([len(text.split()) for text in subject.written], dtype=float)
     by_intent = {
         word: float(np.median(words[subject.intended == value]))
         for word, value in (("safe", 1.0), ("unsafe", 0.0))
@@ -211,10 +211,9 @@ def unmoved(subject: Subject) -> Part:
 def duplicates(subject: Subject) -> Part:
     """Contexts that are nearly the same although their queries differ."""
     rows = np.flatnonzero(subject.with_context)
-    written = texts(subject.benchmark)
-    group = near_duplicates([written[row] for row in rows], seed=subject.options.seed)
+    group = near_duplicates(compress(subject.written, subject.with_context), seed=subject.options.seed)
     n_queries = np.bincount(np.unique(np.column_stack([group, subject.query[rows]]), axis=0)[:, 0])
-    touched = np.zeros(len(written), dtype=bool)
+    touched = np.zeros(len(subject.items), dtype=bool)
     touched[rows[n_queries[group] > 1]] = True
     part = Part(name="near duplicates", measured={"contexts_with_a_near_duplicate": int(touched.sum())})
     if not touched.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -58,6 +58,13 @@ class VoteTable(NamedTuple):
     """Which rows of the item table these are."""
 
 
+class WrittenContexts(NamedTuple):
+    """Of each item's context what it says, by parameter, and who wrote it."""
+
+    stated: list[dict[str, str]]
+    authors: list[str | None]
+
+
 @dataclass(frozen=True, repr=False)
 class Subject(ShortRepr):
     """A benchmark, and the tables about it that are made once."""
@@ -104,9 +111,23 @@ class Subject(ShortRepr):
         return map(self.benchmark.context_of, self.benchmark.items)
 
     @cached_property
+    def read(self) -> WrittenContexts:
+        """What each item's context says, and who wrote it: contexts of a large benchmark are read once for both."""
+        stated, authors = [], []
+        for context in self.contexts:
+            stated.append(context.texts() if context is not None else {})
+            authors.append(context.provenance.by if context is not None and context.provenance else None)
+        return WrittenContexts(stated, authors)
+
+    @property
     def stated(self) -> list[dict[str, str]]:
         """What each item's context says, by parameter; nothing without one."""
-        return [context.texts() if context is not None else {} for context in self.contexts]
+        return self.read.stated
+
+    @property
+    def written(self) -> Iterator[str]:
+        """The words of each item's context."""
+        return texts(self.benchmark) if "read" not in vars(self) else ("\n".join(one.values()) for one in self.stated)
 
     @cached_property
     def anonymous(self) -> bool:
@@ -197,10 +218,10 @@ class Subject(ShortRepr):
     @cached_property
     def context_words(self) -> WordCounts:
         """The words of every item's context, counted once for all that read them."""
-        return WordCounts.of(texts(self.benchmark))
+        return WordCounts.of(self.written)
 
     def predict(
-        self, written: Sequence[str] | WordCounts, groups: NDArray[np.intp], *, folds: int | None = None
+        self, written: Iterable[str] | WordCounts, groups: NDArray[np.intp], *, folds: int | None = None
     ) -> FloatArray:
         """P(safe) from `written`, with whole `groups` held out; see `casewise.stats.words.baseline`."""
         n = min(folds or self.folds, len(np.unique(groups)))

@@ -19,6 +19,7 @@ from casewise.stats import (
     panel_worth,
 )
 from casewise.stats.agreeing.estimates import Estimate
+from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.distributions.distances import distances_of, reachable_entropy_correlation
 from casewise.stats.people.new_person import AgainstNewPerson, against_new_person
@@ -102,10 +103,10 @@ def _judge(runs: JudgedRuns, series: Series, *, epsilon: float, margin: float) -
     verdict[series.asked] = sample.safe
     why: list[str] = []
     who = None if runs.raters is None else runs.raters.where(series.asked)
+    query = query_numbers(runs.items)[series.asked]
 
     def worth(of: FloatArray, question: Callable[..., PanelWorth]) -> PanelWorth | None:
         safe, votes = votes_of(runs, series.asked)
-        query = runs.items["query_id"].to_numpy()[series.asked]
         try:
             return question(of, safe, votes, clusters=query, reference_size=usual_reference(votes), raters=who)
         except StatisticsError as error:
@@ -120,7 +121,6 @@ def _judge(runs: JudgedRuns, series: Series, *, epsilon: float, margin: float) -
         why.append(f"alternative annotator test: {alternative.reason}")
     distances = distances_of(sample)
     distribution = worth(value, distribution_worth) if panel and distances else None
-    query = runs.items["query_id"].to_numpy()[series.asked]
     counts = votes_of(runs, series.asked)
     person = or_none(lambda: against_new_person(sample.safe, *counts, clusters=query, margin=margin, raters=who))
     return JudgeAmongPeople(series.name, panel, distances, distribution, person, alternative, tuple(why))

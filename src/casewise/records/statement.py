@@ -71,6 +71,8 @@ def states(value: Any) -> bool:
 
 def as_text(statement: Statement) -> str:
     """`statement` as one running text: `demographics, role: an analyst; …`; a plain text is left as it is."""
+    if isinstance(statement, str):
+        return statement
     return "; ".join(f"{heading}: {text}" if heading else text for heading, text in headings(statement))
 
 

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from casewise.stats.words.near_duplicates import EarlierTexts, jaccard, near_duplicates, shingles, word_runs
+from casewise.stats.words.near_duplicates import EarlierTexts, Shingled, jaccard, near_duplicates, word_runs
 
 
 def text(draws, n=60):
@@ -28,7 +28,8 @@ def test_groups_are_those_of_comparing_every_pair():
 
     group = near_duplicates(texts, least=0.8)
 
-    sets = [set(shingles(t).tolist()) for t in texts]
+    shingled = Shingled.of(texts)
+    sets = [set(shingled[place].tolist()) for place in range(len(texts))]
     for k in range(12):
         pair = len(sets[k] & sets[30 + k]) / len(sets[k] | sets[30 + k]) >= 0.8
         assert (group[k] == group[30 + k]) == pair

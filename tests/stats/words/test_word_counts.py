@@ -19,7 +19,7 @@ def test_weights_are_those_of_scikit_learn():
     found = np.column_stack([weighed @ one for one in np.eye(len(counted))[counted]])
 
     reference = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2).fit(TEXTS[:3])
-    columns = [words.phrase(i) for i in weighing.logs.phrases[counted]]
+    columns = [words.phrase(i) for i in weighing.logs.codes[counted]]
     order = [list(reference.get_feature_names_out()).index(name) for name in columns]
     assert sorted(columns) == sorted(reference.get_feature_names_out())
     assert found == pytest.approx(reference.transform(TEXTS).toarray()[:, order])
@@ -60,17 +60,30 @@ def test_phrases_on_each_side_have_coefficients_of_their_sign():
     assert all(phrase.coefficient < 0 for phrase in unsafe)
 
 
-def test_counts_are_those_of_scikit_learn_whatever_the_blocks(monkeypatch):
+@pytest.mark.parametrize("least", [1, 2])
+@pytest.mark.parametrize("largest", [2**63, 1])
+def test_counts_are_those_of_scikit_learn_whatever_the_blocks(monkeypatch, least, largest):
     from sklearn.feature_extraction.text import CountVectorizer
 
-    monkeypatch.setattr("casewise.stats.words.word_counts.BLOCK", 2)
-    texts = ["", "a", "Ünder the bridge the BRIDGE, the bridge", "x2 don't", "the bridge", "", "under_the bridge x2"]
-    found = WordCounts.of(texts)
+    for name, value in {"BLOCK": 2, "SLICE": 3, "LARGEST": largest}.items():
+        monkeypatch.setattr(f"casewise.stats.words.word_counts.{name}", value)
+    texts = [
+        "",
+        "a",
+        "Ünder the bridge the BRIDGE, the bridge",
+        "x2 don't",
+        "the bridge",
+        "",
+        "under_the\u2003bridge x2",
+    ]
+    words = WordCounts.of(iter(texts))
+    found = words.counted(least=least)
 
-    reference = CountVectorizer(ngram_range=(1, 2))
+    reference = CountVectorizer(ngram_range=(1, 2), min_df=least)
     counts = reference.fit_transform(texts).toarray()
-    phrases = [found.phrase(column) for column in range(found.counts.shape[1])]
+    phrases = [words.phrase(code) for code in found.codes]
     order = [phrases.index(name) for name in reference.get_feature_names_out()]
     assert sorted(order) == list(range(len(phrases)))
-    assert (found.counts.toarray()[:, order] == counts).all()
-    assert WordCounts.of([]).counts.shape == (0, 0)
+    assert (found.table.toarray()[:, order] == counts).all()
+    assert found.texts_with.tolist() == (found.table.toarray() > 0).sum(axis=0).tolist()
+    assert WordCounts.of([]).counted(least=1).table.shape == (0, 0)

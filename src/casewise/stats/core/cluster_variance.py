@@ -12,9 +12,9 @@ __all__ = ["cluster_sums", "cluster_variance"]
 
 
 def cluster_sums(terms: FloatArray, clusters: NDArray[np.intp], *, n_clusters: int) -> FloatArray:
-    """Sum `terms` (items, k) within clusters: shape (n_clusters, k)."""
+    """Sum `terms` (items, k) within clusters: shape (n_clusters, k), each column in one piece."""
     sums = [np.bincount(clusters, weights=column, minlength=n_clusters) for column in terms.T]
-    return np.column_stack(sums) if sums else np.zeros((n_clusters, 0))
+    return np.array(sums, dtype=np.float64).T if sums else np.zeros((n_clusters, 0))
 
 
 def cluster_variance(influence: ArrayLike, clusters: ArrayLike | None = None) -> float:

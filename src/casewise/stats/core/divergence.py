@@ -58,11 +58,16 @@ def debiased(of_rate: Callable[..., FloatArray], safe: ArrayLike, votes: ArrayLi
     for size in np.unique(m[m > 1]).tolist():
         rows = np.flatnonzero(m == size)
         for some in np.split(rows, range(ROWS, len(rows), ROWS)):
-            columns = [one[some, None] for one in others]
             if size > MOST_VOTES:
-                found[some] = _jackknife(of_rate, s[some, None].astype(float), size, columns)
+                found[some] = _jackknife(
+                    of_rate, s[some, None].astype(float), size, [one[some, None] for one in others]
+                )
             else:
-                found[some] = (_weights(size)[s[some]] * of_rate(NODES, *columns)).sum(1)
+                alike, which = np.unique(
+                    np.array([s[some], *(one[some] for one in others)]), axis=1, return_inverse=True
+                )
+                values = of_rate(NODES, *alike[1:, :, None])
+                found[some] = (_weights(size)[alike[0].astype(int)] * values).sum(1)[which]
     return found
 
 

@@ -103,8 +103,11 @@ def unskewed_statistic(t: float, influence: FloatArray) -> float:
 
 def skewness(influence: FloatArray) -> float:
     """Of a mean of so many influences."""
-    squares = float((influence**2).sum())
-    return float((influence**3).sum()) / squares**1.5 if squares > 0 else 0.0
+    squares = influence**2
+    total = float(squares.sum())
+    return (
+        float((squares * influence).sum()) / total**1.5 if total > 0 else 0.0
+    )  # numpy's own cube takes 20 times as long
 
 
 def exact_limits(share: float, clusters: int, *, level: float = 0.95) -> Ends:

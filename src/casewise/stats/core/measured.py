@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple, Self
 
@@ -144,7 +144,7 @@ class TotalsByCluster:
         n_unscored: int = 0,
     ) -> Self:
         """From what each item adds to each term; clusters are numbers from 0, up to the largest where none are named."""
-        columns = np.column_stack([np.asarray(column, dtype=np.float64) for column in terms.values()])
+        columns = np.array([np.asarray(column, dtype=np.float64) for column in terms.values()]).T
         n = int(cluster.max(initial=-1)) + 1 if n_clusters is None else n_clusters
         return cls(tuple(terms), cluster_sums(columns, cluster, n_clusters=n), n_unscored)
 
@@ -161,6 +161,16 @@ class TotalsByCluster:
         """From what each item adds by its safe votes and votes; `raters` say who gave them, where that is known."""
         sums = cluster_sums(terms(*counts), cluster, n_clusters=int(cluster.max()) + 1)
         return cls(names, sums, 0, votes=None if raters is None else VotesTerms.of_counts(terms, *counts, raters))
+
+    def only(self, *names: str) -> Self:
+        """The same of these terms alone, in this order: all that a number takes which is made of them."""
+        at = [self.names.index(name) for name in names]
+        votes = self.votes
+        if votes is not None:
+            votes = votes._replace(of_safe=votes.of_safe[:, at], of_unsafe=votes.of_unsafe[:, at])
+        return replace(
+            self, names=names, sums=self.sums[:, at], lost=None if self.lost is None else self.lost[:, at], votes=votes
+        )
 
     def named(self, totals: FloatArray) -> Totals:
         """Totals of shape (..., terms) by name."""

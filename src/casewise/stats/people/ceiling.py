@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,7 @@ from casewise.stats.people.vote_reliability import checked_votes
 __all__ = [
     "AnyShape",
     "Ceilings",
+    "KindsOfItems",
     "ceilings",
     "fitted_beta",
     "rates_of_any_shape",
@@ -92,6 +94,21 @@ def fitted_beta(s: IntArray, m: IntArray) -> tuple[float, float]:
     return a, b
 
 
+class KindsOfItems(NamedTuple):
+    """The kinds of items by their counts, in ascending order, which each item is of, and how many items are of each."""
+
+    safe: IntArray
+    votes: IntArray
+    which: IntArray
+    times: IntArray
+
+    @classmethod
+    def of(cls, safe: IntArray, votes: IntArray) -> Self:
+        past = int(votes.max(initial=0)) + 1
+        kinds, which, times = np.unique(safe * past + votes, return_inverse=True, return_counts=True)
+        return cls(*np.divmod(kinds, past), which, times)
+
+
 @dataclass(frozen=True)
 class AnyShape:
     """Where the items' true rates probably lie."""
@@ -106,12 +123,12 @@ class AnyShape:
 def rates_of_any_shape(s: IntArray, m: IntArray, *, points: int = 200, rounds: int = 1000) -> AnyShape:
     """Each item's posterior under the likeliest distribution of true rates, whatever its shape (Laird 1978, by EM)."""
     grid = (np.arange(points) + 0.5) / points
-    pairs, which, times = np.unique(np.stack([s, m], axis=1), axis=0, return_inverse=True, return_counts=True)
-    x, n = pairs.T[..., None]
+    kinds = KindsOfItems.of(s, m)
+    x, n, times = kinds.safe[:, None], kinds.votes[:, None], kinds.times
     log = xlogy(x, grid) + xlogy(n - x, 1 - grid)
     likelihood = np.exp(log - log.max(1, keepdims=True))
     weight = np.full(points, 1 / points)
     for _ in range(rounds):
         weight = weight * ((times / (likelihood @ weight)) @ likelihood) / times.sum()
     posterior = likelihood * weight
-    return AnyShape(grid, posterior / posterior.sum(1, keepdims=True), which.ravel())
+    return AnyShape(grid, posterior / posterior.sum(1, keepdims=True), kinds.which)

@@ -21,7 +21,7 @@ from casewise.stats.core.intervals import ANYWHERE
 from casewise.stats.core.majorities import hypergeometric, majority_weight
 from casewise.stats.core.measured import Functional, TermsOfCounts, Totals, TotalsByCluster, share
 from casewise.stats.core.raters import Raters
-from casewise.stats.people.ceiling import rates_of_any_shape
+from casewise.stats.people.ceiling import KindsOfItems, rates_of_any_shape
 
 __all__ = [
     "PanelCurve",
@@ -102,9 +102,8 @@ def reference_weight(safe: ArrayLike, votes: ArrayLike, *, reference_size: int) 
     s, m = checked_votes_of_items(safe, votes)
     weight = np.full(len(s), np.nan)
     enough = m > whole(reference_size, "reference_size", least=1)
-    r = np.arange(reference_size + 1)
-    chance = hypergeometric(r, s[enough, None], m[enough, None], reference_size)
-    weight[enough] = chance @ majority_weight(r, reference_size)
+    chance = _of_references(s[enough], m[enough], reference_size)
+    weight[enough] = chance @ majority_weight(np.arange(reference_size + 1), reference_size)
     return weight
 
 
@@ -243,7 +242,7 @@ class _Used(NamedTuple):
         """Sums of the columns of `terms`, named by their places, and of `items`."""
 
         def columns(s: IntArray, m: IntArray) -> FloatArray:
-            return np.column_stack([np.ones(len(s)), terms(s, m)])
+            return np.vstack([np.ones(len(s)), terms(s, m).T]).T
 
         names = ("items", *map(str, range(n_terms)))
         counts = self.safe, self.votes
@@ -255,15 +254,17 @@ def _worth(judge: FloatArray, used: _Used, *, sizes: IntArray, likeness: Likenes
     r = np.arange(reference_size + 1)
 
     def terms(s: IntArray, m: IntArray) -> FloatArray:
-        chance = hypergeometric(r, s[:, None], m[:, None], reference_size)
+        chance = _of_references(s, m, reference_size)
         agrees = (chance * likeness(judge[:, None], r / reference_size)).sum(1)
-        return np.column_stack([agrees, _panel_agreement(s, m, reference_size, sizes, likeness)])
+        return np.vstack([agrees, _panel_agreement(s, m, reference_size, sizes, likeness).T]).T
 
     totals = used.totals(terms, n_terms=1 + len(sizes))
     # A divergence leans to large values, which limits on a scale of its bounds do not know.
-    own = estimate_of(totals.measure(_mean("0", domain=(0.0, 1.0) if likeness is same_majority else ANYWHERE)))
+    domain = (0.0, 1.0) if likeness is same_majority else ANYWHERE
+    own = estimate_of(totals.only("items", "0").measure(_mean("0", domain=domain)))
     means = totals.sums.sum(0)[1:] / totals.sums[:, 0].sum()
-    ahead = [estimate_of(totals.measure(_mean("0", str(1 + place)))) for place in range(len(sizes))]
+    panels = map(str, range(1, 1 + len(sizes)))
+    ahead = [estimate_of(totals.only("items", "0", panel).measure(_mean("0", panel))) for panel in panels]
     # The panels that the judge is not told from: where the limits of its lead over them pass 0.
     few, many = (_place(0.0, -np.array([_end(one, side) for one in ahead]), sizes) for side in (0, 1))
     return PanelWorth(
@@ -306,9 +307,10 @@ def _panel_agreement(
     s: IntArray, m: IntArray, reference_size: int, sizes: IntArray, likeness: Likeness = same_majority
 ) -> FloatArray:
     """(items, sizes) expected agreement."""
-    pairs, which, times = np.unique(np.stack([s, m], axis=1), axis=0, return_inverse=True, return_counts=True)
-    kinds = tuple((safe, votes, n) for (safe, votes), n in zip(pairs.tolist(), times.tolist(), strict=True))
-    return _agreement_of_kinds(kinds, reference_size, tuple(sizes.tolist()), likeness)[which.ravel()]
+    kinds = KindsOfItems.of(s, m)
+    of_kinds = tuple(zip(kinds.safe.tolist(), kinds.votes.tolist(), kinds.times.tolist(), strict=True))
+    agreement = _agreement_of_kinds(of_kinds, reference_size, tuple(sizes.tolist()), likeness)
+    return agreement.T[:, kinds.which].T
 
 
 @lru_cache(maxsize=16)
@@ -354,3 +356,9 @@ def _chances(rates: tuple[float, ...], k: int) -> FloatArray:
     chances: FloatArray = np.diff(bdtr(np.arange(k + 1), k, np.array(rates)[:, None]), axis=1, prepend=0.0)
     chances.flags.writeable = False
     return chances
+
+
+def _of_references(s: IntArray, m: IntArray, reference_size: int) -> FloatArray:
+    """(items, references) probability of each number of safe votes among so many of an item's people."""
+    kinds, r = KindsOfItems.of(s, m), np.arange(reference_size + 1)
+    return hypergeometric(r, kinds.safe[:, None], kinds.votes[:, None], reference_size)[kinds.which]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -42,7 +42,7 @@ class Folds(NamedTuple):
 
 
 def out_of_fold(
-    texts: Sequence[str] | WordCounts, weight: FloatArray, *, folds: Folds, model: LinearBaseline = LinearBaseline()
+    texts: Iterable[str] | WordCounts, weight: FloatArray, *, folds: Folds, model: LinearBaseline = LinearBaseline()
 ) -> FloatArray:
     """P(safe) of every text, from a classifier that saw no row of its fold.
 
@@ -98,7 +98,7 @@ class Phrase(NamedTuple):
 
 
 def weighty_phrases(
-    texts: Sequence[str] | WordCounts, weight: FloatArray, *, n: int = 10, model: LinearBaseline = LinearBaseline()
+    texts: Iterable[str] | WordCounts, weight: FloatArray, *, n: int = 10, model: LinearBaseline = LinearBaseline()
 ) -> tuple[list[Phrase], list[Phrase]]:
     """The `n` phrases that speak most for safe, and the `n` that speak most for unsafe, in a fit on all rows."""
     words = texts if isinstance(texts, WordCounts) else WordCounts.of(texts)
@@ -107,9 +107,9 @@ def weighty_phrases(
         return [], []
     coefficients = fitted.regression.coefficients
     order = np.argsort(coefficients)
-    columns = fitted.weighing.logs.phrases
+    codes = fitted.weighing.logs.codes
     for_unsafe, for_safe = (
-        [Phrase(words.phrase(int(columns[i])), float(coefficients[i])) for i in places]
+        [Phrase(words.phrase(int(codes[i])), float(coefficients[i])) for i in places]
         for places in (order[:n], order[::-1][:n])
     )
     return for_safe, for_unsafe

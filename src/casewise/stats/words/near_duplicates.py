@@ -5,79 +5,130 @@ from __future__ import annotations
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from casewise.stats.core.arrays import IntArray
+from casewise.stats.words.word_counts import WordCounts
 
-__all__ = ["EarlierTexts", "MostAlike", "jaccard", "near_duplicates", "word_runs"]
+__all__ = ["EarlierTexts", "MostAlike", "Shingled", "jaccard", "near_duplicates", "word_runs"]
 
 WORD = re.compile(r"\w+")
 
-PRIME = (1 << 31) - 1
-"""Of the hash functions; products stay within 64 bits."""
+Hashes = NDArray[np.uint32]
+
+PLACES = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], dtype=np.uint32)
+"""What the words of a sequence are multiplied with, by their places in it."""
+
+BLOCK = 10_000
+"""Texts that are hashed at once."""
 
 BANDS, ROWS = 16, 4
 """Texts with a Jaccard index of 0.8 meet in some band with probability 0.9998, those of 0.3 with 0.12."""
 
 
-def near_duplicates(texts: Sequence[str], *, least: float = 0.8, seed: int = 0) -> IntArray:
+def near_duplicates(texts: Iterable[str], *, least: float = 0.8, seed: int = 0) -> IntArray:
     r"""Number the groups of texts that are nearly the same: equal numbers are one group.
 
     Two texts are nearly the same where their sets *A*, *B* of three-word sequences have a Jaccard index
     :math:`|A \cap B| / |A \cup B|` of at least `least`; groups are chains of such texts. Candidates are found by
-    min-hashing, so that twenty thousand texts take seconds; each is then compared exactly.
+    min-hashing, so that a hundred thousand texts take seconds; each is then compared exactly.
 
     References
     ----------
     .. [1] Broder (1997), On the resemblance and containment of documents.
     """
-    shingled = [shingles(text) for text in texts]
-    parent = list(range(len(texts)))
-    for bucket in buckets(signatures(shingled, seed=seed)):
+    shingled = Shingled.of(texts)
+    parent = list(range(len(shingled)))
+    for bucket in buckets(shingled.signatures(seed=seed)):
         first = bucket[0]
         for other in bucket[1:]:
             if root(parent, first) != root(parent, other) and alike(shingled[first], shingled[other]) >= least:
                 parent[root(parent, other)] = root(parent, first)
-    _, group = np.unique([root(parent, index) for index in range(len(texts))], return_inverse=True)
+    _, group = np.unique([root(parent, index) for index in range(len(parent))], return_inverse=True)
     return group.astype(np.int64)
 
 
-def alike(one: IntArray, other: IntArray) -> float:
+def alike(one: Hashes, other: Hashes) -> float:
     """`jaccard` of two sorted arrays: sets of all texts would take ten times their memory."""
     shared = len(np.intersect1d(one, other, assume_unique=True))
     return shared / (len(one) + len(other) - shared)
 
 
-def shingles(text: str) -> IntArray:
-    """Hashes of the text's three-word sequences; of all its words together where it has fewer."""
-    words = WORD.findall(text.lower())
-    runs = [" ".join(words[i : i + 3]) for i in range(max(1, len(words) - 2))]
-    return np.unique(np.array([zlib.crc32(run.encode()) % PRIME for run in runs], dtype=np.int64))
+@dataclass(frozen=True)
+class Shingled:
+    """Hashes of each text's three-word sequences, each once and in ascending order, one text after another."""
+
+    hashes: Hashes
+    ends: IntArray
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Self:
+        words = WordCounts.of(texts, word=WORD)
+        code = np.array([*(zlib.crc32(word.encode()) for word in words.words), 0], dtype=np.uint32)
+        upto = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(words.lengths)])
+        found = [shingles(code[:0], words.lengths[:0])]
+        for at in range(0, len(words), BLOCK):
+            lengths = words.lengths[at : at + BLOCK]
+            tokens = words.tokens[upto[at] : upto[at + len(lengths)]]
+            found.append(shingles(*filled_up(code[tokens], lengths)))
+        hashes, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return cls(hashes, np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(times)]))
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def __getitem__(self, text: int) -> Hashes:
+        return self.hashes[self.ends[text] : self.ends[text + 1]]
+
+    def signatures(self, *, seed: int) -> Hashes:
+        """(texts, BANDS · ROWS): the least value of each of so many random hash functions over each set."""
+        rng = np.random.default_rng(seed)
+        factor, shift = (rng.integers(0, 2**32, size=BANDS * ROWS, dtype=np.uint32) for _ in range(2))
+        found = np.empty((len(self), BANDS * ROWS), dtype=np.uint32)
+        for at in range(0, len(self), BLOCK):
+            ends = self.ends[at : at + BLOCK + 1]
+            hashes = self.hashes[ends[0] : ends[-1]]
+            for column, (times, plus) in enumerate(zip(factor | np.uint32(1), shift, strict=True)):
+                found[at : at + BLOCK, column] = np.minimum.reduceat(hashes * times + plus, ends[:-1] - ends[0])
+        return found
 
 
-def signatures(shingled: Sequence[IntArray], *, seed: int) -> IntArray:
-    """(texts, BANDS · ROWS): the least value of each of so many random hash functions over each set."""
-    rng = np.random.default_rng(seed)
-    factor, shift = (rng.integers(1, PRIME, size=(BANDS * ROWS, 1)) for _ in range(2))
-    if not shingled:
-        return np.empty((0, BANDS * ROWS), dtype=np.int64)
-    return np.array([((factor * values + shift) % PRIME).min(axis=1) for values in shingled])
+def filled_up(codes: Hashes, lengths: IntArray) -> tuple[Hashes, IntArray]:
+    """Words of texts, with zeros behind those that have fewer than three."""
+    room = np.maximum(lengths, len(PLACES))
+    found = np.zeros(room.sum(), dtype=np.uint32)
+    found[np.arange(len(codes)) + np.repeat(np.cumsum(room - lengths) - (room - lengths), lengths)] = codes
+    return found, room
 
 
-def buckets(signature: IntArray) -> list[list[int]]:
+def shingles(codes: Hashes, lengths: IntArray) -> tuple[Hashes, IntArray]:
+    """The three-word sequences of texts, three words long at least: each text's once, and how many it has."""
+    n = len(PLACES)
+    text = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
+    whole = text[n - 1 :] == text[: len(text) - n + 1]
+    runs: Hashes = sum(codes[at : len(codes) - n + 1 + at] * times for at, times in enumerate(PLACES))
+    keys = np.sort(text[: len(whole)][whole] << np.uint64(32) | runs[whole])
+    keys = keys[np.diff(keys, prepend=~keys[:1]) != 0]
+    return keys.astype(np.uint32), np.bincount((keys >> np.uint64(32)).astype(np.int64), minlength=len(lengths))
+
+
+def buckets(signature: Hashes) -> list[list[int]]:
+    """The texts that agree in a whole band of their signatures, by their places in ascending order."""
+    weights = np.random.default_rng(0).integers(0, 2**64, size=ROWS, dtype=np.uint64)
     found: list[list[int]] = []
     for band in range(BANDS):
-        together: dict[bytes, list[int]] = defaultdict(list)
-        part: NDArray[np.int64] = np.ascontiguousarray(signature[:, band * ROWS : (band + 1) * ROWS])
-        for index, row in enumerate(part):
-            together[row.tobytes()].append(index)
-        found += [bucket for bucket in together.values() if len(bucket) > 1]
+        key = (signature[:, band * ROWS : (band + 1) * ROWS] * weights).sum(axis=1, dtype=np.uint64)
+        order = np.argsort(key, kind="stable")
+        again = key[order][1:] == key[order][:-1]
+        several = np.append(again, False) | np.append(False, again)  # those of a bucket with others
+        ends = np.flatnonzero(np.diff(key[order[several]])) + 1
+        found += [bucket.tolist() for bucket in np.split(order[several], ends) if len(bucket)]
     return found
 
 

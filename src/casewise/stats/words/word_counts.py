@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from itertools import islice
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 
@@ -18,78 +20,190 @@ __all__ = ["Weighing", "WordCounts"]
 WORD = re.compile(r"\b\w\w+\b")
 
 BLOCK = 10_000
-"""Texts that are counted at once: what lies between words and counts takes memory for these alone."""
+"""Texts that are read or weighed at once: what lies between them and counts takes memory for these alone."""
 
-PAIR = 2**32
+SLICE = 2_000_000
+"""Words or pairs that are counted at once, and one phrase more."""
+
+LARGEST = 2**63
+"""A pair and a text are sorted as one number below this."""
 
 
 @dataclass(frozen=True)
 class WordCounts:
-    """Counts of words and of pairs of neighbouring words in texts.
+    """The words of texts, as numbers.
 
     Attributes
     ----------
-    counts
-        (texts, phrases), sparse: the words first, in the order of their first appearance, then the pairs.
     words
-        The words.
-    pairs : (pairs,) integers
-        Each pair as *first* · 2³² + *second*, by the places of its words.
+        The words, in the order of their first appearance.
+    tokens : (tokens,) integers
+        All texts' words by their places in `words`, one text after another.
+    lengths : (texts,) integers
+        How many words each text has.
     """
 
-    counts: Any
     words: list[str]
-    pairs: IntArray
+    tokens: NDArray[np.int32]
+    lengths: IntArray
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Self:
-        """Count. Words are runs of two or more letters or digits, in lower case.
-
-        The counts are those of scikit-learn's `CountVectorizer(ngram_range=(1, 2))`, in a quarter of its time: only words
-        are looked up by their text, pairs are numbers.
-        """
-        from scipy.sparse import csr_matrix, hstack, vstack
-
-        place: defaultdict[str, int] = defaultdict()
-        place.default_factory = place.__len__
-        blocks = [block_of(texts[at : at + BLOCK], place) for at in range(0, len(texts), BLOCK)]
-        pairs = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *(block.kinds for block in blocks)]))
-        pairs = pairs[np.diff(pairs, prepend=-1) > 0]  # numpy's own `unique` takes 30 times as long
-        counted = [] if blocks else [csr_matrix(np.zeros((0, 0), dtype=np.int32))]
-        for block in blocks:
-            block.words.resize(block.words.shape[0], len(place))
-            places = np.searchsorted(pairs, block.kinds).astype(np.int32)
-            there = (block.pairs.data, places[block.pairs.indices], block.pairs.indptr)
-            counted.append(hstack([block.words, csr_matrix(there, (block.words.shape[0], len(pairs)))], format="csr"))
-        return cls(vstack(counted, format="csr"), list(place), pairs)
+    def of(cls, texts: Iterable[str], *, word: re.Pattern[str] = WORD) -> Self:
+        """Read texts, in lower case. Words are runs of two or more letters or digits, or what `word` finds between blanks."""
+        chunks, rest = Chunks(word), iter(texts)
+        blocks = [chunks.of([])]
+        while block := list(islice(rest, BLOCK)):
+            blocks.append(chunks.of(block))
+        return cls(list(chunks.place), *(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
     def __len__(self) -> int:
-        return int(self.counts.shape[0])
+        return len(self.lengths)
 
-    def phrase(self, column: int) -> str:
-        """The word or the pair of words of a column."""
-        if column < len(self.words):
-            return self.words[column]
-        pair = int(self.pairs[column - len(self.words)])
-        return f"{self.words[pair // PAIR]} {self.words[pair % PAIR]}"
+    def phrase(self, code: int) -> str:
+        """The word or the pair of words with a code, as `CountedPhrases` has it."""
+        if code < len(self.words):
+            return self.words[code]
+        first, second = divmod(code - len(self.words), len(self.words))
+        return f"{self.words[first]} {self.words[second]}"
+
+    def counted(self, *, least: int) -> CountedPhrases:
+        """How often each text has each phrase that at least so many texts have.
+
+        The counts are those of scikit-learn's `CountVectorizer(ngram_range=(1, 2), min_df=least)`: only words are
+        looked up by their text, pairs are numbers, and of those that are left out nothing is kept.
+        """
+        from scipy.sparse import csc_matrix
+
+        found = [Kept.of(np.zeros(0, dtype=np.int64), 1, least=least)]
+        for phrases in (self._words, self._pairs):
+            found += phrases(least)
+        codes, texts_with, rows, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        del found
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(texts_with)])
+        return CountedPhrases(csc_matrix((times, rows, ends), shape=(len(self), len(codes))).tocsr(), codes, texts_with)
+
+    def _words(self, least: int) -> Iterator[Kept]:
+        return kept(self.tokens.astype(np.int64) * len(self) + self._texts, len(self), least=least)
+
+    def _pairs(self, least: int) -> Iterator[Kept]:
+        texts, n_words = self._texts, len(self.words)
+        together = texts[1:] == texts[:-1]
+        pairs, kinds = self.tokens[:-1][together].astype(np.int64), None
+        pairs *= n_words
+        pairs += self.tokens[1:][together]
+        if n_words**2 * len(self) >= LARGEST:
+            kinds, pairs = np.unique(pairs, return_inverse=True)
+        pairs *= len(self)
+        pairs += texts[1:][together]
+        for found in kept(pairs, len(self), least=least):
+            yield found._replace(codes=n_words + (found.codes if kinds is None else kinds[found.codes]))
+
+    @property
+    def _texts(self) -> NDArray[np.int32]:
+        """(tokens,) the text of each."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), self.lengths)
 
     def weighing(self, learn: BoolArray, *, least: int) -> Weighing:
         """How much each phrase weighs that at least `least` of the texts of `learn` have."""
         logs = self.in_several if least > 1 else self.in_any
-        seen = logs.table[learn].indices if learn.sum() <= len(learn) / 2 else logs.table[~learn].indices
-        texts_with = np.bincount(seen, minlength=len(logs.phrases))
-        if learn.sum() > len(learn) / 2:
+        most = learn.sum() > len(learn) / 2
+        texts_with = logs.seen(~learn if most else learn)
+        if most:
             texts_with = logs.texts_with - texts_with
         rarity = np.log((1 + learn.sum()) / (1 + texts_with)) + 1
         return Weighing(logs, np.where(texts_with >= max(1, least), rarity, 0.0))
 
     @cached_property
     def in_several(self) -> Logs:
-        return Logs.of(self.counts, least=2)
+        return Logs.of(self.counted(least=2))
 
     @cached_property
     def in_any(self) -> Logs:
-        return Logs.of(self.counts, least=1)
+        return Logs.of(self.counted(least=1))
+
+
+class Chunks(dict[str, int]):
+    """What lies between blanks, by its text: each is taken apart once, and most are one word."""
+
+    def __init__(self, word: re.Pattern[str]) -> None:
+        self._word = word
+        self.place: dict[str, int] = {}
+        """Of each word."""
+        self._words, self._ends = array("i"), array("q", [0])
+
+    def __missing__(self, chunk: str) -> int:
+        self._words.extend(self.place.setdefault(word, len(self.place)) for word in self._word.findall(chunk))
+        self._ends.append(len(self._words))
+        self[chunk] = place = len(self)
+        return place
+
+    def of(self, texts: list[str]) -> Tokens:
+        """The words of some texts; words that are new get their places."""
+        split = [np.fromiter(map(self.__getitem__, text.lower().split()), dtype=np.int64) for text in texts]
+        chunks = np.concatenate([np.zeros(0, dtype=np.int64), *split])
+        ends, words = np.array(self._ends), np.array(self._words)
+        n_words = np.diff(ends)[chunks]
+        upto = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(n_words)])
+        tokens = words[np.arange(upto[-1]) + np.repeat(ends[chunks] - upto[:-1], n_words)]
+        return Tokens(tokens, np.diff(upto[np.cumsum([0, *map(len, split)])]))
+
+
+class Tokens(NamedTuple):
+    """Words of some texts, as `WordCounts` has those of all."""
+
+    tokens: NDArray[np.int32]
+    lengths: IntArray
+
+
+class Kept(NamedTuple):
+    """Some phrases: the code of each, how many texts have it; phrase by phrase, which those are and how often each does."""
+
+    codes: IntArray
+    texts_with: IntArray
+    rows: NDArray[np.int32]
+    times: NDArray[Any]
+
+    @classmethod
+    def of(cls, keys: IntArray, n_texts: int, *, least: int) -> Self:
+        """From sorted keys, code · *texts* + text, that hold all of each of their phrases."""
+        at = np.flatnonzero(np.diff(keys, prepend=-1))
+        code, row = np.divmod(keys[at], n_texts)
+        first = np.flatnonzero(np.diff(code, prepend=-1))
+        texts_with = np.diff(first, append=len(code))
+        enough = texts_with >= least
+        of_enough = np.repeat(enough, texts_with)
+        times = np.diff(at, append=len(keys))[of_enough]
+        narrow = np.min_scalar_type(times.max(initial=0))
+        return cls(code[first][enough], texts_with[enough], row[of_enough].astype(np.int32), times.astype(narrow))
+
+
+def kept(keys: IntArray, n_texts: int, *, least: int) -> Iterator[Kept]:
+    """The phrases that enough texts have, from the keys of all tokens, slice by slice."""
+    keys.sort()
+    at = 0
+    while at < len(keys):
+        last = keys[min(at + SLICE, len(keys)) - 1]
+        end = int(np.searchsorted(keys, (last // n_texts + 1) * n_texts))
+        yield Kept.of(keys[at:end], n_texts, least=least)
+        at = end
+
+
+class CountedPhrases(NamedTuple):
+    """How often texts have phrases.
+
+    Attributes
+    ----------
+    table
+        (texts, phrases), sparse by rows.
+    codes : (phrases,) integers
+        The place of a word among the words, *n* of them; *n* + *first* · *n* + *second* of a pair.
+    texts_with : (phrases,) integers
+        How many texts have each.
+    """
+
+    table: Any
+    codes: IntArray
+    texts_with: IntArray
 
 
 @dataclass(frozen=True)
@@ -100,25 +214,35 @@ class Logs:
     """
 
     table: Any
-    phrases: IntArray
+    codes: IntArray
     texts_with: IntArray
 
     @classmethod
-    def of(cls, counts: Any, *, least: int) -> Self:
+    def of(cls, counted: CountedPhrases) -> Self:
         from scipy.sparse import csr_matrix
 
-        texts_with = np.bincount(counts.indices, minlength=counts.shape[1])
-        phrases = np.argsort(-texts_with, kind="stable")[: int((texts_with >= least).sum())]
-        column = np.full(counts.shape[1], -1, dtype=counts.indices.dtype)
-        column[phrases] = np.arange(len(phrases), dtype=column.dtype)
-        columns = column[counts.indices]
-        known = columns >= 0
-        kind = counts.indptr.dtype
-        ends = np.concatenate([np.zeros(1, dtype=kind), np.cumsum(known, dtype=kind)])[counts.indptr]
-        of_times = 1 + np.log(np.arange(1, counts.data.max(initial=1) + 1))
-        logs = of_times[counts.data[known] - 1]
-        table = csr_matrix((logs, columns[known], ends), shape=(counts.shape[0], len(phrases)))
-        return cls(table, phrases, texts_with[phrases])
+        table = counted.table
+        order = np.argsort(-counted.texts_with, kind="stable")
+        column = np.empty(len(order), dtype=table.indices.dtype)
+        column[order] = np.arange(len(order), dtype=column.dtype)
+        of_times = np.concatenate([np.zeros(1), 1 + np.log(np.arange(1, int(table.data.max(initial=1)) + 1))])
+        logs = csr_matrix(
+            (looked_up(of_times, table.data), looked_up(column, table.indices), table.indptr), table.shape
+        )
+        return cls(logs, counted.codes[order], counted.texts_with[order])
+
+    def seen(self, texts: BoolArray) -> IntArray:
+        """How many of some texts have each phrase."""
+        of_texts = np.repeat(texts, np.diff(self.table.indptr))
+        return np.bincount(self.table.indices[of_texts], minlength=len(self.codes))
+
+
+def looked_up(values: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
+    """`values[places]`; numpy makes eight bytes a place of all places at once."""
+    found = np.empty(len(places), dtype=values.dtype)
+    for at in range(0, len(places), SLICE):
+        found[at : at + SLICE] = values[places[at : at + SLICE]]
+    return found
 
 
 @dataclass(frozen=True)
@@ -139,11 +263,15 @@ class Weighing:
         :math:`(1 + \ln tf) \cdot (\ln \tfrac{1 + n}{1 + df} + 1)`, as scikit-learn's `TfidfVectorizer` with
         `sublinear_tf=True` gives it. The products are taken factor by factor, so that no fold has a table of its own.
         """
+        from scipy.sparse import csr_matrix
         from scipy.sparse.linalg import LinearOperator
 
         table = self.logs.table if rows.all() else self.logs.table[rows]
-        squared = [table[at : at + BLOCK].power(2) @ self.rarity**2 for at in range(0, table.shape[0], BLOCK)]
-        length = np.sqrt(np.concatenate([np.zeros(0), *squared]))
+        squared: list[FloatArray] = [np.zeros(0)]
+        for at in range(0, table.shape[0], BLOCK):
+            some = table[at : at + BLOCK]
+            squared.append(csr_matrix((some.data**2, some.indices, some.indptr), some.shape) @ self.rarity**2)
+        length = np.sqrt(np.concatenate(squared))
         scale = np.divide(1.0, length, out=np.zeros(len(length)), where=length > 0)
         turned = table.T
         return LinearOperator(
@@ -152,30 +280,3 @@ class Weighing:
             rmatvec=lambda by_text: self.rarity * (turned @ (scale * by_text)),
             dtype=np.dtype(float),
         )
-
-
-@dataclass(frozen=True)
-class WordBlock:
-    """Counts in some of the texts: of words by their places, and of pairs by their places among `kinds`."""
-
-    words: Any
-    pairs: Any
-    kinds: IntArray
-
-
-def block_of(texts: Sequence[str], place: defaultdict[str, int]) -> WordBlock:
-    """Count in some texts; words that are new get their places."""
-    from scipy.sparse import csr_matrix
-
-    found = [np.fromiter(map(place.__getitem__, WORD.findall(text.lower())), dtype=np.int64) for text in texts]
-    token = np.concatenate(found)
-    row = np.repeat(np.arange(len(texts)), [len(one) for one in found])
-    together = np.flatnonzero(row[1:] == row[:-1])
-    kinds, pair = np.unique(token[together] * PAIR + token[together + 1], return_inverse=True)
-
-    def counts(rows: IntArray, columns: IntArray, width: int) -> Any:
-        made = csr_matrix((np.ones(len(rows), dtype=np.int32), (rows, columns)), shape=(len(texts), width))
-        made.sum_duplicates()
-        return made
-
-    return WordBlock(counts(row, token, len(place)), counts(row[together], pair, len(kinds)), kinds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import polars as pl
@@ -41,9 +42,9 @@ def item_view(benchmark: Benchmark) -> pl.DataFrame:
     return pl.concat([counts, words], how="horizontal")
 
 
-def texts(benchmark: Benchmark, features: Features = "context") -> list[str]:
-    """The texts of every item, in order; without a context there is nothing of it to read."""
-    return [text(benchmark, item, features) for item in benchmark.items]
+def texts(benchmark: Benchmark, features: Features = "context") -> Iterator[str]:
+    """The text of one item after another, in order; without a context there is nothing of it to read."""
+    return (text(benchmark, item, features) for item in benchmark.items)
 
 
 def text(benchmark: Benchmark, item: Item, features: Features) -> str:
