@@ -82,12 +82,6 @@ class SumKind(LoggedKind[SumAsk, SumAnswer, Sum]):
     def key(self, ask: SumAsk) -> tuple[str, ...]:
         return (str(ask.left), str(ask.right))
 
-    def attempt(self, ask: SumAsk) -> int:
-        return ask.attempt
-
-    def again(self, ask: SumAsk, attempt: int) -> SumAsk:
-        return replace(ask, attempt=attempt)
-
     def problem(self, answer: SumAnswer) -> str | None:
         return "says nothing" if answer.value is None else None
 

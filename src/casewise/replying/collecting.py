@@ -12,20 +12,19 @@ from typing import Any, ClassVar
 
 from casewise.errors import ConfigurationError
 from casewise.judging.running.plan import ByQuery
-from casewise.models.batch.load import client_of
 from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
 from casewise.prompting.chat import Chat
 from casewise.records import FULL, Arm, CollectedReply, Context, Item, Query, Unanswered
 from casewise.records.reply import digest_of_text
-from casewise.replying.calls import ChatCalls, NoReply
 from casewise.replying.logs import REPLIES, ReplyIdentity, ReplyManifest
 from casewise.runs.batch.desk import BatchOptions
 from casewise.runs.batch.executor import Batched, executor_for
+from casewise.runs.calls import ChatCalls, NoReply
 from casewise.runs.durable import DurableRun
 from casewise.runs.estimate import CallEstimate, estimate_calls, usually
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
-from casewise.runs.progress import RunProgress, Took, Watch
+from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_kind import Asks, LoggedKind
 from casewise.runs.run_log import FolderLog, session_now
 from casewise.showing import MadeTexts, ShownItem, check_arms, needs_twin, show
@@ -99,13 +98,6 @@ class CollectOptions:
         """How each reply is wanted; every repeat has a seed of its own."""
         seed = None if self.seed is None else self.seed + repeat
         return ReplyOptions(self.max_tokens, self.temperature, seed=seed)
-
-    def over(self, loaded: LoadedModel) -> Batched | None:
-        """Whose batch interface the calls go over."""
-        if self.batch is None:
-            return None
-        name = loaded.model.name
-        return Batched(client_of(loaded.model, name), name, loaded.prices is not None, self.batch)
 
     def settings(self) -> dict[str, Any]:
         """What of these decides the replies."""
@@ -201,19 +193,10 @@ class CollectingKind(LoggedKind[ChatAsk, ChatAnswer, CollectedReply]):
     def key(self, ask: ChatAsk) -> tuple[str, ...]:
         return (ask.item.id, ask.arm.name, str(ask.repeat))
 
-    def attempt(self, ask: ChatAsk) -> int:
-        return ask.attempt
-
-    def again(self, ask: ChatAsk, attempt: int) -> ChatAsk:
-        return replace(ask, attempt=attempt)
-
     def problem(self, answer: ChatAnswer) -> str | None:
         if answer.unanswered in SETTLED:
             return None
         return f"{answer.unanswered.value.replace('_', ' ')}: {answer.detail or ''}"
-
-    def took(self, answer: ChatAnswer) -> Took:
-        return Took(answer.input_tokens or 0, answer.output_tokens or 0, answer.cost_usd)
 
     def shared(self, answer: ChatAnswer, by: ChatAsk) -> ChatAnswer:
         nothing: dict[str, Any] = dict.fromkeys(("latency_s", "input_tokens", "output_tokens", "cost_usd"))
@@ -234,9 +217,6 @@ class CollectingKind(LoggedKind[ChatAsk, ChatAnswer, CollectedReply]):
 
     def usable(self, record: CollectedReply) -> bool:
         return record.unanswered in SETTLED
-
-    def took_by(self, record: CollectedReply) -> Took:
-        return Took(record.input_tokens or 0, record.output_tokens or 0, record.cost_usd)
 
 
 @dataclass
@@ -282,7 +262,7 @@ class Collector:
         return self.read(found)
 
     def read(self, reply: Reply) -> ChatAnswer:
-        took = self.calls.took(reply)
+        took = {"latency_s": round(reply.latency_s, 4), **self.calls.took(reply)}
         if reply.finish_reason == "content_filter":
             return ChatAnswer(
                 unanswered=Unanswered.CONTENT_FILTER, detail=reply.refusal, finish_reason="content_filter", **took
@@ -313,9 +293,8 @@ async def collect_into(
     """
     model, kind, collector = loaded.model, CollectingKind(), Collector(loaded, chat, options)
     try:
-        check_limits(
-            options.limits, model.name, priced=loaded.prices is not None, counts_tokens=True, to_price=GIVE_PRICES
-        )
+        priced = loaded.prices is not None
+        check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
         with RunFolder.hold(folder, manifest(benchmark, loaded, chat, options), REPLIES, private=True) as held:
             held.note_session(session_now(options.limits, command=options.command))
             run = DurableRun(
@@ -325,7 +304,7 @@ async def collect_into(
                 executor_for(
                     collector.ask,
                     concurrency=max(options.limits.concurrency, model.concurrency),
-                    over=options.over(loaded),
+                    over=Batched.of(model, model.name, options.batch, priced=priced),
                     folder=folder,
                     watch=options.watch or Watch(),
                 ),

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from casewise.errors import ConfigurationError, DataError
-from casewise.models.batch.load import client_of
 from casewise.records import CollectedReply, Grade, Record
 from casewise.replying.graders.protocol import Graded, Grader, ToGrade
 from casewise.replying.graders.rubric import ModelGrader
@@ -30,7 +29,7 @@ from casewise.runs.batch.executor import Batched, executor_for
 from casewise.runs.durable import DurableRun
 from casewise.runs.estimate import CallEstimate, estimate_calls
 from casewise.runs.limits import GIVE_PRICES, Budget, Limits, Spend, check_limits
-from casewise.runs.progress import RunProgress, Took, Watch
+from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_kind import Asks, LoggedKind
 from casewise.runs.run_log import FolderLog, session_now
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -114,19 +113,10 @@ class GradingKind(LoggedKind[GradeAsk, Graded, Grade]):
         reply = ask.reply
         return (reply.item_id, reply.arm, str(reply.repeat), str(reply.text_digest))
 
-    def attempt(self, ask: GradeAsk) -> int:
-        return ask.attempt
-
-    def again(self, ask: GradeAsk, attempt: int) -> GradeAsk:
-        return replace(ask, attempt=attempt)
-
     def problem(self, answer: Graded) -> str | None:
         if answer.ungraded is None:
             return None
         return f"{answer.ungraded.value.replace('_', ' ')}: {answer.detail or ''}"
-
-    def took(self, answer: Graded) -> Took:
-        return Took(answer.input_tokens or 0, answer.output_tokens or 0, answer.cost_usd)
 
     def shared(self, answer: Graded, by: GradeAsk) -> Graded:
         nothing: dict[str, Any] = dict.fromkeys(("latency_s", "input_tokens", "output_tokens", "cost_usd"))
@@ -149,9 +139,6 @@ class GradingKind(LoggedKind[GradeAsk, Graded, Grade]):
 
     def usable(self, record: Grade) -> bool:
         return record.ungraded is None
-
-    def took_by(self, record: Grade) -> Took:
-        return Took(record.input_tokens or 0, record.output_tokens or 0, record.cost_usd)
 
 
 def replies_in(folder: Path) -> list[CollectedReply]:
@@ -210,7 +197,8 @@ async def grade_into(
     kind, folder = GradingKind(), grade_folder(replies, grader)
     try:
         check_grading_limits(options.limits, grader)
-        over = asked_over(options.batch, grader) if options.batch else None
+        model = grader.model if isinstance(grader, ModelGrader) else None
+        over = Batched.of(model, grader.name, options.batch, priced=grader.prices is not None)
         plan = plan_of(replies, benchmark, options.retries)
         folder.parent.mkdir(mode=0o700, exist_ok=True)
         with RunFolder.hold(folder, manifest(replies, grader), GRADES, private=True) as held:
@@ -237,11 +225,6 @@ async def grade_into(
                 held.keep_notes(grader.notes())
     finally:
         await grader.close()
-
-
-def asked_over(batch: BatchOptions, grader: Grader) -> Batched:
-    model = grader.model if isinstance(grader, ModelGrader) else None
-    return Batched(client_of(model, grader.name), grader.name, grader.prices is not None, batch)
 
 
 def check_grading_limits(limits: Limits, grader: Grader) -> None:

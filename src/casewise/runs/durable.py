@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, TypeVar
 
 from casewise.runs.engine import Call, Control, Executor, Workload
 from casewise.runs.limits import Budget, Limits, Spend
 from casewise.runs.progress import RunProgress, Watch
-from casewise.runs.run_kind import Asks, Bundle, RunKind
+from casewise.runs.run_kind import Asks, Attempted, Bundle, RunKind
 from casewise.runs.run_log import LastAttempt, RunLog, hashed
 from casewise.runs.stopping import stopping_on_signals
 
 __all__ = ["DurableRun"]
 
-A = TypeVar("A")
+A = TypeVar("A", bound=Attempted)
 B = TypeVar("B")
 P = TypeVar("P", bound=RunProgress)
 
@@ -81,7 +81,7 @@ class DurableRun(Generic[A, B]):
         """What names a call wherever it is answered: what is asked, by whichever of the asks that share it."""
         shared = self.plan.shared_key(ask)
         whole = self.kind.key(ask) if shared is None else (shared,)
-        return hashed((*whole, str(self.kind.attempt(ask)))).hex()
+        return hashed((*whole, str(ask.attempt))).hex()
 
     def count_held(self, progress: RunProgress) -> None:
         for bundle in () if self.log.empty else self.unmade():
@@ -126,18 +126,18 @@ class DurableRun(Generic[A, B]):
             if mine is None or (best.usable and not mine.usable):
                 attempt = best.attempt if mine is None else max(best.attempt, mine.attempt + 1)
                 copy = self.kind.shared(self.log.answer(best), holder)
-                self.write(self.kind.again(ask, attempt), copy, progress, known=mine is not None)
+                self.write(replace(ask, attempt=attempt), copy, progress, known=mine is not None)
         return () if self.settled(best) else self.another(group, best.attempt + 1)
 
     def another(self, group: tuple[A, ...], attempt: int) -> tuple[A, ...]:
-        return tuple(self.kind.again(ask, attempt) for ask in group)
+        return tuple(replace(ask, attempt=attempt) for ask in group)
 
     def call(self, group: tuple[A, ...]) -> Call[tuple[A, ...]]:
         return Call(group, self.at_most(group[0]) if self.limits.bounded else Spend())
 
     def keep(self, group: tuple[A, ...], answer: B, progress: RunProgress) -> tuple[Call[tuple[A, ...]], ...]:
         """Write an answer for every ask it answers; ask again where it is of no use and that is wanted."""
-        first, attempt = group[0], self.kind.attempt(group[0])
+        first, attempt = group[0], group[0].attempt
         progress.count_call(self.kind.took(answer))
         for ask in group:
             mine = answer if ask is first else self.kind.shared(answer, first)

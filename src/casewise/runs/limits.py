@@ -9,7 +9,7 @@ from typing import Protocol, Self
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["GIVE_PRICES", "Budget", "Limits", "Spend", "check_limits", "spent_of"]
+__all__ = ["GIVE_PRICES", "Budget", "Counted", "Limits", "Spend", "check_limits", "spent_of"]
 
 GIVE_PRICES = "give --price-in and --price-out (US dollars for a million tokens)"
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from casewise.errors import Unavailable
 from casewise.models.load import LoadedModel
-from casewise.models.protocol import Message, Rejected, ReplyOptions, Usage
+from casewise.models.protocol import Message, ReplyOptions, Usage
 from casewise.records.base import Record, digest
+from casewise.runs.calls import ChatCalls, NoReply
 from casewise.runs.durable import DurableRun
 from casewise.runs.engine import LiveExecutor
 from casewise.runs.estimate import CallEstimate, at_most, estimate_calls, usually
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits, spent_of
-from casewise.runs.progress import RunProgress, Took, Watch
+from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_kind import Asks, LoggedKind
 from casewise.runs.run_log import FolderLog, session_now
-from casewise.runs.stopping import Patience
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.log_kind import AnyManifest, LogKind, last_records
 from casewise.storage.runs.run_folder import MADE_BEFORE, RUN, RunFolder, now, read_manifest
@@ -39,10 +39,6 @@ class Maker:
     read: Callable[[str], str]
     """What a reply comes to; raises `ValueError` where that is nothing."""
     max_tokens: int = 1024
-
-    @property
-    def options(self) -> ReplyOptions:
-        return ReplyOptions(self.max_tokens)
 
     def usually(self, ask: TextAsk) -> Usage:
         """From the text's length, which what is made of it usually has too."""
@@ -95,15 +91,9 @@ class MadeText(Making):
     at: datetime | None = None
 
 
-def key_of(record: MadeText) -> tuple[str, ...]:
-    return (record.text_digest,)
-
-
-def attempt_of(record: MadeText) -> int:
-    return record.attempt
-
-
-MADE = LogKind("made", MadeManifest, MadeText, key=key_of, attempt=attempt_of)
+MADE: LogKind[MadeManifest, MadeText] = LogKind(
+    "made", MadeManifest, MadeText, key=lambda made: (made.text_digest,), attempt=lambda made: made.attempt
+)
 
 
 def text_key(text: str) -> str:
@@ -129,17 +119,8 @@ class MakingKind(LoggedKind[TextAsk, Making, MadeText]):
     def key(self, ask: TextAsk) -> tuple[str, ...]:
         return (text_key(ask.text),)
 
-    def attempt(self, ask: TextAsk) -> int:
-        return ask.attempt
-
-    def again(self, ask: TextAsk, attempt: int) -> TextAsk:
-        return replace(ask, attempt=attempt)
-
     def problem(self, answer: Making) -> str | None:
         return answer.problem
-
-    def took(self, answer: Making) -> Took:
-        return Took(answer.input_tokens or 0, answer.output_tokens or 0, answer.cost_usd)
 
     def record(self, ask: TextAsk, answer: Making) -> MadeText:
         said = {name: getattr(answer, name) for name in Making.model_fields}
@@ -154,9 +135,6 @@ class MakingKind(LoggedKind[TextAsk, Making, MadeText]):
     def passing(self, record: MadeText) -> bool:
         return record.passing
 
-    def took_by(self, record: MadeText) -> Took:
-        return self.took(record)
-
 
 @dataclass(kw_only=True)
 class MadeSummary(RunProgress):
@@ -167,35 +145,16 @@ class MadeSummary(RunProgress):
     maker: str
 
 
-@dataclass
-class AskedMaker:
-    """Asks a maker's model, and reads its replies."""
-
-    maker: Maker
-    patience: Patience = field(default_factory=lambda: Patience(30))
-
-    async def ask(self, ask: TextAsk) -> Making:
-        """What became of a text, or why nothing did."""
-        loaded = self.maker.loaded
-        try:
-            reply = await loaded.model.reply(self.maker.messages(ask.text), self.maker.options)
-        except Rejected as error:
-            return Making(problem=f"{error.reason.replace('_', ' ')}: {error}")
-        except Unavailable as error:
-            self.patience.failed(error)
-            return Making(problem=f"unavailable: {error}", passing=True)
-        self.patience.answered()
-        took: dict[str, Any] = {
-            "raw_reply": reply.text,
-            "model_version": reply.model_version,
-            "input_tokens": reply.usage.input_tokens,
-            "output_tokens": reply.usage.output_tokens,
-            "cost_usd": loaded.prices.of(reply.usage) if loaded.prices else None,
-        }
-        try:
-            return Making(made=self.maker.read(reply.text), **took)
-        except ValueError as error:
-            return Making(problem=str(error), **took)
+async def made_of(maker: Maker, calls: ChatCalls, ask: TextAsk) -> Making:
+    """What became of a text, or why nothing did."""
+    reply = await calls.reply(maker.messages(ask.text), ReplyOptions(maker.max_tokens))
+    if isinstance(reply, NoReply):
+        return Making(problem=reply.problem, passing=reply.reason == "unavailable")
+    took = {"raw_reply": reply.text, **calls.took(reply)}
+    try:
+        return Making(made=maker.read(reply.text), **took)
+    except ValueError as error:
+        return Making(problem=str(error), **took)
 
 
 def plan_of(texts: Iterable[str]) -> Asks[TextAsk]:
@@ -224,7 +183,7 @@ async def make_texts(
     identity = MakerIdentity(maker=maker.name, version=maker.version, settings=model.settings())
     folder = folder_of(within, maker.name)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    kind, asking = MakingKind(maker.name), AskedMaker(maker)
+    kind, calls = MakingKind(maker.name), ChatCalls(model, maker.loaded.prices)
     manifest = MadeManifest(identity=identity, created=datetime.now(UTC))
     with RunFolder.hold(folder, manifest, MADE, private=True) as held:
         held.note_session(session_now(limits, command=command))
@@ -232,7 +191,7 @@ async def make_texts(
             kind,
             plan_of(texts),
             FolderLog(held, kind),
-            LiveExecutor(asking.ask, max(limits.concurrency, model.concurrency)),
+            LiveExecutor(partial(made_of, maker, calls), max(limits.concurrency, model.concurrency)),
             limits,
             maker.at_most,
             watch or Watch(),

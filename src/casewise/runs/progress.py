@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from casewise.runs.limits import Spend
+from casewise.runs.limits import Counted, Spend
 from casewise.runs.stopping import Stop
 
 __all__ = ["RunProgress", "Took", "Watch"]
@@ -24,6 +24,11 @@ class Took:
     cost_usd: float | None = None
     tries: int = 1
     """Requests, with those that were tried again."""
+
+    @classmethod
+    def of(cls, counted: Counted, *, tries: int = 1) -> Took:
+        """What a record of a call, or an answer, says that it took."""
+        return cls(counted.input_tokens or 0, counted.output_tokens or 0, counted.cost_usd, tries)
 
     @property
     def spend(self) -> Spend:

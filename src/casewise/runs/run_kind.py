@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from casewise.records.base import Record
 from casewise.runs.progress import Took
 from casewise.storage.runs.log_kind import LogKind
 from casewise.storage.runs.run_folder import RunFolder
 
-__all__ = ["Asks", "Bundle", "Held", "LoggedKind", "RunKind"]
+__all__ = ["Asks", "Attempted", "Bundle", "Held", "LoggedKind", "RunKind"]
 
 
 A = TypeVar("A")
@@ -64,20 +64,24 @@ class Asks(Generic[A]):
             yield from self.grouped(bundle)
 
 
-class RunKind(ABC, Generic[A, B]):
-    """What is asked (`A`) and what is answered (`B`)."""
+class Attempted(Protocol):
+    """A dataclass of what is asked, which says the how manieth attempt at it this is, from 0."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def attempt(self) -> int: ...
+
+
+Q = TypeVar("Q", bound=Attempted)
+
+
+class RunKind(ABC, Generic[Q, B]):
+    """What is asked (`Q`) and what is answered (`B`)."""
 
     @abstractmethod
-    def key(self, ask: A) -> tuple[str, ...]:
+    def key(self, ask: Q) -> tuple[str, ...]:
         """Tells this ask from every other of the run, whatever the attempt."""
-
-    @abstractmethod
-    def attempt(self, ask: A) -> int:
-        """Which attempt at it this is, from 0."""
-
-    @abstractmethod
-    def again(self, ask: A, attempt: int) -> A:
-        """The same ask as another attempt."""
 
     @abstractmethod
     def problem(self, answer: B) -> str | None:
@@ -87,7 +91,7 @@ class RunKind(ABC, Generic[A, B]):
     def took(self, answer: B) -> Took:
         """What the call that gave an answer took."""
 
-    def shared(self, answer: B, by: A) -> B:
+    def shared(self, answer: B, by: Q) -> B:
         """The answer to `by`, as that of another ask which the same call answers: it took nothing of its own.
 
         Only kinds whose asks can share a call need it.
@@ -107,13 +111,13 @@ class Held(NamedTuple):
     cost_usd: float | None
 
 
-class LoggedKind(RunKind[A, B], Generic[A, B, R]):
+class LoggedKind(RunKind[Q, B], Generic[Q, B, R]):
     """A kind of run whose answers are records in a run folder."""
 
     log: LogKind[Any, R]
 
     @abstractmethod
-    def record(self, ask: A, answer: B) -> R:
+    def record(self, ask: Q, answer: B) -> R:
         """The line of the log."""
 
     @abstractmethod
@@ -128,9 +132,12 @@ class LoggedKind(RunKind[A, B], Generic[A, B, R]):
         """Whether a record tells of a failure that may have passed since."""
         return False
 
-    @abstractmethod
-    def took_by(self, record: R) -> Took:
+    def took(self, answer: Any) -> Took:
+        return Took.of(answer)
+
+    def took_by(self, record: Any) -> Took:
         """What a record took."""
+        return Took.of(record)
 
     def held(self, folder: RunFolder[Any, R]) -> Iterator[Held]:
         """What a session must know of each line of the log, in order."""

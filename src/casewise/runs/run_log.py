@@ -11,13 +11,13 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from casewise.records.base import Record
 from casewise.runs.limits import Limits, Spend
-from casewise.runs.run_kind import LoggedKind
+from casewise.runs.run_kind import Attempted, LoggedKind
 from casewise.storage.runs.log_kind import LastAttempts
 from casewise.storage.runs.run_folder import RunFolder, Session
 
 __all__ = ["FolderLog", "LastAttempt", "RunLog", "default_folder", "hashed", "session_now"]
 
-A = TypeVar("A")
+A = TypeVar("A", bound=Attempted)
 Ask_contra = TypeVar("Ask_contra", contravariant=True)
 B = TypeVar("B")
 R = TypeVar("R", bound=Record)

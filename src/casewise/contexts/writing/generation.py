@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -21,19 +21,18 @@ from casewise.contexts.writing.replies import Failed, FailedReason, read_reply
 from casewise.database import Database
 from casewise.database.only_one import only_one
 from casewise.database.tables import review as tables
-from casewise.errors import ConfigurationError, Unavailable
-from casewise.models import Message, Model, Rejected, ReplyOptions
-from casewise.models.batch.load import client_of
+from casewise.errors import ConfigurationError
+from casewise.models import Message, Model, ReplyOptions
 from casewise.models.http.prices import Prices
 from casewise.runs.batch.desk import BatchOptions
 from casewise.runs.batch.executor import Batched, executor_for
+from casewise.runs.calls import ChatCalls, NoReply
 from casewise.runs.durable import DurableRun
 from casewise.runs.estimate import CallEstimate, at_most, estimate_calls, usually
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Took, Watch
 from casewise.runs.run_kind import Asks, RunKind
 from casewise.runs.run_log import default_folder, session_now
-from casewise.runs.stopping import Patience
 
 __all__ = ["GenerationOptions", "GenerationSummary", "checked_which", "estimate_generation", "generate"]
 
@@ -138,7 +137,7 @@ async def generate(
     try:
         priced = options.prices is not None
         check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
-        over = Batched(client_of(model, model.name), model.name, priced, options.batch) if options.batch else None
+        over = Batched.of(model, model.name, options.batch, priced=priced)
         with only_one(database, f"generating {draft.name}"):
             folder = options.jobs_folder(draft, model)
             if over is not None:
@@ -208,18 +207,12 @@ class WritingKind(RunKind[WantedContext, WrittenContext]):
 
     def __init__(self, draft: Draft, model: Model, options: GenerationOptions) -> None:
         self.draft, self.model, self.options = draft, model, options
-        self.patience = Patience(options.patience)
+        self.calls = ChatCalls(model, options.prices, patience=options.patience)
         self.in_vain: dict[str, str] = {}
         """Places whose last attempt gave no words, and why."""
 
     def key(self, ask: WantedContext) -> tuple[str, ...]:
         return (ask.place_id,)
-
-    def attempt(self, ask: WantedContext) -> int:
-        return ask.attempt
-
-    def again(self, ask: WantedContext, attempt: int) -> WantedContext:
-        return replace(ask, attempt=attempt)
 
     def problem(self, answer: WrittenContext) -> str | None:
         return str(answer.result) if isinstance(answer.result, Failed) else None
@@ -263,16 +256,9 @@ class WritingKind(RunKind[WantedContext, WrittenContext]):
             json_schema=context_schema(self.draft.parameters),
             seed=wanted.tried + wanted.attempt + 1,
         )
-        try:
-            reply = await self.model.reply(self.messages(wanted), options)
-        except Rejected as error:
-            filtered = error.reason == "content_filter"
-            reason = FailedReason.CONTENT_FILTER if filtered else FailedReason.BAD_REQUEST
-            return WrittenContext(Failed(reason, str(error)))
-        except Unavailable as error:
-            self.patience.failed(error)
-            return WrittenContext(Failed(FailedReason.UNAVAILABLE, str(error)))
-        self.patience.answered()
+        reply = await self.calls.reply(self.messages(wanted), options)
+        if isinstance(reply, NoReply):
+            return WrittenContext(Failed(FailedReason(reply.reason.replace("_", " ")), reply.detail))
         prices = self.options.prices
         return WrittenContext(
             read_reply(reply, self.draft.parameters), reply, prices.of(reply.usage) if prices else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -10,7 +10,6 @@ from casewise.contexts.checking.wording import Remark
 from casewise.contexts.reviewing.store import ReviewPlace
 from casewise.records import Record
 from casewise.records.base import digest
-from casewise.runs.progress import Took
 from casewise.runs.run_kind import LoggedKind
 from casewise.storage.runs.log_kind import AnyManifest, LogKind
 from casewise.storage.runs.run_folder import now
@@ -72,15 +71,14 @@ class OpinionRecord(OpinionAnswer):
     at: datetime | None = None
 
 
-def asked(record: OpinionRecord) -> tuple[str, ...]:
-    return (record.place_id, record.wording)
-
-
-def attempt(record: OpinionRecord) -> int:
-    return record.attempt
-
-
-OPINIONS = LogKind("opinions", OpinionManifest, OpinionRecord, key=asked, attempt=attempt, newest=FORMAT_VERSION)
+OPINIONS: LogKind[OpinionManifest, OpinionRecord] = LogKind(
+    "opinions",
+    OpinionManifest,
+    OpinionRecord,
+    key=lambda record: (record.place_id, record.wording),
+    attempt=lambda record: record.attempt,
+    newest=FORMAT_VERSION,
+)
 
 
 @dataclass(frozen=True)
@@ -105,17 +103,8 @@ class OpinionKind(LoggedKind[OpinionAsk, OpinionAnswer, OpinionRecord]):
     def key(self, ask: OpinionAsk) -> tuple[str, ...]:
         return (ask.place.id, ask.wording)
 
-    def attempt(self, ask: OpinionAsk) -> int:
-        return ask.attempt
-
-    def again(self, ask: OpinionAsk, attempt: int) -> OpinionAsk:
-        return replace(ask, attempt=attempt)
-
     def problem(self, answer: OpinionAnswer) -> str | None:
         return answer.problem
-
-    def took(self, answer: OpinionAnswer) -> Took:
-        return Took(answer.input_tokens or 0, answer.output_tokens or 0, answer.cost_usd)
 
     def record(self, ask: OpinionAsk, answer: OpinionAnswer) -> OpinionRecord:
         return OpinionRecord(place_id=ask.place.id, wording=ask.wording, attempt=ask.attempt, at=now(), **dict(answer))
@@ -125,6 +114,3 @@ class OpinionKind(LoggedKind[OpinionAsk, OpinionAnswer, OpinionRecord]):
 
     def usable(self, record: OpinionRecord) -> bool:
         return record.problem is None
-
-    def took_by(self, record: OpinionRecord) -> Took:
-        return self.took(record)

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from casewise.contexts.checking.wording import Remark
 from casewise.contexts.drafts import Draft
@@ -23,23 +23,23 @@ from casewise.contexts.writing.opinion_log import (
 from casewise.contexts.writing.opinions import MAX_TOKENS, TEMPLATE, messages_about, read_opinion
 from casewise.database import Database
 from casewise.database.only_one import only_one
-from casewise.errors import Unavailable
-from casewise.models import Model, Rejected, ReplyOptions
-from casewise.models.batch.load import client_of
+from casewise.models import Model, ReplyOptions
 from casewise.models.http.prices import Prices
 from casewise.records.base import digest
 from casewise.runs.batch.desk import BatchOptions
 from casewise.runs.batch.executor import Batched, executor_for
+from casewise.runs.calls import ChatCalls, NoReply
 from casewise.runs.durable import DurableRun
-from casewise.runs.estimate import CallEstimate, at_most, estimate_calls, usually
+from casewise.runs.estimate import CallEstimate, estimate_calls, usually
 from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_kind import Asks
 from casewise.runs.run_log import FolderLog, session_now
-from casewise.runs.stopping import Patience
 from casewise.storage.runs.run_folder import RunFolder
 
 __all__ = ["OpinionOptions", "OpinionSummary", "ask_opinions", "estimate_opinions"]
+
+REPLY_OPTIONS = ReplyOptions(MAX_TOKENS)
 
 TYPICAL_REPLY_TOKENS = 60
 
@@ -111,7 +111,7 @@ async def ask_opinions(
     try:
         priced = options.prices is not None
         check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
-        over = Batched(client_of(model, model.name), model.name, priced, options.batch) if options.batch else None
+        over = Batched.of(model, model.name, options.batch, priced=priced)
         with (
             only_one(database, f"asking {model.name} about {draft.name}"),
             RunFolder.hold(folder, manifest(draft, model), OpinionKind.log) as held,
@@ -201,29 +201,18 @@ class Asking:
 
     def __init__(self, model: Model, options: OpinionOptions) -> None:
         self.model, self.options, self.kind = model, options, OpinionKind()
-        self.patience = Patience(options.patience)
+        self.calls = ChatCalls(model, options.prices, patience=options.patience)
 
     def at_most(self, ask: OpinionAsk) -> Spend:
-        return at_most(messages_about(ask.place), reply_tokens=MAX_TOKENS, prices=self.options.prices)
+        return self.calls.at_most(messages_about(ask.place), REPLY_OPTIONS)
 
     async def ask(self, ask: OpinionAsk) -> OpinionAnswer:
         """The model's opinion; a reply that is none says why."""
-        try:
-            reply = await self.model.reply(messages_about(ask.place), ReplyOptions(max_tokens=MAX_TOKENS))
-        except Rejected as error:
-            return OpinionAnswer(problem=f"{error.reason.replace('_', ' ')}: {error}")
-        except Unavailable as error:
-            self.patience.failed(error)
-            return OpinionAnswer(problem=f"unavailable: {error}")
-        self.patience.answered()
-        opinion, prices = read_opinion(reply.text, ask.place, by=self.model.name), self.options.prices
-        took: dict[str, Any] = {
-            "raw_reply": reply.text,
-            "model_version": reply.model_version,
-            "input_tokens": reply.usage.input_tokens,
-            "output_tokens": reply.usage.output_tokens,
-            "cost_usd": prices.of(reply.usage) if prices else None,
-        }
+        reply = await self.calls.reply(messages_about(ask.place), REPLY_OPTIONS)
+        if isinstance(reply, NoReply):
+            return OpinionAnswer(problem=reply.problem)
+        opinion = read_opinion(reply.text, ask.place, by=self.model.name)
+        took = {"raw_reply": reply.text, **self.calls.took(reply)}
         if opinion.findings is None:
             return OpinionAnswer(problem="the reply is no opinion", **took)
         return OpinionAnswer(findings=opinion.findings, unquoted=opinion.unquoted, **took)

@@ -28,17 +28,11 @@ class JudgingKind(LoggedKind[Ask, Answer, Judgement]):
     def key(self, ask: Ask) -> tuple[str, ...]:
         return asked(ask.item.id, ask.elicitation, ask.arm.name, ask.repeat)
 
-    def attempt(self, ask: Ask) -> int:
-        return ask.attempt
-
-    def again(self, ask: Ask, attempt: int) -> Ask:
-        return replace(ask, attempt=attempt)
-
     def problem(self, answer: Answer) -> str | None:
         return in_words(answer.outcome) if isinstance(answer.outcome, Unscored) else None
 
     def took(self, answer: Answer) -> Took:
-        return taken(answer, tries=(answer.detail or {}).get("tries", 1))
+        return Took.of(answer, tries=(answer.detail or {}).get("tries", 1))
 
     def shared(self, answer: Answer, by: Ask) -> Answer:
         return replace(
@@ -79,19 +73,12 @@ class JudgingKind(LoggedKind[Ask, Answer, Judgement]):
     def passing(self, record: Judgement) -> bool:
         return isinstance(record.outcome, Unscored) and record.outcome.reason is UnscoredReason.UNAVAILABLE
 
-    def took_by(self, record: Judgement) -> Took:
-        return taken(record)
-
     def held(self, folder: RunFolder[Any, Judgement]) -> Iterator[Held]:
         for place, item, elicitation, arm, repeat, attempt, kind, reason, sent, replied, cost in judgements_in_brief(
             folder.log_path
         ):
             key, passing = asked(item, elicitation, arm, repeat), reason == UnscoredReason.UNAVAILABLE.value
             yield Held(place, key, attempt, kind == "scored", passing, sent + replied, cost)
-
-
-def taken(by: Answer | Judgement, *, tries: int = 1) -> Took:
-    return Took(by.input_tokens or 0, by.output_tokens or 0, by.cost_usd, tries)
 
 
 def in_words(outcome: Unscored) -> str:

@@ -18,8 +18,8 @@ from casewise.prompting.substitution import filled
 from casewise.records import GROUNDS, OUTCOMES, Ungraded
 from casewise.records.base import digest
 from casewise.records.toml import read_toml, shipped_toml
-from casewise.replying.calls import ChatCalls, NoReply
 from casewise.replying.graders.protocol import Graded, ToGrade
+from casewise.runs.calls import ChatCalls, NoReply
 from casewise.runs.estimate import usually
 from casewise.runs.limits import Spend
 
@@ -135,7 +135,7 @@ class ModelGrader(ABC):
         found = await self._calls.reply(self.messages(what), self._options)
         if isinstance(found, NoReply):
             return Graded(ungraded=Ungraded(found.reason), detail=found.detail)
-        return self.read(found, **self._calls.took(found))
+        return self.read(found, latency_s=round(found.latency_s, 4), **self._calls.took(found))
 
     async def close(self) -> None:
         """Give back the model's connections."""

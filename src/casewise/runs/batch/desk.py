@@ -7,7 +7,8 @@ listing says otherwise, so that no request is paid for twice.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,9 +17,9 @@ from casewise.errors import ModelError, Unavailable
 from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch, has_ended
 from casewise.models.batch.wire import Gone, NobodyKnows
 from casewise.models.http.capabilities import Capabilities
-from casewise.runs.batch.results import Results
+from casewise.models.http.retry import is_retried
 from casewise.runs.limits import Budget, Spend
-from casewise.storage.runs.batch_jobs import BatchJob, JobEvent, JobLog, What
+from casewise.storage.runs.batch_jobs import BatchJob, JobEvent, JobLog, ResultPlace, What
 
 __all__ = ["BatchOptions", "Desk", "Lot", "is_too_much", "reserved"]
 
@@ -65,6 +66,40 @@ class Lot:
         self.lines.append(line)
         self.n_bytes += len(line) + 2
         self.most += most
+
+
+class Results:
+    """Results by request, in the order in which they came; and how often a request was asked for nothing."""
+
+    def __init__(self, log: JobLog) -> None:
+        self.log = log
+        self._places: dict[str, list[ResultPlace]] = {}
+        self._asked: Counter[str] = Counter()
+        for job in log.jobs.values():
+            if job.stands == "ended":
+                self.take_in(job)
+
+    def take_in(self, job: BatchJob) -> tuple[str, ...]:
+        """Take in the results of a job that has ended; the names of those that had a good one before."""
+        late = []
+        for name in job.intended.names:
+            self._asked[name] += 1
+        for name, place in self.log.places(job.mark):
+            if is_retried(place.status):
+                continue  # another try may bring more
+            there = self._places.setdefault(name, [])
+            if place.status == 200 and any(one.status == 200 for one in there):
+                late.append(name)
+            there.append(place)
+        return tuple(late)
+
+    def of(self, name: str) -> Iterable[ResultPlace]:
+        """The results of a request that may be its answer."""
+        return self._places.get(name, ())
+
+    def asked(self, name: str) -> int:
+        """In how many jobs that ended it was."""
+        return self._asked[name]
 
 
 @dataclass

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from casewise.models.batch.load import batch_interface
+from casewise.models.batch.load import batch_interface, client_of
 from casewise.models.http.client import EndpointClient
+from casewise.models.protocol import Model
 from casewise.runs.batch.asking import Answered, ThroughClient, Written
 from casewise.runs.batch.desk import BatchOptions, Desk, Lot, is_too_much
 from casewise.runs.engine import Call, Executor, LiveExecutor, Tally, Workload
@@ -71,6 +72,14 @@ class Batched:
     """Who is asked, as the user calls them."""
     priced: bool
     options: BatchOptions
+
+    @classmethod
+    def of(cls, model: Model | None, name: str, options: BatchOptions | None, *, priced: bool) -> Batched | None:
+        """The interface of a model behind an endpoint; None where calls do not go over one.
+
+        Raises `ConfigurationError` (it is to be asked so, and has none).
+        """
+        return None if options is None else cls(client_of(model, name), name, priced, options)
 
 
 def executor_for(

@@ -12,7 +12,7 @@ from casewise.runs.estimate import at_most
 from casewise.runs.limits import Spend
 from casewise.runs.stopping import Patience
 
-__all__ = ["ChatCalls", "NoReply", "as_took"]
+__all__ = ["ChatCalls", "NoReply"]
 
 NoReplyReason = Literal["bad_request", "content_filter", "unavailable"]
 
@@ -23,6 +23,11 @@ class NoReply:
 
     reason: NoReplyReason
     detail: str
+
+    @property
+    def problem(self) -> str:
+        """The same in words."""
+        return f"{self.reason.replace('_', ' ')}: {self.detail}"
 
 
 class ChatCalls:
@@ -49,16 +54,10 @@ class ChatCalls:
         return at_most(messages, reply_tokens=options.max_tokens, prices=self.prices)
 
     def took(self, reply: Reply) -> dict[str, Any]:
-        """What a record says of the call that a reply came from."""
-        return as_took(reply, self.prices)
-
-
-def as_took(reply: Reply, prices: Prices | None) -> dict[str, Any]:
-    """Model version, time, tokens and cost of a reply, under the names that records have for them."""
-    return {
-        "latency_s": round(reply.latency_s, 4),
-        "model_version": reply.model_version,
-        "input_tokens": reply.usage.input_tokens,
-        "output_tokens": reply.usage.output_tokens,
-        "cost_usd": prices.of(reply.usage) if prices else None,
-    }
+        """Model version, tokens and cost of a reply, under the names that records have for them."""
+        return {
+            "model_version": reply.model_version,
+            "input_tokens": reply.usage.input_tokens,
+            "output_tokens": reply.usage.output_tokens,
+            "cost_usd": self.prices.of(reply.usage) if self.prices else None,
+        }
