@@ -21,10 +21,11 @@ What a command ends with is an `ExitCode`, the same for all commands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from enum import IntEnum
 from pathlib import Path
+from typing import TypeVar
 
 __all__ = [
     "BenchmarkError",
@@ -44,6 +45,7 @@ __all__ = [
     "Unreachable",
     "WentAway",
     "did_you_mean",
+    "one_of",
 ]
 
 
@@ -156,3 +158,20 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     close = get_close_matches(name, list(known), n=1, cutoff=0.7)
     return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+W = TypeVar("W", bound=str)
+
+
+def one_of(given: str, known: Sequence[W], name: str, *, error: type[CasewiseError] = ConfigurationError) -> W:
+    """The one of `known` that is `given`; the error lists them all, under the `name` of the option.
+
+    Examples
+    --------
+    >>> one_of("half", ("half", "drop"), "--ties")
+    'half'
+    """
+    for one in known:
+        if one == given:
+            return one
+    raise error(f"{name} is {given!r}; it can be {', '.join(known)}")

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import polars as pl
 
 from casewise.api.benchmarks import Outputs, Source, as_benchmark, output_files
-from casewise.api.displayed import Displayed
+from casewise.api.displayed import DisplayedNumbers
 from casewise.auditing.audit import Audit, matching
 from casewise.auditing.audit import audit as audit_of
 from casewise.auditing.findings import Finding, checked_codes
 from casewise.auditing.subject import AuditOptions
-from casewise.reporting.document import Document
 from casewise.reporting.pages.audit import audit_page
 from casewise.storage.files.long_steps import long_step
 
 __all__ = ["AuditOptions", "Audited", "audit", "checked_codes"]
 
 
-@dataclass(frozen=True, repr=False)
-class Audited(Displayed):
+class Audited(DisplayedNumbers[Audit]):
     """What an audit of a benchmark found."""
 
-    found: Audit
+    laid_out = staticmethod(audit_page)
 
     @property
     def findings(self) -> pl.DataFrame:
@@ -49,15 +44,6 @@ class Audited(Displayed):
             One of them is no code.
         """
         return matching(self.found, checked_codes(codes))
-
-    @cached_property
-    def document(self) -> Document:
-        """The audit laid out."""
-        return audit_page(self.found)
-
-    def as_json(self) -> dict[str, Any]:
-        """The numbers as plain JSON values."""
-        return self.found.as_json()
 
 
 def audit(

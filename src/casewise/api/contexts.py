@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,16 +19,16 @@ from casewise.contexts.reviewing.statistics import ReviewStatistics, review_stat
 from casewise.contexts.select import SelectedQueries, read_queries, select_queries, source_benchmark
 from casewise.contexts.writing.fake_writers import REHEARSALS
 from casewise.contexts.writing.generation import (
+    WHICH,
     GenerationOptions,
     GenerationSummary,
-    checked_which,
     estimate_generation,
 )
 from casewise.contexts.writing.generation import generate as write_contexts
 from casewise.contexts.writing.opinion_run import OpinionOptions, OpinionSummary, ask_opinions, estimate_opinions
 from casewise.contexts.writing.prompts import default_prompt, read_prompt
 from casewise.database import Database
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import ConfigurationError, DataError, one_of
 from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.records import ParameterSet, Taxonomy, paper_parameters, sorry_bench
@@ -172,7 +173,7 @@ class Writing:
         """The same, with what the model costs and contexts are to state."""
         return GenerationOptions(
             prompt=read_prompt(self.prompts, parameters) if self.prompts else default_prompt(),
-            which=checked_which(self.which),
+            which=one_of(self.which, WHICH, "which"),
             intents=tuple(checked_intent(one.strip()) for one in self.intents),
             attempts=self.attempts,
             temperature=self.temperature,
@@ -207,8 +208,7 @@ def generate(
         The model's name is unknown, a key is not set, a choice is none, a limit cannot be kept, or nothing may be sent.
     """
     writer = loaded(model, writing.base_url, writing.prices, batch=writing.batch is not None)
-    with opened(database) as store:
-        found = draft_named(store, draft)
+    with draft_named(draft, database) as (store, found):
         options = writing.options(writer.prices, found.parameters)
         leave("the draft's queries", writer.model.sends_to)
         return finished(write_contexts(store, found, writer.model, options=options, watch=watch))
@@ -219,8 +219,7 @@ def estimate_generating(
 ) -> CallEstimate:
     """What generating would take if every first attempt succeeded. Nobody is called, and no key is needed."""
     writer = loaded(model, writing.base_url, writing.prices, needs_key=False, batch=writing.batch is not None)
-    with opened(database) as store:
-        found = draft_named(store, draft)
+    with draft_named(draft, database) as (store, found):
         return estimate_generation(store, found, writer.model, writing.options(writer.prices, found.parameters))
 
 
@@ -240,10 +239,8 @@ class ReaderOptions(OpinionOptions):
 
 def check(draft: str, *, database: str | None = None) -> SetReport:
     """Look for drift, contradictions, misplaced words, give-aways, leaks and copies; reviewers see what is found."""
-    with opened(database) as store:
-        found = draft_named(store, draft)
-        with store.write() as connection:
-            return check_draft(connection, found)
+    with draft_named(draft, database) as (store, found), store.write() as connection:
+        return check_draft(connection, found)
 
 
 def ask(
@@ -275,8 +272,7 @@ def ask(
     """
     reader = loaded(model, reading.base_url, reading.prices, batch=reading.batch is not None)
     folder, options = reading.folder(draft, model), replace(reading, prices=reader.prices)
-    with opened(database) as store:
-        found = draft_named(store, draft)
+    with draft_named(draft, database) as (store, found):
         leave("the draft's queries and contexts", reader.model.sends_to)
         return finished(ask_opinions(store, found, reader.model, folder=folder, options=options, watch=watch))
 
@@ -286,8 +282,8 @@ def estimate_asking(
 ) -> CallEstimate:
     """What asking about every context would take, as if none were asked about. Nobody is called."""
     reader = loaded(model, reading.base_url, reading.prices, needs_key=False, batch=reading.batch is not None)
-    with opened(database) as store:
-        return estimate_opinions(store, draft_named(store, draft), reader.model, replace(reading, prices=reader.prices))
+    with draft_named(draft, database) as (store, found):
+        return estimate_opinions(store, found, reader.model, replace(reading, prices=reader.prices))
 
 
 def loaded(
@@ -296,9 +292,12 @@ def loaded(
     return load_model(model, ModelOptions(base_url, prices, fakes=REHEARSALS, needs_key=needs_key, batch=batch))
 
 
-def draft_named(store: Database, name: str) -> Draft:
-    with store.read() as connection:
-        return find_draft(connection, name)
+@contextmanager
+def draft_named(name: str, database: str | None) -> Iterator[tuple[Database, Draft]]:
+    with opened(database) as store:
+        with store.read() as connection:
+            found = find_draft(connection, name)
+        yield store, found
 
 
 def status(draft: str, *, database: str | None = None) -> ReviewStatistics:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import polars as pl
 
@@ -19,6 +21,7 @@ from casewise.storage.files.atomic import write_text
 __all__ = [
     "FORMATS",
     "Displayed",
+    "DisplayedNumbers",
     "Document",
     "Table",
     "format_named",
@@ -34,10 +37,13 @@ __all__ = [
 class Displayed(ABC):
     """What has a document, and so every face that a document has."""
 
-    @property
-    @abstractmethod
+    laid_out: ClassVar[staticmethod[..., Document]]
+    """Makes the document of it: a function of `reporting`, as a static method."""
+
+    @cached_property
     def document(self) -> Document:
         """The numbers laid out, ready for any face."""
+        return type(self).laid_out(self)
 
     @abstractmethod
     def as_json(self) -> dict[str, Any]:
@@ -61,3 +67,28 @@ class Displayed(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.document.title}>"
+
+
+class Numbers(Protocol):
+    """What was found, as far as it says itself as JSON."""
+
+    def as_json(self) -> dict[str, Any]: ...
+
+
+N = TypeVar("N", bound=Numbers)
+
+
+@dataclass(frozen=True, repr=False)
+class DisplayedNumbers(Displayed, Generic[N]):
+    """What was found in a room below, displayed: it is what is laid out, and its numbers are the JSON."""
+
+    found: N
+
+    @cached_property
+    def document(self) -> Document:
+        """The numbers laid out, ready for any face."""
+        return type(self).laid_out(self.found)
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        return self.found.as_json()

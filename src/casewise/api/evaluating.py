@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import polars as pl
 from markupsafe import escape
 
 from casewise.api.benchmarks import Outputs, Source, output_files
-from casewise.api.displayed import Displayed
+from casewise.api.displayed import DisplayedNumbers
 from casewise.api.judging import Run, benchmark_of, folders_of
 from casewise.api.reports import ComparisonReport, Report
-from casewise.errors import BenchmarkError, ConfigurationError, ExitCode
+from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, one_of
 from casewise.evaluation.board.leaderboard import Leaderboard
 from casewise.evaluation.board.leaderboard import leaderboard as leaderboard_of
 from casewise.evaluation.gate import GateReport, gate_runs, parse_margins
 from casewise.evaluation.judged_runs import long_table as long_table_of
 from casewise.evaluation.options import ReportOptions
 from casewise.exporting.every_eval_ever import restricted
-from casewise.reporting.document import Document
 from casewise.reporting.faces.html import html
 from casewise.reporting.pages.gate import gate_page, github_lines, junit
 from casewise.reporting.pages.leaderboard import leaderboard_page
@@ -65,17 +63,10 @@ def report_options(
     ConfigurationError
         One of them is no such policy.
     """
-    if ties not in get_args(Ties):
-        raise ConfigurationError(f"--ties is {ties!r}; it can be {', '.join(get_args(Ties))}")
-    if unscored not in get_args(UnscoredPolicy):
-        raise ConfigurationError(f"--unscored is {unscored!r}; it can be {', '.join(get_args(UnscoredPolicy))}")
-    policy = LabelPolicy.parse(labels, ties=ties)  # type: ignore[arg-type]  # checked above
-    return ReportOptions(
-        labels=policy,
-        unscored=unscored,  # type: ignore[arg-type]  # checked above
-        items=items,
-        fit_thresholds=fit_thresholds,
-    )
+    tied: Ties = one_of(ties, get_args(Ties), "--ties")
+    lacking: UnscoredPolicy = one_of(unscored, get_args(UnscoredPolicy), "--unscored")
+    policy = LabelPolicy.parse(labels, ties=tied)
+    return ReportOptions(labels=policy, unscored=lacking, items=items, fit_thresholds=fit_thresholds)
 
 
 def report(
@@ -168,11 +159,10 @@ def long_table(*runs: Run | str | Path, benchmark: Source | None = None) -> pl.D
     return long_table_of(folders_of(runs), benchmark=benchmark_of(runs, benchmark))
 
 
-@dataclass(frozen=True, repr=False)
-class Gated(Displayed):
+class Gated(DisplayedNumbers[GateReport]):
     """A run held against another: may it pass?"""
 
-    found: GateReport
+    laid_out = staticmethod(gate_page)
 
     @property
     def decision(self) -> Decision:
@@ -188,15 +178,6 @@ class Gated(Displayed):
     def metrics(self) -> pl.DataFrame:
         """A row a metric: baseline, run, drop, its bounds, what is allowed, the decision."""
         return pl.DataFrame([{**vars(one), "decision": one.decision} for one in self.found.found.metrics])
-
-    @cached_property
-    def document(self) -> Document:
-        """The summary laid out."""
-        return gate_page(self.found)
-
-    def as_json(self) -> dict[str, Any]:
-        """The numbers as plain JSON values."""
-        return self.found.as_json()
 
     def to_junit(self) -> str:
         """JUnit XML, a test case a metric, for a continuous integration that shows such files."""
@@ -252,10 +233,10 @@ def gate(
 
 
 @dataclass(frozen=True, repr=False)
-class Board(Displayed):
+class Board(DisplayedNumbers[Leaderboard]):
     """Runs over one benchmark beside each other, best accuracy first."""
 
-    found: Leaderboard
+    laid_out = staticmethod(leaderboard_page)
     options: ReportOptions = field(default_factory=ReportOptions)
 
     @property
@@ -281,15 +262,6 @@ class Board(Displayed):
             ],
             infer_schema_length=None,
         )
-
-    @cached_property
-    def document(self) -> Document:
-        """The leaderboard laid out."""
-        return leaderboard_page(self.found)
-
-    def as_json(self) -> dict[str, Any]:
-        """The numbers as plain JSON values."""
-        return self.found.as_json()
 
     def write_site(self, folder: str | Path, *, with_texts: bool = False) -> Path:
         """Write a static site: the leaderboard, the report of every run behind its row, the numbers as JSON.

@@ -192,15 +192,7 @@ def judge(
     90
     """
     return finished(
-        judge_async(
-            benchmark,
-            judge,
-            out=out,
-            elicitations=elicitations,
-            arms=arms,
-            repeats=repeats,
-            options=options,
-        )
+        judge_async(benchmark, judge, out=out, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
     )
 
 

@@ -215,6 +215,10 @@ def as_grader(grader: AnyGrader, *, rubric: str = "strict", options: ModelOption
     return grader  # type: ignore[return-value]  # it has a `grade`
 
 
+def folder_of(replies: Replies | str | Path) -> Path:
+    return replies.path if isinstance(replies, Replies) else Path(replies)
+
+
 def collected_benchmark(replies: str | Path, given: Source | None = None) -> Benchmark:
     """The benchmark that replies were collected over, where it was or where it is said to be now."""
     return find_benchmark(read_replies(Path(replies)), given)
@@ -251,7 +255,7 @@ def grade(
     >>> grade(found, "words").n_usable
     90
     """
-    folder = replies.path if isinstance(replies, Replies) else Path(replies)
+    folder = folder_of(replies)
     found = collected_benchmark(folder, replies.benchmark if isinstance(replies, Replies) else benchmark)
     asked = as_grader(grader, rubric=rubric, options=ModelOptions(batch=options.batch is not None))
     return finished(grade_into(folder, found, asked, options=options))
@@ -286,8 +290,7 @@ def compare_says_does(
     DataError
         A folder is no run, or nobody has graded the replies.
     """
-    folders = [reply.path if isinstance(reply, Replies) else Path(reply) for reply in does]
-    found = options or report_options(labels)
+    found, folders = options or report_options(labels), [folder_of(one) for one in does]
     return SaysDoesReport.of(folders_of(says), folders, benchmark=benchmark_of(says, benchmark), options=found)
 
 
@@ -306,13 +309,7 @@ class GraderCheck:
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {
-            "grader": self.grader,
-            "n": self.n,
-            "agree": self.agree,
-            "confusion": self.confusion.to_dicts(),
-            "classes": self.classes.to_dicts(),
-        }
+        return {name: one.to_dicts() if isinstance(one, pl.DataFrame) else one for name, one in vars(self).items()}
 
 
 def check_estimate(file: str | Path, grader: Grader) -> CallEstimate:
@@ -365,8 +362,7 @@ def export(replies: Replies | str | Path, to: str | Path, *, with_replies: bool 
     ConfigurationError
         The file is there already, or has another ending.
     """
-    folder = replies.path if isinstance(replies, Replies) else Path(replies)
-    return export_replies(folder, Path(to), with_replies=with_replies)
+    return export_replies(folder_of(replies), Path(to), with_replies=with_replies)
 
 
 def import_table(file: str | Path, benchmark: Source, *, model: str, out: str | Path) -> int:
@@ -391,4 +387,4 @@ def discard(replies: Replies | str | Path) -> int:
     RunConflict
         Another process works on the folder.
     """
-    return discard_texts(replies.path if isinstance(replies, Replies) else Path(replies))
+    return discard_texts(folder_of(replies))

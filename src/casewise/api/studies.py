@@ -16,7 +16,7 @@ from casewise.api.benchmarks import Source
 from casewise.api.databases import opened
 from casewise.contexts.reviewing.translations import put_texts, texts_of
 from casewise.database import Database
-from casewise.errors import ConfigurationError, StudyError
+from casewise.errors import ConfigurationError, StudyError, one_of
 from casewise.evaluation.judged_runs import find_benchmark
 from casewise.replying.labelling import replies_to_label
 from casewise.replying.logs import read_replies
@@ -25,7 +25,7 @@ from casewise.settings import Settings, from_environment
 from casewise.storage import write_benchmark
 from casewise.studies.design.design import Contact, Design, read_design
 from casewise.studies.design.languages import LANGUAGES
-from casewise.studies.design.presets import NOBODY, PRESETS, Preset
+from casewise.studies.design.presets import NOBODY, PRESETS
 from casewise.studies.design.replies import RatedThing
 from casewise.studies.design.translating import write_translations
 from casewise.studies.recruiters import new_invitation
@@ -59,6 +59,7 @@ __all__ = [
     "Monitor",
     "OpenRound",
     "Overview",
+    "RoundState",
     "RoundStatus",
     "StudyPlan",
     "StudyRound",
@@ -110,7 +111,7 @@ def init_replies(
     folder = to.with_name(f"{to.stem}-replies")
     if to.exists() or folder.exists():
         raise ConfigurationError(f"{to if to.exists() else folder} exists; choose another place with --to")
-    known = known_preset(preset)
+    known = one_of(preset, PRESETS, "--preset", error=StudyError)
     whole = find_benchmark(read_replies(Path(replies)), benchmark)
     drawn = replies_to_label(Path(replies), whole, n=sample, rng=np.random.default_rng(seed))
     write_benchmark(drawn, folder)
@@ -134,14 +135,8 @@ def init(
     StudyError
         There is no such preset.
     """
-    known, today = known_preset(preset), datetime.now(UTC).date()
+    known, today = one_of(preset, PRESETS, "--preset", error=StudyError), datetime.now(UTC).date()
     return init_study(benchmark, preset=known, name=name, path=to, today=today, contact=contact, rates=rates)
-
-
-def known_preset(preset: str) -> Preset:
-    if preset not in PRESETS:
-        raise StudyError(f"--preset is {preset!r}; it can be {', '.join(PRESETS)}")
-    return preset
 
 
 def check(study: str | Path) -> StudyPlan:
@@ -267,13 +262,12 @@ def study_round(
     StudyError
         There is no such phase, or no such round in the database.
     """
-    if phase not in get_args(Phase):
-        raise StudyError(f"--phase is {phase!r}; it can be {', '.join(get_args(Phase))}")
+    known: Phase = one_of(phase, get_args(Phase), "--phase", error=StudyError)
     settings = from_environment(database=database, site_url=site_url)
     with opened(settings.database) as store:
         name = read_design(Path(study)).name
         with store.read() as connection:
-            found = find_round(connection, name, phase=phase)  # type: ignore[arg-type]  # checked above
+            found = find_round(connection, name, phase=known)
         if found is None:
             command = {"pilot": "pilot", "rehearsal": "rehearse"}.get(phase, "open")
             raise StudyError(

@@ -24,8 +24,11 @@ __all__ = [
     "OutputsOption",
     "UrlOption",
     "announce",
+    "done_of",
     "end",
     "note",
+    "note_problems",
+    "note_unfinished",
     "print_json",
     "say",
     "say_files",
@@ -81,6 +84,29 @@ def tell_pending(progress: api.RunProgress) -> None:
     """Say what was handed over and is not answered yet."""
     if progress.n_pending:
         note(f"{progress.n_pending:,} calls are out (casewise run jobs): the same command collects what is ready")
+
+
+def done_of(progress: api.RunProgress, usable: str) -> str:
+    """What a run holds, and what this session took."""
+    held = f" ({progress.resumed:,} were there already)" if progress.resumed else ""
+    cost = f", ${progress.cost_usd:.4f}" if progress.cost_usd else ""
+    return (
+        f"{progress.n_usable:,} {usable}{held}, {progress.n_unusable:,} {progress.unusable}; "
+        f"{progress.n_calls:,} calls in {progress.seconds:.1f} s{cost}"
+    )
+
+
+def note_problems(progress: api.RunProgress) -> None:
+    """Say why answers were of no use, the commonest reasons first."""
+    for problem, times in progress.problems.most_common(3):
+        note(f"{progress.unusable}, {times:,} times: {problem}")
+
+
+def note_unfinished(progress: api.RunProgress) -> None:
+    """Say what is left of a run, and that the same command goes on with it."""
+    tell_pending(progress)
+    if progress.stopped:
+        note(f"stopped: {progress.stopped}; the same command goes on with what is left")
 
 
 def print_json(value: Any) -> None:

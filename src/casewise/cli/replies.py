@@ -18,11 +18,13 @@ from casewise.cli.printing import (
     BenchmarkArgument,
     BenchmarkOption,
     JsonOption,
+    done_of,
     end,
     note,
+    note_problems,
+    note_unfinished,
     print_json,
     say,
-    tell_pending,
 )
 from casewise.cli.watching import DryRunOption, YesOption, command_line, person, print_cost, watching
 from casewise.errors import ConfigurationError
@@ -170,11 +172,9 @@ def collect(
     if as_json:
         print_json(summary.as_json())
     else:
-        typer.echo(
-            f"{summary.n_usable:,} replies{held(summary)}, {summary.n_unusable:,} unanswered; "
-            f"{summary.n_calls:,} calls in {summary.seconds:.1f} s{cost(summary)}: {folder}"
-        )
-        tell_problems(summary, "unanswered")
+        typer.echo(f"{done_of(summary, 'replies')}: {folder}")
+        note_problems(summary)
+        note_unfinished(summary)
         note(f"next: casewise replies grade {shlex.quote(str(folder))} --grader rubric:MODEL")
     end(summary)
 
@@ -285,11 +285,9 @@ def import_(
 
 def tell_grading(name: str, summary: api.replying.GradeSummary) -> None:
     """What came of grading, in a line or two."""
-    typer.echo(
-        f"{name}: {summary.n_usable:,} graded{held(summary)}, {summary.n_unusable:,} ungraded; "
-        f"{summary.n_calls:,} calls in {summary.seconds:.1f} s{cost(summary)}"
-    )
-    tell_problems(summary, "ungraded")
+    typer.echo(f"{name}: {done_of(summary, 'graded')}")
+    note_problems(summary)
+    note_unfinished(summary)
     for text in summary.notes:
         note(f"note: {text}")
 
@@ -334,22 +332,6 @@ def tell_estimate(estimate: api.contexts.CallEstimate, whom: str, *, as_json: bo
         return
     typer.echo(f"{whom}: {estimate.n_calls:,} calls")
     print_cost(estimate)
-
-
-def held(summary: api.RunProgress) -> str:
-    return f" ({summary.resumed:,} were there already)" if summary.resumed else ""
-
-
-def cost(summary: api.RunProgress) -> str:
-    return f", ${summary.cost_usd:.4f}" if summary.cost_usd else ""
-
-
-def tell_problems(summary: api.RunProgress, what: str) -> None:
-    for problem, times in summary.problems.most_common(3):
-        note(f"{what}, {times:,} times: {problem}")
-    tell_pending(summary)
-    if summary.stopped:
-        note(f"stopped: {summary.stopped}; the same command goes on with what is left")
 
 
 def tell_checks(found: list[api.replying.GraderCheck], *, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 from sqlalchemy.engine import Row
 
 from casewise.database.tables import staff
@@ -162,13 +162,9 @@ def add_person(connection: Connection, invitation: Invitation, *, name: str, pas
 
 
 def renew(connection: Connection, person_id: str, *, name: str, password_hash: str, now: datetime) -> None:
-    people, sessions = staff.people, staff.sessions
+    people = staff.people
     connection.execute(update(people).where(people.c.id == person_id).values(name=name, password_hash=password_hash))
-    connection.execute(
-        update(sessions)
-        .where(sessions.c.person_id == person_id, sessions.c.revoked_at.is_(None))
-        .values(revoked_at=now)
-    )
+    revoke(connection, staff.sessions.c.person_id == person_id, now=now)
 
 
 def find_person(connection: Connection, person_id: str) -> Person | None:
@@ -230,12 +226,7 @@ def set_active(connection: Connection, person_id: str, *, active: bool, by: str,
     """Let a person in again, or shut them out: their sessions end at once."""
     connection.execute(update(staff.people).where(staff.people.c.id == person_id).values(active=active))
     if not active:
-        sessions = staff.sessions
-        connection.execute(
-            update(sessions)
-            .where(sessions.c.person_id == person_id, sessions.c.revoked_at.is_(None))
-            .values(revoked_at=now)
-        )
+        revoke(connection, staff.sessions.c.person_id == person_id, now=now)
     note(connection, "let in" if active else "shut out", by=by, subject=person_id, now=now)
 
 
@@ -280,9 +271,9 @@ def session_person(connection: Connection, token: str, *, now: datetime) -> Pers
 
 def end_session(connection: Connection, token: str, *, now: datetime) -> None:
     """Revoke the session with this token, if it is open."""
-    table = staff.sessions
-    connection.execute(
-        update(table)
-        .where(table.c.token_hash == token_hash(token), table.c.revoked_at.is_(None))
-        .values(revoked_at=now)
-    )
+    revoke(connection, staff.sessions.c.token_hash == token_hash(token), now=now)
+
+
+def revoke(connection: Connection, which: ColumnElement[bool], *, now: datetime) -> None:
+    ended = update(staff.sessions).where(which, staff.sessions.c.revoked_at.is_(None))
+    connection.execute(ended.values(revoked_at=now))

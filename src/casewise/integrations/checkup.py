@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
-from urllib.parse import urlsplit
 
 from casewise.errors import CasewiseError
 from casewise.judging.asking.prompts import published_prompts
 from casewise.models.http.endpoints import ENDPOINTS, Endpoint
+from casewise.models.http.outage import connects
 from casewise.storage.benchmarks.fetch import CASEBENCH, PROMPTS, Pinned, cache_folder
 from casewise.storage.benchmarks.published import read_published
 
@@ -116,17 +116,5 @@ def fetched_state(pinned: Pinned) -> str:
 async def reachable(endpoints: list[Endpoint]) -> dict[str, bool]:
     """Which endpoints accept a connection within two seconds."""
     known = [one for one in endpoints if not one.base_url.startswith("{")]
-    answers = await asyncio.gather(*(accepts(one.base_url) for one in known))
+    answers = await asyncio.gather(*(connects(one.base_url, within_s=2.0) for one in known))
     return {one.name: answer for one, answer in zip(known, answers, strict=True)}
-
-
-async def accepts(address: str, *, timeout_s: float = 2.0) -> bool:
-    parts = urlsplit(address)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        async with asyncio.timeout(timeout_s):
-            _, writer = await asyncio.open_connection(parts.hostname, port)
-    except (OSError, TimeoutError):
-        return False
-    writer.close()
-    return True

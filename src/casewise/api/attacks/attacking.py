@@ -38,10 +38,7 @@ NOISE = "order:reversed,format:prose"
 class Robustness(RobustnessNumbers, Displayed):
     """What attacks do to a judge's verdicts, and what defences cost and save."""
 
-    @cached_property
-    def document(self) -> Document:
-        """The report as a `Document`, ready for any face."""
-        return robustness_page(self)
+    laid_out = staticmethod(robustness_page)
 
 
 class Offers(Displayed):
@@ -137,10 +134,7 @@ def robustness(
 class Required(RequiredRobustness, Displayed):
     """Whether a judge keeps to bounds under every attack."""
 
-    @cached_property
-    def document(self) -> Document:
-        """The decision as a `Document`, ready for any face."""
-        return required_page(self)
+    laid_out = staticmethod(required_page)
 
 
 def require_robustness(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cached_property
 from pathlib import Path
 
 from casewise.api.benchmarks import Source, as_benchmark
@@ -15,7 +14,6 @@ from casewise.errors import ModelError
 from casewise.evaluation.robustness.verification import VerificationNumbers
 from casewise.models.load import ModelOptions
 from casewise.records import Arm
-from casewise.reporting.document import Document
 from casewise.reporting.robustness.verification import verification_page
 from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits
@@ -43,10 +41,7 @@ __all__ = [
 class Verification(VerificationNumbers, Displayed):
     """What facts say of a benchmark's contexts."""
 
-    @cached_property
-    def document(self) -> Document:
-        """The report as a `Document`, ready for any face."""
-        return verification_page(self)
+    laid_out = staticmethod(verification_page)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from casewise import api
-from casewise.cli.printing import note, print_json, show, tell_pending
+from casewise.cli.printing import done_of, note, note_problems, note_unfinished, print_json, show
 from casewise.cli.watching import print_cost
 
 __all__ = ["print_before", "print_estimates", "print_precise", "print_probe", "print_several", "print_summary"]
@@ -20,21 +20,13 @@ def print_summary(summary: api.RunSummary, folder: Path, *, as_json: bool, then:
     if as_json:
         print_json(summary.as_json())
         return
-    held = f" ({summary.resumed:,} were there already)" if summary.resumed else ""
-    cost = f", ${summary.cost_usd:.4f}" if summary.cost_usd else ""
-    typer.echo(
-        f"{summary.n_judged:,} verdicts{held}, {summary.n_unscored:,} unscored; "
-        f"{summary.n_calls:,} calls in {summary.seconds:.1f} s{cost}: {folder}"
-    )
-    for problem, times in summary.problems.most_common(3):
-        note(f"unscored, {times:,} times: {problem}")
+    typer.echo(f"{done_of(summary, 'verdicts')}: {folder}")
+    note_problems(summary)
     if len(summary.problems) > 3:
         note(f"unscored for {len(summary.problems) - 3:,} other reasons: see {folder / 'judgements.jsonl'}")
     for text in summary.notes:
         note(f"note: {text}")
-    tell_pending(summary)
-    if summary.stopped:
-        note(f"stopped: {summary.stopped}; the same command goes on with what is left")
+    note_unfinished(summary)
     if not summary.n_pending:
         note(f"next: casewise {then} {shlex.quote(str(folder))}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -247,30 +248,19 @@ def amend(
             say("The round is amended. Let people in again after a minute: casewise study resume", amended=True)
 
 
-@app.command()
-def pause(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
-    """Let nobody new begin; whoever has a batch may finish."""
-    found = api.studies.change_state(study, "paused", phase=phase, database=database)
-    say_state(found, "paused")
+def changing_to(state: api.studies.RoundState) -> Callable[..., None]:
+    def change(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
+        found = api.studies.change_state(study, state, phase=phase, database=database)
+        said = {"name": found.name, "version": found.version, "phase": found.phase, "state": state}
+        say("{name} {version} ({phase}) is {state}".format(**said), **said)
+
+    return change
 
 
-@app.command()
-def resume(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
-    """Let people in again."""
-    found = api.studies.change_state(study, "open", phase=phase, database=database)
-    say_state(found, "open")
-
-
-@app.command()
-def close(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
-    """Say that the study is over; whoever has a batch may finish, whoever is in the quiz is paid."""
-    found = api.studies.change_state(study, "closed", phase=phase, database=database)
-    say_state(found, "closed")
-
-
-def say_state(found: Any, state: str) -> None:
-    name, version, phase = found.name, found.version, found.phase
-    say(f"{name} {version} ({phase}) is {state}", name=name, version=version, phase=phase, state=state)
+app.command("pause", help="Let nobody new begin; whoever has a batch may finish.")(changing_to("paused"))
+app.command("resume", help="Let people in again.")(changing_to("open"))
+OVER = "Say that the study is over; whoever has a batch may finish, whoever is in the quiz is paid."
+app.command("close", help=OVER)(changing_to("closed"))
 
 
 @app.command()

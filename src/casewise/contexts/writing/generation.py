@@ -21,7 +21,6 @@ from casewise.contexts.writing.replies import Failed, FailedReason, read_reply
 from casewise.database import Database
 from casewise.database.only_one import only_one
 from casewise.database.tables import review as tables
-from casewise.errors import ConfigurationError
 from casewise.models import Message, Model, ReplyOptions
 from casewise.models.http.prices import Prices
 from casewise.runs.batch.desk import BatchOptions
@@ -34,7 +33,7 @@ from casewise.runs.progress import RunProgress, Took, Watch
 from casewise.runs.run_kind import Asks, RunKind
 from casewise.runs.run_log import default_folder, session_now
 
-__all__ = ["GenerationOptions", "GenerationSummary", "checked_which", "estimate_generation", "generate"]
+__all__ = ["WHICH", "GenerationOptions", "GenerationSummary", "estimate_generation", "generate"]
 
 Which = Literal["missing", "new", "failed", "beyond repair"]
 
@@ -98,17 +97,6 @@ class GenerationSummary(RunProgress):
             "stopped": self.stopped,
             **({"pending": self.n_pending} if self.n_pending else {}),
         }
-
-
-def checked_which(text: str) -> Which:
-    """`text` as one of the choices.
-
-    Raises `ConfigurationError` (it is none of them).
-    """
-    for which in WHICH:
-        if text == which:
-            return which
-    raise ConfigurationError(f"which is {text!r}; it can be {', '.join(WHICH)}")
 
 
 async def generate(

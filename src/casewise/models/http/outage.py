@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from casewise.errors import Unreachable, WentAway
 
-__all__ = ["CONNECT_WITHIN_S", "LONGEST_OUTAGE_S", "Outage"]
+__all__ = ["CONNECT_WITHIN_S", "LONGEST_OUTAGE_S", "Outage", "connects"]
 
 CONNECT_WITHIN_S = 4.0
 """At the start: with no connection after so long, nothing is there. Later a try to connect may take as long."""
@@ -64,7 +64,7 @@ class Outage:
         """Wait until the server can be connected to; one call tries, the others wait for it."""
         async with self._one:
             since, wait, said = time.monotonic(), self.first_wait_s, False
-            while not await self._connects():
+            while not await connects(self.address):
                 if not said:
                     self.tell(f"no answer any more from {problem}: the run waits for it")
                     said = True
@@ -78,12 +78,14 @@ class Outage:
             if said:
                 self.tell(f"{self.said_of} answers again")
 
-    async def _connects(self) -> bool:
-        parts = urlsplit(self.address)
-        try:
-            async with asyncio.timeout(CONNECT_WITHIN_S):
-                _, writer = await asyncio.open_connection(parts.hostname, parts.port or PORTS[parts.scheme])
-        except (OSError, TimeoutError):
-            return False
-        writer.close()
-        return True
+
+async def connects(address: str, *, within_s: float = CONNECT_WITHIN_S) -> bool:
+    """Whether a server accepts a connection; nothing is sent over it."""
+    parts = urlsplit(address)
+    try:
+        async with asyncio.timeout(within_s):
+            _, writer = await asyncio.open_connection(parts.hostname, parts.port or PORTS[parts.scheme])
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True

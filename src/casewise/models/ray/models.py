@@ -28,14 +28,26 @@ def pool_of(
     return CopyPool(library, load, answer, room=room_for(library, ray.copies), members=members)
 
 
-class RayModel(ModelDefaults):
+class Copies:
+    """What copies of a model and of a classifier have in common."""
+
+    def __init__(self, name: str, pool: CopyPool, *, of: type[TransformersModel | SequenceClassifier]) -> None:
+        self.name, self._pool = name, pool
+        self.concurrency = of.concurrency * pool.room.copies
+
+    def settings(self) -> dict[str, Any]:
+        """Those of what is copied."""
+        return dict(self._pool.about["settings"])
+
+    async def close(self) -> None:
+        """End the copies."""
+        await self._pool.close()
+
+
+class RayModel(Copies, ModelDefaults):
     """Copies of a `TransformersModel` in a Ray cluster."""
 
     takes = TransformersModel.takes
-
-    def __init__(self, name: str, pool: CopyPool) -> None:
-        self.name, self._pool = name, pool
-        self.concurrency = TransformersModel.concurrency * pool.room.copies
 
     @classmethod
     def load(cls, name: str, options: LocalOptions, ray: RayOptions) -> RayModel:
@@ -44,11 +56,7 @@ class RayModel(ModelDefaults):
         Raises `ConfigurationError` (as `TransformersModel.load`, there; or there is no Ray, or no cluster).
         """
         load = partial(TransformersModel.load, name, replace(options, ray=None))
-        return cls(name, pool_of(load, ray, answer="reply"))
-
-    def settings(self) -> dict[str, Any]:
-        """Those of the model that is copied."""
-        return dict(self._pool.about["settings"])
+        return cls(name, pool_of(load, ray, answer="reply"), of=TransformersModel)
 
     def tell_with(self, tell: Callable[[str], None]) -> None:
         """Where a line goes when a copy is lost."""
@@ -64,20 +72,17 @@ class RayModel(ModelDefaults):
         found: Reply = await self._pool.ask(messages, options)
         return found
 
-    async def close(self) -> None:
-        """End the copies."""
-        await self._pool.close()
 
-
-class RayClassifier:
+class RayClassifier(Copies):
     """Copies of a `SequenceClassifier` in a Ray cluster."""
 
     sends_to: str | None = None
 
-    def __init__(self, name: str, pool: CopyPool) -> None:
-        self.name, self._pool = name, pool
-        self.labels: tuple[str, ...] = pool.about["labels"]
-        self.concurrency = SequenceClassifier.concurrency * pool.room.copies
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All its labels, in its own order."""
+        found: tuple[str, ...] = self._pool.about["labels"]
+        return found
 
     @classmethod
     def load(cls, name: str, options: LocalOptions, ray: RayOptions) -> RayClassifier:
@@ -86,17 +91,9 @@ class RayClassifier:
         Raises `ConfigurationError` (as `SequenceClassifier.load`, there; or there is no Ray, or no cluster).
         """
         load = partial(SequenceClassifier.load, name, replace(options, ray=None))
-        return cls(name, pool_of(load, ray, answer="classify", members=("labels",)))
-
-    def settings(self) -> dict[str, Any]:
-        """Those of the classifier that is copied."""
-        return dict(self._pool.about["settings"])
+        return cls(name, pool_of(load, ray, answer="classify", members=("labels",)), of=SequenceClassifier)
 
     async def classify(self, text: str) -> Classified:
         """The probabilities of `text`, from whichever copy is free."""
         found: Classified = await self._pool.ask(text)
         return found
-
-    async def close(self) -> None:
-        """End the copies."""
-        await self._pool.close()
