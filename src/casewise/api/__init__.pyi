@@ -39,17 +39,17 @@ from .asking import (
 )
 from .attacks.attacking import (
     Offers,
+    Paraphrases,
     Required,
     Robustness,
     arms_under_attack,
     attack,
     attacks_offered,
+    check_paraphrases,
     require_robustness,
     robustness,
 )
 from .attacks.extracting import DeployersSources, extract_context, extracting_estimate, extractor_asked
-from .attacks.paraphrases import Paraphrases, check_paraphrases
-from .attacks.replies import before_collecting
 from .attacks.verifying import (
     ForgedFiles,
     Verification,
@@ -111,9 +111,21 @@ from .judging import (
     others_asked,
     try_connection,
 )
-from .looking import ItemsWanted, JobAtProvider, Look, Viewed, batch_jobs, look_at, look_at_run, paper, view_runs
-from .replaying import Replay, replay, replay_page
-from .replying import Replies, collect, grade
+from .looking import (
+    ItemsWanted,
+    JobAtProvider,
+    Look,
+    Replay,
+    Viewed,
+    batch_jobs,
+    look_at,
+    look_at_run,
+    paper,
+    replay,
+    replay_page,
+    view_runs,
+)
+from .replying import Replies, before_collecting, collect, grade
 from .until_precise import PreciseRun, judge_until_precise
 
 __all__ = [

@@ -13,8 +13,8 @@ from casewise.evaluation.judged_runs import read_runs
 from casewise.records import Verdict
 from casewise.reporting.study.report import StudyReport, study_report
 from casewise.reporting.study.simulation_tables import simulation_page
-from casewise.studies.analysing.flow_table import read_flow
-from casewise.studies.analysing.options import choose_options
+from casewise.studies.analysing.options import choose_options, read_contrasts
+from casewise.studies.analysing.ratings_source import read_flow
 from casewise.studies.analysing.simulation import (
     SimulatedStudies,
     SimulationPlan,
@@ -23,7 +23,6 @@ from casewise.studies.analysing.simulation import (
     write_ratings,
 )
 from casewise.studies.analysing.simulation import simulated_table as drawn_table
-from casewise.studies.design.planned import read_contrasts
 from casewise.studies.watching.flagging import FlagCount, find_flags, keep_flags
 
 __all__ = [

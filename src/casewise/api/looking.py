@@ -1,4 +1,4 @@
-"""Pages to read: a benchmark, a run, one item, what is out at providers, the paper recomputed; and runs to look around in."""
+"""Pages to read: a benchmark, a run, one item, what is out at providers, what was published recomputed; and runs to look around in."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any
 from casewise.api.benchmarks import Outputs, Source, as_benchmark, output_files
 from casewise.api.displayed import Displayed
 from casewise.errors import DataError
+from casewise.evaluation.published.replay import Replay, replay
 from casewise.evaluation.viewing.choosing import ItemsWanted
 from casewise.evaluation.viewing.viewed import Viewed, view_runs
 from casewise.reporting.document import Document
 from casewise.reporting.faces.as_json import document_json
 from casewise.reporting.pages.benchmark import benchmark_json, benchmark_page, item_json, item_page
-from casewise.reporting.pages.paper import paper_page
+from casewise.reporting.pages.paper import paper_page, replay_page
 from casewise.reporting.pages.run import run_json, run_page
 from casewise.storage.runs.batch_jobs import BATCHES, BatchJob, JobLog
 
@@ -24,11 +25,14 @@ __all__ = [
     "ItemsWanted",
     "JobAtProvider",
     "Look",
+    "Replay",
     "Viewed",
     "batch_jobs",
     "look_at",
     "look_at_run",
     "paper",
+    "replay",
+    "replay_page",
     "view_runs",
 ]
 

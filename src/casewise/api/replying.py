@@ -44,7 +44,7 @@ from casewise.runs.limits import Limits, Spend, spent_of
 from casewise.runs.made import spent_making
 from casewise.runs.waiting import finished
 from casewise.showing import MadeTexts
-from casewise.showing.made_before import MakingOptions, making
+from casewise.showing.made_before import MakingOptions, estimate_before, making
 from casewise.stats.core.share_intervals import wilson
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.jsonl import read_jsonl
@@ -59,6 +59,7 @@ __all__ = [
     "LoadedModel",
     "Replies",
     "as_grader",
+    "before_collecting",
     "chat_model",
     "chat_with",
     "check_estimate",
@@ -71,8 +72,6 @@ __all__ = [
     "grade",
     "grading_estimate",
     "import_table",
-    "making_for",
-    "prepared",
 ]
 
 AnyGrader = str | Grader | Callable[[str, str], Any]
@@ -152,17 +151,16 @@ def collect(
     90
     """
     loaded, plan, found = prepared(benchmark, model, arms, repeats, selection, options.batch is not None)
-    given = replace(options, benchmark_source=options.benchmark_source or source_of(benchmark, found))
-    log = Path(out) / REPLIES.file
+    folder, asks = Path(out), partial(plan.asks_given, found)
+    log = folder / REPLIES.file
     spent = spent_of(read_jsonl(log, CollectedReply, growing=True)) if log.exists() else Spend()
-    asks = partial(plan.asks_given, found)
-    before = finished(making(Path(out), plan.arms, asks, making_for(options, loaded), spent=spent))
+    before = finished(making(folder, plan.arms, asks, making_for(options, loaded), spent=spent))
     if before.stopped:
-        return Replies(Path(out), found, ChatSummary(run=Path(out), n_items=len(plan.items), stopped=before.stopped))
-    plan = replace(plan, made=before.made)
-    given = replace(given, limits=options.limits.less(spent_making(Path(out))))
-    summary = finished(collect_into(Path(out), found, loaded, chat=chat or chat_with(), plan=plan, options=given))
-    return Replies(Path(out), found, summary)
+        return Replies(folder, found, ChatSummary(run=folder, n_items=len(plan.items), stopped=before.stopped))
+    source, limits = options.benchmark_source or source_of(benchmark, found), options.limits.less(spent_making(folder))
+    given, plan = replace(options, benchmark_source=source, limits=limits), replace(plan, made=before.made)
+    summary = finished(collect_into(folder, found, loaded, chat=chat or chat_with(), plan=plan, options=given))
+    return Replies(folder, found, summary)
 
 
 def collecting_estimate(
@@ -179,6 +177,19 @@ def collecting_estimate(
     loaded, plan, found = prepared(benchmark, model, arms, repeats, selection, options.batch is not None)
     plan = replace(plan, made=MadeTexts(planning=True))
     return estimate_collecting(found, loaded, chat=chat or chat_with(), plan=plan, options=options)
+
+
+def before_collecting(
+    benchmark: Source,
+    model: str | Model | LoadedModel,
+    *,
+    arms: str | Arm | Sequence[Arm | str] = (),
+    selection: Selection = Selection(),
+    options: CollectOptions = CollectOptions(),
+) -> dict[str, CallEstimate]:
+    """What the models would take that make texts for the arms, by maker. Nobody is called."""
+    loaded, plan, found = prepared(benchmark, model, arms, 1, selection, options.batch is not None)
+    return estimate_before(plan.arms, partial(plan.asks_given, found), making_for(options, loaded))
 
 
 def making_for(options: CollectOptions, loaded: LoadedModel) -> MakingOptions:
@@ -329,10 +340,8 @@ def check_grader(file: str | Path, grader: Grader, *, limits: Limits = Limits())
     """
     pairs = read_labelled_pairs(Path(file))
     graded = finished(grade_pairs(pairs, grader, limits=limits))
-    rows = [
-        {"person": pair.label, "grader": found.outcome or "ungraded"} for pair, found in zip(pairs, graded, strict=True)
-    ]
-    said = pl.DataFrame(rows, schema={"person": pl.String, "grader": pl.String})
+    words = {"person": [pair.label for pair in pairs], "grader": [found.outcome or "ungraded" for found in graded]}
+    said = pl.DataFrame(words, schema={"person": pl.String, "grader": pl.String})
     confusion = said.group_by("person", "grader").agg(replies=pl.len()).sort("person", "grader")
     return GraderCheck(
         grader.name,

@@ -1,7 +1,8 @@
-"""Replies that people have labelled: one's own collected ones, or any file of prompts and responses."""
+"""Replies that people have labelled: one's own collected ones, those of an exported study, or any file of prompts and responses."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from casewise.errors import DataError
-from casewise.records import GradeOutcome
-from casewise.replying.study_labels import study_labels
+from casewise.records import OUTCOMES, Context, GradeOutcome
 from casewise.storage.benchmarks.case_file import CaseRow, read_case_rows
+from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.files.jsonl import numbered_lines
+from casewise.storage.files.strict_json import parse
+from casewise.studies.design.replies import REPLY_QUESTION
 
-__all__ = ["LabelledPair", "ReplyLabels", "as_outcome", "read_labelled_pairs", "read_reply_labels"]
+__all__ = ["LabelledPair", "ReplyLabels", "as_outcome", "read_labelled_pairs", "read_reply_labels", "study_labels"]
 
 ReplyLabels = dict[tuple[str, str, int], Counter[GradeOutcome]]
 """Of each reply, by item, arm and repeat, how many people said what."""
@@ -124,3 +128,29 @@ def outcome_in(path: Path, row: CaseRow, column: str) -> GradeOutcome:
     if outcome is None:
         raise DataError(path, row.line, f"{column} is {said!r}; it can be answers, partly or refuses")
     return outcome
+
+
+def study_labels(export: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]:
+    """What people said of each reply in an exported study of replies, by item, arm and repeat; one for each person.
+
+    Raises `DataError` (the folder is no exported study of replies).
+    """
+    about = export / "study.json"
+    design = json.loads(about.read_text(encoding="utf-8"))["design"] if about.is_file() else {}
+    if design.get("rates") != "replies":
+        raise DataError(
+            export, None, "is no export of a study of replies (casewise study init REPLIES --question reply)"
+        )
+    meant = dict(zip(design["questions"][0]["options"], OUTCOMES, strict=True))
+    benchmark, said = load_benchmark(str(export)), export / "own_answers.jsonl"
+    for number, line in numbered_lines(said):
+        answer = parse(line, path=said, line=number)
+        outcome = meant.get(answer["answers"].get(REPLY_QUESTION.name))
+        if outcome is not None:
+            context = benchmark.context_of(benchmark.item[answer["item_id"]])
+            yield from ((place, outcome) for place in places_of(context))
+
+
+def places_of(context: Context | None) -> list[tuple[str, str, int]]:
+    detail: dict[str, Any] = (context.provenance.detail or {}) if context and context.provenance else {}
+    return [(item, arm, int(repeat)) for item, arm, repeat in json.loads(detail.get("replies", "[]"))]

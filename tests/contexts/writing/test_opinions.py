@@ -18,7 +18,7 @@ def test_a_wrong_parameter_is_put_right_by_the_quotation(place):
     row = {"check": "drift", "parameter": "sender.platform_type", "evidence": "bank clerk", "message": "It is milder."}
     read = read_opinion(json.dumps({"findings": [row]}), place, by="x")
 
-    assert read.findings is not None
+    assert read.problem is None
     assert read.findings[0].parameter == "recipient.type"
 
 

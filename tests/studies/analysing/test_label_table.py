@@ -3,7 +3,7 @@ import pytest
 
 from casewise.stats.agreeing.labels import LabelPolicy
 from casewise.stats.people.coded_ratings import code_ratings
-from casewise.studies.analysing.label_table import label_table
+from casewise.studies.analysing.analysis import label_table
 
 
 @pytest.fixture

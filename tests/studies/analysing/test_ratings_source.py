@@ -6,9 +6,8 @@ from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.reporting.study.report import study_report
-from casewise.studies.analysing.flow_table import read_flow
-from casewise.studies.analysing.ratings_source import read_ratings
-from casewise.studies.design.planned import read_contrasts
+from casewise.studies.analysing.options import read_contrasts
+from casewise.studies.analysing.ratings_source import read_flow, read_ratings
 
 
 @pytest.fixture

@@ -12,15 +12,18 @@ from casewise.contexts.checking.wording import Remark
 from casewise.contexts.drafts import Draft
 from casewise.contexts.reviewing.set_report import keep_findings
 from casewise.contexts.reviewing.store import ReviewPlace, all_places, find_place
-from casewise.contexts.writing.opinion_log import (
+from casewise.contexts.writing.opinions import (
+    MAX_TOKENS,
+    TEMPLATE,
     OpinionAnswer,
     OpinionAsk,
     OpinionIdentity,
     OpinionKind,
     OpinionManifest,
     OpinionRecord,
+    messages_about,
+    read_opinion,
 )
-from casewise.contexts.writing.opinions import MAX_TOKENS, TEMPLATE, messages_about, read_opinion
 from casewise.database import Database
 from casewise.database.only_one import only_one
 from casewise.models import Model, ReplyOptions
@@ -211,8 +214,5 @@ class Asking:
         reply = await self.calls.reply(messages_about(ask.place), REPLY_OPTIONS)
         if isinstance(reply, NoReply):
             return OpinionAnswer(problem=reply.problem)
-        opinion = read_opinion(reply.text, ask.place, by=self.model.name)
         took = {"raw_reply": reply.text, **self.calls.took(reply)}
-        if opinion.findings is None:
-            return OpinionAnswer(problem="the reply is no opinion", **took)
-        return OpinionAnswer(findings=opinion.findings, unquoted=opinion.unquoted, **took)
+        return read_opinion(reply.text, ask.place, by=self.model.name, **took)

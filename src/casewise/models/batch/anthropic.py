@@ -7,9 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Literal
 
-from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch
+from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch, found_by_names
 from casewise.models.batch.openai_shape import moment
-from casewise.models.batch.unmarked import found_by_names
 from casewise.models.protocol import Rejected
 
 __all__ = ["VERSION", "AnthropicBatches"]

@@ -6,8 +6,7 @@ from casewise.errors import ConfigurationError
 from casewise.models.batch.anthropic import VERSION, AnthropicBatches
 from casewise.models.batch.gemini import GeminiBatches
 from casewise.models.batch.interface import BatchInterface
-from casewise.models.batch.openai_shape import MistralShape, OpenAIShape, TogetherShape
-from casewise.models.batch.openrouter import OpenRouterBatches
+from casewise.models.batch.openai_shape import MistralShape, OpenAIShape, OpenRouterBatches, TogetherShape
 from casewise.models.batch.terms import Shape, terms_of
 from casewise.models.batch.wire import BatchWire
 from casewise.models.http.client import EndpointClient

@@ -1,15 +1,24 @@
-"""Files of JSON lines and `/v1/batches`, as OpenAI made them; and the two who changed a word of it."""
+"""Files of JSON lines and `/v1/batches`, as OpenAI made them; and the three who changed a word of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
-from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch, State
+from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch, State, found_by_names
 
-__all__ = ["MistralShape", "OpenAIShape", "TogetherShape", "landed", "moment", "said_of", "text_of"]
+__all__ = [
+    "MistralShape",
+    "OpenAIShape",
+    "OpenRouterBatches",
+    "TogetherShape",
+    "landed",
+    "moment",
+    "said_of",
+    "text_of",
+]
 
 MARK = "casewise"
 """The key of our mark in a batch's metadata."""
@@ -179,3 +188,41 @@ def moment(value: Any) -> datetime | None:
         return datetime.fromisoformat(value) if value else None
     except (ValueError, OverflowError, OSError):
         return None
+
+
+class OpenRouterBatches(OpenAIShape):
+    """`POST /api/v1/batches`. No mark is documented, so a lost batch is found by its requests' names."""
+
+    uploads = False
+
+    def line(self, name: str, path: str, body: Mapping[str, Any]) -> bytes:  # noqa: ARG002  (the batch says the path)
+        return json.dumps({"custom_id": name, "body": body}).encode()
+
+    async def upload(self, job: HandedJob, lines: Sequence[bytes]) -> str | None:  # noqa: ARG002  (they go inline)
+        return None
+
+    async def create(self, job: HandedJob, lines: Sequence[bytes]) -> SeenBatch:
+        # The body is read as a stream: endpoint and model have to stand before the requests.
+        head = json.dumps({"endpoint": f"/v1/{job.path}", "model": job.model})[:-1].encode()
+        return self.seen(await self.wire.post("batches", head + b', "requests": [' + b",".join(lines) + b"]}"))
+
+    async def find(self, job: HandedJob) -> SeenBatch | Literal["perhaps"] | None:
+        async def listed() -> AsyncIterator[tuple[SeenBatch, int, Any]]:
+            for one in (await self.wire.get("batches")).get("data") or ():
+                size = (one.get("request_counts") or {}).get("total")
+                yield self.seen(one), len(job.names) if size is None else size, moment(one.get("created_at"))
+
+        return await found_by_names(job, listed(), self.results)
+
+    def seen(self, batch: Mapping[str, Any]) -> SeenBatch:
+        return super().seen(inner(batch))
+
+    async def results(self, batch: str) -> AsyncGenerator[Landed, None]:
+        for line in inner(await self.wire.get(f"batches/{batch}")).get("results") or ():
+            yield landed(line)
+
+
+def inner(batch: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The record of a batch, which may stand under `data`."""
+    found = batch.get("data")
+    return found if isinstance(found, Mapping) else batch

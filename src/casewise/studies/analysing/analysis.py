@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -14,18 +14,18 @@ from casewise.records import ShortRepr
 from casewise.stats import Agreement, Ceilings, OracleAccuracy, Reliability, agreement_of_votes, oracle_accuracy
 from casewise.stats import ceilings as vote_ceilings
 from casewise.stats import reliability as vote_reliability
+from casewise.stats.agreeing.labels import LabelPolicy, labels
 from casewise.stats.people.annotators import AnnotatorTable, annotator_table
 from casewise.stats.people.attrition import Attrition, attrition
 from casewise.stats.people.coded_ratings import CodedRatings
 from casewise.stats.people.panel import PanelCurve, panel_curve
 from casewise.stats.people.strata import StratumRates, safe_rate_by_stratum
 from casewise.studies.analysing.contrast_table import condition_table, contrast_table, default_contrasts
-from casewise.studies.analysing.label_table import label_table
 from casewise.studies.analysing.options import AnalysisOptions
 from casewise.studies.analysing.own_questions import OwnFound
 from casewise.studies.analysing.task_tables import TaskTests, task_tests
 
-__all__ = ["PAPER_LEVEL", "LeftOut", "StudyAnalysis", "analyse"]
+__all__ = ["PAPER_LEVEL", "LeftOut", "StudyAnalysis", "analyse", "label_table"]
 
 Answer = TypeVar("Answer")
 
@@ -204,3 +204,44 @@ def _agreement(ratings: CodedRatings) -> dict[str, Agreement]:
         except StatisticsError:
             continue
     return found
+
+
+INTENT = {"safe": True, "unsafe": False}
+"""How the paper's conditions begin that say what an author meant."""
+
+
+def label_table(ratings: CodedRatings, policy: LabelPolicy) -> pl.DataFrame:
+    """One row a condition: `items`, and how many of them are `safe`, `unsafe`, `tied` (half of each) or without a label.
+
+    What an author meant is read from the names of the paper's conditions; an item of another one has no intent.
+    """
+    weight = labels(_items(ratings), policy).weight
+    rows: list[dict[str, Any]] = []
+    for index, name in enumerate(ratings.condition.names):
+        own = weight[ratings.item_condition == index]
+        rows.append(
+            {
+                "condition": name,
+                "items": len(own),
+                "safe": int((own == 1).sum()),
+                "unsafe": int((own == 0).sum()),
+                "tied": int((own == 0.5).sum()),
+                "without": int(np.isnan(own).sum()),
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def _items(ratings: CodedRatings) -> pl.DataFrame:
+    intents = [INTENT.get(name.split("_")[0]) for name in ratings.condition.names]
+    of_query = None if ratings.category is None else [ratings.category.names[code] for code in ratings.category.codes]
+    return pl.DataFrame(
+        {
+            "n_safe": ratings.by_item.successes,
+            "n_votes": ratings.by_item.sizes,
+            "intended_safe": pl.Series([intents[c] for c in ratings.item_condition], dtype=pl.Boolean),
+            "published_rate": pl.Series([None] * len(ratings.item), dtype=pl.Float64),
+            "category": [None if of_query is None else of_query[q] for q in ratings.item_query],
+        },
+        schema_overrides={"category": pl.String},
+    )

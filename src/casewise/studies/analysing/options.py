@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, cast, get_args
 
@@ -12,7 +12,15 @@ from casewise.stats.core.arrays import checked_share
 from casewise.stats.people.attrition import Flow
 from casewise.studies.design.freeze import Departure
 
-__all__ = ["AnalysisOptions", "ChosenOptions", "Ground", "PlannedCorrection", "choose_options", "settle"]
+__all__ = [
+    "AnalysisOptions",
+    "ChosenOptions",
+    "Ground",
+    "PlannedCorrection",
+    "choose_options",
+    "read_contrasts",
+    "settle",
+]
 
 PlannedCorrection = Literal["holm", "bonferroni", "none", "benjamini-hochberg"]
 Ground = Literal["failed_checks"]
@@ -108,3 +116,20 @@ def settle(
     if not frozen:
         return options, ()
     return options, tuple(Departure(f"analysis.{name}", planned[name], value) for name, value in asked.items())
+
+
+def read_contrasts(written: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """`FIRST:SECOND` as pairs of conditions.
+
+    Raises
+    ------
+    ConfigurationError
+        One has no colon, or compares a condition with itself.
+    """
+    pairs = []
+    for text in written:
+        first, colon, second = (part.strip() for part in text.partition(":"))
+        if not colon or not first or not second or first == second:
+            raise ConfigurationError(f"--contrast is {text!r}; write two conditions as no_context:safe_revised")
+        pairs.append((first, second))
+    return tuple(pairs)
