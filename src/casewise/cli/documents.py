@@ -66,7 +66,7 @@ class DocumentOptions:
     def wants_json(self) -> bool:
         """Whether the numbers are wanted rather than the document.
 
-        Raises `ConfigurationError` (both are).
+        Raises ConfigurationError: both are.
         """
         if self.as_json and self.form not in (None, "json"):
             raise ConfigurationError(f"--json and --format {self.form} are two wishes; give one")

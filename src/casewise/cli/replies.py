@@ -57,7 +57,7 @@ class ChatOptions:
     def chat(self) -> api.replying.Chat:
         """How the context reaches the chatbot.
 
-        Raises `ConfigurationError` (the role is neither, or options contradict each other).
+        Raises ConfigurationError: the role is neither, or options contradict each other.
         """
         if self.context_role not in ("user", "system"):
             raise ConfigurationError(f"--context-role is {self.context_role!r}; it is user or system")
@@ -295,7 +295,7 @@ def tell_grading(name: str, summary: api.replying.GradeSummary) -> None:
 def file_to_check(file: Path | None, replies: Path | None, *, keeps: bool) -> Path:
     """The labelled file.
 
-    Raises `ConfigurationError` (there is none, or something is given that a check has no use for).
+    Raises ConfigurationError: there is none, or something is given that a check has no use for.
     """
     if file is None or replies is not None:
         raise ConfigurationError("give a folder of replies, or a labelled file with --check")

@@ -67,7 +67,7 @@ class SpendingOptions:
     def prices(self) -> api.Prices | None:
         """The user's own prices.
 
-        Raises `ConfigurationError` (one is given without the other).
+        Raises ConfigurationError: one is given without the other.
         """
         if self.price_in is None and self.price_out is None:
             return None
@@ -93,7 +93,7 @@ class OverBatchOptions:
     def batches(self) -> api.BatchOptions | None:
         """How calls go over a batch interface; None where they do not.
 
-        Raises `ConfigurationError` (there is nothing to wait for).
+        Raises ConfigurationError: there is nothing to wait for.
         """
         if self.wait and not self.batch:
             raise ConfigurationError("--wait goes with --batch; without it a command waits anyway")

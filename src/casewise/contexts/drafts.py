@@ -59,8 +59,8 @@ def create_draft(
 ) -> Draft:
     """A new draft with a place for one context per query and intent, none of them generated yet.
 
-    Raises `ConfigurationError` (the name is taken or no name, or an intent is neither 'safe' nor 'unsafe') or
-    `BenchmarkError` (there are no queries, two are equal, or one has a category that the taxonomy does not know).
+    Raises ConfigurationError: the name is taken or no name, or an intent is neither 'safe' nor 'unsafe'.
+    BenchmarkError: there are no queries, two are equal, or one has a category that the taxonomy does not know.
     """
     if not NAME.fullmatch(name):
         raise ConfigurationError(f"{name!r} is no name for a draft: use small letters, digits, '.', '_' and '-'")
@@ -81,7 +81,7 @@ def create_draft(
 def checked_intent(intent: str) -> bool:
     """Whether contexts of this intent are meant to be safe.
 
-    Raises `ConfigurationError` (there is no such intent).
+    Raises ConfigurationError: there is no such intent.
     """
     if intent not in INTENTS:
         raise ConfigurationError(f"no intent is called {intent!r}; there are: {', '.join(INTENTS)}")
@@ -128,7 +128,7 @@ def add_places(connection: Connection, draft: Draft, queries: list[Query], inten
 def find_draft(connection: Connection, name: str) -> Draft:
     """The draft called `name`.
 
-    Raises `ConfigurationError` (there is none; the message lists those that are).
+    Raises ConfigurationError: there is none; the message lists those that are.
     """
     for draft in all_drafts(connection):
         if draft.name == name:

@@ -59,7 +59,7 @@ def forge(benchmark: Benchmark, *, parameter: str = "recipient.type", at: date, 
 
     Items are left out whose context does not state the parameter, or says the same there as its twin.
 
-    Raises `ConfigurationError` (no context can have such a parameter) or `BenchmarkError` (no pair differs in it).
+    Raises ConfigurationError: no context can have such a parameter. BenchmarkError: no pair differs in it.
     """
     benchmark.parameters.check_names([parameter])
     if parameter.partition(".")[2] == "" and parameter not in OPTIONAL:

@@ -122,7 +122,7 @@ MISSING = State()
 def step(state: State, action: Action) -> State:
     """What `action` makes of `state`.
 
-    Raises `NotAllowed` (it is not allowed here or to this person; the message says why).
+    Raises NotAllowed: it is not allowed here or to this person; the message says why.
     """
     if action.act in NEED_REASON and not (action.reason or "").strip():
         raise NotAllowed("Say why, in a few words.")

@@ -58,8 +58,8 @@ def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
     A row needs a text (`text`, `query`, `prompt`, `question`, or SORRY-Bench's `turns`) and a `category`: a name of the
     taxonomy, an alias, or its number from 1. Rows of SORRY-Bench in another style than `base` are passed over.
 
-    Raises `DataError` (the file cannot be read, a row lacks something, or its category is not in the taxonomy; the
-    message says where).
+    Raises DataError: the file cannot be read, a row lacks something, or its category is not in the taxonomy; the
+    message says where.
     """
     if (source := source_benchmark(path)) is not None:
         return list(source.queries)

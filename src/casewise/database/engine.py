@@ -85,7 +85,7 @@ class Database:
 def database_url(url: str) -> URL:
     """`url` with the driver filled in; a plain path is an SQLite file.
 
-    Raises `ConfigurationError` (neither SQLite nor PostgreSQL, or no URL).
+    Raises ConfigurationError: neither SQLite nor PostgreSQL, or no URL.
     """
     if "://" not in url:
         return URL.create("sqlite", database=url)

@@ -20,7 +20,7 @@ __all__ = ["only_one"]
 def only_one(database: Database, what: str) -> Iterator[None]:
     """Within this, no other process that uses `database` does `what`.
 
-    Raises `RunConflict` (another one is doing it now).
+    Raises RunConflict: another one is doing it now.
     """
     locked = locked_file(database, what) if database.is_sqlite else advisory_lock(database, what)
     with locked as mine:

@@ -23,7 +23,7 @@ MIGRATION_LOCK = 0x6361_7365_7769_7365
 def open(url: str) -> Database:  # noqa: A001 - read as `database.open(url)`
     """The database at `url`, a path (SQLite) or an URL, with all migrations applied.
 
-    Raises `ConfigurationError` (it cannot be reached, is no database, or was written by a newer casewise).
+    Raises ConfigurationError: it cannot be reached, is no database, or was written by a newer casewise.
     """
     database = Database(url)
     try:

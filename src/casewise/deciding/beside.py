@@ -76,7 +76,7 @@ def besides(
 ) -> Besides:
     """The judges of these runs beside each other; two are put together at each of `ratios`.
 
-    Raises `BenchmarkError` (they were not asked the same items).
+    Raises BenchmarkError: they were not asked the same items.
     """
     runs = read_runs(folders, benchmark=benchmark)
     series = runs.main_series

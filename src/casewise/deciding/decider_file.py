@@ -191,8 +191,8 @@ def write_decider(path: Path, decider: DeciderFile) -> str:
 def read_decider(path: Path) -> tuple[DeciderFile, str]:
     """The decider in `path`, and its hash.
 
-    Raises `ChecksumMismatch` (it is not what was written) or `DataError` (it cannot be read, is no decider, or a newer
-    casewise wrote it).
+    Raises ChecksumMismatch: it is not what was written. DataError: it cannot be read, is no decider, or a newer
+    casewise wrote it.
     """
     text = read_text(path)
     try:

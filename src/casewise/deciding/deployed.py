@@ -27,7 +27,7 @@ NOT_DEPLOYED = {
 def check_deployable(name: str, arm: str) -> None:
     """Refuse a judge, or an arm, that has no meaning outside the benchmark.
 
-    Raises `JudgeError` (with the reason).
+    Raises JudgeError: with the reason.
     """
     for known, why in NOT_DEPLOYED.items():
         if name == known or name.startswith(f"{known}:"):
@@ -41,7 +41,7 @@ def check_deployable(name: str, arm: str) -> None:
 def judge_anew(part: JudgePart, *, model: ModelOptions = ModelOptions()) -> Judge:
     """The judge that `part` speaks of.
 
-    Raises `JudgeError` (it cannot be deployed, does not exist here, or is not the one that was measured).
+    Raises JudgeError: it cannot be deployed, does not exist here, or is not the one that was measured.
     """
     check_deployable(part.name, part.arm)
     judge = judge_named(part.name, None, elicitation=part.elicitation, live=live_options(part, model))

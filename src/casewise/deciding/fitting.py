@@ -80,13 +80,10 @@ def fit_run(
 ) -> FittedDecider:
     """The decider that does what is wanted, fitted on the run in `folder`.
 
-    Parameters
-    ----------
-    judge
-        The judge itself, where its name does not say how to make it.
+    `judge`: the judge itself, where its name does not say how to make it.
 
-    Raises `JudgeError` (the judge cannot be deployed, or is no longer the one that was measured) or `StatisticsError`
-    (a promise cannot be carried by so few queries).
+    Raises JudgeError: the judge cannot be deployed, or is no longer the one that was measured. StatisticsError: a
+    promise cannot be carried by so few queries.
     """
     runs = read_runs([folder], benchmark=benchmark)
     series = chosen_series(runs, options)
@@ -132,7 +129,7 @@ def fit_run(
 def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
     """The one series that the options name.
 
-    Raises `ConfigurationError` (there is none, or several, or its values are means over repeats: a decider asks once).
+    Raises ConfigurationError: there is none, or several, or its values are means over repeats: a decider asks once.
     """
     fitting = [
         one

@@ -64,7 +64,7 @@ class Monitoring(ShortRepr):
 def monitored(file: DeciderFile, file_hash: str, log: Path, *, half_width: float = 0.05) -> Monitoring:
     """Read a service's log and hold it against the benchmark.
 
-    Raises `DataError` (the log cannot be read, or holds nothing of this decider).
+    Raises DataError: the log cannot be read, or holds nothing of this decider.
     """
     every = list(read_traffic(log))
     lines = tuple(line for line in every if line.decider == file_hash)
@@ -164,8 +164,8 @@ def write_material(
     They are drawn at random from the log, each request as likely as any other, so that what people say of them says what is true of
     the traffic. The same request is rated once. One with earlier turns or a reply is left out: a benchmark's items have none.
 
-    Raises `ConfigurationError` (the log holds no texts, none but with earlier turns or a reply, or they were encrypted
-    with another key).
+    Raises ConfigurationError: the log holds no texts, none but with earlier turns or a reply, or they were encrypted
+    with another key.
     """
     kept = [line for line in found.lines if line.sealed is not None]
     if not kept:

@@ -44,7 +44,7 @@ class TrafficLine(Record):
 class Sealer:
     """Encrypts texts with one key (Fernet: AES-128-CBC with HMAC-SHA256), and opens them again.
 
-    Raises `ConfigurationError` (the key is none, or the extra is not installed).
+    Raises ConfigurationError: the key is none, or the extra is not installed.
     """
 
     def __init__(self, key: str) -> None:
@@ -73,7 +73,7 @@ class Sealer:
     def opened(self, line: TrafficLine) -> dict[str, Any] | None:
         """The texts of a line; None where none were kept.
 
-        Raises `ConfigurationError` (they were encrypted with another key).
+        Raises ConfigurationError: they were encrypted with another key.
         """
         from cryptography.fernet import InvalidToken
 
@@ -116,7 +116,7 @@ def traffic_line(
 def read_traffic(path: Path) -> Iterator[TrafficLine]:
     """The lines of a service's log, in their order.
 
-    Raises `DataError` (a line is none; the message names it).
+    Raises DataError: a line is none; the message names it.
     """
     if not path.is_file():
         raise DataError(path, None, "there is no such log; casewise decider serve --capture writes one")

@@ -50,8 +50,8 @@ class InspectModel(ModelDefaults):
     def named(cls, name: str, *, base_url: str | None = None, concurrency: int = 32) -> InspectModel:
         """The model that `inspect:PROVIDER/MODEL` names.
 
-        Raises `ConfigurationError` (the extra `[inspect]` or the provider's own package is not installed, or its key is
-        not set).
+        Raises ConfigurationError: the extra `[inspect]` or the provider's own package is not installed, or its key is
+        not set.
         """
         try:
             from inspect_ai.model import GenerateConfig, get_model

@@ -137,8 +137,8 @@ def load_model(
 ) -> LoadedModel:
     """The model called `name`. Keys are read from the environment now, and only now.
 
-    Raises `ConfigurationError` (there is no such model, a key is not set, the address is unusable, or an extra that is
-    needed is not installed).
+    Raises ConfigurationError: there is no such model, a key is not set, the address is unusable, or an extra that is
+    needed is not installed.
     """
     backend = backend_of(name)
     if options is not None and options.batch and backend is not ENDPOINT:
@@ -151,7 +151,7 @@ def load_model(
 def load_classifier(name: str, options: ModelOptions | None = None) -> TextClassifier:
     """The classifier called `name`: what gives a text probabilities of its labels.
 
-    Raises `ConfigurationError` (there is no such classifier, or an extra that is needed is not installed).
+    Raises ConfigurationError: there is no such classifier, or an extra that is needed is not installed.
     """
     load = backend_of(name).load_classifier
     if load is None:

@@ -92,7 +92,7 @@ MUST_BE_TAKEN = ("prefill", "template_arguments", "top_k", "top_p")
 def check_taken(name: str, options: ReplyOptions, takes: Collection[str]) -> None:
     """Refuse what the model called `name` cannot do, before anything is sent.
 
-    Raises `ConfigurationError` (an option that must be taken is not among `takes`).
+    Raises ConfigurationError: an option that must be taken is not among `takes`.
     """
     for option in MUST_BE_TAKEN:
         if getattr(options, option) is not None and option not in takes:
@@ -177,8 +177,8 @@ class Model(Protocol):
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         """One reply.
 
-        Raises `Rejected` (this call will not be answered), `Unavailable` (still failing after all retries) or
-        `Unauthorised` (no call can succeed: key, address or model name are wrong).
+        Raises Rejected: this call will not be answered. Unavailable: still failing after all retries. Unauthorised: no
+        call can succeed: key, address or model name are wrong.
         """
         ...
 

@@ -104,7 +104,7 @@ class Behaviour:
 def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
     """What each grader that was asked found that the replies in a folder do.
 
-    Raises `DataError` (the folder holds no replies, or nobody has graded them).
+    Raises DataError: the folder holds no replies, or nobody has graded them.
     """
     manifest, graded = read_replies(folder), grade_folders(folder)
     if not graded:

@@ -287,9 +287,9 @@ async def collect_into(
 ) -> ChatSummary:
     """Collect the replies that `plan` asks for and the folder does not hold yet. The folder is its owner's alone (0700).
 
-    Raises `RunConflict` (the folder holds something else, or another process holds it), `ModelError` (no further call
-    can succeed; what was collected before is kept) or `ConfigurationError` (there is a limit on cost, and nobody knows
-    what the model costs).
+    Raises RunConflict: the folder holds something else, or another process holds it. ModelError: no further call can
+    succeed; what was collected before is kept. ConfigurationError: there is a limit on cost, and nobody knows what the
+    model costs.
     """
     model, kind, collector = loaded.model, CollectingKind(), Collector(loaded, chat, options)
     try:

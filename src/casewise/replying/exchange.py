@@ -51,7 +51,7 @@ WORDS = ("text", "refusal", "detail", "grader_said")
 def replies_table(folder: Path, *, with_replies: bool) -> pl.DataFrame:
     """A row a reply and grader, of several attempts the last; without a grader's columns where nobody graded.
 
-    Raises `DataError` (the folder holds no replies).
+    Raises DataError: the folder holds no replies.
     """
     graders = [(read_grades(where), grades_in(where)) for where in grade_folders(folder)]
     rows = []
@@ -79,7 +79,7 @@ def of_grade(made: GradeManifest, grade: Grade | None) -> dict[str, Any]:
 def export_replies(folder: Path, to: Path, *, with_replies: bool) -> int:
     """Write the table to a `.jsonl` or `.parquet` file that only its owner may read; how many rows.
 
-    Raises `ConfigurationError` (the file is there already, or has another ending).
+    Raises ConfigurationError: the file is there already, or has another ending.
     """
     if to.suffix not in (".jsonl", ".parquet"):
         raise ConfigurationError(f"{to} ends in {to.suffix!r}; replies go to .jsonl or .parquet")
@@ -99,8 +99,8 @@ def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, s
 
     Columns are those of `replies_table`; `arm` is the whole context and `repeat` 0 where they are not given.
 
-    Raises `DataError` (the file cannot be read, an item is not the benchmark's, or a row is no reply; the message says
-    which) or `RunConflict` (there is a run at `out` already).
+    Raises DataError: the file cannot be read, an item is not the benchmark's, or a row is no reply; the message says
+    which. RunConflict: there is a run at `out` already.
     """
     if out.exists():
         raise RunConflict(f"{out} is there already; replies are read into a folder of their own")

@@ -144,7 +144,7 @@ class GradingKind(LoggedKind[GradeAsk, Graded, Grade]):
 def replies_in(folder: Path) -> list[CollectedReply]:
     """The replies of a folder that count, of several attempts the last.
 
-    Raises `DataError` (it holds no replies, or a line is none).
+    Raises DataError: it holds no replies, or a line is none.
     """
     log = folder / REPLIES.file
     found = last_records(read_jsonl(log, CollectedReply), REPLIES) if log.is_file() else []
@@ -190,9 +190,9 @@ async def grade_into(
 ) -> GradeSummary:
     """Grade the replies in a folder that this grader has not graded yet. Its findings lie in the folder, under its name.
 
-    Raises `DataError` (the folder holds no replies, or their texts were discarded), `RunConflict` (another process
-    grades with the same grader, or another version of it has graded here) or `ModelError` (no further reply can be
-    graded; the grades that are there are kept).
+    Raises DataError: the folder holds no replies, or their texts were discarded. RunConflict: another process grades
+    with the same grader, or another version of it has graded here. ModelError: no further reply can be graded; the
+    grades that are there are kept.
     """
     kind, folder = GradingKind(), grade_folder(replies, grader)
     try:
@@ -277,7 +277,7 @@ def estimate_pairs(pairs: Sequence[LabelledPair], grader: Grader) -> CallEstimat
 async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, limits: Limits = Limits()) -> list[Graded]:
     """What a grader says of labelled pairs, in their order. Nothing is kept, so it begins only what it may finish.
 
-    Raises `ConfigurationError` (it may take more than the limits allow, or nobody knows what it takes).
+    Raises ConfigurationError: it may take more than the limits allow, or nobody knows what it takes.
     """
     check_grading_limits(limits, grader)
     asks = [ToGrade(pair.prompt, pair.response) for pair in pairs]
@@ -302,7 +302,7 @@ async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, limits: 
 def discard_texts(replies: Path) -> int:
     """Remove the texts of replies and of what graders said of them; digests, outcomes and grounds stay. How many went.
 
-    Raises `RunConflict` (another process works on the folder).
+    Raises RunConflict: another process works on the folder.
     """
     manifest = read_replies(replies)
     with RunFolder.hold(replies, manifest, REPLIES, private=True):

@@ -71,7 +71,7 @@ def read_reply_labels(path: Path) -> ReplyLabels:
     """Labels that people gave collected replies: an exported study of replies, or a file with the columns `item_id` and
     `label`, perhaps `arm` and `repeat`, a row a person.
 
-    Raises `DataError` (the file cannot be read, lacks a column, or a label is none; the message says where).
+    Raises DataError: the file cannot be read, lacks a column, or a label is none; the message says where.
     """
     found: ReplyLabels = {}
     for key, outcome in study_labels(path) if path.is_dir() else labels_in(path):
@@ -94,7 +94,7 @@ def labels_in(path: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]
 def read_labelled_pairs(path: Path) -> list[LabelledPair]:
     """Labelled prompts and responses from anywhere, to try a grader on.
 
-    Raises `DataError` (as of `read_reply_labels`).
+    Raises DataError: as of `read_reply_labels`.
     """
     return list(pairs_in(path))
 
@@ -133,7 +133,7 @@ def outcome_in(path: Path, row: CaseRow, column: str) -> GradeOutcome:
 def study_labels(export: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]:
     """What people said of each reply in an exported study of replies, by item, arm and repeat; one for each person.
 
-    Raises `DataError` (the folder is no exported study of replies).
+    Raises DataError: the folder is no exported study of replies.
     """
     about = export / "study.json"
     design = json.loads(about.read_text(encoding="utf-8"))["design"] if about.is_file() else {}

@@ -52,12 +52,9 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
     Every reply with words, in the arm that shows the whole context, has the same chance. The sample is systematic along
     the strata (category, and what the first grader finds), so each has its share of it, to within one.
 
-    Parameters
-    ----------
-    n
-        How many; all of them where there are no more.
+    `n`: how many; all of them where there are no more.
 
-    Raises `DataError` (no reply has words, or their texts were discarded).
+    Raises DataError: no reply has words, or their texts were discarded.
     """
     made = read_replies(folder)
     units = sorted(units_in(folder, benchmark), key=lambda unit: (unit.stratum, rng.random()))

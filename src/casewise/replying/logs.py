@@ -93,7 +93,7 @@ GRADES: LogKind[GradeManifest, Grade] = LogKind(
 def read_replies(folder: Path) -> ReplyManifest:
     """The manifest of a run of replies.
 
-    Raises `DataError` (there is none, it is not valid, or it is a run of another kind).
+    Raises DataError: there is none, it is not valid, or it is a run of another kind.
     """
     return read_manifest(folder, REPLIES)
 

@@ -55,10 +55,7 @@ def estimate_calls(
 ) -> CallEstimate:
     """What the calls of `plan` would take. None is made.
 
-    Parameters
-    ----------
-    usually, at_most
-        What a call takes, roughly; and what it can take at most.
+    `usually`, `at_most`: what a call takes, roughly; and what it can take at most.
     """
     n_calls, sent, replied, most = 0, 0, 0, Spend()
     for first, *_ in plan.groups():

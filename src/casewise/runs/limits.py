@@ -73,18 +73,12 @@ class Limits:
 def check_limits(limits: Limits, name: str, *, priced: bool, counts_tokens: bool, to_price: str = "") -> None:
     """Refuse a limit that cannot be kept, before the first call.
 
-    Parameters
-    ----------
-    name
-        Who is asked.
-    priced
-        Whether it is known what it costs.
-    counts_tokens
-        Whether it says how many tokens it took.
-    to_price
-        What a user can do to say what it costs, in words.
+    `name`: who is asked.
+    `priced`: whether it is known what it costs.
+    `counts_tokens`: whether it says how many tokens it took.
+    `to_price`: what a user can do to say what it costs, in words.
 
-    Raises `ConfigurationError` (there is a limit on cost or tokens, and nobody knows what is to be counted).
+    Raises ConfigurationError: there is a limit on cost or tokens, and nobody knows what is to be counted.
     """
     if limits.max_cost_usd is not None and not priced:
         give = f"{to_price}, or " if to_price else ""

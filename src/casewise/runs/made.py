@@ -173,9 +173,9 @@ async def make_texts(
 ) -> MadeSummary:
     """Have something made of every text that the folder of `maker` under `within` does not hold yet. The model stays open.
 
-    Raises `RunConflict` (another process makes the same, or what lies there was made otherwise), `ModelError` (no
-    further call can succeed; what was made before is kept) or `ConfigurationError` (there is a limit on cost, and
-    nobody knows what the model costs).
+    Raises RunConflict: another process makes the same, or what lies there was made otherwise. ModelError: no further
+    call can succeed; what was made before is kept. ConfigurationError: there is a limit on cost, and nobody knows what
+    the model costs.
     """
     model = maker.loaded.model
     priced = maker.loaded.prices is not None

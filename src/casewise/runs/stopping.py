@@ -71,7 +71,7 @@ class Patience:
     def failed(self, error: Unavailable) -> None:
         """Another call failed.
 
-        Raises `Unavailable` (these were too many in a row).
+        Raises Unavailable: these were too many in a row.
         """
         self._failed += 1
         if self._failed >= self.limit:

@@ -70,7 +70,7 @@ class ModelStep:
 def check_verifier(name: str) -> str:
     """`hf:PATH` or `rubric:MODEL`.
 
-    Raises `ConfigurationError` (it is neither).
+    Raises ConfigurationError: it is neither.
     """
     kind, _, rest = name.partition(":")
     if kind not in ("hf", "rubric") or not rest:
@@ -89,7 +89,7 @@ def rubric() -> dict[str, str]:
 def rubric_maker(name: str, options: ModelOptions | None = None) -> Maker:
     """The model of `rubric:MODEL`, with its task.
 
-    Raises `ConfigurationError` (there is no such model, or its key is not set).
+    Raises ConfigurationError: there is no such model, or its key is not set.
     """
     fakes = replace(options or ModelOptions(), fakes={"fake/rehearsal": rehearsed})
     return Maker(name, load_model(name.partition(":")[2], fakes), rubric()["version"], asked, read, max_tokens=256)
@@ -116,7 +116,7 @@ def replied(within: Path, name: str, pairs: Sequence[str]) -> ModelStep:
 async def classified(name: str, pairs: Sequence[str], options: ModelOptions | None = None) -> ModelStep:
     """What a local cross-encoder says of pairs: its likeliest label.
 
-    Raises `ConfigurationError` (there is no such model, or its labels name neither entailment nor contradiction).
+    Raises ConfigurationError: there is no such model, or its labels name neither entailment nor contradiction.
     """
     model = load_classifier(name, options)
     try:

@@ -79,7 +79,7 @@ class KnownByFile:
 def read_decided(path: Path) -> KnownByFile:
     """What a file of facts says, or, where it is called `.json`, a verification that was written down.
 
-    Raises `DataError` (it cannot be read, or is neither).
+    Raises DataError: it cannot be read, or is neither.
     """
     if path.suffix != ".json":
         return KnownByFile(read_facts(path))

@@ -89,7 +89,7 @@ class Facts:
 def read_facts(path: Path) -> Facts:
     """The facts of a file, a JSON object a line.
 
-    Raises `DataError` (a line is no fact; the message names it and says what is wrong. There are none).
+    Raises DataError: a line is no fact; the message names it and says what is wrong. There are none.
     """
     return kept(path, path.stat().st_mtime_ns) if path.is_file() else fresh(path)
 
@@ -114,7 +114,7 @@ def fresh(path: Path) -> Facts:
 def day(at: date | str | None) -> date:
     """A day, given as such or as 2026-01-31; today where none is.
 
-    Raises `ConfigurationError` (it is written otherwise).
+    Raises ConfigurationError: it is written otherwise.
     """
     if at is None:
         return datetime.now(tz=UTC).date()

@@ -82,7 +82,7 @@ def merged(rows: Iterable[KnownParameter], names: Sequence[str]) -> tuple[KnownP
 def read_known(path: Path) -> Known:
     """What a file says, a JSON object a line.
 
-    Raises `DataError` (a line is none; the message names it. There are none).
+    Raises DataError: a line is none; the message names it. There are none.
     """
     found = [record(line, KnownParameter, path=path, line=number) for number, line in numbered_lines(path)]
     if not found:

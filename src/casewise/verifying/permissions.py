@@ -55,8 +55,8 @@ class Policy:
 
     A category may end with `*`. What no line allows is forbidden, and a line that denies counts before all that allow.
 
-    Raises `ConfigurationError` (the extra `[verify]` is not installed) or `DataError` (the file cannot be read, or a
-    line is no rule).
+    Raises ConfigurationError: the extra `[verify]` is not installed. DataError: the file cannot be read, or a line is
+    no rule.
     """
 
     def __init__(self, path: Path) -> None:

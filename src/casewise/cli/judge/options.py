@@ -136,8 +136,8 @@ class AskingOptions:
     ) -> api.LiveOptions:
         """All that a model needs to know.
 
-        Raises `ConfigurationError` (the context's role is neither `user` nor `system`, or one price is given without
-        the other).
+        Raises ConfigurationError: the context's role is neither `user` nor `system`, or one price is given without the
+        other.
         """
         if self.context_role not in ("user", "system"):
             raise ConfigurationError(f"--context-role is {self.context_role!r}; it is user or system")
@@ -166,7 +166,7 @@ class ReachOptions(SpendingOptions):
     def model(self, base_url: str | None, local: LocalModelOptions, *, needs_key: bool) -> api.ModelOptions:
         """How a model is reached.
 
-        Raises `ConfigurationError` (one price is given without the other).
+        Raises ConfigurationError: one price is given without the other.
         """
         return api.ModelOptions(
             base_url,
@@ -219,7 +219,7 @@ class LocalModelOptions:
     def options(self) -> api.LocalOptions:
         """As the api knows them.
 
-        Raises `ConfigurationError` (there is no such engine, or Ray's options are given without it).
+        Raises ConfigurationError: there is no such engine, or Ray's options are given without it.
         """
         if self.engine not in ("here", "ray"):
             raise ConfigurationError(f"--engine is {self.engine!r}; it is here or ray")

@@ -42,7 +42,7 @@ class Wording(Record):
     def from_fields(cls, fields: Mapping[str, str], parameters: ParameterSet = paper_parameters()) -> Self:
         """The wording in a flat form: dotted names to texts. Space around a text and empty texts do not count.
 
-        Raises `WordingProblem` (a parameter that must have a text has none; the message names it as the page does).
+        Raises WordingProblem: a parameter that must have a text has none; the message names it as the page does.
         """
         texts = {name: " ".join(fields.get(name, "").split()) for name in parameters.every}
         if missing := [name for name in parameters.required if not texts[name]]:

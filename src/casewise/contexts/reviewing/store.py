@@ -150,15 +150,11 @@ def act(
 ) -> ReviewPlace:
     """Do `action`, in the transaction of `connection`.
 
-    Parameters
-    ----------
-    seen : int or None
-        The state's version that the person was looking at; None for programs, which look now.
-    detail : dict, optional
-        What else the event should say, such as the model and prompt of a generated text.
+    `seen`: the state's version that the person was looking at; None for programs, which look now.
+    `detail`: what else the event should say, such as the model and prompt of a generated text.
 
-    Raises `BenchmarkError` (there is no such place), `Overtaken` (the state changed since `seen`: nothing is done) or
-    `NotAllowed` (the action is not allowed now, or not to this person).
+    Raises BenchmarkError: there is no such place. Overtaken: the state changed since `seen`: nothing is done.
+    NotAllowed: the action is not allowed now, or not to this person.
     """
     place = find_place(connection, place_id, lock=True)
     if place is None:

@@ -59,10 +59,7 @@ class RoomText(NamedTuple):
 def put_texts(connection: Connection, study: str, texts: Iterable[Translation], *, written: bool = False) -> int:
     """Put what is to be translated into the room; how many texts are new, or have another source than before.
 
-    Parameters
-    ----------
-    written
-        Whether a model has written them: then any one person reads both.
+    `written`: whether a model has written them: then any one person reads both.
     """
     changed = 0
     for position, one in enumerate(texts, start=1):

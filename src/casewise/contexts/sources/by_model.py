@@ -41,7 +41,7 @@ Reply with one JSON object and nothing else: every name, with its quote or null.
 def extractor(model: str, names: Sequence[str], options: ModelOptions) -> Maker:
     """The maker that extracts these parameters.
 
-    Raises `ConfigurationError` (there is no such model, or its key is not set).
+    Raises ConfigurationError: there is no such model, or its key is not set.
     """
     loaded = load_model(model, replace(options, fakes={"fake/rehearsal": rehearsed}))
     asked_for = "\n".join(f"- {name}" for name in names)

@@ -21,8 +21,7 @@ def bundle_rows(path: Path, *, subject: str = ANYONE) -> Iterator[KnownParameter
     Read are PractitionerRole and Practitioner (who asks), CareTeam and Patient (whose care they are part of), Encounter (whether it is an
     emergency) and Consent (whether what is on record may be told on).
 
-    Raises `ConfigurationError` (the extra `[health]` is not installed) or `DataError` (it is no bundle of FHIR R5 or
-    R4B).
+    Raises ConfigurationError: the extra `[health]` is not installed. DataError: it is no bundle of FHIR R5 or R4B.
     """
     found = resources(path)
     for parameter, rule in RULES.items():

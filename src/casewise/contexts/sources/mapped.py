@@ -50,7 +50,7 @@ def in_words(value: Any) -> str:
 def read_mapping(path: Path) -> Mapped:
     """`subject = "COLUMN"` and a table `parameters`, a column or a list of columns to each parameter.
 
-    Raises `DataError` (the file cannot be read, or says something else).
+    Raises DataError: the file cannot be read, or says something else.
     """
     table = read_toml(path, "a mapping")
     named, subject = table.pop("parameters", None), table.pop("subject", None)
@@ -63,7 +63,7 @@ def read_mapping(path: Path) -> Mapped:
 def staff_rows(path: Path, mapping: Mapped, *, subject: str = ANYONE) -> Iterator[KnownParameter]:
     """What a CSV of staff says, a person a row.
 
-    Raises `DataError` (the file has no column that the mapping names).
+    Raises DataError: the file has no column that the mapping names.
     """
     lines = csv.DictReader(read_text(path).removeprefix("\ufeff").splitlines())
     wanted = {
@@ -90,8 +90,8 @@ def token_rows(
     HS256, HS384 and HS512 with a shared secret, RS256 with a public key in PEM. A token without a key to verify it by is refused: then
     anybody could have written it.
 
-    Raises `ConfigurationError` (there is no key) or `DataError` (it is no token, its signature is another's, or it has
-    expired or does not hold yet).
+    Raises ConfigurationError: there is no key. DataError: it is no token, its signature is another's, or it has expired
+    or does not hold yet.
     """
     if key is None:
         raise ConfigurationError(f"{path} is not read without --key: a token that nobody verified says nothing")

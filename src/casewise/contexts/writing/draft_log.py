@@ -93,7 +93,7 @@ class DraftLog:
     def answer(self, last: LastAttempt) -> NoReturn:
         """There is none.
 
-        Raises `LookupError` (always: see `last`).
+        Raises LookupError: always: see `last`.
         """
         raise LookupError(f"{last} is not kept: places that have words are not asked for")
 

@@ -104,9 +104,9 @@ async def ask_opinions(
     Every reply is kept in the run folder. The same call later asks about the contexts that are left or have other
     words by then; what the model found in other words of a context is replaced.
 
-    Raises `ModelError` (no further call can succeed; what was answered before is kept), `RunConflict` (the folder holds
-    something else, or another process asks the same) or `ConfigurationError` (there is a cost limit, and nobody knows
-    what the model costs).
+    Raises ModelError: no further call can succeed; what was answered before is kept. RunConflict: the folder holds
+    something else, or another process asks the same. ConfigurationError: there is a cost limit, and nobody knows what
+    the model costs.
     """
     options = options or OpinionOptions()
     summary = OpinionSummary()

@@ -98,8 +98,8 @@ def default_prompt() -> ContextPrompt:
 def read_prompt(path: Path, parameters: ParameterSet = paper_parameters()) -> ContextPrompt:
     """A wording of the user's own, in the form of `contexts/prompts.toml`, for contexts that state `parameters`.
 
-    Raises `DataError` (the file cannot be read or is not TOML) or `ConfigurationError` (something is missing in it; the
-    message names it).
+    Raises DataError: the file cannot be read or is not TOML. ConfigurationError: something is missing in it; the
+    message names it.
     """
     found = read_toml(path, "a prompt")
     try:

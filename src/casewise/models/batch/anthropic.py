@@ -64,7 +64,7 @@ class AnthropicBatches(BatchInterface):
 def as_message(body: Mapping[str, Any]) -> dict[str, Any]:
     """A chat completion's request as a message's.
 
-    Raises `Rejected` (log probabilities are asked for, which there are none of).
+    Raises Rejected: log probabilities are asked for, which there are none of.
     """
     if body.get("logprobs"):
         raise Rejected("no_logprobs", "Anthropic gives no log probabilities")

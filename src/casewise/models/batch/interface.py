@@ -83,7 +83,7 @@ class BatchInterface(ABC):
     def line(self, name: str, path: str, body: Mapping[str, Any]) -> bytes:
         """A chat completion's request as this interface wants it.
 
-        Raises `Rejected` (it has no words for what is asked).
+        Raises Rejected: it has no words for what is asked.
         """
 
     async def upload(self, job: HandedJob, lines: Sequence[bytes]) -> str | None:  # noqa: ARG002  (most send them inline)
@@ -94,7 +94,7 @@ class BatchInterface(ABC):
     async def create(self, job: HandedJob, lines: Sequence[bytes]) -> SeenBatch:
         """Hand the job over.
 
-        Raises `NobodyKnows` (it may have been accepted) or `ModelError` (it was not).
+        Raises NobodyKnows: it may have been accepted. ModelError: it was not.
         """
 
     @abstractmethod
@@ -123,12 +123,8 @@ async def found_by_names(
     Names are shown with the results only: a batch that may be it and is not done yet is `perhaps` it. Those of other runs never
     have the run's mark before their names, so that nothing of theirs is taken.
 
-    Parameters
-    ----------
-    listed
-        The account's batches, the newest first, each with how many requests it holds and when it was made.
-    results
-        What came of a batch's requests.
+    `listed`: the account's batches, the newest first, each with how many requests it holds and when it was made.
+    `results`: what came of a batch's requests.
     """
     perhaps: Literal["perhaps"] | None = None
     async for batch, size, made in listed:

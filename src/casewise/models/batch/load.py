@@ -28,7 +28,7 @@ SHAPES: dict[Shape, type[BatchInterface]] = {
 def client_of(model: Model | None, name: str) -> EndpointClient:
     """The client of a model behind an endpoint.
 
-    Raises `ConfigurationError` (it is none: nothing of it goes over a batch interface).
+    Raises ConfigurationError: it is none: nothing of it goes over a batch interface.
     """
     if isinstance(model, OpenAICompatibleModel):
         return model.client
@@ -38,7 +38,7 @@ def client_of(model: Model | None, name: str) -> EndpointClient:
 def batch_interface(client: EndpointClient, model: str) -> BatchInterface:
     """The batch interface of a client's endpoint.
 
-    Raises `ConfigurationError` (none is known).
+    Raises ConfigurationError: none is known.
     """
     terms = terms_of(client.endpoint)
     base, headers = client.endpoint.base_url, client.key_header()

@@ -135,7 +135,7 @@ class Probe:
 async def probe(model: Model) -> Probe:
     """Ask for everything at once, in one call; a refused parameter is left out and the call repeated.
 
-    Raises `ModelError` (the endpoint does not answer at all, or not to this key or model name).
+    Raises ModelError: the endpoint does not answer at all, or not to this key or model name.
     """
     options = ReplyOptions(64, 0.0, top_logprobs=20, json_schema=SCHEMA, seed=1)
     reply = await model.reply(QUESTION, options)

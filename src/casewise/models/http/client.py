@@ -140,7 +140,7 @@ class EndpointClient:
     async def call(self, request: Request[T]) -> Called[T]:
         """Post until there is an answer.
 
-        Raises `Rejected` or `Unavailable` or `Unauthorised` (as `Model.reply` says).
+        Raises Rejected, Unavailable, Unauthorised: as `Model.reply` says.
         """
         if self.instead is not None:
             return self._collected(self.instead(self, request), request)

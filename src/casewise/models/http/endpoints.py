@@ -123,8 +123,8 @@ def parse_model_name(name: str) -> ModelName:
 def find_endpoint(name: str, *, base_url: str | None, environment: Mapping[str, str]) -> Endpoint:
     """The endpoint that `name` speaks of, at `base_url` if one is given.
 
-    Raises `ConfigurationError` (the prefix is unknown and there is no `base_url`; or the address is unusable, holds a
-    password, or needs a variable that is not set).
+    Raises ConfigurationError: the prefix is unknown and there is no `base_url`; or the address is unusable, holds a
+    password, or needs a variable that is not set.
     """
     prefix = parse_model_name(name).prefix
     if prefix is None and base_url is None:
@@ -187,7 +187,7 @@ class Key:
 def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key | None:
     """The key for `endpoint`, or None where none is set and none is needed.
 
-    Raises `ConfigurationError` (the variable is not set, or what it holds cannot be sent in a header).
+    Raises ConfigurationError: the variable is not set, or what it holds cannot be sent in a header.
     """
     if endpoint.key_variable is None:
         return None

@@ -48,7 +48,7 @@ class OpenAICompatibleModel(ModelDefaults):
     ) -> OpenAICompatibleModel:
         """The model called `name`, with the key that `environment` holds for its endpoint.
 
-        Raises `ConfigurationError` (the prefix is unknown, the address unusable, or the key is not set).
+        Raises ConfigurationError: the prefix is unknown, the address unusable, or the key is not set.
         """
         endpoint = find_endpoint(name, base_url=base_url, environment=environment)
         key = read_key(endpoint, environment) if needs_key else None

@@ -47,8 +47,8 @@ class Outage:
     async def refused(self, problem: str, *, next_wait_s: float) -> bool:
         """Take note of a call that could not connect. Gives True once the server can be connected to again.
 
-        Raises `Unreachable` (it never answered in this session, and the next try would come too late) or `WentAway` (it
-        did not come back).
+        Raises Unreachable: it never answered in this session, and the next try would come too late. WentAway: it did
+        not come back.
         """
         if self.answered:
             await self._back(problem)

@@ -38,7 +38,7 @@ class SchemaGrammar:
     def of(cls, schema: Mapping[str, Any]) -> SchemaGrammar:
         """The steps in which JSON of this schema is written.
 
-        Raises `ConfigurationError` (the schema asks for something that is not known here).
+        Raises ConfigurationError: the schema asks for something that is not known here.
         """
         merged: list[tuple[str, ...] | None] = []
         for step in steps_of(schema):

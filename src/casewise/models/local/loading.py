@@ -62,7 +62,7 @@ class Pretrained:
 def is_classifier(name: str) -> bool:
     """Whether `hf:PATH_OR_ID` names a sequence classifier, by the architecture that its configuration states.
 
-    Raises `ConfigurationError` (the extra `[local]` is not installed, or there is no such model).
+    Raises ConfigurationError: the extra `[local]` is not installed, or there is no such model.
     """
     config = tried(transformers(name).AutoConfig.from_pretrained, name)
     return any(one.endswith("ForSequenceClassification") for one in config.architectures or ())
@@ -71,8 +71,8 @@ def is_classifier(name: str) -> bool:
 def load_pretrained(name: str, options: LocalOptions, *, kind: str) -> Pretrained:
     """The model and the tokenizer that `hf:PATH_OR_ID` names; `kind` is one of transformers' `AutoModelFor…`.
 
-    Raises `ConfigurationError` (the extra `[local]` is not installed, there is no such model, or device or type are
-    none of torch's).
+    Raises ConfigurationError: the extra `[local]` is not installed, there is no such model, or device or type are none
+    of torch's.
     """
     library = transformers(name)
     import torch
@@ -89,7 +89,7 @@ def load_pretrained(name: str, options: LocalOptions, *, kind: str) -> Pretraine
 def adapted(model: Any, adapter: str) -> Any:
     """The model with a PEFT adapter on it.
 
-    Raises `ConfigurationError` (peft is not installed, or there is no such adapter for this model).
+    Raises ConfigurationError: peft is not installed, or there is no such adapter for this model.
     """
     try:
         from peft import PeftModel

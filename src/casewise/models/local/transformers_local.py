@@ -75,8 +75,8 @@ class TransformersModel(ModelDefaults):
     def load(cls, name: str, options: LocalOptions) -> TransformersModel:
         """The model that `hf:PATH_OR_ID` names.
 
-        Raises `ConfigurationError` (the extra `[local]` is not installed, there is no such chat model, or device or
-        type are none of torch's).
+        Raises ConfigurationError: the extra `[local]` is not installed, there is no such chat model, or device or type
+        are none of torch's.
         """
         if is_classifier(name):
             raise ConfigurationError(f"{name} is a classifier, which says nothing; a chat model is needed here")
@@ -109,7 +109,7 @@ class TransformersModel(ModelDefaults):
     def tokens(self, messages: tuple[Message, ...], options: ReplyOptions = PLAIN) -> list[int]:
         """The prompt as the model reads it: in its chat template, or as plain text where it has none.
 
-        Raises `ConfigurationError` (there are arguments for a template, and no template).
+        Raises ConfigurationError: there are arguments for a template, and no template.
         """
         prefill, arguments = options.prefill or "", options.template_arguments or {}
         turns = [{"role": message.role, "content": message.content} for message in messages]

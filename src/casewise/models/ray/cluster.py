@@ -28,8 +28,8 @@ def connected(address: str | None) -> Any:
 
     What is started here ends with this process. Ray's reports of its use to its makers are turned off.
 
-    Raises `ConfigurationError` (the extra `[ray]` is not installed, or no cluster of this Ray and this Python answers
-    there).
+    Raises ConfigurationError: the extra `[ray]` is not installed, or no cluster of this Ray and this Python answers
+    there.
     """
     try:
         import ray

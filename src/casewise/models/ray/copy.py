@@ -27,14 +27,9 @@ L = TypeVar("L", bound=HasSettings)
 class ModelCopy:
     """Loads a model when it is first asked about, and answers in batches as the model itself would.
 
-    Parameters
-    ----------
-    load
-        Makes the model.
-    answer
-        The name of the method that answers one ask.
-    threads
-        Of the processor, for torch: Ray leaves it one a process.
+    `load`: makes the model.
+    `answer`: the name of the method that answers one ask.
+    `threads`: of the processor, for torch: Ray leaves it one a process.
     """
 
     def __init__(self, load: Callable[[], HasSettings], answer: str, threads: int) -> None:

@@ -53,7 +53,7 @@ class RayModel(Copies, ModelDefaults):
     def load(cls, name: str, options: LocalOptions, ray: RayOptions) -> RayModel:
         """The model that `hf:PATH_OR_ID` names, on every machine that gets a copy.
 
-        Raises `ConfigurationError` (as `TransformersModel.load`, there; or there is no Ray, or no cluster).
+        Raises ConfigurationError: as `TransformersModel.load`, there; or there is no Ray, or no cluster.
         """
         load = partial(TransformersModel.load, name, replace(options, ray=None))
         return cls(name, pool_of(load, ray, answer="reply"), of=TransformersModel)
@@ -88,7 +88,7 @@ class RayClassifier(Copies):
     def load(cls, name: str, options: LocalOptions, ray: RayOptions) -> RayClassifier:
         """The classifier that `hf:PATH_OR_ID` names, on every machine that gets a copy.
 
-        Raises `ConfigurationError` (as `SequenceClassifier.load`, there; or there is no Ray, or no cluster).
+        Raises ConfigurationError: as `SequenceClassifier.load`, there; or there is no Ray, or no cluster.
         """
         load = partial(SequenceClassifier.load, name, replace(options, ray=None))
         return cls(name, pool_of(load, ray, answer="classify", members=("labels",)), of=SequenceClassifier)

@@ -31,10 +31,8 @@ Rows = list[dict[str, Any]]
 class OfflineModel(ModelDefaults):
     """Asks a batch processor for the replies of all that waits.
 
-    Parameters
-    ----------
-    generate
-        From rows with `place`, `messages` and `sampling_params` to the same rows in any order, with `generated_text`.
+    `generate`: from rows with `place`, `messages` and `sampling_params` to the same rows in any order, with
+    `generated_text`.
     """
 
     concurrency = ROUND
@@ -48,7 +46,7 @@ class OfflineModel(ModelDefaults):
     def load(cls, name: str, ray: RayOptions) -> OfflineModel:
         """The model that `vllm-offline:MODEL` names.
 
-        Raises `ConfigurationError` (there is no Ray, no cluster, no GPU in it, or no vLLM).
+        Raises ConfigurationError: there is no Ray, no cluster, no GPU in it, or no vLLM.
         """
         library = connected(ray.address)
         gpus = int(library.cluster_resources().get("GPU", 0))
@@ -95,7 +93,7 @@ class OfflineModel(ModelDefaults):
 def processor(ray: Any, model: str, *, copies: int) -> Callable[[Rows], Rows]:
     """What has vLLM answer rows, an engine on each of so many GPUs.
 
-    Raises `ConfigurationError` (vLLM is not installed).
+    Raises ConfigurationError: vLLM is not installed.
     """
     try:
         import vllm  # noqa: F401 - Ray says so only once the first round has begun

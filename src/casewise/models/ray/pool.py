@@ -51,16 +51,11 @@ class WaitingAsk:
 class CopyPool:
     """Copies of one model in a Ray cluster.
 
-    Parameters
-    ----------
-    ray
-        Ray, connected.
-    load, answer
-        What makes the model in a copy, and the name of the method that answers one ask.
-    members
-        Attributes of the model that are wanted here.
+    `ray`: Ray, connected.
+    `load`, `answer`: what makes the model in a copy, and the name of the method that answers one ask.
+    `members`: attributes of the model that are wanted here.
 
-    Raises `CasewiseError` (what loading the model raised).
+    Raises CasewiseError: what loading the model raised.
     """
 
     def __init__(
@@ -104,7 +99,7 @@ class CopyPool:
     async def ask(self, *ask: Any) -> Any:
         """The answer to an ask, or what was raised for it.
 
-        Raises `Unavailable` (copy after copy was lost over it) or `ModelError` (no copy can be loaded any more).
+        Raises Unavailable: copy after copy was lost over it. ModelError: no copy can be loaded any more.
         """
         self._begin()
         waiting = WaitingAsk(ask, asyncio.get_running_loop().create_future())

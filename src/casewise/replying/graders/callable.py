@@ -33,7 +33,7 @@ class CallableGrader(LocalGrader):
     async def grade(self, what: ToGrade) -> Graded:
         """What the function says of a reply.
 
-        Raises `JudgeError` (it has given no grade yet, and raises or returns none).
+        Raises JudgeError: it has given no grade yet, and raises or returns none.
         """
         about, how = repr(what.query[:60]), "f(query, reply), with two texts; see docs/replies.md"
         return await self.own.first_alone(lambda: self._tried(what), about=about, called_as=how)

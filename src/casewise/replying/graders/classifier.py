@@ -69,7 +69,7 @@ class ClassifierGrader(LocalGrader):
 def outcomes_of(labels: tuple[str, ...], name: str) -> dict[str, GradeOutcome]:
     """What each label of a classifier means.
 
-    Raises `ConfigurationError` (a label's word is none that is known, or none means an answer or none a refusal).
+    Raises ConfigurationError: a label's word is none that is known, or none means an answer or none a refusal.
     """
     found: dict[str, GradeOutcome] = {}
     for label in labels:

@@ -51,8 +51,8 @@ class Rubric:
 def rubric_named(name: str) -> Rubric:
     """`strict`, `lenient`, or the rubric in a TOML file of one's own: `version` and `text`.
 
-    Raises `ConfigurationError` (there is no such rubric) or `DataError` (the file cannot be read, or its text does not
-    hold `{query}` and `{reply}`).
+    Raises ConfigurationError: there is no such rubric. DataError: the file cannot be read, or its text does not hold
+    `{query}` and `{reply}`.
     """
     if name in (shipped := shipped_rubrics()):
         return shipped[name]

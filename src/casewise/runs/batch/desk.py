@@ -194,7 +194,7 @@ class Desk:
     async def hand_over(self, lot: Lot) -> str | None:
         """Make a job of a lot; why the provider takes none now, in its words, where it does not.
 
-        Raises `ModelError` (no job of this run will be taken).
+        Raises ModelError: no job of this run will be taken.
         """
         job = self.intend(lot)
         try:

@@ -77,7 +77,7 @@ class Batched:
     def of(cls, model: Model | None, name: str, options: BatchOptions | None, *, priced: bool) -> Batched | None:
         """The interface of a model behind an endpoint; None where calls do not go over one.
 
-        Raises `ConfigurationError` (it is to be asked so, and has none).
+        Raises ConfigurationError: it is to be asked so, and has none.
         """
         return None if options is None else cls(client_of(model, name), name, priced, options)
 

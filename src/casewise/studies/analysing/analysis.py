@@ -98,17 +98,12 @@ def analyse(
 
     A part that the ratings cannot answer is left out and explained, never guessed.
 
-    Parameters
-    ----------
-    all_ratings
-        `ratings` and those that were left out of them, where there are some.
-    reasons
-        How many were left out, by the reason given.
-    own
-        The analysis of the owner's own questions, where there are some.
+    `all_ratings`: `ratings` and those that were left out of them, where there are some.
+    `reasons`: how many were left out, by the reason given.
+    `own`: the analysis of the owner's own questions, where there are some.
 
-    Raises `StudyError` (a planned contrast names a condition without ratings) or `StatisticsError` (an option lies
-    outside its range).
+    Raises StudyError: a planned contrast names a condition without ratings. StatisticsError: an option lies outside its
+    range.
     """
     rng = np.random.default_rng(options.seed)
     why = _unanswerable(ratings, options)

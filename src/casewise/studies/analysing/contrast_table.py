@@ -78,7 +78,7 @@ def contrast_table(
     `recommended_p` is that of `like_*`, else of `query_*`; `recommended_p_corrected` is corrected as `options` say, and
     `differs` whether it reaches their alpha.
 
-    Raises `StudyError` (a contrast names a condition that has no ratings).
+    Raises StudyError: a contrast names a condition that has no ratings.
     """
     rows = [_row(ratings, first, second, level=options.level) for first, second in contrasts]
     if not rows:

@@ -57,8 +57,8 @@ class ExportedStudy:
 def read_exported_study(folder: Path) -> ExportedStudy | None:
     """The plan and the people of the study in `folder`; None where the folder is a benchmark only.
 
-    Raises `DataError` (a file cannot be read, or states a plan that is none) or `StudyError` (what was frozen was
-    changed afterwards).
+    Raises DataError: a file cannot be read, or states a plan that is none. StudyError: what was frozen was changed
+    afterwards.
     """
     if not (folder / "study.json").is_file() or not (folder / "annotators.jsonl").is_file():
         return None

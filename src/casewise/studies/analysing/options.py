@@ -102,14 +102,10 @@ def settle(
 ) -> tuple[AnalysisOptions, tuple[Departure, ...]]:
     """The options that hold, and where `wanted` departs from what was frozen.
 
-    Parameters
-    ----------
-    planned
-        The study's own settings, by the names of `AnalysisOptions`.
-    frozen
-        Whether they were frozen: a departure needs a promise.
+    `planned`: the study's own settings, by the names of `AnalysisOptions`.
+    `frozen`: whether they were frozen: a departure needs a promise.
 
-    Raises `StatisticsError` (an option lies outside its range).
+    Raises StatisticsError: an option lies outside its range.
     """
     options = AnalysisOptions(**{**planned, **wanted})
     asked = {name: value for name, value in wanted.items() if name in planned and value != planned[name]}

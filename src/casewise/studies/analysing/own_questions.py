@@ -54,10 +54,7 @@ def own_questions(
 ) -> tuple[OwnFound, ...]:
     """Each question's analysis, over the ratings that count.
 
-    Parameters
-    ----------
-    lines
-        As the export has them: `item_id`, `annotator_id`, and `answers` by the names of questions.
+    `lines`: as the export has them: `item_id`, `annotator_id`, and `answers` by the names of questions.
     """
     if ratings.annotator is None:
         return ()

@@ -70,7 +70,7 @@ def read_ratings(path: Path | str) -> RatingsSource:
     `seconds` and `finished`; `item`, `query`, `annotator` and `worker` are read too. A table without `verdict` but with a column of vote strings (`votes...`, 1 = safe) is read as
     anonymous votes: places in a string are never taken for annotators.
 
-    Raises `DataError` (there is no such file, it cannot be read, or it has no ratings).
+    Raises DataError: there is no such file, it cannot be read, or it has no ratings.
     """
     place = Path(path)
     if place.suffix.lower() not in {".csv", ".parquet"}:

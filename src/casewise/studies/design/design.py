@@ -285,8 +285,8 @@ class Analysis(DesignSection):
 class Design(DesignSection):
     """A study as its owner planned it.
 
-    Raises `pydantic.ValidationError` (a setting is unknown, of the wrong kind, or contradicts another; `read_design`
-    turns that into a `ConfigurationError` that names the setting).
+    Raises pydantic.ValidationError: a setting is unknown, of the wrong kind, or contradicts another; `read_design`
+    turns that into a `ConfigurationError` that names the setting.
     """
 
     name: Slug
@@ -368,8 +368,8 @@ class Design(DesignSection):
 def read_design(path: Path) -> Design:
     """The design in the `study.toml` at `path`.
 
-    Raises `ConfigurationError` (the file cannot be read, is not TOML, or a setting is wrong; the message names the file
-    and the setting).
+    Raises ConfigurationError: the file cannot be read, is not TOML, or a setting is wrong; the message names the file
+    and the setting.
     """
     if not path.exists():
         raise ConfigurationError(f"{path}: no such file; `casewise study init BENCHMARK` writes one")

@@ -114,7 +114,7 @@ def departures(promise: Promise, frozen: Frozen) -> tuple[Departure, ...]:
 def write_frozen(frozen: Frozen, path: Path) -> None:
     """Write the frozen policy beside `study.toml`.
 
-    Raises `StudyError` (there is one already: freezing again would hide departures).
+    Raises StudyError: there is one already: freezing again would hide departures.
     """
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -134,7 +134,7 @@ def plain(frozen: Frozen) -> dict[str, Any]:
 def read_frozen(value: dict[str, Any], *, source: str) -> Frozen:
     """A frozen policy from its JSON values.
 
-    Raises `StudyError` (the policy does not have the digest it claims: it was changed after freezing).
+    Raises StudyError: the policy does not have the digest it claims: it was changed after freezing.
     """
     frozen = Frozen(value["policy"], value["digest"], datetime.fromisoformat(value["at"]))
     if digest(frozen.policy) != frozen.digest:

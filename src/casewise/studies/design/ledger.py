@@ -44,14 +44,9 @@ class HeldBatch:
 class Ledger:
     """Slots, batches and ratings of one study.
 
-    Parameters
-    ----------
-    items : iterable of LedgerItem
-        What is rated.
-    per_item, batch_size : int
-        Valid ratings promised to each item; items offered to each annotator.
-    rng : numpy.random.Generator
-        All chance.
+    `items`: what is rated.
+    `per_item`, `batch_size`: valid ratings promised to each item; items offered to each annotator.
+    `rng`: all chance.
     """
 
     items: Iterable[LedgerItem]
@@ -77,7 +72,7 @@ class Ledger:
     def arrive(self, annotator: str) -> tuple[str, ...]:
         """Give a new annotator a condition and a batch; the same batch again to one who has it already.
 
-        Raises `StudyError` (no slot is open).
+        Raises StudyError: no slot is open.
         """
         if annotator in self.held:
             return tuple(self.held[annotator].states)

@@ -49,8 +49,7 @@ def sections(text: str) -> list[tuple[str, list[str]]]:
 def read_quiz(text: str, *, source: str) -> tuple[Question, ...]:
     """The quiz in `text`: `## question`, a task list with one `[x]`, and a line `> why`.
 
-    Raises `ConfigurationError` (there is no question, or one has fewer than two options or not exactly one right
-    answer).
+    Raises ConfigurationError: there is no question, or one has fewer than two options or not exactly one right answer.
     """
     questions = tuple(question(title, lines, source=source) for title, lines in sections(text))
     if not questions:
@@ -73,7 +72,7 @@ def question(title: str, lines: list[str], *, source: str) -> Question:
 def read_checks(text: str, *, source: str) -> tuple[Check, ...]:
     """The attention checks in `text`: `## name`, the text shown, and a line `Answer: respond` or `Answer: refuse`.
 
-    Raises `ConfigurationError` (a check has no text or no answer, or two share a name).
+    Raises ConfigurationError: a check has no text or no answer, or two share a name.
     """
     checks = tuple(check(name, lines, source=source) for name, lines in sections(text))
     names = [check.name for check in checks]

@@ -31,8 +31,8 @@ REPLY_QUESTION = OwnQuestion(
 def check_reply_study(questions: Sequence[OwnQuestion], most: int, most_replies: int) -> None:
     """Check what a study of replies needs.
 
-    Raises `ValueError` (its pages do not begin with the one question, or may leave it out, or somebody would read too
-    many replies).
+    Raises ValueError: its pages do not begin with the one question, or may leave it out, or somebody would read too
+    many replies.
     """
     wanted, first = REPLY_QUESTION, questions[0] if questions else None
     if first is None or (first.name, first.kind, len(first.options)) != (wanted.name, wanted.kind, len(OUTCOMES)):

@@ -41,7 +41,7 @@ class Translated:
 def read_translations(path: Path) -> list[Translation]:
     """The translations in a file of JSON lines.
 
-    Raises `DataError` (the file cannot be read, or a line is no translation).
+    Raises DataError: the file cannot be read, or a line is no translation.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -59,7 +59,7 @@ def read_translations(path: Path) -> list[Translation]:
 def write_translations(translations: list[Translation], path: Path) -> None:
     """Write a file of JSON lines.
 
-    Raises `ConfigurationError` (there is one already).
+    Raises ConfigurationError: there is one already.
     """
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -106,7 +106,7 @@ def parameters(item: StudyItem) -> Iterator[tuple[str, tuple[str, ...], str]]:
 def check_alike(first: StudyWording, other: StudyWording, language: str) -> None:
     """See that quiz and checks are the same in another language.
 
-    Raises `StudyError` (they differ in number, in what is right, or in the names of the checks).
+    Raises StudyError: they differ in number, in what is right, or in the names of the checks.
     """
     quiz = [[(len(question.options), question.right) for question in one.quiz] for one in (first, other)]
     checks = [{check.name: check.expected for check in one.checks} for one in (first, other)]
@@ -125,7 +125,7 @@ def words_of(translations: list[Translation], language: LanguageCode) -> dict[st
 def translated_material(design: Design, material: Material, translations: list[Translation]) -> Material:
     """The material with every item in each language of the design.
 
-    Raises `StudyError` (something has no translation that a second person has read).
+    Raises StudyError: something has no translation that a second person has read.
     """
     items = material.items
     for language in design.languages[1:]:

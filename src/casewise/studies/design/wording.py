@@ -39,7 +39,7 @@ def read_wording(design: Design, folder: Path, language: LanguageCode | None = N
 
     An owner's own text `texts/consent.md` is in another language at `texts/LANGUAGE/consent.md`.
 
-    Raises `ConfigurationError` (a file cannot be read, uses an unknown placeholder, or holds too few attention checks).
+    Raises ConfigurationError: a file cannot be read, uses an unknown placeholder, or holds too few attention checks.
     """
     spoken = language or design.languages[0]
     known = values(design, Speech(spoken))
@@ -57,7 +57,7 @@ def read_wording(design: Design, folder: Path, language: LanguageCode | None = N
 def fill(text: str, known: dict[str, str]) -> str:
     """Replace each `{{ name }}` once; what is filled in is never filled again.
 
-    Raises `ConfigurationError` (a name is not known; the message lists those that are).
+    Raises ConfigurationError: a name is not known; the message lists those that are.
     """
 
     def value(match: re.Match[str]) -> str:

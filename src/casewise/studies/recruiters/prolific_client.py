@@ -168,7 +168,7 @@ class ProlificClient:
     async def places(self, study: str) -> Places:
         """How many places a study has, how many are taken, and whether it is paused.
 
-        Raises `StudyError` (prolific does not say so).
+        Raises StudyError: prolific does not say so.
         """
         said = await self._call("GET", f"/studies/{study}/")
         try:
@@ -207,7 +207,7 @@ class ProlificClient:
     async def approve_each(self, submissions: Sequence[str]) -> list[Approval]:
         """Pay for each of `submissions` that is not paid for yet; one that is refused stops none of the others.
 
-        Raises `ConfigurationError` (prolific does not accept the token).
+        Raises ConfigurationError: prolific does not accept the token.
         """
         return [await self._approval(submission) for submission in submissions]
 

@@ -61,7 +61,7 @@ def signed(body: bytes, timestamp: str, secret: str) -> bytes:
 def read_event(body: bytes) -> SubmissionEvent | None:
     """What is said of a submission; None for an event of another kind.
 
-    Raises `StudyError` (the body says nothing that can be understood).
+    Raises StudyError: the body says nothing that can be understood.
     """
     try:
         said: Any = json.loads(body)

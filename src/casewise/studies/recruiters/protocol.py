@@ -37,7 +37,7 @@ class Recruiter(Protocol):
     def arrive(self, parameters: Mapping[str, str]) -> RecruiterIds:
         """The person that the URL's `parameters` name.
 
-        Raises `StudyError` (an id is missing or cannot be one; the message is shown to the person).
+        Raises StudyError: an id is missing or cannot be one; the message is shown to the person.
         """
 
     def finish(self, outcome: Outcome, person: RecruiterIds | None) -> Finish:

@@ -42,7 +42,7 @@ class ParameterRecruiter:
 def read_person(parameters: Mapping[str, str], settings: RecruiterSettings) -> RecruiterIds:
     """The ids in the URL, under the names that `settings` give.
 
-    Raises `StudyError` (an id is missing, or is not made of the characters that ids are made of).
+    Raises StudyError: an id is missing, or is not made of the characters that ids are made of.
     """
     found = {}
     for part in ("person", "study", "session"):

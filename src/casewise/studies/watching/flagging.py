@@ -58,12 +58,8 @@ def find_flags(
 ) -> FoundFlags:
     """Work out whether everybody answers as people do; nothing is kept yet, so that nobody waits meanwhile.
 
-    Parameters
-    ----------
-    judges
-        The verdicts of judges by name and item; without any, nobody is compared with one.
-    seed
-        Of the simulated crowd.
+    `judges`: the verdicts of judges by name and item; without any, nobody is compared with one.
+    `seed`: of the simulated crowd.
     """
     items = shown_items(connection, study.id)
     characters = {item.item_id: characters_of(item) for item in items}

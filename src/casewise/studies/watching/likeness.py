@@ -72,10 +72,7 @@ class SeenAnswers:
 def measures(seen: SeenAnswers, judges: Mapping[str, FloatArray]) -> dict[tuple[LikenessKind, str], FloatArray]:
     """Each measure of each annotator, by its kind and the judge's name ('' where none is asked); nan where it says nothing.
 
-    Parameters
-    ----------
-    judges
-        The verdict of each on every item: 1 safe, 0 unsafe, nan none.
+    `judges`: the verdict of each on every item: 1 safe, 0 unsafe, nan none.
     """
     people = int(seen.annotator.max()) + 1 if len(seen.annotator) else 0
     safe = seen.safe.astype(float)
@@ -144,10 +141,7 @@ def simulated_flags(
     As many queries and ratings an item as the round has, repeated until there are two thousand people or more; two in a
     hundred are then replaced by a program that repeats a judge, and two by one that throws a coin.
 
-    Parameters
-    ----------
-    characters
-        Of each item, as people read it.
+    `characters`: of each item, as people read it.
     """
     crowd = [simulated(design, items, characters, rng=rng) for _ in range(repeats(design, items))]
     return {
