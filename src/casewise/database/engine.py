@@ -109,17 +109,14 @@ def made_engine(url: URL) -> Engine:
     folder = Path(str(url.database)).absolute().parent
     if not folder.is_dir():
         raise ConfigurationError(f"{url.database}: the folder {folder} does not exist")
-    make_private(Path(str(url.database)))
+    with suppress(
+        OSError
+    ):  # the owner's alone, as what SQLite puts beside it; there already, or SQLite says what is wrong
+        os.close(os.open(str(url.database), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     engine = sqlalchemy.create_engine(url, pool_size=CONNECTIONS, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
     event.listen(engine, "connect", prepare_sqlite)
     event.listen(engine, "begin", begin_sqlite)
     return engine
-
-
-def make_private(path: Path) -> None:
-    """Have a new database's file, and what SQLite puts beside it, be its owner's alone."""
-    with suppress(OSError):  # there already, or SQLite will say what is wrong
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def prepare_sqlite(connection: Any, _record: object) -> None:

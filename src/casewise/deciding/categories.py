@@ -11,7 +11,7 @@ import polars as pl
 from casewise.evaluation.judged_runs import Series
 from casewise.stats.agreeing.estimates import difference_of
 from casewise.stats.agreeing.judged import query_numbers
-from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.core.arrays import BoolArray
 from casewise.stats.deciding.trade_off import shares_of
 
 __all__ = ["CategoryBeside", "InAndOut", "categories_of", "judgements_of", "rated_items"]
@@ -63,18 +63,14 @@ def categories_of(series: Series, items: pl.DataFrame) -> Iterator[CategoryBesid
             known = ~np.isnan(values)
             sides = np.column_stack([inside & known, ~inside & known]).astype(np.float64)
             if not sides.any(axis=0).all():
-                return in_and_out(values, sides)
+                # One side is empty, and nothing can be held against anything.
+                shares = [float(np.nansum(values * side) / side.sum()) if side.any() else None for side in sides.T]
+                return InAndOut(*shares)
             inner, outer = shares_of(np.nan_to_num(values)[:, None] * sides, sides, cluster)
             return InAndOut(inner.value, outer.value, *(difference_of(inner, outer).limits or (None, None)))
 
         rate = float(rated["rate"].to_numpy()[inside].mean())
         yield CategoryBeside(series.name, str(category), int(inside.sum()), rate, held("split"), held("turns"))
-
-
-def in_and_out(values: FloatArray, sides: FloatArray) -> InAndOut:
-    """Where one side is empty, and nothing can be held against anything."""
-    shares = [float(np.nansum(values * side) / side.sum()) if side.any() else None for side in sides.T]
-    return InAndOut(*shares)
 
 
 def rated_items(items: pl.DataFrame) -> pl.DataFrame:

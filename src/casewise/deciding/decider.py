@@ -65,10 +65,6 @@ def end_loop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     loop.close()
 
 
-def own_function(function: Callable[..., Any], file: DeciderFile) -> CallableJudge:
-    return CallableJudge(function, name=file.judge.name, elicitation=file.judge.elicitation)
-
-
 class Decider:
     """A judge with fitted thresholds.
 
@@ -115,8 +111,11 @@ class Decider:
         file, found = read_decider(Path(path))
         if judge is None:
             return cls(file, judge_anew(file.judge, model=model), file_hash=found)
-        given = completed(judge) if hasattr(judge, "answer") else own_function(judge, file)
-        check_same(given, file.judge)
+        part = file.judge
+        if callable(judge) and not hasattr(judge, "answer"):
+            judge = CallableJudge(judge, name=part.name, elicitation=part.elicitation)
+        given = completed(judge)
+        check_same(given, part)
         return cls(file, given, file_hash=found)
 
     def decide(self, query: str, context: Mapping[str, Any] | None = None, *, reply: str | None = None) -> Decided:

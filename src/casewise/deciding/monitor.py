@@ -101,10 +101,11 @@ def drift_tests(lines: tuple[TrafficLine, ...], file: DeciderFile) -> tuple[Drif
     if len(lines) < FEWEST or not on.decisions:
         return ()
     n, n_valued = len(lines), sum(line.value is not None for line in lines)
+    missing = {"True": on.without_value, "False": 1 - on.without_value}
     compared = [
         ("scores", score_shares(lines, on), dict(zip(score_names(on), on.score_shares, strict=True)), n_valued),
         ("decisions", shares([line.decision for line in lines], DECISIONS), on.decisions, n),
-        ("no value", shares([str(line.value is None) for line in lines], ("True", "False")), missing(on), n),
+        ("no value", shares([str(line.value is None) for line in lines], ("True", "False")), missing, n),
     ]
     for name, share in on.categories.items():
         has = [str(name in (line.categories or ())) for line in lines]
@@ -116,10 +117,6 @@ def drift_tests(lines: tuple[TrafficLine, ...], file: DeciderFile) -> tuple[Drif
         DriftTest(what, now, then, float(p[place]), float(adjusted[place]))
         for place, (what, now, then, _) in enumerate(compared)
     )
-
-
-def missing(on: MeasuredOn) -> dict[str, float]:
-    return {"True": on.without_value, "False": 1 - on.without_value}
 
 
 def shares(said: list[str], names: tuple[str, ...]) -> dict[str, float]:

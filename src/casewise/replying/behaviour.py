@@ -16,11 +16,9 @@ import polars as pl
 
 from casewise.errors import DataError
 from casewise.records import CollectedReply, Grade, Unanswered
-from casewise.replying.grading import replies_in
-from casewise.replying.logs import GRADES, ReplyManifest, grade_folders, read_grades, read_replies
-from casewise.storage.files.jsonl import read_jsonl
+from casewise.replying.grading import grades_in, replies_in
+from casewise.replying.logs import ReplyManifest, grade_folders, read_grades, read_replies
 from casewise.storage.runs.judgement_run import RunIdentity, RunManifest
-from casewise.storage.runs.log_kind import last_records
 from casewise.storage.runs.run_folder import run_notes
 
 __all__ = ["DOES", "POLICIES", "WORTH", "Behaviour", "Does", "Policy", "behaviours_in", "what_it_does"]
@@ -122,10 +120,7 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
     found = []
     for where, made in zip(graded, manifests, strict=True):
         name = made.grader_name if named[made.grader_name] == 1 else made.identity.grader
-        grades = {
-            (grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade
-            for grade in last_records(read_jsonl(where / GRADES.file, Grade), GRADES)
-        }
+        grades = grades_in(where)
         rows = pl.DataFrame([row_of(reply, grades) for reply in replies], schema=COLUMNS)
         notes = (*run_notes(folder), *run_notes(where), *missing(rows, name))
         found.append(Behaviour(folder, manifest, name, made.identity.grader, rows, notes, texts))

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from casewise.errors import ConfigurationError, DataError, RunConflict
 from casewise.records import CollectedReply, Grade
 from casewise.records.reply import digest_of_text
-from casewise.replying.grading import replies_in
+from casewise.replying.grading import grades_in, replies_in
 from casewise.replying.logs import (
     GRADES,
     GRADES_FOLDER,
@@ -26,9 +26,7 @@ from casewise.replying.logs import (
     read_grades,
 )
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.files.strict_json import what_is_wrong
-from casewise.storage.runs.log_kind import last_records
 from casewise.storage.runs.run_folder import RunFolder, now
 
 __all__ = ["export_replies", "import_replies", "replies_table"]
@@ -61,11 +59,6 @@ def replies_table(folder: Path, *, with_replies: bool) -> pl.DataFrame:
         rows += [said | of_grade(made, grades.get(key)) for made, grades in graders] or [said]
     frame = pl.DataFrame(rows, schema={**OF_REPLY, **OF_GRADE}, infer_schema_length=None)
     return frame if with_replies else frame.drop(WORDS)
-
-
-def grades_in(where: Path) -> dict[tuple[str, str, int, str], Grade]:
-    found = last_records(read_jsonl(where / GRADES.file, Grade), GRADES)
-    return {(grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade for grade in found}
 
 
 def of_grade(made: GradeManifest, grade: Grade | None) -> dict[str, Any]:

@@ -48,6 +48,7 @@ __all__ = [
     "grade_folder",
     "grade_into",
     "grade_pairs",
+    "grades_in",
     "replies_in",
 ]
 
@@ -151,6 +152,12 @@ def replies_in(folder: Path) -> list[CollectedReply]:
     if not found:
         raise DataError(log, None, "holds no replies yet; run casewise replies collect again to go on with it")
     return found
+
+
+def grades_in(folder: Path) -> dict[tuple[str, str, int, str], Grade]:
+    """What one grader found that counts, by item, arm, repeat and the digest of the reply's text."""
+    found = last_records(read_jsonl(folder / GRADES.file, Grade), GRADES)
+    return {(grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade for grade in found}
 
 
 def to_grade(folder: Path, benchmark: Benchmark) -> list[GradeAsk]:

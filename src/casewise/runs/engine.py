@@ -109,7 +109,7 @@ class Done(Generic[R]):
 async def within_budget(call: Call[T], work: Callable[[Call[T]], Awaitable[R]], control: Control[R]) -> Done[R] | None:
     """The result of `call`, or None where the budget does not allow it any more; then the run is asked to stop."""
     budget = control.budget
-    if budget is None or budget.unlimited:
+    if budget is None or not budget.limits.bounded:
         return Done(await work(call))
     if (limit := await budget.reserve(call.at_most)) is not None:
         control.stop.ask(limit)

@@ -107,11 +107,6 @@ class Budget:
         self._under_way = 0
         self._changed: asyncio.Event | None = None
 
-    @property
-    def unlimited(self) -> bool:
-        """Whether there is nothing to watch."""
-        return not self.limits.bounded
-
     def lacks(self, call: Spend) -> str | None:
         """The limit that `call` would pass, in words, or None."""
         after = self.spent + self.reserved + call

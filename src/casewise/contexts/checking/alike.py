@@ -32,11 +32,12 @@ def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> 
     Exact copies are found by their words; others by the rare word triples that they share, so that the cost grows with
     the set and not with its square.
     """
-    triples = {key: word_triples(wording) for key, wording in wordings.items()}
+    said = {key: " ".join(wording.fields().values()).casefold() for key, wording in wordings.items()}
     copies: dict[frozenset[str], str] = {}
     earlier, keys = EarlierTexts(rare=RARE), list[str]()
     found: list[Alike] = []
-    for key, mine in triples.items():
+    for key, text in said.items():
+        mine = word_runs(re.findall(r"\w+", text), length=3)
         if (copied := copies.setdefault(mine, key)) != key:
             found.append(Alike(key, copied, 1.0))
             continue
@@ -46,7 +47,3 @@ def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> 
         earlier.add(mine)
         keys.append(key)
     return found
-
-
-def word_triples(wording: Wording) -> frozenset[str]:
-    return word_runs(re.findall(r"\w+", " ".join(wording.fields().values()).casefold()), length=3)

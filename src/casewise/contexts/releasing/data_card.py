@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from datetime import datetime
 
 from casewise.contexts.reviewing.statistics import ReviewStatistics
 from casewise.storage.benchmarks.benchmark import Benchmark
 
-__all__ = ["TERMS", "data_card", "statistics_json"]
+__all__ = ["TERMS", "data_card"]
 
 TERMS = """# Terms of use
 
@@ -71,22 +70,14 @@ def data_card(benchmark: Benchmark, found: ReviewStatistics, *, now: datetime, r
 
 
 def how_it_went(found: ReviewStatistics) -> list[str]:
+    beyond_chance = "" if found.pi is None else f"; Scott's pi {found.pi:.2f}"
     return [
         "## How the review went",
         f"- Both reviewers submitted the same words: {found.agreed_at_once}",
-        f"- Both, or neither, saw a need to change something: {found.same_need}{beyond_chance(found)}",
+        f"- Both, or neither, saw a need to change something: {found.same_need}{beyond_chance}",
         f"- Changed between generation and approval: {found.changed}",
         f"- Returned by an expert at least once: {found.returned}",
         "",
         "In brackets: 95 % Wilson intervals.",
         "",
     ]
-
-
-def beyond_chance(found: ReviewStatistics) -> str:
-    return "" if found.pi is None else f"; Scott's pi {found.pi:.2f}"
-
-
-def statistics_json(found: ReviewStatistics) -> str:
-    """The numbers of the review as JSON text."""
-    return json.dumps(found.as_json(), indent=1) + "\n"

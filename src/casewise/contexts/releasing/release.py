@@ -6,6 +6,7 @@ default and every context carries a canary: whoever finds that string in a model
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from sqlalchemy import Connection
 
 from casewise.contexts.checking.wording import Wording
 from casewise.contexts.drafts import Draft, draft_queries, progress
-from casewise.contexts.releasing.data_card import TERMS, data_card, statistics_json
+from casewise.contexts.releasing.data_card import TERMS, data_card
 from casewise.contexts.review import Phase
 from casewise.contexts.reviewing.statistics import ReviewStatistics, review_statistics
 from casewise.contexts.reviewing.store import Event, ReviewPlace, all_places, events_of
@@ -102,7 +103,7 @@ def add_papers(
     papers = {
         "DATA_CARD.md": data_card(benchmark, found, now=now, reviewed=reviewed),
         "TERMS.md": TERMS,
-        "statistics.json": statistics_json(found),
+        "statistics.json": json.dumps(found.as_json(), indent=1) + "\n",
     }
     for name, text in papers.items():
         write_text(folder / name, text)

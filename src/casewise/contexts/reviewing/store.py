@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.engine import Row
 
 from casewise.contexts.checking.checks import refreshed
 from casewise.contexts.checking.wording import Remark, Wording
 from casewise.contexts.drafts import parameters_stated
 from casewise.contexts.review import Act, Action, NotAllowed, Phase, State, step
+from casewise.contexts.reviewing.autosave import discard
 from casewise.database.staff import Role
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, CasewiseError
@@ -168,7 +169,7 @@ def act(
         detail = {**(detail or {}), "changed": action.wording != place.state.wording}
     add_event(connection, place, action, after=after, now=now, detail=detail)
     keep_state(connection, place, action, after=after, now=now)
-    forget_autosave(connection, place, action)
+    discard(connection, place.id, person_id=action.by)
     found = find_place(connection, place_id)
     assert found is not None
     return found
@@ -232,11 +233,6 @@ def keep_state(connection: Connection, place: ReviewPlace, action: Action, *, af
         found = refreshed(place.query.text, after.wording, place.findings, place.parameters)
         values |= {"findings": [finding.as_json() for finding in found]}
     connection.execute(update(tables.contexts).where(tables.contexts.c.id == place.id).values(values))
-
-
-def forget_autosave(connection: Connection, place: ReviewPlace, action: Action) -> None:
-    table = tables.autosaves
-    connection.execute(delete(table).where(table.c.context_id == place.id, table.c.person_id == action.by))
 
 
 def events_of(connection: Connection, place_id: str) -> list[Event]:

@@ -67,10 +67,6 @@ class GenerationOptions:
     jobs: Path | None = None
     """The folder of the batch jobs: by default one for the draft and the model under `runs`."""
 
-    def jobs_folder(self, draft: Draft, model: Model) -> Path:
-        """Where the batch jobs of a draft lie."""
-        return self.jobs or default_folder(f"{draft.name}-contexts-{model.name}")
-
 
 @dataclass(kw_only=True)
 class GenerationSummary(RunProgress):
@@ -127,7 +123,7 @@ async def generate(
         check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
         over = Batched.of(model, model.name, options.batch, priced=priced)
         with only_one(database, f"generating {draft.name}"):
-            folder = options.jobs_folder(draft, model)
+            folder = options.jobs or default_folder(f"{draft.name}-contexts-{model.name}")
             if over is not None:
                 folder.mkdir(parents=True, exist_ok=True)
             session = session_now(options.limits, command=options.command)

@@ -17,10 +17,6 @@ Encoded = dict[str, list[int]]
 """A text's token ids and, where it is two, of which each is."""
 
 
-def named(texts: list[Encoded]) -> list[str]:
-    return list(dict.fromkeys(name for text in texts for name in text))
-
-
 class SequenceClassifier:
     """A model whose last layer gives one number a label.
 
@@ -103,7 +99,8 @@ class SequenceClassifier:
         """Probabilities and logits of each text."""
         import torch
 
-        columns = {name: [text.get(name, [0] * len(text["input_ids"])) for text in texts] for name in named(texts)}
+        names = dict.fromkeys(name for text in texts for name in text)
+        columns = {name: [text.get(name, [0] * len(text["input_ids"])) for text in texts] for name in names}
         padded = self._tokenizer.pad(columns, return_tensors="pt").to(self._model.device)
         logits = self._model(**padded).logits.float()
         probabilities = logits.sigmoid() if self.independent else torch.softmax(logits, dim=-1)

@@ -116,13 +116,13 @@ def analyse(
             why[name] = f"not available: {error}"
             return None
 
-    known = ratings.annotator is not None
+    known, finished = ratings.annotator is not None, ratings.completers()
     return StudyAnalysis(
         options=options,
         ratings=ratings,
         conditions=condition_table(ratings, level=options.level),
         contrasts=_contrasts(ratings, options, why),
-        contrasts_of_completers=_completers(ratings, options),
+        contrasts_of_completers=None if finished is None else _contrasts(finished, options, {}),
         left_out=None if all_ratings is None else _with_left_out(all_ratings, options, reasons or {}),
         labels=label_table(ratings, options.label_policy),
         tasks=task_tests(ratings, alpha=options.alpha, paper_level=PAPER_LEVEL, rng=rng),
@@ -172,11 +172,6 @@ def _contrasts(ratings: CodedRatings, options: AnalysisOptions, why: dict[str, s
     if table["like_p"].is_null().any() and table["query_p"].is_null().any():
         why["errors over queries"] = "not available for a contrast with fewer than two queries, or where nothing varies"
     return table
-
-
-def _completers(ratings: CodedRatings, options: AnalysisOptions) -> pl.DataFrame | None:
-    finished = ratings.completers()
-    return None if finished is None else _contrasts(finished, options, {})
 
 
 def _with_left_out(ratings: CodedRatings, options: AnalysisOptions, reasons: Mapping[str, int]) -> LeftOut:
