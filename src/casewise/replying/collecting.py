@@ -18,12 +18,10 @@ from casewise.prompting.chat import Chat
 from casewise.records import FULL, Arm, CollectedReply, Context, Item, Query, Unanswered
 from casewise.records.reply import digest_of_text
 from casewise.replying.logs import REPLIES, ReplyIdentity, ReplyManifest
-from casewise.runs.batch.desk import BatchOptions
-from casewise.runs.batch.executor import Batched, executor_for
+from casewise.runs.asking import Asking, Batched, CallOptions
 from casewise.runs.calls import ChatCalls, NoReply
-from casewise.runs.durable import DurableRun
 from casewise.runs.estimate import CallEstimate, estimate_calls, usually
-from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
+from casewise.runs.limits import GIVE_PRICES, Spend, check_limits
 from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_kind import Asks, LoggedKind
 from casewise.runs.run_log import FolderLog, session_now
@@ -76,7 +74,7 @@ class ChatAnswer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CollectOptions:
+class CollectOptions(CallOptions):
     """How replies are collected. Temperature, length and seed are part of the run's identity."""
 
     temperature: float | None = 0.0
@@ -85,12 +83,8 @@ class CollectOptions:
     retries: int = 0
     """How often to ask again at most where no reply came."""
     patience: int = 30
-    limits: Limits = field(default_factory=Limits)
-    command: str | None = None
     benchmark_source: str = ""
     watch: Watch | None = None
-    batch: BatchOptions | None = None
-    """How the calls go over a batch interface; None where they are made from this process."""
     makers: ModelOptions = field(default_factory=ModelOptions)
     """How the models are reached that make texts for the arms."""
 
@@ -297,22 +291,10 @@ async def collect_into(
         check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
         with RunFolder.hold(folder, manifest(benchmark, loaded, chat, options), REPLIES, private=True) as held:
             held.note_session(session_now(options.limits, command=options.command))
-            run = DurableRun(
-                kind,
-                plan.asks(benchmark, options.retries),
-                FolderLog(held, kind),
-                executor_for(
-                    collector.ask,
-                    concurrency=max(options.limits.concurrency, model.concurrency),
-                    over=Batched.of(model, model.name, options.batch, priced=priced),
-                    folder=folder,
-                    watch=options.watch or Watch(),
-                ),
-                options.limits,
-                collector.at_most,
-                options.watch or Watch(),
-            )
-            return await run.perform(ChatSummary(run=folder, n_items=len(plan.items)))
+            over = Batched.of(model, model.name, options.batch, priced=priced)
+            asking = Asking(collector.ask, collector.at_most, model.concurrency, options.limits, over, options.watch)
+            asks, summary = plan.asks(benchmark, options.retries), ChatSummary(run=folder, n_items=len(plan.items))
+            return await asking.of(kind, asks, FolderLog(held, kind), folder=folder, progress=summary)
     finally:
         await model.close()
 

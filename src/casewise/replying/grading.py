@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -24,9 +24,7 @@ from casewise.replying.logs import (
     read_grades,
     read_replies,
 )
-from casewise.runs.batch.desk import BatchOptions
-from casewise.runs.batch.executor import Batched, executor_for
-from casewise.runs.durable import DurableRun
+from casewise.runs.asking import Asking, Batched, CallOptions
 from casewise.runs.estimate import CallEstimate, estimate_calls
 from casewise.runs.limits import GIVE_PRICES, Budget, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Watch
@@ -66,16 +64,12 @@ class GradeAsk:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GradeOptions:
+class GradeOptions(CallOptions):
     """How grading is done; nothing that a grade depends on."""
 
     retries: int = 0
     """How often to ask again at most where no grade came."""
-    limits: Limits = field(default_factory=Limits)
-    command: str | None = None
     watch: Watch | None = None
-    batch: BatchOptions | None = None
-    """How the calls go over a batch interface; None where they are made from this process."""
 
 
 @dataclass(kw_only=True)
@@ -210,24 +204,17 @@ async def grade_into(
         folder.parent.mkdir(mode=0o700, exist_ok=True)
         with RunFolder.hold(folder, manifest(replies, grader), GRADES, private=True) as held:
             held.note_session(session_now(options.limits, command=options.command))
-            run = DurableRun(
-                kind,
-                plan,
-                FolderLog(held, kind),
-                executor_for(
-                    lambda ask: grader.grade(ask.what),
-                    concurrency=max(options.limits.concurrency, grader.concurrency),
-                    over=over,
-                    folder=folder,
-                    watch=options.watch or Watch(),
-                ),
-                options.limits,
+            asking = Asking[GradeAsk, Graded](
+                lambda ask: grader.grade(ask.what),
                 lambda ask: grader.at_most(ask.what),
-                options.watch or Watch(),
+                grader.concurrency,
+                options.limits,
+                over,
+                options.watch,
             )
             summary = GradeSummary(run=folder, n_replies=plan.size, notes=grader.notes())
             try:
-                return await run.perform(summary)
+                return await asking.of(kind, plan, FolderLog(held, kind), folder=folder, progress=summary)
             finally:
                 held.keep_notes(grader.notes())
     finally:

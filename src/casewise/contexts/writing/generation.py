@@ -23,12 +23,10 @@ from casewise.database.only_one import only_one
 from casewise.database.tables import review as tables
 from casewise.models import Message, Model, ReplyOptions
 from casewise.models.http.prices import Prices
-from casewise.runs.batch.desk import BatchOptions
-from casewise.runs.batch.executor import Batched, executor_for
+from casewise.runs.asking import Asking, Batched, CallOptions
 from casewise.runs.calls import ChatCalls, NoReply
-from casewise.runs.durable import DurableRun
 from casewise.runs.estimate import CallEstimate, at_most, estimate_calls, usually
-from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
+from casewise.runs.limits import GIVE_PRICES, Spend, check_limits
 from casewise.runs.progress import RunProgress, Took, Watch
 from casewise.runs.run_kind import Asks, RunKind
 from casewise.runs.run_log import default_folder, session_now
@@ -44,8 +42,8 @@ TYPICAL_CONTEXT_TOKENS = 180
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerationOptions:
-    """How contexts are generated."""
+class GenerationOptions(CallOptions):
+    """How contexts are generated; limits count over all that was ever generated for the draft."""
 
     prompt: ContextPrompt = field(default_factory=default_prompt)
     which: Which = "missing"
@@ -55,15 +53,9 @@ class GenerationOptions:
     """Calls for one context, at most, in this run."""
     temperature: float = 1.0
     max_tokens: int = 1500
-    limits: Limits = field(default_factory=Limits)
-    """Money and tokens count over all that was ever generated for the draft."""
     prices: Prices | None = None
     patience: int = 30
     """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
-    command: str | None = None
-    """What was typed."""
-    batch: BatchOptions | None = None
-    """How the calls go over a batch interface; None where they are made from this process."""
     jobs: Path | None = None
     """The folder of the batch jobs: by default one for the draft and the model under `runs`."""
 
@@ -127,22 +119,10 @@ async def generate(
             if over is not None:
                 folder.mkdir(parents=True, exist_ok=True)
             session = session_now(options.limits, command=options.command)
-            run = DurableRun(
-                writing,
-                plan_of(database, draft, options),
-                DraftLog(database, draft, model.name, options.prices, writing.settings(), session),
-                executor_for(
-                    writing.write,
-                    concurrency=max(options.limits.concurrency, model.concurrency),
-                    over=over,
-                    folder=folder,
-                    watch=watch or Watch(),
-                ),
-                options.limits,
-                writing.at_most,
-                watch or Watch(),
-            )
-            summary = await run.perform(GenerationSummary())
+            log = DraftLog(database, draft, model.name, options.prices, writing.settings(), session)
+            asking = Asking(writing.write, writing.at_most, model.concurrency, options.limits, over, watch)
+            plan = plan_of(database, draft, options)
+            summary = await asking.of(writing, plan, log, folder=folder, progress=GenerationSummary())
             summary.failed = Counter(writing.in_vain.values())
             return summary
     finally:

@@ -29,12 +29,10 @@ from casewise.database.only_one import only_one
 from casewise.models import Model, ReplyOptions
 from casewise.models.http.prices import Prices
 from casewise.records.base import digest
-from casewise.runs.batch.desk import BatchOptions
-from casewise.runs.batch.executor import Batched, executor_for
+from casewise.runs.asking import Asking, Batched, CallOptions
 from casewise.runs.calls import ChatCalls, NoReply
-from casewise.runs.durable import DurableRun
 from casewise.runs.estimate import CallEstimate, estimate_calls, usually
-from casewise.runs.limits import GIVE_PRICES, Limits, Spend, check_limits
+from casewise.runs.limits import GIVE_PRICES, Spend, check_limits
 from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_kind import Asks
 from casewise.runs.run_log import FolderLog, session_now
@@ -48,21 +46,15 @@ TYPICAL_REPLY_TOKENS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpinionOptions:
+class OpinionOptions(CallOptions):
     """How opinions are asked for."""
 
-    limits: Limits = field(default_factory=Limits)
-    """Money and tokens count over all sessions of the run."""
     prices: Prices | None = None
     """What tokens cost, where no public list says so."""
     retries: int = 0
     """How often to ask again at most where a reply was no opinion."""
     patience: int = 30
     """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
-    command: str | None = None
-    """What was typed."""
-    batch: BatchOptions | None = None
-    """How the calls go over a batch interface; None where they are made from this process."""
 
 
 @dataclass(kw_only=True)
@@ -110,7 +102,7 @@ async def ask_opinions(
     """
     options = options or OpinionOptions()
     summary = OpinionSummary()
-    asking = Asking(model, options)
+    reader = Reader(model, options)
     try:
         priced = options.prices is not None
         check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
@@ -120,22 +112,10 @@ async def ask_opinions(
             RunFolder.hold(folder, manifest(draft, model), OpinionKind.log) as held,
         ):
             held.note_session(session_now(options.limits, command=options.command))
-            run = DurableRun(
-                asking.kind,
-                plan_of(database, draft, options),
-                OpinionLog(held, asking.kind, database, model.name, summary),
-                executor_for(
-                    asking.ask,
-                    concurrency=max(options.limits.concurrency, model.concurrency),
-                    over=over,
-                    folder=folder,
-                    watch=watch or Watch(),
-                ),
-                options.limits,
-                asking.at_most,
-                watch or Watch(),
-            )
-            return await run.perform(summary)
+            log = OpinionLog(held, reader.kind, database, model.name, summary)
+            asking = Asking(reader.ask, reader.at_most, model.concurrency, options.limits, over, watch)
+            plan = plan_of(database, draft, options)
+            return await asking.of(reader.kind, plan, log, folder=folder, progress=summary)
     finally:
         await model.close()
 
@@ -148,7 +128,7 @@ def estimate_opinions(
     return estimate_calls(
         plan_of(database, draft, options),
         usually=lambda ask: usually(messages_about(ask.place), reply_tokens=TYPICAL_REPLY_TOKENS),
-        at_most=Asking(model, options).at_most,
+        at_most=Reader(model, options).at_most,
         prices=options.prices,
     )
 
@@ -199,7 +179,7 @@ def put(database: Database, asked: ReviewPlace, findings: tuple[Remark, ...], by
         keep_findings(connection, {place.id: [*kept, *findings]})
 
 
-class Asking:
+class Reader:
     """Asks one model, and reads its replies."""
 
     def __init__(self, model: Model, options: OpinionOptions) -> None:

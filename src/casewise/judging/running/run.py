@@ -15,9 +15,8 @@ from casewise.judging.running.plan import Plan
 from casewise.models.batch.load import client_of
 from casewise.models.http.client import EndpointClient
 from casewise.models.protocol import WaitsForServer
+from casewise.runs.asking import Asking, Batched
 from casewise.runs.batch.desk import BatchOptions
-from casewise.runs.batch.executor import Batched, executor_for
-from casewise.runs.durable import DurableRun
 from casewise.runs.limits import GIVE_PRICES, Limits, check_limits
 from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_log import FolderLog, session_now
@@ -113,24 +112,12 @@ async def judge_into(
         with RunFolder.hold(target.folder, manifest(target, benchmark, judge), kind.log) as folder:
             session = session_now(limits, command=target.command)
             folder.note_session(session.model_copy(update={"weights_bytes": judge.weights_bytes}))
-            run = DurableRun(
-                kind,
-                plan.asks(benchmark, judge),
-                FolderLog(folder, kind),
-                executor_for(
-                    partial(answer_shown, judge),
-                    concurrency=max(limits.concurrency, judge.concurrency),
-                    over=over,
-                    folder=target.folder,
-                    watch=watch,
-                ),
-                limits,
-                judge.at_most,
-                watch,
-            )
+            answer = partial(answer_shown, judge)
+            asking = Asking(answer, judge.at_most, judge.concurrency, limits, over, watch)
+            asks, log = plan.asks(benchmark, judge), FolderLog(folder, kind)
             summary = RunSummary(run=target.folder, n_items=len(plan.items))
             try:
-                return await run.perform(summary)
+                return await asking.of(kind, asks, log, folder=target.folder, progress=summary)
             finally:
                 summary.notes = judge.notes()
                 folder.keep_notes(summary.notes)

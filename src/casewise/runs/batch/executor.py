@@ -10,20 +10,17 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Generic, TypeVar
 
-from casewise.models.batch.load import batch_interface, client_of
+from casewise.models.batch.load import batch_interface
 from casewise.models.http.client import EndpointClient
-from casewise.models.protocol import Model
 from casewise.runs.batch.asking import Answered, ThroughClient, Written
 from casewise.runs.batch.desk import BatchOptions, Desk, Lot, is_too_much
-from casewise.runs.engine import Call, Executor, LiveExecutor, Tally, Workload
+from casewise.runs.engine import Call, Tally, Workload
 from casewise.runs.limits import Budget, Limits, Spend
-from casewise.runs.progress import Watch
 from casewise.storage.runs.batch_jobs import BatchJob, JobLog
 
-__all__ = ["BatchExecutor", "Batched", "executor_for"]
+__all__ = ["BatchExecutor"]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -61,34 +58,6 @@ class BatchExecutor(Generic[A, B]):
             return await BatchSession(work, desk, ThroughClient(self.answer, self.client, interface)).run()
         finally:
             await interface.wire.close()
-
-
-@dataclass(frozen=True)
-class Batched:
-    """Whose batch interface calls go over, and how."""
-
-    client: EndpointClient
-    name: str
-    """Who is asked, as the user calls them."""
-    priced: bool
-    options: BatchOptions
-
-    @classmethod
-    def of(cls, model: Model | None, name: str, options: BatchOptions | None, *, priced: bool) -> Batched | None:
-        """The interface of a model behind an endpoint; None where calls do not go over one.
-
-        Raises ConfigurationError: it is to be asked so, and has none.
-        """
-        return None if options is None else cls(client_of(model, name), name, priced, options)
-
-
-def executor_for(
-    answer: Callable[[A], Awaitable[B]], *, concurrency: int, over: Batched | None, folder: Path, watch: Watch
-) -> Executor[A, B]:
-    """What makes the calls of a run in `folder`: this process, or the batch interface that they go over."""
-    if over is None:
-        return LiveExecutor(answer, concurrency)
-    return BatchExecutor(answer, over.client, over.name, JobLog.at(folder), over.priced, over.options, watch.say)
 
 
 class BatchSession(Generic[A, B]):
