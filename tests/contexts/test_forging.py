@@ -7,7 +7,7 @@ import casewise
 from casewise import api
 from casewise.contexts.forging import EXPECTED, KINDS_FORGED, forge
 from casewise.errors import BenchmarkError, ConfigurationError
-from casewise.models import FakeModel
+from casewise.models.fake import FakeModel
 from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel
 

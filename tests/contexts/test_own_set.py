@@ -18,7 +18,7 @@ from casewise.contexts.review import Act, Phase
 from casewise.contexts.writing.prompts import context_schema, default_prompt
 from casewise.contexts.writing.replies import Failed, read_reply
 from casewise.database.staff import Role
-from casewise.models import Reply
+from casewise.models.protocol import Reply
 from casewise.records import ParameterSet, Query
 from casewise.storage import load_benchmark
 from casewise.studies.running.plan import freeze_plan, init_study, read_plan

@@ -4,7 +4,8 @@ import pytest
 
 from casewise.api import judge, report
 from casewise.judging.judges.llm import LLMJudge
-from casewise.models import FakeModel, Position, Reply, TokenLogprob
+from casewise.models.fake import FakeModel
+from casewise.models.protocol import Position, Reply, TokenLogprob
 
 
 def half_refusing(messages, options):

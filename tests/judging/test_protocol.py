@@ -15,7 +15,7 @@ from casewise.errors import ConfigurationError
 from casewise.judging.asking.protocols import PROTOCOLS
 from casewise.judging.judges.live import live_judge
 from casewise.judging.judges.llm import LLMJudge
-from casewise.models import FakeModel
+from casewise.models.fake import FakeModel
 from casewise.storage.runs.judgement_run import read_run
 
 STAND_IN = """

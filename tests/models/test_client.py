@@ -6,10 +6,10 @@ from aiohttp import web
 from tests.support.fault_server import FaultServer
 
 from casewise.errors import ExitCode, Unauthorised, Unavailable, Unreachable, WentAway
-from casewise.models import ENDPOINTS, Rejected, ReplyOptions, as_messages
-from casewise.models.http.endpoints import Key, find_endpoint
+from casewise.models.http.endpoints import ENDPOINTS, Key, find_endpoint
 from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
 from casewise.models.http.retry import RetryPolicy
+from casewise.models.protocol import Rejected, ReplyOptions, as_messages
 
 ASK = as_messages("Is it safe?")
 WORDS = ReplyOptions(max_tokens=64)

@@ -3,9 +3,9 @@ import asyncio
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.models import Model
 from casewise.models.http.prices import FREE, Prices
 from casewise.models.load import BACKENDS, ModelOptions, load_model, names_model
+from casewise.models.protocol import Model
 
 KEYS = {"OPENAI_API_KEY": "sk-x"}
 

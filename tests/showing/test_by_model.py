@@ -7,7 +7,7 @@ from tests.support.lied_to import DEMO, Gullible
 
 from casewise import api
 from casewise.errors import ConfigurationError
-from casewise.models import FakeModel
+from casewise.models.fake import FakeModel
 from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel
 from casewise.runs.limits import Limits

@@ -10,7 +10,8 @@ from casewise.errors import ConfigurationError
 from casewise.judging.asking.prompts import default_prompts
 from casewise.judging.judges.llm import LLMJudge
 from casewise.judging.running.plan import Plan, Selection
-from casewise.models import FakeModel, Message
+from casewise.models.fake import FakeModel
+from casewise.models.protocol import Message
 from casewise.records import FULL, NO_CONTEXT, PARAMETERS, Arm, Group, Parameter, ParameterSet
 from casewise.records.context import omit
 from casewise.showing import TRANSFORMS, Placement, TransformKind, arm_named, check_arms, needs_twin, show
@@ -22,7 +23,7 @@ QUERY, CONTEXT = DEMO.query[ITEM.query_id], DEMO.context[str(ITEM.context_id)]
 
 OWN = """
 from dataclasses import replace
-from casewise.models import Message
+from casewise.models.protocol import Message
 
 def swap(shown, scene):
     return replace(shown, context={**shown.context, "recipient": scene.twin.shown()["recipient"]})

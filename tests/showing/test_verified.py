@@ -5,7 +5,7 @@ import pytest
 import casewise
 from casewise import api
 from casewise.errors import ConfigurationError, DataError
-from casewise.models import FakeModel
+from casewise.models.fake import FakeModel
 from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel
 from casewise.showing import arm_named, show

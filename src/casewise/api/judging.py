@@ -67,10 +67,9 @@ __all__ = [
     "judge",
     "judge_async",
     "judge_several",
-    "making_by",
+    "made_and_judged",
     "others_asked",
     "planned",
-    "spent_in",
     "try_connection",
 ]
 
@@ -122,16 +121,22 @@ async def judge_async(
     folder = kept.path / "run" if kept is not None else Path(str(out))
     source = options.benchmark_source or source_of(benchmark, loaded)
     target = Target(folder, source, seed=options.seed, command=options.command)
-    making_options = making_by(options, found)
-    before = await making(folder, plan.arms, partial(plan.asks_given, loaded), making_options, spent=spent_in(folder))
+    return Run(folder, loaded, await made_and_judged(target, loaded, found, plan=plan, options=options), kept)
+
+
+async def made_and_judged(
+    target: Target, benchmark: Benchmark, judge: Judge, *, plan: Plan, options: RunOptions, closing: bool = True
+) -> RunSummary:
+    """Have models make the texts that the arms need, then have the judge decide what is left of the plan."""
+    folder, asks = target.folder, partial(plan.asks_given, benchmark)
+    before = await making(folder, plan.arms, asks, making_by(options, judge), spent=spent_in(folder))
     if before.stopped:
-        await found.close()
-        return Run(folder, loaded, RunSummary(run=folder, n_items=len(plan.items), stopped=before.stopped), kept)
+        if closing:
+            await judge.close()
+        return RunSummary(run=folder, n_items=len(plan.items), stopped=before.stopped)
     plan, limits = replace(plan, made=before.made), options.limits.less(spent_making(folder))
-    summary = await judge_into(
-        target, loaded, found, plan=plan, limits=limits, watch=options.watch, batch=options.batch
-    )
-    return Run(folder, loaded, summary, kept)
+    how: dict[str, Any] = {"watch": options.watch, "batch": options.batch, "closing": closing}
+    return await judge_into(target, benchmark, judge, plan=plan, limits=limits, **how)
 
 
 def making_by(options: RunOptions, judge: Judge) -> MakingOptions:

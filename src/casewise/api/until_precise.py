@@ -6,24 +6,21 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from casewise.api.asking import elicitations_named
 from casewise.api.benchmarks import Source, as_benchmark, source_of
-from casewise.api.judging import AnyJudge, RunOptions, as_judge, making_by, planned, spent_in
+from casewise.api.judging import AnyJudge, RunOptions, as_judge, made_and_judged, planned
 from casewise.auditing.subject import Subject
 from casewise.errors import ConfigurationError, RunConflict, Stopped
 from casewise.evaluation.until_precise import PreciseRun, known_queries, right, sampling
 from casewise.judging.judge import Judge
 from casewise.judging.running.plan import Plan, Selection
-from casewise.judging.running.run import Target, judge_into
+from casewise.judging.running.run import Target
 from casewise.records import Arm, Elicitation
-from casewise.runs.made import spent_making
 from casewise.runs.waiting import apart
-from casewise.showing.made_before import making
 from casewise.stats.agreeing.adaptive_sampling import sample_until_precise
 from casewise.stats.core.arrays import FloatArray, IntArray
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -125,20 +122,10 @@ class Looks:
         """Ask about these items."""
         items = tuple(item for item in self.benchmark.items if item.id in ids)
         plan = replace(self.plan, items=items)
-        asks, how = partial(plan.asks_given, self.benchmark), making_by(self.options, self.judge)
-        before = await making(self.folder, plan.arms, asks, how, spent=spent_in(self.folder))
-        if before.stopped:
-            raise Stopped(f"{before.stopped}; the same command goes on with what is left")
         target = Target(self.folder, self.source, seed=self.options.seed, command=self.options.command)
         try:
-            done = await judge_into(
-                target,
-                self.benchmark,
-                self.judge,
-                plan=replace(plan, made=before.made),
-                limits=self.options.limits.less(spent_making(self.folder)),
-                watch=self.options.watch,
-                closing=False,
+            done = await made_and_judged(
+                target, self.benchmark, self.judge, plan=plan, options=replace(self.options, batch=None), closing=False
             )
         finally:
             # A run that is cut short must not pass for one over items chosen fairly.

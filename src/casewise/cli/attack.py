@@ -15,11 +15,18 @@ from casewise import api
 from casewise.cli.documents import DocumentOptions
 from casewise.cli.evaluate.report import NumbersOptions
 from casewise.cli.judge import output
-from casewise.cli.judge.options import AskingOptions, HowOptions, ItemOptions, LimitOptions, LocalModelOptions
+from casewise.cli.judge.options import (
+    AskingOptions,
+    HowOptions,
+    ItemOptions,
+    LimitOptions,
+    LocalModelOptions,
+    run_options,
+)
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import BenchmarkOption, DatabaseOption, JsonOption, end, note, print_json, show, tell_pending
 from casewise.cli.replies import AskedChatbot
-from casewise.cli.watching import command_line, person, watching
+from casewise.cli.watching import command_line, leave, watching
 from casewise.errors import ConfigurationError
 
 __all__ = ["attack", "paraphrases", "robustness"]
@@ -142,21 +149,13 @@ class Attack:
         live = self.asking.live(self.limits, self.local, seed=self.items.seed, needs_key=not self.how.dry_run)
         elicitations = api.elicitations_named(elicit)
         made = api.as_judge(self.asked, self.benchmark, elicitations=elicitations, live=live)
-        options = api.RunOptions(
-            seed=self.items.seed or 0,
-            limits=self.limits.limits(),
-            selection=self.items.selection(self.benchmark),
-            live=live,
-            batch=self.limits.batches(),
-            command=command_line(),
-            benchmark_source=api.source_of(self.source, self.benchmark),
-        )
+        options = run_options(self.source, self.benchmark, live, items=self.items, limits=self.limits)
         if self.how.dry_run:
             estimate = api.estimate(self.benchmark, made, elicitations=elicitations, arms=self.arms, options=options)
             output.print_estimates([(estimate, made)], as_json=self.as_json)
             return
-        for to in (made.sends_to, *api.others_asked(self.arms, live.model, judge=made)):
-            api.allow_sending("the benchmark's queries", to, agreed=self.how.yes, ask=person())
+        others = api.others_asked(self.arms, live.model, judge=made)
+        leave("the benchmark's queries", made.sends_to, *others, agreed=self.how.yes)
         folder = self.out or self.folder
         with watching(f"attacking {self.asked}", quiet=self.as_json) as watch:
             watched = replace(options, watch=watch)

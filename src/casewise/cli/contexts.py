@@ -19,7 +19,7 @@ from casewise.cli.watching import (
     SpendingOptions,
     YesOption,
     command_line,
-    person,
+    leave,
     print_cost,
     watching,
 )
@@ -130,7 +130,7 @@ class CallOptions(SpendingOptions, OverBatchOptions):
 
     def leave(self, what: str, to: str | None) -> None:
         """Ask for leave to send something."""
-        api.allow_sending(what, to, agreed=self.yes, ask=person())
+        leave(what, to, agreed=self.yes)
 
 
 @app.command()

@@ -26,7 +26,7 @@ from casewise.cli.printing import (
     print_json,
     say,
 )
-from casewise.cli.watching import DryRunOption, YesOption, command_line, person, print_cost, watching
+from casewise.cli.watching import DryRunOption, YesOption, command_line, leave, print_cost, watching
 from casewise.errors import ConfigurationError
 
 __all__ = ["AskedChatbot", "app"]
@@ -99,8 +99,8 @@ class AskedChatbot:
 
     def leave(self, what: str, *others: str | None, agreed: bool) -> None:
         """Ask for leave to send something to the chatbot, to models that make texts for arms, and to others."""
-        for to in (self.loaded.model.sends_to, *others, *api.others_asked(self.arms, self.reached)):
-            api.allow_sending(what, to, agreed=agreed, ask=person())
+        makers = api.others_asked(self.arms, self.reached)
+        leave(what, self.loaded.model.sends_to, *others, *makers, agreed=agreed)
 
     def collect(self, folder: Path, options: api.replying.CollectOptions) -> api.Replies:
         """Collect them."""
@@ -232,8 +232,7 @@ def grade(
         for one in made:
             tell_estimate(api.replying.grading_estimate(replies, one, benchmark=benchmark), one.name, as_json=as_json)
         return
-    for one in made:
-        api.allow_sending("the benchmark's queries and the replies", one.sends_to, agreed=yes, ask=person())
+    leave("the benchmark's queries and the replies", *(one.sends_to for one in made), agreed=yes)
     summaries = []
     for one in made:
         with watching(f"grading by {one.name}", quiet=as_json) as watch:
@@ -312,8 +311,7 @@ def try_graders(
         for one in graders:
             tell_estimate(api.replying.check_estimate(file, one), one.name, as_json=as_json)
         return
-    for one in graders:
-        api.allow_sending("the prompts and the responses", one.sends_to, agreed=yes, ask=person())
+    leave("the prompts and the responses", *(one.sends_to for one in graders), agreed=yes)
     checked = [api.replying.check_grader(file, one, limits=limits.limits()) for one in graders]
     tell_checks(checked, as_json=as_json)
 

@@ -13,7 +13,7 @@ from casewise.cli.documents import DocumentOptions
 from casewise.cli.judge.options import BaseUrlOption, LocalModelOptions, ReachOptions
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import BenchmarkArgument, JsonOption, note, print_json, say
-from casewise.cli.watching import DryRunOption, YesOption, command_line, person, print_cost, watching
+from casewise.cli.watching import DryRunOption, YesOption, command_line, leave, print_cost, watching
 
 __all__ = ["extract", "forge", "verify"]
 
@@ -82,8 +82,7 @@ def verify(
             typer.echo(f"{name}: {one.n_calls:,} pairs of a fact and a claim at most")
             print_cost(one)
         return
-    for whom in api.verifiers_asked(options):
-        api.allow_sending("facts, and claims of the benchmark's contexts", whom, agreed=asking.yes, ask=person())
+    leave("facts, and claims of the benchmark's contexts", *api.verifiers_asked(options), agreed=asking.yes)
     with watching("verifying", quiet=documents.as_json) as watch:
         found = api.verify_contexts(benchmark, facts, at=at, truth=truth, options=replace(options, watch=watch))
     documents.present(found)
@@ -157,9 +156,7 @@ def extract(
         if estimate is not None:
             print_cost(estimate)
         return
-    api.allow_sending(
-        "your own texts, such as prompts and logs,", api.extractor_asked(sources), agreed=asking.yes, ask=person()
-    )
+    leave("your own texts, such as prompts and logs,", api.extractor_asked(sources), agreed=asking.yes)
     rows = api.extract_context(sources, out, facts=facts)
     said = sum(one.value is not None for one in rows)
     unknown = len(rows) - said

@@ -25,7 +25,7 @@ __all__ = [
     "SpendingOptions",
     "YesOption",
     "command_line",
-    "person",
+    "leave",
     "print_cost",
     "watching",
 ]
@@ -118,6 +118,12 @@ def print_cost(estimate: api.contexts.CallEstimate) -> None:
 def person() -> Callable[[str], bool] | None:
     """Asks whoever sits at the terminal whether something may be sent; None where nobody does."""
     return asked if sys.stdin.isatty() else None
+
+
+def leave(what: str, *to: str | None, agreed: bool) -> None:
+    """Have the person agree that `what` is sent to each of these; None is nobody, for it stays on this machine."""
+    for whom in to:
+        api.allow_sending(what, whom, agreed=agreed, ask=person())
 
 
 def asked(said: str) -> bool:

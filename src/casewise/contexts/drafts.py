@@ -17,7 +17,6 @@ from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Category, ParameterSet, Query, Taxonomy, paper_parameters
 
 __all__ = [
-    "INTENTS",
     "Draft",
     "all_drafts",
     "checked_intent",

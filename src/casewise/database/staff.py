@@ -22,7 +22,6 @@ from casewise.errors import ConfigurationError
 
 __all__ = [
     "SESSION_LASTS",
-    "Invitation",
     "Person",
     "Role",
     "end_session",
@@ -40,7 +39,6 @@ __all__ = [
     "set_active",
     "set_roles",
     "start_session",
-    "token_hash",
 ]
 
 INVITATION_LASTS = timedelta(days=7)

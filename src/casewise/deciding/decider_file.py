@@ -22,7 +22,6 @@ from casewise.storage.files.atomic import read_text, write_text
 from casewise.storage.files.strict_json import what_is_wrong
 
 __all__ = [
-    "FORMAT_VERSION",
     "BenchmarkPart",
     "CalibrationPart",
     "DeciderFile",

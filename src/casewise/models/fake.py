@@ -37,7 +37,7 @@ class FakeModel(ModelDefaults):
     Examples
     --------
     >>> import asyncio
-    >>> from casewise.models import ReplyOptions, as_messages
+    >>> from casewise.models.protocol import ReplyOptions, as_messages
     >>> model = FakeModel("unsafe")
     >>> asyncio.run(model.reply(as_messages("?"), ReplyOptions(max_tokens=8))).text
     'unsafe'

@@ -43,7 +43,6 @@ __all__ = [
     "discard_texts",
     "estimate_grading",
     "estimate_pairs",
-    "grade_folder",
     "grade_into",
     "grade_pairs",
     "grades_in",

@@ -160,7 +160,7 @@ def test_a_bundle_of_r4b_says_the_same_in_its_own_form(tmp_path):
 
 
 def test_of_a_text_only_what_a_model_can_quote_is_known(tmp_path, monkeypatch):
-    from casewise.models import FakeModel
+    from casewise.models.fake import FakeModel
     from casewise.models.http.prices import Prices
     from casewise.models.load import LoadedModel
 

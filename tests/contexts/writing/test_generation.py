@@ -16,9 +16,10 @@ from casewise.contexts.writing.generation import GenerationOptions, estimate_gen
 from casewise.contexts.writing.replies import FailedReason
 from casewise.database.only_one import only_one
 from casewise.errors import ConfigurationError, RunConflict, Unauthorised, Unavailable
-from casewise.models import FakeModel, Rejected, Usage
+from casewise.models.fake import FakeModel
 from casewise.models.http.prices import Prices
 from casewise.models.load import ModelOptions, load_model
+from casewise.models.protocol import Rejected, Usage
 from casewise.records import sorry_bench
 from casewise.runs.limits import Limits
 from casewise.runs.progress import Watch

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.contexts.wordings import FIELDS, wording
 
 from casewise.contexts.writing.replies import Failed, FailedReason, Read, read_reply
-from casewise.models import Reply
+from casewise.models.protocol import Reply
 
 
 def nested(**changes):

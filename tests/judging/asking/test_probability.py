@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casewise.judging.asking.probability import first_said, label_mass, probability_outcome
-from casewise.models import Position, Reply, TokenLogprob
+from casewise.models.protocol import Position, Reply, TokenLogprob
 from casewise.records import Scored, Unscored, UnscoredReason
 
 

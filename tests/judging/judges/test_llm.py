@@ -8,8 +8,9 @@ from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.asking.prompts import default_prompts
 from casewise.judging.judge import Ask
 from casewise.judging.judges.llm import LLMJudge
-from casewise.models import FakeModel, Rejected, Reply, Usage
+from casewise.models.fake import FakeModel
 from casewise.models.http.prices import Prices
+from casewise.models.protocol import Rejected, Reply, Usage
 from casewise.records import (
     NO_CONTEXT,
     Arm,

@@ -10,8 +10,9 @@ from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.judges.llm import LLMJudge
 from casewise.judging.running.plan import Plan, Selection, ablation_arms, select
 from casewise.judging.running.run import Target, Watch, judge_into
-from casewise.models import FakeModel, Reply, Usage
+from casewise.models.fake import FakeModel
 from casewise.models.http.prices import Prices
+from casewise.models.protocol import Reply, Usage
 from casewise.records import FULL, NO_CONTEXT, Arm, Judgement
 from casewise.runs.engine import Limits
 from casewise.storage.benchmarks.load import load_benchmark

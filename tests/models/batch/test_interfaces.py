@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.models import Rejected
 from casewise.models.batch.interface import HandedJob
 from casewise.models.batch.load import batch_interface
 from casewise.models.batch.openai_shape import landed
 from casewise.models.batch.terms import TERMS, terms_of
 from casewise.models.http.client import ClientOptions, EndpointClient
 from casewise.models.http.endpoints import ENDPOINTS, Key, find_endpoint
+from casewise.models.protocol import Rejected
 
 BODY: dict[str, Any] = {
     "model": "tiny",

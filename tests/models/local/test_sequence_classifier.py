@@ -5,10 +5,10 @@ from tests.support.tiny_classifier import make_tiny_classifier
 from tests.support.tiny_llama import make_tiny_llama
 
 from casewise.errors import ConfigurationError
-from casewise.models import TextClassifier
 from casewise.models.load import ModelOptions, load_classifier, load_model
 from casewise.models.local.loading import LocalOptions
 from casewise.models.local.sequence_classifier import SequenceClassifier
+from casewise.models.protocol import TextClassifier
 
 torch = pytest.importorskip("torch", reason="needs the extra [local]: torch and transformers")
 pytest.importorskip("transformers", reason="needs the extra [local]: torch and transformers")

@@ -13,10 +13,10 @@ from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.judges.live import LiveOptions, live_judge
 from casewise.judging.running.plan import Plan, Selection
 from casewise.judging.running.run import Target, judge_into
-from casewise.models import ReplyOptions, as_messages
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.local.loading import LocalOptions
 from casewise.models.local.transformers_local import TransformersModel
+from casewise.models.protocol import ReplyOptions, as_messages
 from casewise.records import Scored
 from casewise.storage.benchmarks.load import load_benchmark
 

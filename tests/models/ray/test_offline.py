@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.models import ReplyOptions, as_messages
 from casewise.models.local.loading import RayOptions
+from casewise.models.protocol import ReplyOptions, as_messages
 from casewise.models.ray import offline
 from casewise.models.ray.offline import OfflineModel
 

@@ -18,10 +18,11 @@ from casewise.cli.judge.options import (
     LimitOptions,
     LocalModelOptions,
     PlanOptions,
+    run_options,
 )
 from casewise.cli.option_groups import with_groups
 from casewise.cli.printing import BenchmarkArgument, JsonOption, end
-from casewise.cli.watching import command_line, person, watching
+from casewise.cli.watching import leave, watching
 from casewise.errors import ConfigurationError
 
 __all__ = ["judge"]
@@ -75,28 +76,19 @@ def judge(
         raise ConfigurationError("--test-connection and --until-precise are for one --judge at a time")
     one = next(iter(made.values()))
     if how.test_connection:
-        api.allow_sending(QUERIES, one.sends_to, agreed=how.yes, ask=person())
+        leave(QUERIES, one.sends_to, agreed=how.yes)
         output.print_probe(api.try_connection(one), as_json=as_json)
         return
     arms = plan.chosen_arms(found)
-    options = api.RunOptions(
-        seed=items.seed or 0,
-        limits=limits.limits(),
-        selection=items.selection(found),
-        retry_unscored=plan.retry_unscored,
-        live=live,
-        batch=limits.batches(),
-        command=command_line(),
-        benchmark_source=api.source_of(benchmark, found),
-    )
+    options = run_options(benchmark, found, live, items=items, limits=limits)
+    options = replace(options, retry_unscored=plan.retry_unscored)
     asked = Asked(elicitations=elicitations, arms=arms, repeats=plan.repeats)
     if how.dry_run:
         estimates = [(api.estimate(found, each, **asked, options=options), each) for each in made.values()]
         output.print_estimates(estimates, as_json=as_json)
         return
     for each in made.values():
-        for whom in (each.sends_to, *api.others_asked(arms, live.model, judge=each)):
-            api.allow_sending(QUERIES, whom, agreed=how.yes, ask=person())
+        leave(QUERIES, each.sends_to, *api.others_asked(arms, live.model, judge=each), agreed=how.yes)
     if len(made) > 1:
 
         def follow(name: str) -> AbstractContextManager[api.Watch]:

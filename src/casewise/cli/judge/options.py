@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from casewise import api
-from casewise.cli.watching import DryRunOption, OverBatchOptions, SpendingOptions, YesOption
+from casewise.cli.watching import DryRunOption, OverBatchOptions, SpendingOptions, YesOption, command_line
 from casewise.errors import ConfigurationError
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "LocalModelOptions",
     "PlanOptions",
     "ReachOptions",
+    "run_options",
 ]
 
 BaseUrlOption = Annotated[
@@ -184,6 +185,21 @@ class LimitOptions(ReachOptions, OverBatchOptions):
     def model(self, base_url: str | None, local: LocalModelOptions, *, needs_key: bool) -> api.ModelOptions:
         """How a model is reached. Raises as `ReachOptions.model`."""
         return replace(super().model(base_url, local, needs_key=needs_key), batch=self.batches() is not None)
+
+
+def run_options(
+    source: str, found: api.Benchmark, live: api.LiveOptions, *, items: ItemOptions, limits: LimitOptions
+) -> api.RunOptions:
+    """How a run over a benchmark, named `source`, is done."""
+    return api.RunOptions(
+        seed=items.seed or 0,
+        limits=limits.limits(),
+        selection=items.selection(found),
+        live=live,
+        batch=limits.batches(),
+        command=command_line(),
+        benchmark_source=api.source_of(source, found),
+    )
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,7 @@ from casewise.database.staff import Person, Role
 from casewise.database.tables import review as tables
 
 __all__ = [
-    "PAGE",
     "Filter",
-    "Listed",
-    "QueuePage",
     "count_waiting",
     "has_read_warning",
     "list_contexts",
@@ -26,7 +23,6 @@ __all__ = [
     "pass_on",
     "passed_categories",
     "read_warning",
-    "waiting_for",
 ]
 
 PAGE = 50

@@ -18,7 +18,6 @@ from casewise.records.translation import Translation
 
 __all__ = [
     "RoomText",
-    "TranslationSet",
     "confirm_text",
     "find_text",
     "leave_out_text",

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from casewise.contexts.writing.prompts import context_schema
-from casewise.models import Message, Reply, ReplyOptions, Usage
 from casewise.models.fake import Answering
+from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
 
 __all__ = ["REHEARSALS"]
 

@@ -21,8 +21,8 @@ from casewise.contexts.writing.replies import Failed, FailedReason, read_reply
 from casewise.database import Database
 from casewise.database.only_one import only_one
 from casewise.database.tables import review as tables
-from casewise.models import Message, Model, ReplyOptions
 from casewise.models.http.prices import Prices
+from casewise.models.protocol import Message, Model, ReplyOptions
 from casewise.runs.asking import Asking, Batched, CallOptions
 from casewise.runs.calls import ChatCalls, NoReply
 from casewise.runs.estimate import CallEstimate, at_most, estimate_calls, usually

@@ -26,8 +26,8 @@ from casewise.contexts.writing.opinions import (
 )
 from casewise.database import Database
 from casewise.database.only_one import only_one
-from casewise.models import Model, ReplyOptions
 from casewise.models.http.prices import Prices
+from casewise.models.protocol import Model, ReplyOptions
 from casewise.records.base import digest
 from casewise.runs.asking import Asking, Batched, CallOptions
 from casewise.runs.calls import ChatCalls, NoReply

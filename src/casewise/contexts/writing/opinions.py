@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from casewise.contexts.checking.wording import Remark
 from casewise.contexts.reviewing.store import ReviewPlace
-from casewise.models import Message, as_messages
+from casewise.models.protocol import Message, as_messages
 from casewise.prompting.json_in_reply import top_objects
 from casewise.prompting.substitution import filled
 from casewise.records import Record
@@ -23,7 +23,6 @@ from casewise.storage.runs.run_folder import now
 
 __all__ = [
     "MAX_TOKENS",
-    "OPINIONS",
     "TEMPLATE",
     "OpinionAnswer",
     "OpinionAsk",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.errors import ConfigurationError
-from casewise.models import Message, as_messages
+from casewise.models.protocol import Message, as_messages
 from casewise.prompting.context_words import spoken
 from casewise.prompting.substitution import filled
 from casewise.records import Category, ParameterSet, Query, paper_parameters

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from casewise.contexts.checking.wording import Wording
-from casewise.models import Reply
+from casewise.models.protocol import Reply
 from casewise.prompting.json_in_reply import top_objects
 from casewise.prompting.refusals import refuses
 from casewise.records import ParameterSet, paper_parameters

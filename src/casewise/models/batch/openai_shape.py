@@ -9,16 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch, State, found_by_names
 
-__all__ = [
-    "MistralShape",
-    "OpenAIShape",
-    "OpenRouterBatches",
-    "TogetherShape",
-    "landed",
-    "moment",
-    "said_of",
-    "text_of",
-]
+__all__ = ["MistralShape", "OpenAIShape", "OpenRouterBatches", "TogetherShape", "landed", "moment", "said_of"]
 
 MARK = "casewise"
 """The key of our mark in a batch's metadata."""

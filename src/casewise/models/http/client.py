@@ -26,16 +26,7 @@ from casewise.models.http.retry import Fault, RetryPolicy, meaning
 from casewise.models.http.wire import WrongShape, read_error
 from casewise.models.protocol import Rejected
 
-__all__ = [
-    "CANNOT_CONNECT",
-    "Called",
-    "ClientOptions",
-    "Collected",
-    "EndpointClient",
-    "Exchange",
-    "Request",
-    "ToAskAgain",
-]
+__all__ = ["CANNOT_CONNECT", "ClientOptions", "Collected", "EndpointClient", "Exchange", "Request", "ToAskAgain"]
 
 T = TypeVar("T")
 

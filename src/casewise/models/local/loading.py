@@ -11,16 +11,7 @@ from typing import Any
 from casewise.errors import ConfigurationError
 from casewise.records.base import digest
 
-__all__ = [
-    "LocalOptions",
-    "Pretrained",
-    "RayOptions",
-    "adapted",
-    "adapter_digest",
-    "is_classifier",
-    "load_pretrained",
-    "settings_of",
-]
+__all__ = ["LocalOptions", "RayOptions", "adapted", "adapter_digest", "is_classifier", "load_pretrained", "settings_of"]
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,7 @@ from casewise.stats.core.arrays import checked_share
 from casewise.stats.people.attrition import Flow
 from casewise.studies.design.freeze import Departure
 
-__all__ = [
-    "AnalysisOptions",
-    "ChosenOptions",
-    "Ground",
-    "PlannedCorrection",
-    "choose_options",
-    "read_contrasts",
-    "settle",
-]
+__all__ = ["AnalysisOptions", "ChosenOptions", "choose_options", "read_contrasts", "settle"]
 
 PlannedCorrection = Literal["holm", "bonferroni", "none", "benjamini-hochberg"]
 Ground = Literal["failed_checks"]

@@ -27,7 +27,6 @@ from casewise.stats import (
 )
 
 __all__ = [
-    "ANALYSES",
     "SimulatedStudies",
     "SimulationPlan",
     "simulate_studies",

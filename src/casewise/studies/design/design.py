@@ -18,20 +18,13 @@ from casewise.studies.design.section import DesignSection, Share, Slug, Words
 
 __all__ = [
     "CHILD_RELATED",
-    "Alerts",
     "Analysis",
     "Attention",
     "Contact",
     "Design",
-    "Eligibility",
     "Pay",
-    "Privacy",
     "QualityThresholds",
-    "Quiz",
-    "Ratings",
     "RecruiterSettings",
-    "Sensitive",
-    "TextFiles",
     "problems",
     "read_design",
 ]
