@@ -18,7 +18,7 @@ from casewise.prompting.chat import Chat
 from casewise.records import FULL, Arm, CollectedReply, Context, Item, Query, Unanswered
 from casewise.records.reply import digest_of_text
 from casewise.replying.logs import REPLIES, ReplyIdentity, ReplyManifest
-from casewise.runs.asking import Asking, Batched, CallOptions
+from casewise.runs.asking import Asking, Batched, CallingOptions
 from casewise.runs.calls import ChatCalls, NoReply
 from casewise.runs.estimate import CallEstimate, estimate_calls, usually
 from casewise.runs.limits import GIVE_PRICES, Spend, check_limits
@@ -74,7 +74,7 @@ class ChatAnswer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CollectOptions(CallOptions):
+class CollectOptions(CallingOptions):
     """How replies are collected. Temperature, length and seed are part of the run's identity."""
 
     temperature: float | None = 0.0

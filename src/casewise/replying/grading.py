@@ -24,7 +24,7 @@ from casewise.replying.logs import (
     read_grades,
     read_replies,
 )
-from casewise.runs.asking import Asking, Batched, CallOptions
+from casewise.runs.asking import Asking, Batched, CallingOptions
 from casewise.runs.estimate import CallEstimate, estimate_calls
 from casewise.runs.limits import GIVE_PRICES, Budget, Limits, Spend, check_limits
 from casewise.runs.progress import RunProgress, Watch
@@ -63,7 +63,7 @@ class GradeAsk:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GradeOptions(CallOptions):
+class GradeOptions(CallingOptions):
     """How grading is done; nothing that a grade depends on."""
 
     retries: int = 0

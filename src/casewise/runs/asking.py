@@ -20,7 +20,7 @@ from casewise.runs.run_kind import Asks, Attempted, RunKind
 from casewise.runs.run_log import RunLog
 from casewise.storage.runs.batch_jobs import JobLog
 
-__all__ = ["Asking", "Batched", "CallOptions"]
+__all__ = ["Asking", "Batched", "CallingOptions"]
 
 A = TypeVar("A", bound=Attempted)
 B = TypeVar("B")
@@ -28,7 +28,7 @@ P = TypeVar("P", bound=RunProgress)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallOptions:
+class CallingOptions:
     """How the calls of a run are made; nothing that an answer depends on."""
 
     limits: Limits = field(default_factory=Limits)

@@ -23,7 +23,7 @@ from casewise.database.only_one import only_one
 from casewise.database.tables import review as tables
 from casewise.models.http.prices import Prices
 from casewise.models.protocol import Message, Model, ReplyOptions
-from casewise.runs.asking import Asking, Batched, CallOptions
+from casewise.runs.asking import Asking, Batched, CallingOptions
 from casewise.runs.calls import ChatCalls, NoReply
 from casewise.runs.estimate import CallEstimate, at_most, estimate_calls, usually
 from casewise.runs.limits import GIVE_PRICES, Spend, check_limits
@@ -42,7 +42,7 @@ TYPICAL_CONTEXT_TOKENS = 180
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerationOptions(CallOptions):
+class GenerationOptions(CallingOptions):
     """How contexts are generated; limits count over all that was ever generated for the draft."""
 
     prompt: ContextPrompt = field(default_factory=default_prompt)

@@ -29,7 +29,7 @@ from casewise.database.only_one import only_one
 from casewise.models.http.prices import Prices
 from casewise.models.protocol import Model, ReplyOptions
 from casewise.records.base import digest
-from casewise.runs.asking import Asking, Batched, CallOptions
+from casewise.runs.asking import Asking, Batched, CallingOptions
 from casewise.runs.calls import ChatCalls, NoReply
 from casewise.runs.estimate import CallEstimate, estimate_calls, usually
 from casewise.runs.limits import GIVE_PRICES, Spend, check_limits
@@ -46,7 +46,7 @@ TYPICAL_REPLY_TOKENS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpinionOptions(CallOptions):
+class OpinionOptions(CallingOptions):
     """How opinions are asked for."""
 
     prices: Prices | None = None
