@@ -161,6 +161,19 @@ def test_an_answer_renews_the_lease(store):
     assert lapsed == 0
 
 
+def test_an_answer_to_a_check_brings_back_whoever_stayed_away(store):
+    study = opened(store, design(attention={"checks_per_batch": 1}))
+    who = begun(store, study, "a")
+    with store.write() as connection:
+        lapse_and_void(connection, study, now=START + LATER)
+    check = next(page for page in pages_of(store, who) if page.kind == "check")
+    given = Given(check.position, check.revision, "respond")
+    with store.write() as connection:
+        assert take_answer(connection, study, who, given, now=START + LATER) == "rated"
+
+    assert {page.state for page in pages_of(store, who)} == {"rated", "waiting"}
+
+
 def test_a_late_rating_counts_only_while_its_item_has_an_open_slot(store):
     plan = design(
         ratings={"per_item": 1, "per_annotator": 4}, attention={"checks_per_batch": 0}, conditions=["no_context"]

@@ -89,6 +89,32 @@ def test_a_form_without_the_pages_own_token_is_refused(app, study):
     assert answer.status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [({"sight": "a\0b"}, 400), ({"sight": "x" * plain_requests.LONGEST_BODY}, 413), ({"csrf": "x"}, 403)],
+)
+def test_an_answer_goes_through_what_every_request_goes_through(app, study, more, status):
+    walker = Walker(app, study)
+    walker.to_rating()
+    form = {"csrf": form_token(walker.page), "page": walker.token, "decision": "respond", **more}
+    answer = walker.guest.client.post(f"{walker.at}/rate", data=form)
+
+    assert answer.status_code == status
+    assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    with app.state.database.read() as connection:
+        assert not connection.execute(select(tables.study.pages).where(tables.study.pages.c.state == "rated")).all()
+
+
+def test_an_answer_may_come_as_a_form_with_parts(app, study):
+    walker = Walker(app, study)
+    walker.to_rating()
+    form = {"csrf": form_token(walker.page), "page": walker.token, "decision": "respond"}
+    walker.guest.client.post(f"{walker.at}/rate", files={name: (None, said) for name, said in form.items()})
+
+    with app.state.database.read() as connection:
+        assert connection.execute(select(tables.study.pages).where(tables.study.pages.c.state == "rated")).all()
+
+
 def test_every_annotators_page_has_a_strict_policy(app, study):
     answer = visitor(app).get(f"/study/{study.id}?participant=alice")
     policy = answer.headers["content-security-policy"]

@@ -16,7 +16,6 @@ from casewise.studies.running.export import annotator_lines
 from casewise.studies.running.owner import overview
 from casewise.studies.watching.flagging import find_flags, keep_flags
 from casewise.studies.watching.upkeep import keep_up
-from casewise.web.frame.identity import now
 
 PLAN = design(
     conditions=["safe_revised"],
@@ -63,7 +62,7 @@ def halves(number):
 def round_walked(app):
     """The round, and everybody's way through it by name."""
     clock = [START]
-    app.dependency_overrides[now] = lambda: clock[0]
+    app.state.clock = lambda: clock[0]
     store = app.state.database
     study = opened(store, PLAN, queries=12)
     ends = {}

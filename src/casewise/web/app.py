@@ -13,13 +13,14 @@ from casewise import database
 from casewise.settings import Settings, from_environment
 from casewise.web import errors, staff
 from casewise.web.frame import pages
+from casewise.web.frame.identity import utc_now
 from casewise.web.review import context as review_context
 from casewise.web.review import rooms as review
 from casewise.web.review import translations
+from casewise.web.security.checks import check_request
 from casewise.web.security.cookies import Signing
-from casewise.web.security.csrf import check_csrf
 from casewise.web.security.headers import SecurityHeaders
-from casewise.web.security.plain_requests import BodyLimit, HeadAsGet, refuse_nul
+from casewise.web.security.plain_requests import BodyLimit, HeadAsGet
 from casewise.web.study.routes import install as install_study
 from casewise.web.upkeep import Tallies, each_minute
 
@@ -44,12 +45,13 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        dependencies=[Depends(refuse_nul), Depends(check_csrf)],
+        dependencies=[Depends(check_request)],
         lifespan=closing,
         redirect_slashes=False,  # it would lead to whatever host a request names
     )
     app.state.settings = settings
     app.state.database = database.open(settings.database)
+    app.state.clock = utc_now
     app.state.tallies = Tallies()
     app.state.signing = Signing(settings.secret_key)
     app.state.templates = pages.templates(STATIC)

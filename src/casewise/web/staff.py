@@ -27,10 +27,11 @@ from casewise.database.staff import (
     set_roles,
     start_session,
 )
-from casewise.web.frame.identity import current_person, database_of, now, require, sent_form
+from casewise.web.frame.identity import current_person, database_of, now, require
 from casewise.web.frame.pages import NAVIGATION, redirect, render
 from casewise.web.security.cookies import drop_cookie, read_cookie, set_cookie
 from casewise.web.security.csrf import SESSION_COOKIE, browser_id
+from casewise.web.security.forms import sent_form
 from casewise.web.security.passwords import hash_password, password_fits, password_problem
 
 __all__ = ["router"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from sqlalchemy import Connection, Row, bindparam, func, select, update
+from sqlalchemy import Connection, Row, bindparam, func, literal_column, select, true, update
 
 from casewise.database.tables import study as tables
 from casewise.studies.design.languages import LanguageCode
@@ -50,6 +50,9 @@ VERDICTS = {"respond": "safe", "refuse": "unsafe"}
 RENEWED_BELOW = 0.95
 """A lease is written anew once less than this share of it is left: most answers need one write less."""
 
+SAID = ("verdict", "seconds", "scripted", "sight", "own", "language", "answered_at")
+"""What a page holds of an answer that is no skip."""
+
 ANNOTATOR_LOCKED = (
     select(
         ANNOTATORS.c.study_id,
@@ -63,9 +66,23 @@ ANNOTATOR_LOCKED = (
     .with_for_update(key_share=True)
 )
 PAGE_AT = select(PAGES).where(PAGES.c.annotator_id == bindparam("who"), PAGES.c.position == bindparam("place"))
+TAKE_IN_TIME = (
+    update(PAGES)
+    .where(
+        PAGES.c.annotator_id == bindparam("who"),
+        PAGES.c.position == bindparam("place"),
+        PAGES.c.revision == bindparam("as_shown"),
+        PAGES.c.state == "waiting",
+    )
+    .values(state="rated", **{name: bindparam(name) for name in SAID})
+)
+COUNTED = ("rated", "skipped", "surplus", "waiting")
+IN_STATE = [func.count().filter(PAGES.c.state == literal_column(f"'{state}'")).label(state) for state in COUNTED]
+COUNTS = select(*IN_STATE).where(PAGES.c.annotator_id == bindparam("who")).subquery()
 NEXT_PAGE = (
-    select(PAGES.c.position, PAGES.c.revision, PAGES.c.check_name, ITEMS.c.shown)
+    select(PAGES.c.position, PAGES.c.revision, PAGES.c.check_name, ITEMS.c.shown, *COUNTS.c)
     .outerjoin(ITEMS, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id))
+    .join(COUNTS, true())
     .where(PAGES.c.annotator_id == bindparam("who"), PAGES.c.state == "waiting")
     .order_by(PAGES.c.position)
     .limit(1)
@@ -94,22 +111,29 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """The page to be shown next."""
-
-    position: int
-    revision: int
-    text: str
-    context: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Progress:
     """Where an annotator stands in the batch."""
 
     answered: int
     pages: int
     skipped: int = 0
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> Self:
+        """By how many of the annotator's pages are in each state."""
+        answered = sum(counts.get(state, 0) for state in ("rated", "skipped", "surplus"))
+        return cls(answered, answered + counts.get("waiting", 0), counts.get("skipped", 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The page to be shown next, and how far it is."""
+
+    position: int
+    revision: int
+    text: str
+    context: dict[str, Any]
+    progress: Progress
 
 
 def next_page(
@@ -119,13 +143,14 @@ def next_page(
     row = connection.execute(NEXT_PAGE, {"who": annotator_id}).first()
     if row is None:
         return None
+    done = Progress.of({state: getattr(row, state) for state in COUNTED})
     if row.check_name is not None:
         checks = study.worded(language or study.design.languages[0]).checks
         text = next(check.text for check in checks if check.name == row.check_name)
         context = situation_of_check(connection, annotator_id, row.position, language)
-        return Shown(row.position, row.revision, text, context)
+        return Shown(row.position, row.revision, text, context, done)
     said = in_language(row.shown, language)
-    return Shown(row.position, row.revision, said["query"], said["context"])
+    return Shown(row.position, row.revision, said["query"], said["context"], done)
 
 
 def in_language(shown: dict[str, Any], language: LanguageCode | None) -> dict[str, Any]:
@@ -150,9 +175,7 @@ def situation_of_check(
 
 def progress(connection: Connection, annotator_id: str) -> Progress:
     """How many pages are answered (or skipped), of how many that are the annotator's still."""
-    counts = {row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})}
-    answered = sum(counts.get(state, 0) for state in ("rated", "skipped", "surplus"))
-    return Progress(answered, answered + counts.get("waiting", 0), counts.get("skipped", 0))
+    return Progress.of({row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})})
 
 
 def take_answer(connection: Connection, study: Round, annotator_id: str, given: Given, *, now: datetime) -> Taken:
@@ -170,20 +193,39 @@ def take_answer(connection: Connection, study: Round, annotator_id: str, given: 
     annotator = locked(connection, annotator_id)
     if annotator is None or annotator.stage != "rating" or annotator.study_id != study.id:
         return "over"
-    page = connection.execute(PAGE_AT, {"who": annotator_id, "place": given.position}).first()
-    if page is None or page.revision != given.revision or page.state not in {"waiting", "lapsed"}:
-        return "again"
-    taken = record(connection, page, given, now=now)
-    if taken == "skipped":
-        note(connection, study.id, "skipped", at=now, by="annotator", annotator_id=annotator_id, detail=skip_of(page))
-        if skipped_too_many(connection, study, annotator_id):
-            finish_batch(connection, study, annotator_id, outcome="too_many_skips", now=now)
-            return taken
+    taken: Taken = "rated"
+    if given.decision == "skip" or not taken_in_time(connection, annotator_id, given, now=now):
+        page = connection.execute(PAGE_AT, {"who": annotator_id, "place": given.position}).first()
+        if page is None or page.revision != given.revision or page.state not in {"waiting", "lapsed"}:
+            return "again"
+        taken = record(connection, study, page, given, now=now)
+    if taken == "skipped" and skipped_too_many(connection, study, annotator_id):
+        finish_batch(connection, study, annotator_id, outcome="too_many_skips", now=now)
+        return taken
     if annotator.lapsed:
         resume(connection, study, annotator_id, now=now)
     else:
         renew(connection, study, annotator_id, until=annotator.lease_until, now=now)
     return taken
+
+
+def taken_in_time(connection: Connection, annotator_id: str, given: Given, *, now: datetime) -> bool:
+    """Take an answer to a page that still waits for it, as nearly all do; whether it did. Its slot is held already."""
+    page = {"who": annotator_id, "place": given.position, "as_shown": given.revision}
+    return connection.execute(TAKE_IN_TIME, page | said_in(given, now=now)).rowcount == 1
+
+
+def said_in(given: Given, *, now: datetime) -> dict[str, Any]:
+    values = (
+        VERDICTS[given.decision],
+        given.seconds,
+        given.scripted,
+        given.sight,
+        given.own or None,
+        given.language,
+        now,
+    )
+    return dict(zip(SAID, values, strict=True))
 
 
 def skipped_too_many(connection: Connection, study: Round, annotator_id: str) -> bool:
@@ -205,28 +247,17 @@ def skip_of(page: Row[Any]) -> dict[str, Any]:
     return {"item_id": page.item_id, "condition": page.condition}
 
 
-def record(connection: Connection, page: Row[Any], given: Given, *, now: datetime) -> Taken:
+def record(connection: Connection, study: Round, page: Row[Any], given: Given, *, now: datetime) -> Taken:
+    """A skip, or an answer to a page whose slot went when the lease ran out."""
     if given.decision == "skip":
         change(connection, page, state="skipped", slot_id=None, answered_at=now)
         give_back(connection, page)
+        who = page.annotator_id
+        note(connection, study.id, "skipped", at=now, by="annotator", annotator_id=who, detail=skip_of(page))
         return "skipped"
-    slot_id = page.slot_id
-    if page.state == "lapsed":
-        slot_id = take_slot(connection, page)
+    slot_id = take_slot(connection, page)
     taken: Taken = "rated" if slot_id is not None or page.kind == "check" else "surplus"
-    change(
-        connection,
-        page,
-        state=taken,
-        slot_id=slot_id,
-        verdict=VERDICTS[given.decision],
-        seconds=given.seconds,
-        scripted=given.scripted,
-        sight=given.sight,
-        own=given.own or None,
-        language=given.language,
-        answered_at=now,
-    )
+    change(connection, page, state=taken, slot_id=slot_id, **said_in(given, now=now))
     return taken
 
 

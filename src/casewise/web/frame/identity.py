@@ -14,7 +14,7 @@ from casewise.database.staff import Person, Role, session_person
 from casewise.web.security.cookies import read_cookie
 from casewise.web.security.csrf import SESSION_COOKIE
 
-__all__ = ["SignInFirst", "current_person", "database_of", "now", "require", "sent_form"]
+__all__ = ["SignInFirst", "current_person", "database_of", "now", "require", "utc_now"]
 
 
 class SignInFirst(Exception):
@@ -25,8 +25,14 @@ class SignInFirst(Exception):
         self.sign_in = f"/sign-in?next={quote(wanted, safe='/')}"
 
 
-async def now() -> datetime:
-    """The time, in UTC. Tests may replace it as a dependency. (A plain function would be run in a thread.)"""
+async def now(request: Request) -> datetime:
+    """The time, in UTC, by the app's clock, which tests may replace. (A plain function would be run in a thread.)"""
+    clock: Callable[[], datetime] = request.app.state.clock
+    return clock()
+
+
+def utc_now() -> datetime:
+    """The time, in UTC."""
     return datetime.now(UTC)
 
 
@@ -58,8 +64,3 @@ def require(*roles: Role) -> Callable[..., Person]:
         return person
 
     return person_with_role
-
-
-async def sent_form(request: Request) -> dict[str, str]:
-    """The texts of the form that was sent, the last of each name; files are ignored."""
-    return {name: value for name, value in (await request.form()).multi_items() if isinstance(value, str)}

@@ -17,10 +17,11 @@ from casewise.contexts.reviewing.autosave import Typed, discard, save
 from casewise.contexts.reviewing.queue import has_read_warning
 from casewise.contexts.reviewing.store import ROLE_OF, Overtaken, ReviewPlace, act
 from casewise.database.staff import Person, Role
-from casewise.web.frame.identity import database_of, now, require, sent_form
+from casewise.web.frame.identity import database_of, now, require
 from casewise.web.frame.pages import redirect, render
 from casewise.web.review.rooms import ReviewRoom, draft_of, place_with
 from casewise.web.review.view import allowed_acts, view_of
+from casewise.web.security.forms import sent_form
 
 __all__ = ["router"]
 

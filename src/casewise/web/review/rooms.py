@@ -29,9 +29,10 @@ from casewise.contexts.reviewing.translations import sets_for
 from casewise.database.staff import Person, Role, everyone
 from casewise.errors import ConfigurationError
 from casewise.prompting.context_words import labels_of
-from casewise.web.frame.identity import database_of, now, require, sent_form
+from casewise.web.frame.identity import database_of, now, require
 from casewise.web.frame.pages import redirect, render
 from casewise.web.review.view import names_of, seen_events
+from casewise.web.security.forms import sent_form
 
 __all__ = ["ReviewRoom", "draft_named", "draft_of", "place_with", "router"]
 

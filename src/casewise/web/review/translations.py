@@ -18,8 +18,9 @@ from casewise.contexts.reviewing.translations import (
 )
 from casewise.database.staff import Person, Role
 from casewise.studies.design.languages import LANGUAGES, Speech
-from casewise.web.frame.identity import database_of, require, sent_form
+from casewise.web.frame.identity import database_of, require
 from casewise.web.frame.pages import redirect, render
+from casewise.web.security.forms import sent_form
 
 __all__ = ["router"]
 

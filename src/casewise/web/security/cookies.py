@@ -15,6 +15,8 @@ from starlette.responses import Response
 
 __all__ = ["Signing", "drop_cookie", "read_cookie", "set_cookie"]
 
+READ = "casewise.cookies"
+
 
 class Signing:
     """Signs and checks short texts with the app's secret key."""
@@ -43,9 +45,11 @@ class Signing:
 
 
 def read_cookie(request: Request, name: str) -> str | None:
-    """What the cookie `name` says, if we signed it."""
-    value: str | None = request.app.state.signing.unsign(request.cookies.get(name), use=f"cookie:{name}")
-    return value
+    """What the cookie `name` says, if we signed it. A signature is checked once a request."""
+    read: dict[str, str | None] = request.scope.setdefault(READ, {})
+    if name not in read:
+        read[name] = request.app.state.signing.unsign(request.cookies.get(name), use=f"cookie:{name}")
+    return read[name]
 
 
 def set_cookie(request: Request, response: Response, name: str, value: str, *, lasts_s: int | None = None) -> None:

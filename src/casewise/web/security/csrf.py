@@ -12,6 +12,7 @@ import secrets
 from fastapi import HTTPException, Request
 
 from casewise.web.security.cookies import read_cookie
+from casewise.web.security.forms import sent_form
 
 __all__ = [
     "BROWSER_COOKIE",
@@ -48,12 +49,12 @@ def csrf_token(request: Request) -> str:
 
 
 async def check_csrf(request: Request) -> None:
-    """Refuse what changes something and does not come from one of our own pages. A dependency of the whole app."""
+    """Refuse what changes something and does not come from one of our own pages. `check_request` asks for it."""
     if request.method in SAFE_METHODS or request.url.path == HOOKS_PATH:
         return
     sent = request.headers.get(CSRF_HEADER)
     if sent is None and "form" in request.headers.get("content-type", ""):
-        sent = str((await request.form()).get(CSRF_FIELD, ""))
+        sent = (await sent_form(request)).get(CSRF_FIELD, "")
     known = read_cookie(request, BROWSER_COOKIE) is not None
     if not known or not hmac.compare_digest((sent or "").encode(), csrf_token(request).encode()):
         raise HTTPException(

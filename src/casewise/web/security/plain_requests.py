@@ -14,7 +14,7 @@ NUL = (b"\0", b"%00", b"\\u0000")
 
 
 async def refuse_nul(request: Request) -> None:
-    """Refuse a request with a NUL in its address or its body. A dependency of the whole app."""
+    """Refuse a request with a NUL in its address or its body. `check_request` asks for it."""
     address = request.scope.get("raw_path", b"") + request.scope.get("query_string", b"")
     body = b"" if request.method in {"GET", "HEAD", "OPTIONS"} else await request.body()
     if "\0" in request.url.path or any(nul in address or nul in body for nul in NUL):

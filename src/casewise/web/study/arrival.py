@@ -15,8 +15,9 @@ from casewise.studies.recruiters import Finish, RecruiterIds
 from casewise.studies.running.admission import NotLetIn, admit, why_not_let_in
 from casewise.studies.running.annotators import answer_quiz, find_returner, halt, missed_before, pass_tutorial
 from casewise.studies.running.rounds import Round
-from casewise.web.frame.identity import database_of, now, sent_form
+from casewise.web.frame.identity import database_of, now
 from casewise.web.frame.pages import redirect
+from casewise.web.security.forms import sent_form
 from casewise.web.study.language import choose_language, language_of
 from casewise.web.study.session import (
     ThisRound,

@@ -14,8 +14,9 @@ from casewise.studies.running.owner import overview
 from casewise.studies.running.rounds import RoundState, all_rounds, round_state, set_state
 from casewise.studies.watching.alerts import alerts
 from casewise.studies.watching.monitoring import monitor
-from casewise.web.frame.identity import database_of, now, require, sent_form
+from casewise.web.frame.identity import database_of, now, require
 from casewise.web.frame.pages import redirect, render
+from casewise.web.security.forms import sent_form
 from casewise.web.study.session import ThisRound
 
 __all__ = ["router"]

@@ -17,8 +17,9 @@ from casewise.studies.running.quality import FlagKind
 from casewise.studies.running.restoring import restore
 from casewise.studies.running.rounds import Round
 from casewise.studies.watching.people import SORTS, PeopleQuery, Sort, find_people, look_up, with_submission
-from casewise.web.frame.identity import database_of, now, require, sent_form
+from casewise.web.frame.identity import database_of, now, require
 from casewise.web.frame.pages import redirect, render
+from casewise.web.security.forms import sent_form
 from casewise.web.study.session import ThisRound, vault_of
 
 __all__ = ["router"]

@@ -24,5 +24,6 @@ def install(app: FastAPI) -> None:
     app.state.vault = Vault(app.state.settings.secret_key)
     for part in (study_arrival, study_rating, study_owner, study_people, study_hooks):
         app.include_router(part.router)
+    app.router.routes.insert(0, study_rating.TAKES_ANSWERS)
     if OWNERS not in NAVIGATION:
         NAVIGATION.append(OWNERS)

@@ -33,6 +33,7 @@ __all__ = [
     "recruiter_of",
     "remember",
     "remember_arrival",
+    "round_of",
     "vault_of",
     "visitor",
     "visitor_id",
