@@ -7,15 +7,20 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
+import lazy_loader
 
 from casewise.errors import ModelError, Unavailable
-from casewise.models.http.client import CANNOT_CONNECT, EndpointClient
+from casewise.models.http.client import EndpointClient, cannot_connect
 from casewise.models.http.outage import CONNECT_WITHIN_S
 from casewise.models.http.retry import Fault, meaning
 from casewise.models.http.wire import WrongShape, parsed, read_error
+
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    aiohttp = lazy_loader.load("aiohttp")
 
 __all__ = ["BatchWire", "Gone", "NobodyKnows"]
 
@@ -111,12 +116,10 @@ class BatchWire:
             async with await self._answer(method, path, data) as answer:
                 status, headers = answer.status, answer.headers
                 text = self.client.redact((await answer.read()).decode("utf-8", errors="replace"))
-        except CANNOT_CONNECT as error:
-            return Fault(self._said(error))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            if not repeatable:
-                raise NobodyKnows(self._said(error)) from error
-            return Fault(self._said(error))
+            if repeatable or cannot_connect(error):
+                return Fault(self._said(error))
+            raise NobodyKnows(self._said(error)) from error
         if method == "GET" and status in GONE:
             raise Gone(path)
         if status < 300:

@@ -12,10 +12,10 @@ import time
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
-import aiohttp
+import lazy_loader
 
 from casewise.errors import ModelError, Unavailable
 from casewise.models.http.capabilities import Capabilities
@@ -26,11 +26,21 @@ from casewise.models.http.retry import Fault, RetryPolicy, meaning
 from casewise.models.http.wire import WrongShape, read_error
 from casewise.models.protocol import Rejected
 
-__all__ = ["CANNOT_CONNECT", "ClientOptions", "Collected", "EndpointClient", "Exchange", "Request", "ToAskAgain"]
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    aiohttp = lazy_loader.load("aiohttp")
+
+__all__ = ["ClientOptions", "Collected", "EndpointClient", "Exchange", "Request", "ToAskAgain", "cannot_connect"]
 
 T = TypeVar("T")
 
-CANNOT_CONNECT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientProxyConnectionError)
+
+def cannot_connect(error: BaseException) -> bool:
+    """Whether nobody was reached."""
+    kinds = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientProxyConnectionError)
+    return isinstance(error, kinds)
+
 
 LEARNABLE = frozenset({400, 403, 404, 415, 422})
 """Statuses with which servers refuse a parameter."""
@@ -179,7 +189,7 @@ class EndpointClient:
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 return Fault(
                     f"{self.endpoint.name} at {self.endpoint.base_url}: {self._spoken(error)}",
-                    unreachable=isinstance(error, CANNOT_CONNECT),
+                    unreachable=cannot_connect(error),
                 )
         self.outage.answered = True
         outcome = self._read(exchange, body, request)
