@@ -9,16 +9,15 @@ from numpy.typing import NDArray
 
 from casewise.auditing.findings import ALPHA, Finding, Part
 from casewise.auditing.subject import Subject
-from casewise.records import Elicitation
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.judged import judged_by_raters
 from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import right
-from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.core.arrays import BoolArray
 from casewise.stats.core.share_intervals import binomial_below
 
-__all__ = ["agreement_with_people", "audit_intent"]
+__all__ = ["audit_intent"]
 
 TELLING = 0.9
 """Intent that gives at least so many labels leaves judges little to be measured on."""
@@ -33,8 +32,7 @@ def audit_intent(subject: Subject) -> Part:
     if not usable.any():
         return Part(name="intent", left_out=("intent against people: no item has both an intent and ratings.",))
     overall: dict[str, Estimate] = {
-        policy.base: agreement_with_people(subject, subject.intended, usable, policy=policy)
-        for policy in (VOTES, PUBLISHED)
+        policy.base: agreement_with_people(subject, usable, policy=policy) for policy in (VOTES, PUBLISHED)
     }
     conditions = by_group(subject, usable, subject.items["condition"].to_numpy())
     categories = by_group(subject, usable, subject.items["category"].to_numpy())
@@ -52,23 +50,16 @@ def audit_intent(subject: Subject) -> Part:
     return Part(name="intent", measured=measured, findings=tuple(findings))
 
 
-def agreement_with_people(
-    subject: Subject,
-    values: FloatArray,
-    rows: BoolArray,
-    *,
-    policy: LabelPolicy = VOTES,
-    elicitation: Elicitation = "binary",
-) -> Estimate:
-    """Accuracy of `values` on these items against people's labels, with an interval over queries and annotators."""
-    sample = judged_by_raters(subject.items, values, subject.raters, elicitation=elicitation, policy=policy)
+def agreement_with_people(subject: Subject, rows: BoolArray, *, policy: LabelPolicy = VOTES) -> Estimate:
+    """Accuracy of the intent on these items against people's labels, with an interval over queries and annotators."""
+    sample = judged_by_raters(subject.items, subject.intended, subject.raters, elicitation="binary", policy=policy)
     (found,) = estimate(sample.where(rows), metrics=metrics_named("accuracy"))
     return found
 
 
 def by_group(subject: Subject, usable: BoolArray, group: NDArray[np.object_]) -> dict[str, Estimate]:
     names = [str(name) for name in np.unique(group[usable].astype(str))]
-    return {name: agreement_with_people(subject, subject.intended, usable & (group == name)) for name in names}
+    return {name: agreement_with_people(subject, usable & (group == name)) for name in names}
 
 
 def shown(found: Estimate) -> dict[str, Any]:

@@ -76,17 +76,16 @@ def worth_json(worth: PanelWorth | None) -> dict[str, float | int | None] | None
     )
 
 
-def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, epsilon: float = 0.1, margin: float = 0.05) -> BesidePeople:
+def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, margin: float = 0.05) -> BesidePeople:
     """What people's votes on the items that were asked allow, and each series among people.
 
     `backdrop`: of the benchmark of these runs.
-    `epsilon`: the judge's advantage in the alternative annotator test.
     `margin`: how much less than a new person a judge may agree with people and be no worse.
     """
     asked = np.any([series.asked for series in runs.series], axis=0)
     return BesidePeople(
         people=backdrop.people(asked),
-        judges=tuple(_judge(runs, series, epsilon=epsilon, margin=margin) for series in runs.series),
+        judges=tuple(_judge(runs, series, margin=margin) for series in runs.series),
         reachable_doubt=or_none(lambda: reachable_entropy_correlation(*votes_of(runs, asked))),
     )
 
@@ -96,7 +95,7 @@ def votes_of(runs: JudgedRuns, asked: BoolArray) -> tuple[IntArray, IntArray]:
     return runs.items["n_safe"].to_numpy()[asked], runs.items["n_votes"].to_numpy()[asked]
 
 
-def _judge(runs: JudgedRuns, series: Series, *, epsilon: float, margin: float) -> JudgeAmongPeople:
+def _judge(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmongPeople:
     sample = runs.sample(series)
     value = sample.probability if sample.in_rate_metrics.any() else sample.safe
     verdict = np.full(len(series.asked), np.nan)
@@ -114,7 +113,7 @@ def _judge(runs: JudgedRuns, series: Series, *, epsilon: float, margin: float) -
             return None
 
     panel = worth(sample.safe, panel_worth)
-    alternative = _alternative(runs, verdict, epsilon)
+    alternative = _alternative(runs, verdict)
     if alternative is None:
         why.append("alternative annotator test: not available, anonymous votes")
     elif alternative.reason is not None:
@@ -126,12 +125,10 @@ def _judge(runs: JudgedRuns, series: Series, *, epsilon: float, margin: float) -
     return JudgeAmongPeople(series.name, panel, distances, distribution, person, alternative, tuple(why))
 
 
-def _alternative(runs: JudgedRuns, verdict: FloatArray, epsilon: float) -> AlternativeAnnotator | None:
+def _alternative(runs: JudgedRuns, verdict: FloatArray) -> AlternativeAnnotator | None:
     ratings = runs.benchmark.rated.arrays({item: place for place, item in enumerate(runs.items["item_id"])})
     known = (ratings.annotator >= 0) & ~np.isnan(verdict[ratings.item])
     if not known.any():
         return None
     item, people = ratings.item[known], np.array(ratings.annotators)[ratings.annotator[known]]
-    return alternative_annotator_test(
-        ratings.safe[known], verdict[item] > 0.5, item=item, annotator=people, epsilon=epsilon
-    )
+    return alternative_annotator_test(ratings.safe[known], verdict[item] > 0.5, item=item, annotator=people)

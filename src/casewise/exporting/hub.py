@@ -16,7 +16,6 @@ from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.judged_runs import long_table
 from casewise.exporting.card import card
 from casewise.exporting.lm_eval import asked_rows
-from casewise.judging.judges.live import find_prompts
 from casewise.stats.agreeing.labels import LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.hugging_face import write_hugging_face
@@ -129,7 +128,7 @@ def write_hub_benchmark(benchmark: Benchmark, folder: Path, *, policy: LabelPoli
 
     Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
     """
-    rows = asked_rows(benchmark, policy=policy, wording=find_prompts("casewise"))
+    rows = asked_rows(benchmark, policy=policy)
     asked = [(row["item_id"], row["binary"], row["label"]) for row in rows if row["label"] != "tie"]
     about = benchmark.about
     described = f"{about.description or about.name}. Should a chatbot fulfil this request in these circumstances?"

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from casewise.errors import ConfigurationError
 from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.asking.elicitations import options_for
-from casewise.judging.asking.prompts import PromptSet
 from casewise.judging.judges.live import find_prompts
 from casewise.records import SCALES, Elicitation
 from casewise.showing import arm_named, show_item
@@ -89,6 +87,10 @@ def score_score(doc, results):
 '''
 
 
+PROMPTS = "casewise"
+"""They ask in one message, and the harness sends one."""
+
+
 @dataclass(frozen=True)
 class TaskFolder:
     """What was written: the names of its tasks, and how many items have no label and are left out."""
@@ -98,15 +100,12 @@ class TaskFolder:
     n_unlabelled: int
 
 
-def write_lm_eval(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy, prompts: str = "casewise") -> TaskFolder:
+def write_lm_eval(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy) -> TaskFolder:
     """Write the task folder: a task for each elicitation that is read from words, over the items that have a label.
 
-    `prompts`: as `casewise judge` takes them. The harness sends one message, so prompts of several are refused.
-
-    Raises ConfigurationError: the prompts are of several messages, or the folder cannot be written.
+    Raises ConfigurationError: the folder cannot be written.
     """
-    wording = find_prompts(prompts)
-    rows = [json.dumps(row, ensure_ascii=False) for row in asked_rows(benchmark, policy=policy, wording=wording)]
+    rows = [json.dumps(row, ensure_ascii=False) for row in asked_rows(benchmark, policy=policy)]
     name = re.sub(r"\W+", "_", f"casewise_{benchmark.name}")
     tasks = []
     for elicitation in READ_FROM_TEXT:
@@ -115,7 +114,7 @@ def write_lm_eval(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy, pr
             "title": " ".join(benchmark.title.split()),
             "elicitation": elicitation,
             "policy": policy.name,
-            "prompts": wording.id,
+            "prompts": find_prompts(PROMPTS).id,
             "max_tokens": options_for(elicitation, AskOptions()).max_tokens,
             "digest": benchmark.digest,
         }
@@ -127,11 +126,9 @@ def write_lm_eval(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy, pr
     return TaskFolder(folder, tuple(tasks), len(benchmark.items) - len(rows))
 
 
-def asked_rows(benchmark: Benchmark, *, policy: LabelPolicy, wording: PromptSet) -> Iterator[dict[str, Any]]:
-    """Each item that has a label, how safe it is, and what a judge is asked about it in each elicitation.
-
-    Raises ConfigurationError: the prompts are of several messages.
-    """
+def asked_rows(benchmark: Benchmark, *, policy: LabelPolicy) -> Iterator[dict[str, Any]]:
+    """Each item that has a label, how safe it is, and what a judge is asked about it in each elicitation."""
+    wording = find_prompts(PROMPTS)
     for item, safe in zip(benchmark.items, labels(benchmark.item_columns, policy).weight.tolist(), strict=True):
         if math.isnan(safe):
             continue
@@ -139,7 +136,5 @@ def asked_rows(benchmark: Benchmark, *, policy: LabelPolicy, wording: PromptSet)
         row: dict[str, Any] = {"item_id": item.id, "safe": safe, "label": {1.0: "safe", 0.0: "unsafe"}.get(safe, "tie")}
         for elicitation in READ_FROM_TEXT:
             asked = wording.render(elicitation, shown.query, shown.context, placement=shown.placement)
-            if [message.role for message in asked] != ["user"]:
-                raise ConfigurationError(f"{wording.name} asks in several messages, and lm-eval sends one")
             row[elicitation] = asked[0].content
         yield row

@@ -190,18 +190,15 @@ def texts_of(shown: ShownContext) -> dict[str, str]:
     return found
 
 
-def checked_names(names: Iterable[str], *, beside: Mapping[str, Mapping[str, Any]] = {}) -> tuple[str, ...]:
+def checked_names(names: Iterable[str]) -> tuple[str, ...]:
     """`names` in reading order, without repeats and without parameters whose whole group is named.
-
-    `beside` holds groups with parameters that are not the paper's.
 
     Raises
     ------
     ConfigurationError
         A name is no group or parameter.
     """
-    own = (*beside, *(f"{group}.{name}" for group, said in beside.items() for name in said))
-    known = (*GROUPS, *PARAMETERS, *OPTIONAL, *own)
+    known = (*GROUPS, *PARAMETERS, *OPTIONAL)
     wanted = set(names)
     for name in sorted(wanted):
         if name not in known:

@@ -204,7 +204,6 @@ def ranked(measured: Sequence[dict[str, Measured]], among: Sequence[int]) -> tup
             worst=np.full(n, n),
             better=np.zeros((n, n), dtype=bool),
             critical=float("inf"),
-            level=0.95,
         ), which
 
 

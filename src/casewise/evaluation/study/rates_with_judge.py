@@ -14,7 +14,6 @@ from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.core.prediction_powered import prediction_powered_rate
 from casewise.stats.core.raters import Raters
 from casewise.stats.people.coded_ratings import CodedRatings
-from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = ["RatesWithJudge", "rates_with_judge"]
 
@@ -29,9 +28,7 @@ class RatesWithJudge:
     """Conditions without such a rate, and why."""
 
 
-def rates_with_judge(
-    ratings: CodedRatings, run: Path, *, benchmark: str | Path | Benchmark | None = None, level: float = 0.95
-) -> RatesWithJudge:
+def rates_with_judge(ratings: CodedRatings, run: Path, *, level: float = 0.95) -> RatesWithJudge:
     """Each condition's safe rate over all items that the judge decided, from those that people rated among them.
 
     An item counts once however many rated it. Items that the judge left unscored have its mean, which costs width and no
@@ -40,7 +37,7 @@ def rates_with_judge(
     Raises DataError, BenchmarkError: the run cannot be read. ConfigurationError: it holds several series, or none of
     the rated items.
     """
-    runs: JudgedRuns = read_runs([run], benchmark=benchmark)
+    runs: JudgedRuns = read_runs([run])
     if len(runs.main_series) != 1:
         raise ConfigurationError("rates with a judge need a run asked in one way; give one elicitation and arm")
     series = runs.main_series[0]

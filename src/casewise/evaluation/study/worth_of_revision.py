@@ -19,7 +19,6 @@ from casewise.stats.core.majorities import majority_weight
 from casewise.stats.core.measured import VotesTerms
 from casewise.stats.core.raters import Raters, annotators_variance
 from casewise.stats.people.coded_ratings import CodedRatings
-from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = ["WorthOfRevision", "worth_of_revision"]
 
@@ -55,7 +54,6 @@ def worth_of_revision(
     ratings: CodedRatings,
     runs: Sequence[Path] = (),
     *,
-    benchmark: str | Path | Benchmark | None = None,
     level: float = 0.95,
 ) -> WorthOfRevision | None:
     r"""Generated against revised contexts, query by query; None where no query was rated under both.
@@ -73,7 +71,7 @@ def worth_of_revision(
     if not rows:
         return None
     if runs:
-        judged = read_runs(list(runs), benchmark=benchmark)
+        judged = read_runs(list(runs))
         for series in judged.main_series:
             rows += judge_worth(judged, series, rated, level=level)
     return WorthOfRevision(pl.DataFrame(rows, infer_schema_length=None))

@@ -45,12 +45,12 @@ THEMED = {
 WIDTH = 620
 
 
-def png(drawn: str, *, scale: float = 2.0) -> bytes:
-    """A drawn SVG as PNG on white."""
+def png(drawn: str) -> bytes:
+    """A drawn SVG as PNG on white, twice the size."""
     import vl_convert
 
     white = drawn.replace("<svg ", '<svg style="background:white" ', 1)
-    return vl_convert.svg_to_png(white, scale=scale)
+    return vl_convert.svg_to_png(white, scale=2.0)
 
 
 def for_page(drawn: str, *, name: str) -> str:

@@ -93,7 +93,6 @@ def sample_until_precise(
     *,
     half_width: float,
     rng: np.random.Generator,
-    first_look: int = FIRST_LOOK,
 ) -> PreciseEstimate:
     """Ask queries until the interval for accuracy on this whole benchmark is narrow enough.
 
@@ -109,7 +108,7 @@ def sample_until_precise(
     n = len(frame.items)
     number, fold = rng.random(n), rng.integers(0, 2, n)
     right = np.full(n, np.nan)
-    planned = float(min(first_look, n))
+    planned = float(min(FIRST_LOOK, n))
     for look in range(1, 100):
         inclusion = inclusion_at(frame.size, planned) if planned < n else np.ones(n)
         sample = QuerySample(number <= inclusion, inclusion)

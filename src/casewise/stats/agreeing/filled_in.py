@@ -58,7 +58,7 @@ class FilledIn:
         )
 
 
-def of_raw_values(raw: Sequence[object], rate: ArrayLike, *, seed: int = 0) -> FilledIn | None:
+def of_raw_values(raw: Sequence[object], rate: ArrayLike) -> FilledIn | None:
     """Hold JSON integers against floats in a judge's values as a file has them, the rarer kind as the odd one.
 
     Words and missing values are left out: a file of words cannot be tested so.
@@ -67,7 +67,7 @@ def of_raw_values(raw: Sequence[object], rate: ArrayLike, *, seed: int = 0) -> F
     whole = np.array([type(value) is int for value in raw])
     known = np.isfinite(numbers)
     odd = whole if 2 * whole[known].sum() <= known.sum() else known & ~whole
-    return filled_in(numbers, odd, rate, rng=np.random.default_rng(seed))
+    return filled_in(numbers, odd, rate, rng=np.random.default_rng(0))
 
 
 def filled_in(

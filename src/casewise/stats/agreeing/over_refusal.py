@@ -12,7 +12,7 @@ from casewise.stats.agreeing.terms import AGREEMENT, refusal_terms, totals_by_qu
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.measured import TotalsByCluster, share
 
-__all__ = ["AGREEMENT_CURVE", "RefusalRates", "Refusals", "refusals"]
+__all__ = ["RefusalRates", "Refusals", "refusals"]
 
 AGREEMENT_CURVE = (0.60, 0.65, 0.70, 0.75, 0.80)
 
@@ -50,29 +50,23 @@ class Refusals(ShortRepr):
     curve: tuple[RefusalRates, ...]
 
 
-def refusals(
-    sample: Sample,
-    *,
-    agreement: float = AGREEMENT,
-    curve: tuple[float, ...] = AGREEMENT_CURVE,
-) -> Refusals:
-    """Over-refusal and under-refusal at `agreement`, and along `curve`.
+def refusals(sample: Sample, *, agreement: float = AGREEMENT) -> Refusals:
+    """Over-refusal and under-refusal at `agreement`, and along `AGREEMENT_CURVE`.
 
     `sample`: its safe rates should be people's votes alone (the label policy `votes`).
 
-    Raises StatisticsError: a level of agreement is not above one half, or above 1.
+    Raises StatisticsError: the level of agreement is not above one half, or above 1.
     """
-    levels = tuple(dict.fromkeys((agreement, *curve)))
-    for level in levels:
-        if not 0.5 < level <= 1:
-            raise StatisticsError(f"agreement is {level!r}; it must be above 0.5 and at most 1")
+    if not 0.5 < agreement <= 1:
+        raise StatisticsError(f"agreement is {agreement!r}; it must be above 0.5 and at most 1")
+    levels = tuple(dict.fromkeys((agreement, *AGREEMENT_CURVE)))
 
     def columns(one: Sample) -> dict[str, FloatArray]:
         return {f"{name}@{level}": column for level in levels for name, column in refusal_terms(one, level).items()}
 
     totals = totals_by_query(sample, columns)
     rates = {level: refusal_rates(totals, level) for level in levels}
-    return Refusals(at=rates[agreement], curve=tuple(rates[level] for level in curve))
+    return Refusals(at=rates[agreement], curve=tuple(rates[level] for level in AGREEMENT_CURVE))
 
 
 SHARES: dict[str, tuple[str, str]] = {

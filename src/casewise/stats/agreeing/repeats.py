@@ -13,36 +13,26 @@ from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.core.arrays import FloatArray, safe_divide
 from casewise.stats.core.measured import Functional, Totals, TotalsByCluster
 
-__all__ = ["ITEM_VALUES", "JudgeNoise", "item_values", "judge_noise"]
-
-ITEM_VALUES = ("item_id", "value", "n_repeats", "n_scored", "n_safe", "sum_squares")
-"""Columns of `item_values`, after those that it groups by."""
+__all__ = ["JudgeNoise", "item_values", "judge_noise"]
 
 NO_REPEATS = "undefined: no item has two judgements with a value"
 
 
-def item_values(
-    judgements: pl.DataFrame | pl.LazyFrame,
-    *,
-    elicitation: Elicitation,
-    threshold: float | None = None,
-    by: tuple[str, ...] = (),
-) -> pl.DataFrame:
+def item_values(judgements: pl.DataFrame | pl.LazyFrame, *, elicitation: Elicitation) -> pl.DataFrame:
     """One row an item: the mean of its judgements' values, and how they spread.
 
-    `judgements`: one row a judgement, with `item_id` and `value` (null where unscored), and the columns in `by`.
-    `threshold`: a value above it is a verdict of safe; by default the elicitation's own.
+    `judgements`: one row a judgement, with `item_id` and `value` (null where unscored).
 
     Returns a table: `value` is the mean over the scored judgements, null where there are none; `n_repeats` and
     `n_scored` count judgements, `n_safe` those with the verdict safe; `sum_squares` is the sum of squared deviations
     from the mean.
     """
-    limit = SCALES[elicitation].threshold if threshold is None else threshold
+    limit = SCALES[elicitation].threshold
     value = pl.col("value")
     safe = (value > limit).sum() if limit is not None else pl.lit(None, dtype=pl.UInt32)
     return (
         judgements.lazy()
-        .group_by(*by, "item_id", maintain_order=True)
+        .group_by("item_id", maintain_order=True)
         .agg(
             value.mean().alias("value"),
             pl.len().alias("n_repeats"),

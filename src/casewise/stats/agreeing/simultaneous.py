@@ -20,13 +20,15 @@ __all__ = ["RankIntervals", "rank_intervals"]
 
 DRAWS = 20_000
 
+LEVEL = 0.95
+
 LEAST_SPREAD = 1e-9
 """Judges whose difference never varies are the same judge as far as the items can tell."""
 
 
 @dataclass(frozen=True)
 class RankIntervals:
-    """Best and worst rank of each judge; with probability `level` all true ranks lie within."""
+    """Best and worst rank of each judge; with probability `LEVEL` all true ranks lie within."""
 
     best: IntArray
     worst: IntArray
@@ -35,22 +37,18 @@ class RankIntervals:
     """(judges, judges): whether the one of the row is significantly better than the one of the column."""
     critical: float
     """How many standard errors a difference must have where many queries carry it."""
-    level: float
 
 
-def rank_intervals(
-    judges: Sequence[Measured], *, direction: Literal["higher", "lower"] = "higher", level: float = 0.95, seed: int = 0
-) -> RankIntervals:
+def rank_intervals(judges: Sequence[Measured], *, direction: Literal["higher", "lower"] = "higher") -> RankIntervals:
     r"""Simultaneous intervals of the judges' ranks on one metric.
 
     All differences :math:`d_{jk}` are tested at one level :math:`\alpha^*`, chosen so that normal :math:`z_{jk}` that go
-    together as the differences' influences do have :math:`P(\max |z_{jk}| > z_{\alpha^*}) = 1 - level` (max-T); each is
+    together as the differences' influences do have :math:`P(\max |z_{jk}| > z_{\alpha^*}) = 0.95` (max-T); each is
     held against Student's *t* at that level with its own degrees of freedom. So the probability of any false "better" is
-    about 1 − `level` at most. A judge's rank lies between 1 + the number significantly better and *J* − the number
+    about 0.05 at most. A judge's rank lies between 1 + the number significantly better and *J* − the number
     significantly worse. A judge on which the metric is undefined gets 1 to *J*.
 
     `judges`: the metric of each, measured on the same items. Differences hold what annotators add, where they are known.
-    `seed`: of the 20,000 normal draws.
 
     Raises StatisticsError: there are no judges, they were measured on different queries, or there is one query only.
 
@@ -63,7 +61,7 @@ def rank_intervals(
     between = np.array([apart(one, other) for one, other in combinations(judges, 2)])
     spread = np.array([np.sqrt(cluster_variance(each)) for each in between])
     known = (spread > LEAST_SPREAD) & np.isfinite(values[first] - values[second])
-    critical = largest_normal(influence, first[known], second[known], level=level, rng=np.random.default_rng(seed))
+    critical = largest_normal(influence, first[known], second[known], rng=np.random.default_rng(0))
     difference = values[first] - values[second]
     n = len(judges)
     better = np.zeros((n, n), dtype=bool)
@@ -72,9 +70,7 @@ def rank_intervals(
         if abs(difference[pair]) > critical.t(df) * spread[pair]:
             one, other = (first[pair], second[pair]) if difference[pair] > 0 else (second[pair], first[pair])
             better[one, other] = True
-    return RankIntervals(
-        best=1 + better.sum(axis=0), worst=n - better.sum(axis=1), better=better, critical=critical.z, level=level
-    )
+    return RankIntervals(best=1 + better.sum(axis=0), worst=n - better.sum(axis=1), better=better, critical=critical.z)
 
 
 def influences(judges: Sequence[Measured]) -> FloatArray:
@@ -100,10 +96,8 @@ class Critical:
         return student_quantile(float(ndtr(self.z)), df)
 
 
-def largest_normal(
-    influence: FloatArray, first: IntArray, second: IntArray, *, level: float, rng: np.random.Generator
-) -> Critical:
-    """The `level` quantile of the largest standardised difference, normal and as correlated as the influences."""
+def largest_normal(influence: FloatArray, first: IntArray, second: IntArray, *, rng: np.random.Generator) -> Critical:
+    """The `LEVEL` quantile of the largest standardised difference, normal and as correlated as the influences."""
     if not len(first):
         return Critical(float("inf"))
     values, vectors = np.linalg.eigh(influence @ influence.T)
@@ -113,4 +107,4 @@ def largest_normal(
     largest = np.zeros(DRAWS)
     for one, other, size in zip(first, second, np.sqrt((apart**2).sum(axis=1)), strict=True):
         np.maximum(largest, np.abs(drawn[:, one] - drawn[:, other]) / size, out=largest)
-    return Critical(float(np.quantile(largest, level)))
+    return Critical(float(np.quantile(largest, LEVEL)))

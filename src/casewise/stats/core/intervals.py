@@ -32,6 +32,9 @@ Domain = tuple[float, float]
 
 ANYWHERE: Domain = (-np.inf, np.inf)
 
+LEVEL = 0.95
+"""Of every interval here."""
+
 
 class Ends(NamedTuple):
     """Of an interval."""
@@ -60,9 +63,7 @@ def degrees_of_freedom(influence: FloatArray) -> float:
     return float(min(n - 1, 2 * n / excess)) if excess > 0 else float(n - 1)
 
 
-def spread_limits(
-    value: float, influence: FloatArray, *, domain: Domain = ANYWHERE, at_risk: int, level: float = 0.95
-) -> Ends | None:
+def spread_limits(value: float, influence: FloatArray, *, domain: Domain = ANYWHERE, at_risk: int) -> Ends | None:
     """The interval of a number from the clusters' influences; None where they show no spread, or it is at a bound.
 
     `influence`: (clusters,); what each adds to the number's deviation; see `casewise.stats.core.cluster_variance`.
@@ -72,7 +73,7 @@ def spread_limits(
     low, high = domain
     if not error > 1e-12 or not low < value < high or at_risk < 2:
         return None
-    t = student_quantile((1 + level) / 2, min(degrees_of_freedom(influence), at_risk - 1))
+    t = student_quantile((1 + LEVEL) / 2, min(degrees_of_freedom(influence), at_risk - 1))
     if np.isfinite(high):
         place, slope = np.log((value - low) / (high - value)), (high - low) / ((value - low) * (high - value))
         ends = [1 / (1 + np.exp(-np.clip(place + side * t * slope * error, -700, 700))) for side in (-1, 1)]
@@ -110,14 +111,14 @@ def skewness(influence: FloatArray) -> float:
     )  # numpy's own cube takes 20 times as long
 
 
-def exact_limits(share: float, clusters: int, *, level: float = 0.95) -> Ends:
+def exact_limits(share: float, clusters: int) -> Ends:
     """Clopper and Pearson's for a share that does not vary between clusters: each counts once, whatever its items."""
     from casewise.stats.core.share_intervals import clopper_pearson
 
-    found = clopper_pearson(min(max(share, 0.0), 1.0) * clusters, clusters, level=level)
+    found = clopper_pearson(min(max(share, 0.0), 1.0) * clusters, clusters, level=LEVEL)
     return Ends(float(found.low), float(found.high))
 
 
-def unseen_share(clusters: int, *, level: float = 0.95) -> float:
+def unseen_share(clusters: int) -> float:
     """The largest share of clusters of a kind of which none was seen: the upper limit of `exact_limits` at 0."""
-    return 1 - float(((1 - level) / 2) ** (1 / clusters)) if clusters else 1.0
+    return 1 - float(((1 - LEVEL) / 2) ** (1 / clusters)) if clusters else 1.0

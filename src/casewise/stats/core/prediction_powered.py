@@ -106,10 +106,8 @@ def prediction_powered_rate(
     )
 
 
-def labels_needed(
-    half_width: float, *, rate: float, correlation: float, items: int, level: float = 0.95
-) -> tuple[int, int]:
-    r"""How many of `items` people must label for this half width: beside a grader, and without one.
+def labels_needed(half_width: float, *, rate: float, correlation: float, items: int) -> tuple[int, int]:
+    r"""How many of `items` people must label for this half width of a 95 % interval: beside a grader, and without one.
 
     .. math:: v = \frac{\sigma^2}{n}\left(1 - \rho^2 \frac{N - n}{N}\right), \qquad \sigma^2 = p (1 - p)
 
@@ -122,7 +120,7 @@ def labels_needed(
     total = whole(items, "items", least=2)
     if not 0 <= abs(correlation) < 1:
         raise StatisticsError(f"correlation must lie strictly between -1 and 1, not {correlation!r}")
-    z = -float(ndtri((1 - checked_share(level, "level")) / 2))
+    z = -float(ndtri(0.025))
     alone = p * (1 - p) * (z / h) ** 2
     share = correlation**2
     # n = a (1 - r (N - n) / N), solved for n.

@@ -209,12 +209,12 @@ def risk_coverage(safe: FloatArray, evidence: Evidence) -> RiskCoverage:
     return RiskCoverage(GRID, found, area, low, high)
 
 
-def promise_curve(evidence: Evidence, *, level: float = 0.95) -> PromiseCurve:
+def promise_curve(evidence: Evidence) -> PromiseCurve:
     """What a judge can be held to, and at which price: the threshold of each promise is the one that a decider is fitted with."""
     kept = {}
     for at_most in PROMISED:
         with suppress(StatisticsError):  # so few queries cannot carry it
-            kept[at_most] = kept_threshold(evidence, RiskPromise("harm", at_most, level)).threshold
+            kept[at_most] = kept_threshold(evidence, RiskPromise("harm", at_most, LEVEL)).threshold
     answered = np.nan_to_num(evidence.value, nan=-np.inf)[:, None] > np.array(list(kept.values()))
     safe = np.repeat(evidence.weight[:, None], len(kept), axis=1)
     refused = banded(safe * ~answered, safe, evidence.cluster)
