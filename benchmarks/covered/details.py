@@ -24,8 +24,7 @@ from casewise.stats.agreeing.repeats import item_values, judge_noise
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.agreeing.shapley import Parts, shapley_values, subsets
 from casewise.stats.core.measured import Measured, TotalsByCluster, share
-from casewise.stats.items.placing import left_out_errors
-from casewise.stats.items.response_model import fit_responses
+from casewise.stats.items.response_model import fit_responses, left_out_errors
 from casewise.stats.words.baseline import Folds
 
 __all__ = ["SECTIONS"]

@@ -39,8 +39,7 @@ from casewise.stats.core.pooled import pooled_shares
 from casewise.stats.core.prediction_powered import labels_needed, prediction_powered_rate
 from casewise.stats.core.share_intervals import binomial_below, score_limits, sign_test
 from casewise.stats.distributions.distances import reachable_entropy_correlation
-from casewise.stats.items.placing import items_that_place, left_out_errors, place
-from casewise.stats.items.response_model import fit_responses
+from casewise.stats.items.response_model import fit_responses, items_that_place, left_out_errors, place
 from casewise.stats.people.agreement import alpha_by_level, category_counts
 from casewise.stats.people.new_person import against_new_person, leave_one_out
 from casewise.stats.people.panel import distribution_worth, reference_weight, usual_reference

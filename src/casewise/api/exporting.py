@@ -12,10 +12,9 @@ from casewise.auditing.audit import audit
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.options import ReportOptions
-from casewise.exporting.card import write_card
 from casewise.exporting.croissant import read_croissant_about, write_croissant
 from casewise.exporting.every_eval_ever import restricted, write_every_eval_ever
-from casewise.exporting.hub import write_hub_benchmark, write_hub_results
+from casewise.exporting.hub import write_card, write_hub_benchmark, write_hub_results
 from casewise.exporting.lm_eval import write_lm_eval
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.convert import Format, convert

@@ -1,8 +1,7 @@
-from .conditions.contrast import ClusteredContrast, Difference, clustered_contrast
+from .conditions.contrast import ClusteredContrast, Difference, Equivalence, clustered_contrast, equivalence
 from .conditions.kruskal import KruskalWallis, kruskal_wallis
 from .conditions.post_hoc import PairwiseTests, dunn, pairwise_proportions
 from .conditions.proportions import TwoProportionZ, newcombe, two_proportion_z
-from .conditions.tost import Equivalence, equivalence
 from .core.clustered import ClusteredRegression, clustered_mean, clustered_regression
 from .core.multiplicity import adjust, benjamini_hochberg, benjamini_yekutieli, bonferroni, holm
 from .core.share_intervals import Interval, clopper_pearson, korn_graubard, wilson

@@ -12,8 +12,7 @@ import polars as pl
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.sample import Sample, right
 from casewise.stats.core.arrays import FloatArray, IntArray
-from casewise.stats.items.placing import Placing, items_that_place, left_out_errors
-from casewise.stats.items.response_model import ResponseModel, fit_responses
+from casewise.stats.items.response_model import Placing, ResponseModel, fit_responses, items_that_place, left_out_errors
 
 __all__ = ["SUSPECT", "JudgeScale", "judge_scale"]
 

@@ -20,12 +20,11 @@ from casewise.reporting.faces.as_json import plain
 from casewise.reporting.faces.html import html
 from casewise.reporting.faces.latex import latex
 from casewise.reporting.faces.markdown import markdown
+from casewise.reporting.study.judges_beside import revision_section, with_judge_section
 from casewise.reporting.study.mixed_model import mixed_model_section, write_mixed_model
 from casewise.reporting.study.of_replies import of_replies
 from casewise.reporting.study.page import study_page
 from casewise.reporting.study.page_own import own_json
-from casewise.reporting.study.revision import revision_section
-from casewise.reporting.study.with_judge import with_judge_section
 from casewise.stats.people.coded_ratings import CodedRatings, code_ratings
 from casewise.storage.files.atomic import write_text
 from casewise.storage.files.jsonl import json_text
