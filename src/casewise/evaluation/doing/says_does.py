@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -25,8 +25,6 @@ from casewise.stats.core.measured import Measured, TotalsByCluster, share
 from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = ["Gap", "SaysDoes", "SaysDoesNumbers"]
-
-Says = Literal["safe", "unsafe", "unscored"]
 
 CLEAR = 0.8
 """People are clear about an item where at least this share of them says the same."""
@@ -73,15 +71,7 @@ class SaysDoes:
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {
-            "model": self.model,
-            "says": self.says,
-            "does": self.does,
-            "grader": self.grader,
-            "bridged": self.bridged,
-            "counts": self.counts.to_dicts(),
-            "gaps": [asdict(gap) for gap in self.gaps],
-        }
+        return {**asdict(self), "counts": self.counts.to_dicts(), "gaps": [asdict(gap) for gap in self.gaps]}
 
 
 @dataclass(frozen=True, repr=False)

@@ -64,17 +64,7 @@ class WhatItDoes:
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values, without a reply's text."""
-        return {
-            "model": self.model,
-            "grader": self.grader,
-            "arm": self.arm,
-            "counts": self.counts.to_dicts(),
-            "rates": [asdict(one) for one in self.rates],
-            "grounds": self.grounds,
-            "cut_off": self.cut_off,
-            "always_answer": self.always_answer,
-            "always_refuse": self.always_refuse,
-        }
+        return {**asdict(self), "counts": self.counts.to_dicts(), "rates": [asdict(one) for one in self.rates]}
 
 
 def what_they_do(runs: JudgedRuns, *, policy: LabelPolicy) -> tuple[WhatItDoes, ...]:
@@ -133,9 +123,7 @@ def rates_of(does: list[str], weight: FloatArray, query: np.ndarray[Any, Any], p
         "refuse": n - w,
         "answered": x * (n - w),
     }
-    totals = TotalsByCluster.of(
-        terms, query, n_clusters=int(query.max(initial=-1)) + 1, n_unscored=int(np.isnan(answered).sum())
-    )
+    totals = TotalsByCluster.of(terms, query, n_unscored=int(np.isnan(answered).sum()))
 
     def rate(functional: Functional) -> Estimate:
         return estimate_of(totals.measure(functional))

@@ -36,6 +36,9 @@ __all__ = ["AGREEMENT", "Attacked", "ByAgreement", "DefenceWorth", "RobustnessNu
 
 SIDES: tuple[Towards, ...] = ("safe", "unsafe")
 
+TABLES = ("worst", "by_agreement", "defences", "held_back", "against_people", "verification")
+"""Of the report, beside the one of attacks."""
+
 AGREEMENT = (("50 to 70 %", 0.5, 0.7), ("70 to 90 %", 0.7, 0.9), ("90 to 100 %", 0.9, 1.0 + 1e-9))
 """How many people agree with the majority: at least the first, less than the second."""
 
@@ -342,11 +345,6 @@ class RobustnessNumbers(ShortRepr):
             "labels": self.options.labels.name,
             "n_items": len(self.run.runs.items),
             "attacks": [row.as_json() for row in self.rows],
-            "worst": [asdict(one) for one in self.worst],
-            "by_agreement": [asdict(one) for one in self.by_agreement],
-            "defences": [asdict(one) for one in self.defences],
-            "held_back": [asdict(one) for one in self.held_back],
-            "against_people": [asdict(one) for one in self.against_people],
-            "verification": [asdict(one) for one in self.verification],
+            **{table: [asdict(one) for one in getattr(self, table)] for table in TABLES},
             "notes": list(self.notes),
         }

@@ -39,7 +39,7 @@ class RefusalRates(ShortRepr):
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """In the order of the table."""
-        return (self.over_refusal, self.under_refusal, self.unscored_safe, self.unscored_unsafe)
+        return tuple(getattr(self, name) for name in SHARES)
 
 
 @dataclass(frozen=True, repr=False)

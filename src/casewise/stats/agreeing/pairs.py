@@ -89,19 +89,7 @@ class PairResults(ShortRepr):
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """In the order of the table."""
-        return (
-            self.both_right,
-            self.right_flips,
-            self.reversed_flips,
-            self.both_right_where_alike,
-            self.false_flips,
-            self.person_right_flips,
-            self.person_reversed_flips,
-            self.person_false_flips,
-            self.beside_person_right_flips,
-            self.beside_person_reversed_flips,
-            self.beside_person_false_flips,
-        )
+        return tuple(getattr(self, name) for name in SHARES)
 
 
 SHARES: dict[str, tuple[str, str]] = {
