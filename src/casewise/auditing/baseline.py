@@ -59,10 +59,7 @@ class BaselineRow:
             "reads": self.reads,
             "held_out": self.held_out,
             **{
-                policy: {
-                    name: {"estimate": e.estimate, "ci_low": e.ci_low, "ci_high": e.ci_high}
-                    for name, e in found.items()
-                }
+                policy: {name: one.picked() for name, one in found.items()}
                 for policy, found in (("votes", self.votes), ("published", self.published))
             },
         }
@@ -234,7 +231,7 @@ def vocabulary(subject: Subject, rows: list[BaselineRow], measured: dict[str, An
         effect="score",
         share=float(np.clip(found.gain / max(1e-9, 1 - found.constant), 0, 1)),
         evidence={
-            "accuracy": {"estimate": main.estimate, "ci_low": main.ci_low, "ci_high": main.ci_high},
+            "accuracy": main.picked(),
             "accuracy_by_what_is_held_out": wider,
             "gain": found.gain,
             "z": found.z,

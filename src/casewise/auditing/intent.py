@@ -37,9 +37,9 @@ def audit_intent(subject: Subject) -> Part:
     conditions = by_group(subject, usable, subject.items["condition"].to_numpy())
     categories = by_group(subject, usable, subject.items["category"].to_numpy())
     measured: dict[str, Any] = {
-        "agreement": {name: shown(found) for name, found in overall.items()},
-        "by_condition": {name: shown(found) for name, found in conditions.items()},
-        "by_category": {name: shown(found) for name, found in categories.items()},
+        "agreement": {name: found.picked("n", "method") for name, found in overall.items()},
+        "by_condition": {name: found.picked("n", "method") for name, found in conditions.items()},
+        "by_category": {name: found.picked("n", "method") for name, found in categories.items()},
     }
     findings = []
     share = overall["votes"].estimate or 0.0
@@ -62,17 +62,6 @@ def by_group(subject: Subject, usable: BoolArray, group: NDArray[np.object_]) ->
     return {name: agreement_with_people(subject, usable & (group == name)) for name in names}
 
 
-def shown(found: Estimate) -> dict[str, Any]:
-    """An estimate as plain JSON values."""
-    return {
-        "estimate": found.estimate,
-        "ci_low": found.ci_low,
-        "ci_high": found.ci_high,
-        "n": found.n,
-        "method": found.method,
-    }
-
-
 def not_shared(subject: Subject, usable: BoolArray, overall: Estimate, conditions: dict[str, Estimate]) -> Finding:
     against = usable & (np.abs(subject.label - subject.intended) == 1)
     worse = worse_categories(subject, usable)
@@ -87,7 +76,7 @@ def not_shared(subject: Subject, usable: BoolArray, overall: Estimate, condition
         effect="note",
         share=float(against.sum() / len(subject.items)),
         evidence={
-            "agreement": shown(overall),
+            "agreement": overall.picked("n", "method"),
             "ties": int((subject.label[usable] == 0.5).sum()),
             **by_intent,
             "by_condition": {name: found.estimate for name, found in conditions.items()},
@@ -126,7 +115,7 @@ def predicts(overall: dict[str, Estimate]) -> Finding:
         ),
         effect="score",
         share=share,
-        evidence={"votes": shown(votes), "published": shown(published)},
+        evidence={"votes": votes.picked("n", "method"), "published": published.picked("n", "method")},
         advice=(
             "Put constant:intended beside every judge. A judge that finds out what the author meant scores as well as one "
             "that weighs the case; items where people and author differ tell the two apart."

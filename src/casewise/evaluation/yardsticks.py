@@ -174,7 +174,7 @@ class Beside(ShortRepr):
 
 
 def plain(found: Estimate | None) -> dict[str, float | None] | None:
-    return {"estimate": found.estimate, "ci_low": found.ci_low, "ci_high": found.ci_high} if found else None
+    return found.picked() if found else None
 
 
 def against_others(

@@ -51,9 +51,7 @@ class Replay(ShortRepr):
             "published": self.published,
             "votes": {
                 name: {
-                    "estimate": found.estimate,
-                    "ci_low": found.ci_low,
-                    "ci_high": found.ci_high,
+                    **found.picked(),
                     "n": int(found.n) if found.n.is_integer() else found.n,
                     "n_unscored": found.n_unscored,
                 }

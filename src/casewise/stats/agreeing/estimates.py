@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -53,6 +54,10 @@ class Estimate:
     n: float
     n_unscored: int
     method: str
+
+    def picked(self, *more: str) -> dict[str, Any]:
+        """The number and its interval, and whatever more of its fields, by name."""
+        return {name: getattr(self, name) for name in ("estimate", "ci_low", "ci_high", *more)}
 
     @property
     def cells(self) -> tuple[str | float | None, ...]:
