@@ -27,6 +27,7 @@ __all__ = [
     "Prose",
     "Section",
     "Table",
+    "again",
     "count",
     "from_here",
     "interval",
@@ -302,6 +303,12 @@ def from_here(path: Path) -> str:
     if not path.is_absolute():
         return str(path)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
+
+
+def again(command: str, paths: Iterable[Path], labels: str) -> str:
+    """What to type to make a report again."""
+    policy = "" if labels == "votes" else f" --labels '{labels}'"
+    return f"casewise {command} {' '.join(map(from_here, paths))}{policy}"
 
 
 def short_name(name: str) -> str:

@@ -273,15 +273,13 @@ def label_blocks(part: Part) -> Iterator[Block]:
         (str(votes), *(str(h[votes]) if h else "–" for h in counts.values()))
         for votes in range(max(len(h) for h in counts.values() if h))
     ]
-    behind = table_of(
-        "votes-table", "Items by number of safe votes", ("Safe votes", "Safe-intended", "Unsafe-intended"), rows
-    )
+    head = ("Safe votes", "Safe-intended", "Unsafe-intended")
     yield Figure(
         "votes",
         "How many items have how many safe votes, by the author's intent.",
         "Two histograms of items over safe votes, by intent; the table below gives every count.",
         for_page(votes_by_intent(frame), name="votes"),
-        Table(behind.name, behind.caption, behind.columns, behind.rows, behind.numeric, frame),
+        table_of("votes-table", "Items by number of safe votes", head, rows, frame=frame),
     )
 
 

@@ -15,8 +15,8 @@ from casewise.reporting.document import (
     Figure,
     Prose,
     Section,
+    again,
     count,
-    from_here,
     interval,
     number,
     p_value,
@@ -249,14 +249,6 @@ def how_made(report: ComparisonNumbers) -> Block:
         ("Labels", report.options.labels.name),
         ("Unscored items", report.options.unscored),
         ("Seed", str(report.options.seed)),
-        (
-            "To make it again",
-            f"casewise compare {' '.join(map(from_here, report.runs.paths))}{labels_option(report)}",
-        ),
+        ("To make it again", again("compare", report.runs.paths, report.options.labels.name)),
     ]
     return table_of("how-made", "Sources and settings", ("What", "Value"), facts)
-
-
-def labels_option(report: ComparisonNumbers) -> str:
-    name = report.options.labels.name
-    return "" if name == "votes" else f" --labels '{name}'"

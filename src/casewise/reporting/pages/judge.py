@@ -22,8 +22,8 @@ from casewise.reporting.document import (
     Prose,
     Section,
     Table,
+    again,
     count,
-    from_here,
     interval,
     number,
     percent,
@@ -300,10 +300,4 @@ def how_made(report: JudgeNumbers) -> Iterator[Block]:
     for series in report.runs.series:
         facts.append((series.name, f"{int(series.asked.sum())} items, {series.repeats} repeat(s)"))
     yield table_of("how-made", "Sources and settings", ("What", "Value"), facts)
-    yield Prose(f"To make it again: {again(report)}")
-
-
-def again(report: JudgeNumbers) -> str:
-    runs = " ".join(map(from_here, report.runs.paths))
-    labels = "" if report.options.labels.name == "votes" else f" --labels '{report.options.labels.name}'"
-    return f"casewise report {runs}{labels}"
+    yield Prose(f"To make it again: {again('report', report.runs.paths, report.options.labels.name)}")
