@@ -1,7 +1,7 @@
 """What collecting and grading a chatbot's replies costs: each part beside its floor, in one run.
 
     python benchmarks/replies.py calls [--calls 20000] [--rounds 5]
-    python benchmarks/replies.py classifier [--replies 2000] [--layers 2] [--width 32]
+    python benchmarks/replies.py classifier [--replies 2000] [--layers 2] [--width 32] [--threads 1]
     python benchmarks/replies.py report [--replies 100800]
 
 `calls` is the processor time of a call with a model that answers at once, collected and judged in turn: what differs is
@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,8 @@ def classifier(wanted: argparse.Namespace) -> None:
     from casewise.api.replying import as_grader
     from casewise.replying.graders.protocol import ToGrade
 
+    if wanted.threads:
+        torch.set_num_threads(wanted.threads)
     rng = np.random.default_rng(0)
     lengths = np.clip(rng.lognormal(4.0, 0.6, wanted.replies), 5, 400).astype(int)
     replies = [" ".join(rng.choice(WORDS[4:], length)) for length in lengths]
@@ -89,20 +93,42 @@ def classifier(wanted: argparse.Namespace) -> None:
             await asyncio.gather(*(grader.grade(ask) for ask in asks))
 
         asyncio.run(warm())
-        started = time.perf_counter()
-        asyncio.run(batched())
-        together = time.perf_counter() - started
+        together = Took.by(lambda: asyncio.run(batched()), wanted.rounds)
         tokenizer, model = AutoTokenizer.from_pretrained(path), AutoModelForSequenceClassification.from_pretrained(path)
-        started = time.perf_counter()
-        with torch.inference_mode():
-            for reply in replies:
-                model(
-                    **tokenizer(f"<|user|>\nhow to lock ?\n<|assistant|>\n{reply}", return_tensors="pt")
-                ).logits.softmax(-1)
-        alone = time.perf_counter() - started
-    print(
-        f"{wanted.replies:,} replies: {alone:.2f} s one at a time, {together:.2f} s in batches by length: {alone / together:.1f} times"
-    )
+
+        def one_by_one() -> None:
+            with torch.inference_mode():
+                for reply in replies:
+                    text = f"<|user|>\nhow to lock ?\n<|assistant|>\n{reply}"
+                    model(**tokenizer(text, return_tensors="pt")).logits.softmax(-1)
+
+        alone = Took.by(one_by_one, wanted.rounds)
+    print(f"{wanted.replies:,} replies, {torch.get_num_threads()} threads, least of {wanted.rounds} rounds")
+    for name, took in (("one at a time", alone), ("in batches by length", together)):
+        per = took.processor_s / wanted.replies * 1e6
+        print(
+            f"{name}: {took.wall_s:.2f} s, {wanted.replies / took.wall_s:,.0f} replies/s, {per:.0f} us of processor time a reply"
+        )
+    ratio = alone.processor_s / together.processor_s
+    print(f"{alone.wall_s / together.wall_s:.1f} times on the clock, {ratio:.1f} in processor time")
+
+
+@dataclass(frozen=True)
+class Took:
+    """The least that something took."""
+
+    wall_s: float
+    processor_s: float
+
+    @classmethod
+    def by(cls, work: Callable[[], object], rounds: int) -> Took:
+        walls, processor = [], []
+        for _ in range(rounds):
+            wall, used = time.perf_counter(), time.process_time()
+            work()
+            walls.append(time.perf_counter() - wall)
+            processor.append(time.process_time() - used)
+        return cls(min(walls), min(processor))
 
 
 def report(wanted: argparse.Namespace) -> None:
@@ -131,6 +157,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--replies", type=int)
+    parser.add_argument("--threads", type=int, help="torch's threads; its own choice without it")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--width", type=int, default=32)
     wanted = parser.parse_args()

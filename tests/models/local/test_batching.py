@@ -54,3 +54,10 @@ def test_an_error_reaches_everyone_who_waits():
     assert [str(error) for error in asyncio.run(go())] == ["out of memory"] * 2
     with pytest.raises(ValueError, match="out of memory"):
         asyncio.run(Batcher(work).ask(1, "x"))
+
+
+def test_a_batch_that_is_large_enough_takes_in_only_what_is_about_as_long():
+    lengths = [100, 99, 95, 89, 40, 10]
+
+    assert list(length_sorted_batches(lengths, batch_tokens=1000, even_from=200)) == [[0, 1, 2], [3, 4, 5]]
+    assert list(length_sorted_batches(lengths, batch_tokens=1000)) == [[0, 1, 2, 3, 4, 5]]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from casewise.errors import ConfigurationError
 from casewise.models.local.batching import Batcher, length_sorted_batches
+from casewise.models.local.cores import one_thread_each
 from casewise.models.local.loading import LocalOptions, is_classifier, load_pretrained, settings_of
 from casewise.models.protocol import Classified
 
@@ -15,6 +16,9 @@ __all__ = ["SequenceClassifier"]
 
 Encoded = dict[str, list[int]]
 """A text's token ids and, where it is two, of which each is."""
+
+Numbers = list[tuple[list[float], list[float]]]
+"""Probabilities and logits of each text."""
 
 
 class SequenceClassifier:
@@ -35,15 +39,18 @@ class SequenceClassifier:
         config = model.config
         self.labels: tuple[str, ...] = tuple(str(config.id2label[place]) for place in range(config.num_labels))
         self.independent = config.problem_type == "multi_label_classification" or len(self.labels) == 1
-        self._batcher: Batcher[Encoded, Classified] = Batcher(self._answer)
+        self._batcher: Batcher[tuple[str, ...], Classified] = Batcher(self._answer)
         model.config.pad_token_id = tokenizer.pad_token_id
 
     @classmethod
     def load(cls, name: str, options: LocalOptions) -> SequenceClassifier:
         """The classifier that `hf:PATH_OR_ID` names.
 
-        Raises ConfigurationError: the extra `[local]` is not installed, there is no such model, it is no classifier, or
-        device or type are none of torch's.
+        Raises
+        ------
+        ConfigurationError
+            The extra `[local]` is not installed, there is no such model, it is no classifier, or device or type are
+            none of torch's.
         """
         if not is_classifier(name):
             raise ConfigurationError(f"{name} is no sequence classifier, by what its configuration says")
@@ -61,47 +68,54 @@ class SequenceClassifier:
 
     async def classify(self, text: str) -> Classified:
         """The probabilities of `text`, found together with those of all others that wait."""
-        return await self._batcher.ask({"input_ids": list(self._tokenizer(text)["input_ids"])}, None)
+        return await self._batcher.ask((text,), "one text")
 
     async def classify_pair(self, text: str, beside: str) -> Classified:
         """The probabilities of `text` with another beside it, told apart as the tokenizer does."""
-        found = self._tokenizer(text, beside)
-        kept = {name: list(found[name]) for name in ("input_ids", "token_type_ids") if name in found}
-        return await self._batcher.ask(kept, None)
+        return await self._batcher.ask((text, beside), "two texts")
 
     async def close(self) -> None:
         """Drop what waits."""
         await self._batcher.close()
 
-    def _answer(self, _kind: Hashable, texts: list[Encoded]) -> list[Classified]:
-        """Answers in the order of the texts, which are encoded. Runs in a thread."""
-        import torch
-
-        found: dict[int, tuple[list[float], list[float]]] = {}
+    def _answer(self, _kind: Hashable, asks: list[tuple[str, ...]]) -> list[Classified]:
+        """Answers in the order of what is asked. Runs in a thread."""
         started = time.perf_counter()
-        with torch.inference_mode():
-            for batch in length_sorted_batches(
-                [len(text["input_ids"]) for text in texts], batch_tokens=self.options.batch_tokens
-            ):
-                found.update(zip(batch, self._numbers([texts[i] for i in batch]), strict=True))
+        texts = self._encoded(asks)
+        lengths = [len(text["input_ids"]) for text in texts]
+        on_cpu = self._model.device.type == "cpu"
+        batches = list(
+            length_sorted_batches(
+                lengths,
+                batch_tokens=self.options.batch_tokens,
+                even_from=self.options.batch_tokens // 8 if on_cpu else None,
+            )
+        )
+        together: Iterable[list[Encoded]] = ([texts[i] for i in batch] for batch in batches)
+        numbers = (one_thread_each().map if on_cpu else map)(self._numbers, together)
+        found = dict(
+            zip((i for batch in batches for i in batch), (one for some in numbers for one in some), strict=True)
+        )
         each_s = (time.perf_counter() - started) / max(1, len(texts))
         return [
-            Classified(
-                self._by_label(found[i][0]), len(text["input_ids"]), each_s, self.name, self._by_label(found[i][1])
-            )
-            for i, text in enumerate(texts)
+            Classified(self._by_label(found[i][0]), length, each_s, self.name, self._by_label(found[i][1]))
+            for i, length in enumerate(lengths)
         ]
+
+    def _encoded(self, asks: list[tuple[str, ...]]) -> list[Encoded]:
+        columns = self._tokenizer(*map(list, zip(*asks, strict=True)))
+        names = [name for name in ("input_ids", "token_type_ids")[: len(asks[0])] if name in columns]
+        return [dict(zip(names, ids, strict=True)) for ids in zip(*(columns[name] for name in names), strict=True)]
 
     def _by_label(self, numbers: list[float]) -> dict[str, float]:
         return dict(zip(self.labels, numbers, strict=True))
 
-    def _numbers(self, texts: list[Encoded]) -> list[tuple[list[float], list[float]]]:
-        """Probabilities and logits of each text."""
+    def _numbers(self, texts: list[Encoded]) -> Numbers:
         import torch
 
-        names = dict.fromkeys(name for text in texts for name in text)
-        columns = {name: [text.get(name, [0] * len(text["input_ids"])) for text in texts] for name in names}
-        padded = self._tokenizer.pad(columns, return_tensors="pt").to(self._model.device)
-        logits = self._model(**padded).logits.float()
-        probabilities = logits.sigmoid() if self.independent else torch.softmax(logits, dim=-1)
-        return list(zip(probabilities.tolist(), logits.tolist(), strict=True))
+        with torch.inference_mode():
+            columns = {name: [text[name] for text in texts] for name in texts[0]}
+            padded = self._tokenizer.pad(columns, return_tensors="pt").to(self._model.device)
+            logits = self._model(**padded).logits.float()
+            probabilities = logits.sigmoid() if self.independent else torch.softmax(logits, dim=-1)
+            return list(zip(probabilities.tolist(), logits.tolist(), strict=True))
