@@ -4,7 +4,10 @@ The first three by eyes that had not read the rules: of the first hundred one go
 of its 34 plain ones were not read; of the second hundred none and 10 of 56; of the fifty none and 13. The sixty, from
 the issue's paragraph alone, before the rules were read: none wrong of the plain ones and 30 not read, and 2 of the
 20 hedges beside them wrong. The forty, after the rules were mended for those: none and 15, one hedge of 20 wrong.
-Another forty after that: none and 8, no hedge wrong. The rules were mended after each, so that none is unseen any more.
+Another forty after that: none and 8, no hedge wrong. Then five sets of a hundred by other hands, which had not read the
+rules; first readings in the order they were read, unread of the plain ones and verdicts given to the others: x1 24 of 60
+and 1 of 40, y1 10 of 60 and 1 of 40, x2 20 of 60 and 1 of 40, y2 14 of 60 and none, z 10 of 50 and none; no plain one read
+wrongly. The rules were mended after each, so that none is unseen any more.
 """
 
 import json
@@ -25,6 +28,7 @@ SETS = {
         "unseen_replies_sixty.jsonl",
         "unseen_replies_forty.jsonl",
         "unseen_replies_third.jsonl",
+        "unseen_replies_five_sets.jsonl",
     )
 }
 
@@ -39,7 +43,7 @@ def came_to(row):
 
 @pytest.mark.parametrize("rows", SETS.values(), ids=SETS)
 def test_the_table_is_whole(rows):
-    assert len({(row["elicitation"], row["reply"]) for row in rows}) in (50, 60, 80, 100)
+    assert len({(row.get("set"), row["elicitation"], row["reply"]) for row in rows}) in (50, 60, 80, 100, 500)
     assert {row["language"] for row in rows} == {"en", "zh", "es", "de", "ar"}
 
 

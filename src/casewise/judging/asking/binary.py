@@ -19,7 +19,9 @@ from casewise.judging.asking.elicitation import (
     without_thoughts,
     words_wanted,
 )
-from casewise.judging.asking.statements import exact_verdict, mentions, read_statements, taken_back
+from casewise.judging.asking.grammar import mentions
+from casewise.judging.asking.statements import exact_verdict, read_statements
+from casewise.judging.asking.vetoes import taken_back
 from casewise.prompting.json_in_reply import Found, closest_key, find_objects, top_objects
 from casewise.prompting.refusals import refuses
 from casewise.records import Scored, UnscoredReason

@@ -118,8 +118,17 @@ THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|\A(?:(?
 
 
 def without_thoughts(text: str) -> str:
-    """A reply without the thoughts at its head, of which nothing is a verdict; all of it where they never end."""
-    return THOUGHTS.sub("", text, count=1)
+    """A reply without the thoughts at its head, of which nothing is a verdict; all of it where they never end.
+
+    An object whose braces were left out gets them.
+    """
+    text = THOUGHTS.sub("", text, count=1)
+    if NO_BRACES.match(text):
+        text = "{" + text.strip() + ("" if text.rstrip().endswith("}") else "}")
+    return text
+
+
+NO_BRACES = re.compile(r"""\s*(["'])(?:judge?ment|verdict|score|rating)\1\s*:\s*.*["']\w+["']\s*:""", re.DOTALL)
 
 
 def unscored(reason: UnscoredReason, text: str) -> Parsed:
@@ -137,10 +146,11 @@ def settled(read: Sequence[tuple[float, Found]], text: str, *, as_asked: bool, s
     return Parsed(Scored(value=value, explanation=explanation_in(entry)), "json" if as_asked else "json-repaired")
 
 
-def under_key(value: str) -> re.Pattern[str]:
-    """Finds what an object says under `judgement` where that is a `value`, also in an object that is broken behind it."""
+def under_key(value: str, keys: str = "judge?ment") -> re.Pattern[str]:
+    """Finds what an object says under `judgement`, or other `keys`, where that is a `value`, also in an object that is broken behind it."""
     return re.compile(
-        r"""[{,]\s*["'“]judge?ment["'”]\s*:\s*["'“]?""" + rf"""({value})["'”]?(?=\s*[,}}\n])""", re.IGNORECASE
+        rf"""(?:[{{,]\s*["'“](?:{keys})["'”]|\{{\s*(?:{keys}))\s*:\s*["'“]?""" + rf"""({value})["'”]?(?=\s*[,}}\n])""",
+        re.IGNORECASE,
     )
 
 

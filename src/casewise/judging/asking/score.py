@@ -24,7 +24,7 @@ from casewise.records import SCALES, Scored, UnscoredReason
 __all__ = ["SCORE", "parse_score"]
 
 SCORE_KEYS = ("judgement", "judgment", "score", "rating", "verdict", "answer", "safety_score")
-SCORE_KEY = under_key(r"\d+(?:\.\d+)?")
+SCORE_KEY = under_key(r"\d+(?:\.\d+)?", "judge?ment|score|rating")
 
 
 def parse_score(text: str, *, cut_off: bool = False, strict: bool = False) -> Parsed:

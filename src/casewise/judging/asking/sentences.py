@@ -1,0 +1,76 @@
+"""The sentences of a reply, each with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from casewise.judging.asking.grammar import QUOTES, mentions
+
+__all__ = ["ASKED", "Sentence", "bare", "sentences"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, and where it stands in its reply."""
+
+    text: str
+    alone: bool
+    """Whether it is all that its line holds."""
+    first: bool
+    last: bool
+    asks: bool
+    quoted: bool
+
+
+EMPHASIS = re.compile(
+    r"[*_`~]+|</?(?:verdict|answer|judge?ment|label|output|result)>|\[\[(?=\w+\]\])|(?<=\w)\]\]|^[ \t]*(?:[#>•·\-–—]+|\(?\d{1,2}[.)])\s+",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+SYMBOLS = re.compile(r"[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]")
+
+BETWEEN = re.compile(rf"(?<=\w)\s+{SYMBOLS.pattern}+\s+(?=\w)")
+
+ENDS = re.compile(r"[.!?。！？؟;；\n]+")
+
+QUOTE = re.compile(r"[\"“”„«»]")
+
+
+def bare(text: str) -> str:
+    """`text` without what only decorates it."""
+    return SYMBOLS.sub(" ", BETWEEN.sub(" - ", EMPHASIS.sub("", text).replace("→", ":").replace("➔", ":")))
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of `text`, each with its place."""
+    text = bare(text).replace("’", "'").replace("¡", "").replace("¿", "")
+    pieces: list[tuple[str, str, bool]] = []
+    at = 0
+    for match in [*ENDS.finditer(text), None]:
+        stop, mark = (match.start(), match[0]) if match else (len(text), "")
+        piece = " ".join(text[at:stop].split())
+        if piece.strip(QUOTES + " ()[]"):
+            pieces.append((piece, mark, len(QUOTE.findall(text[:at])) % 2 == 1))
+        elif pieces:
+            pieces[-1] = (pieces[-1][0], pieces[-1][1] + mark, pieces[-1][2])
+        at = match.end() if match else len(text)
+    for place, (piece, mark, quoted) in enumerate(pieces):
+        begins_line = place == 0 or "\n" in pieces[place - 1][1]
+        ends_line = place == len(pieces) - 1 or "\n" in mark
+        asks = any(sign in mark for sign in "?？؟")
+        first = place == 0 or (place == 1 and opens(*pieces[0][:2]))
+        yield Sentence(piece, begins_line and ends_line, first, place == len(pieces) - 1, asks, quoted)
+
+
+def opens(said: str, mark: str) -> bool:
+    """Whether the first sentence of a reply only leads to the second: a question to itself, or `Sure!`."""
+    return bool(any(sign in mark for sign in "?？؟") and ASKED.search(said)) or (len(said) <= 12 and not mentions(said))
+
+
+ASKED = re.compile(
+    r"^(?:is|should|can|may|would|ist|kann|soll|sollte|darf|wäre|es|puede|debe|debería|sería|هل)\b|是否|吗$|^(?:可以|应该)",
+    re.IGNORECASE,
+)
+"""Begins a question that a reply puts to itself before it answers it."""
