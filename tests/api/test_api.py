@@ -121,7 +121,7 @@ def test_a_report_has_polars_tables_and_shows_itself(tmp_path):
     assert "SYNTHETIC" in run._repr_html_()
     assert "<html" not in report._repr_html_()
     assert "<html" in report.to_html()
-    assert report.to_markdown().startswith("# constant:intended on demo")
+    assert report.to_markdown().startswith("# constant:intended (binary) on demo")
 
 
 def test_a_report_is_made_from_a_path_or_a_run(tmp_path):
