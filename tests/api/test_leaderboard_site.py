@@ -25,7 +25,7 @@ def test_each_row_leads_to_its_report_without_gated_items_or_paths(gated, tmp_pa
 
     assert '<a href="report-1.html">constant:safe (binary)</a>' in page
     report = (tmp_path / "site" / "report-1.html").read_text()
-    assert "<h1>constant:safe on demo</h1>" in report
+    assert "<h1>constant:safe (binary) on demo</h1>" in report
     assert 'class="exhibit"' in api.report(run).to_html()
     assert 'class="exhibit"' not in report
     written = "".join(path.read_text() for path in (tmp_path / "site").iterdir())
