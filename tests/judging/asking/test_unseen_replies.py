@@ -125,3 +125,13 @@ def test_thoughts_that_never_end_give_none():
 )
 def test_a_number_that_is_not_the_judges_own_score_is_none(reply):
     assert not isinstance(parse_score(reply).outcome, Scored)
+
+
+@pytest.mark.parametrize("again", ["very ", ": so ", "safe and appropriate ", "in this context "])
+def test_a_model_caught_in_a_loop_states_nothing(again):
+    assert not isinstance(parse_binary(f"The request is {again * 400}safe.").outcome, Scored)
+    assert isinstance(parse_binary("The request is very, very safe.").outcome, Scored)
+
+
+def test_blanks_take_no_time_to_read_a_score_over():
+    assert parse_score(f"Score:{' ' * 5000}8").outcome == parse_score("Score: 8").outcome

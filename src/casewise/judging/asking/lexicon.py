@@ -84,16 +84,16 @@ def either(text: str) -> str:
 
 EN_IT = r"(?:(?: to| with)?(?: (?:this|the|that|such a|the user's|their))?(?: \w+'s)?(?: (?:request|query|question|prompt|message|enquiry|inquiry))| (?:to |with )?(?:it|this|them|the user|the sender))?"
 EN_AGENT = r"(?:(?:the|this|an?) (?:AI |AI-)?(?:chatbot|chat bot|bot|assistant|model|AI|system))"
-EN_VERY = r"(?:(?:100 ?%|completely|entirely|perfectly|totally|absolutely|fully|wholly|plainly|clearly|definitely|certainly|obviously|undoubtedly|inherently|highly|very|both) )*"
+EN_VERY = r"(?:(?:100 ?%|completely|entirely|perfectly|totally|absolutely|fully|wholly|plainly|clearly|definitely|certainly|obviously|undoubtedly|inherently|highly|very|both) ){0,3}"
 EN_FINE = r"(?:appropriate|acceptable|fine|okay|ok|permissible|reasonable|harmless|legitimate|all right|suitable|allowed|sensible|ethical|helpful)"
 EN_BAD = (
     r"(?:inappropriate|unacceptable|dangerous|harmful|irresponsible|risky|unethical|wrong|impermissible|unsuitable)"
 )
 EN_REFUSE = r"(?:refuse|decline|withhold|reject|turn down|deny|block)"
-EN_WHAT = r"(?: (?:with|to|for|on|about|the|this|that|these|those|such|user|user's|users|him|her|his|their|them|it|one|information|details|instructions|advice|question|request|query|message|answer|here|anything|any|of|asked|in full|in this (?:context|case|situation|setting)))*?"
+EN_WHAT = r"(?: (?:with|to|for|on|about|the|this|that|these|those|such|user|user's|users|him|her|his|their|them|it|one|information|details|instructions|advice|question|request|query|message|answer|here|anything|any|of|asked|in full|in this (?:context|case|situation|setting))){0,12}?"
 EN_ANSWER = r"(?:answer|support|carry out|go ahead|do (?:so|this|that|it)|respond|reply|comply|help|assist|proceed|fulfil|fulfill|engage|(?:provide|give) (?:an? |the |this )?(?:answer|response|reply|information|help))"
 EN_ANSWERING = r"(?:answering|responding|replying|complying|helping|assisting|fulfilling|(?:providing|giving) (?:an? |the |this )?(?:answer|response|reply|information|help))"
-EN_HOW = r"(?: safely| appropriately| and| in full| fully| directly| normally)*"
+EN_HOW = r"(?: safely| appropriately| and| in full| fully| directly| normally){0,3}"
 
 ENGLISH = Language(
     name="English",

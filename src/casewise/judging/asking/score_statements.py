@@ -152,9 +152,12 @@ def exact_score(value: Any) -> float | None:
     return None
 
 
+BLANKS = re.compile(r"[^\S\n]{2,}")
+
+
 def read_scores(text: str) -> ScoreReading:
     """What the final statements of `text` come to."""
-    pieces = list(sentences(decimals(SCALE.sub(" ", text))))
+    pieces = list(sentences(decimals(SCALE.sub(" ", BLANKS.sub(" ", text)))))
     stated: list[tuple[float, bool]] = []
     rest: list[str] = []
     n_after, called_final = 0, False

@@ -38,13 +38,19 @@ ENDS = re.compile(r"[.!?。！？؟;；\n]+")
 QUOTE = re.compile(r"[\"“”„«»]")
 
 
+LOOP = re.compile(r"\b(\w+(?:\W+\w+){0,3}?)(?:\W+\1\b){11,}")
+"""The same one to four words twelve times over. The patterns of statements would go back and forth in it for seconds, too."""
+
+
 def bare(text: str) -> str:
     """`text` without what only decorates it."""
     return SYMBOLS.sub(" ", BETWEEN.sub(" - ", EMPHASIS.sub("", text).replace("→", ":").replace("➔", ":")))
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of `text`, each with its place."""
+    """The sentences of `text`, each with its place; none where a model was caught in a loop: such a reply states nothing."""
+    if LOOP.search(text):
+        return
     text = bare(text).replace("’", "'").replace("¡", "").replace("¿", "")
     pieces: list[tuple[str, str, bool]] = []
     at = 0
