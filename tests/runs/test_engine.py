@@ -1,10 +1,16 @@
 import asyncio
+import os
+import signal
+import threading
+import time
+from functools import partial
 
 import pytest
 
+from casewise.models.local.batching import Batcher
 from casewise.runs.engine import Call, Control, Limits, perform
 from casewise.runs.limits import Budget, Spend
-from casewise.runs.stopping import Stop
+from casewise.runs.stopping import Stop, stopping_on_signals
 
 
 def calls(n, *, at_most=Spend()):
@@ -159,3 +165,45 @@ def test_a_failed_call_gives_back_what_was_set_aside():
         run(calls(1, at_most=Spend(5.0, 0)), fail, limits=limits, control=Control(budget=budget))
 
     assert budget.reserved == Spend()
+
+
+def test_a_signal_drops_what_a_local_model_has_not_begun():
+    begun = threading.Event()
+
+    def one_by_one(_kind, asks):
+        def told(ask):
+            begun.set()
+            time.sleep(0.05)
+            return [ask]
+
+        for place, ask in enumerate(asks):
+            yield [place], partial(told, ask)
+
+    async def go():
+        batcher: Batcher[int, int] = Batcher(one_by_one)
+        control = Control[int]()
+        answered, said = [], []
+
+        async def stopped_in_the_first():
+            await asyncio.to_thread(begun.wait, 20)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        with stopping_on_signals(control.stop, say=said.append):
+            tally, _ = await asyncio.gather(
+                perform(
+                    (Call(i) for i in range(1000)),
+                    lambda call: batcher.ask(call.payload, "one"),
+                    on_result=lambda _call, answer: answered.append(answer),
+                    limits=Limits(concurrency=100),
+                    control=control,
+                ),
+                stopped_in_the_first(),
+            )
+        return tally, answered, said
+
+    tally, answered, said = asyncio.run(go())
+
+    assert (tally.stopped, tally.done) == ("interrupted", len(answered))
+    assert answered == sorted(answered)
+    assert 1 <= len(answered) < 100
+    assert said

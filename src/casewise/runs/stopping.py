@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from casewise.errors import Unavailable
+from casewise.models.local.batching import drop_all_waiting
 
 __all__ = ["Patience", "Stop", "stopping_on_signals"]
 
@@ -33,6 +34,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def stopping_on_signals(stop: Stop, *, say: Callable[[str], None]) -> Iterator[None]:
     """Within this, Ctrl-C (or a SIGTERM) asks for a stop; a second one is what it always was.
 
+    What a local model was asked and has not begun is dropped: it is asked again by the same command.
+
     Does nothing outside the main thread, where no handler can be set. Call it inside a running event loop.
     """
     loop = asyncio.get_running_loop()
@@ -40,6 +43,7 @@ def stopping_on_signals(stop: Stop, *, say: Callable[[str], None]) -> Iterator[N
     def on_signal() -> None:
         release()
         stop.ask("interrupted")
+        drop_all_waiting()
         say("finishing what is in flight; press Ctrl-C again to drop it")
 
     def release() -> None:

@@ -1,10 +1,13 @@
 import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casewise.models.local.batching import Batcher, common_prefix, length_sorted_batches
+from casewise.models.local.batching import Batcher, common_prefix, drop_all_waiting, length_sorted_batches
 
 
 @given(st.lists(st.integers(1, 50), max_size=40), st.integers(1, 200))
@@ -31,7 +34,7 @@ def test_asks_of_one_kind_that_wait_together_are_answered_together():
 
     def work(kind, asks):
         rounds.append((kind, asks))
-        return [ask * 10 for ask in asks]
+        yield [2, 1, 0], lambda: [ask * 10 for ask in reversed(asks)]
 
     async def go():
         batcher: Batcher[int, int] = Batcher(work)
@@ -43,17 +46,76 @@ def test_asks_of_one_kind_that_wait_together_are_answered_together():
     assert rounds == [("even", [0, 2, 4]), ("odd", [1, 3, 5])]
 
 
-def test_an_error_reaches_everyone_who_waits():
-    def work(kind, asks):
+@pytest.mark.parametrize("beside", [None, lambda: ThreadPoolExecutor(2)])
+def test_an_error_reaches_everyone_of_its_batch(beside):
+    def out_of_memory():
         raise ValueError("out of memory")
+
+    def work(kind, asks):
+        yield [0, 1], out_of_memory
+        yield [2], lambda: [3]
+
+    async def go():
+        batcher: Batcher[int, int] = Batcher(work, beside=beside)
+        return await asyncio.gather(*(batcher.ask(i, "x") for i in range(3)), return_exceptions=True)
+
+    assert list(map(str, asyncio.run(go()))) == ["out of memory", "out of memory", "3"]
+
+
+def test_an_error_before_the_first_batch_reaches_everyone():
+    def work(kind, asks):
+        raise ValueError("no such token")
+
+    with pytest.raises(ValueError, match="no such token"):
+        asyncio.run(Batcher(work).ask(1, "x"))
+
+
+def test_a_batch_is_answered_before_the_next_is_done():
+    first_seen = threading.Event()
+
+    def work(kind, asks):
+        yield [0], lambda: [first_seen.is_set()]
+        yield [1], lambda: [first_seen.wait(20)]
+
+    async def go():
+        batcher: Batcher[int, bool] = Batcher(work)
+        second = asyncio.create_task(batcher.ask(1, "x"))
+        first = asyncio.create_task(batcher.ask(0, "x"))
+        done, _ = await asyncio.wait([first, second], return_when=asyncio.FIRST_COMPLETED)
+        first_seen.set()
+        return len(done), await second, await first
+
+    assert asyncio.run(go()) == (1, False, True)
+
+
+def test_what_waits_is_dropped_and_what_is_under_way_is_finished():
+    begun, go_on, computed = threading.Event(), threading.Event(), []
+
+    def slow(asks):
+        begun.set()
+        go_on.wait(20)
+        computed.extend(asks)
+        return asks
+
+    def work(kind, asks):
+        for place, ask in enumerate(asks):
+            yield [place], partial(slow, [ask])
 
     async def go():
         batcher: Batcher[int, int] = Batcher(work)
-        return await asyncio.gather(batcher.ask(1, "x"), batcher.ask(2, "x"), return_exceptions=True)
+        asked = [asyncio.create_task(batcher.ask(i, "x")) for i in range(3)]
+        await asyncio.to_thread(begun.wait, 20)
+        other = asyncio.create_task(batcher.ask(7, "another kind"))
+        await asyncio.sleep(0)
+        drop_all_waiting()
+        go_on.set()
+        return await asyncio.gather(*asked, other, return_exceptions=True)
 
-    assert [str(error) for error in asyncio.run(go())] == ["out of memory"] * 2
-    with pytest.raises(ValueError, match="out of memory"):
-        asyncio.run(Batcher(work).ask(1, "x"))
+    found = asyncio.run(go())
+
+    assert found[0] == 0
+    assert all(isinstance(one, asyncio.CancelledError) for one in found[1:])
+    assert computed == [0]
 
 
 def test_a_batch_that_is_large_enough_takes_in_only_what_is_about_as_long():

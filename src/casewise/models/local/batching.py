@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
+from weakref import WeakSet
 
-__all__ = ["Batcher", "common_prefix", "length_sorted_batches"]
+__all__ = ["Batch", "Batcher", "common_prefix", "drop_all_waiting", "length_sorted_batches"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,26 +47,40 @@ def common_prefix(sequences: Sequence[list[int]]) -> int:
     return max(shared, 0)
 
 
-@dataclass
+Batch: TypeAlias = tuple[list[int], Callable[[], list[R]]]
+"""Which asks of a round go through together, and what answers them, in that order."""
+
+
+@dataclass(eq=False)
 class Waiting(Generic[T, R]):
-    """One ask and where its answer goes."""
+    """One ask, where its answer goes, and whether it is being answered."""
 
     ask: T
     kind: Hashable
     answer: asyncio.Future[R]
+    begun: bool = False
 
 
 class Batcher(Generic[T, R]):
-    """Answers single asks in rounds: whatever waits when a round begins, of one kind, goes together.
+    """Answers single asks in rounds: whatever waits when a round begins, of one kind, is cut into batches together.
 
-    `work` is called in a thread with the asks of a round, and gives their answers in order.
+    `work` is called in a thread with the asks of a round, and gives their batches. Each is answered as soon as it is done.
+    `beside`: threads that take batches at the same time; None where one goes after the other.
     """
 
-    def __init__(self, work: Callable[[Hashable, list[T]], list[R]], *, patience_s: float = 0.005) -> None:
-        self._work = work
+    def __init__(
+        self,
+        work: Callable[[Hashable, list[T]], Iterable[Batch[R]]],
+        *,
+        beside: Callable[[], Executor] | None = None,
+        patience_s: float = 0.005,
+    ) -> None:
+        self._work, self._beside = work, beside
         self._patience_s = patience_s
         self._waiting: list[Waiting[T, R]] = []
+        self._round: list[Waiting[T, R]] = []
         self._running: asyncio.Task[None] | None = None
+        WAITING_ROOMS.add(self)
 
     async def ask(self, ask: T, kind: Hashable) -> R:
         """The answer to `ask`; only asks of equal `kind` go together."""
@@ -73,25 +90,67 @@ class Batcher(Generic[T, R]):
             self._running = asyncio.create_task(self._rounds())
         return await waiting.answer
 
+    def drop_waiting(self) -> None:
+        """Cancel what waits; batches under way are finished."""
+        for one in (*self._waiting, *self._round):
+            if not one.begun:
+                one.answer.cancel()
+        self._waiting.clear()
+
     async def close(self) -> None:
-        """Drop what waits."""
+        """Drop what waits, and end."""
         if self._running is not None:
             self._running.cancel()
             self._running = None
 
     async def _rounds(self) -> None:
+        loop = asyncio.get_running_loop()
         while self._waiting:
             await asyncio.sleep(self._patience_s)
+            if not self._waiting:
+                return
             kind = self._waiting[0].kind
-            together = [one for one in self._waiting if one.kind == kind]
+            self._round = [one for one in self._waiting if one.kind == kind]
             self._waiting = [one for one in self._waiting if one.kind != kind]
             try:
-                answers = await asyncio.to_thread(self._work, kind, [one.ask for one in together])
+                await asyncio.to_thread(self._answer_all, kind, self._round, loop)
             except Exception as error:  # noqa: BLE001 - every asker is told
-                for one in together:
-                    if not one.answer.done():
-                        one.answer.set_exception(error)
-                continue
-            for one, answer in zip(together, answers, strict=True):
-                if not one.answer.done():
-                    one.answer.set_result(answer)
+                settle(self._round, error)
+
+    def _answer_all(self, kind: Hashable, asked: list[Waiting[T, R]], loop: asyncio.AbstractEventLoop) -> None:
+        """Answer a round. Runs in a thread."""
+
+        def answer(batch: Batch[R]) -> None:
+            together = [asked[i] for i in batch[0]]
+            if all(one.answer.done() for one in together):
+                return
+            for one in together:
+                one.begun = True
+            try:
+                found: list[R] | Exception = batch[1]()
+            except Exception as error:  # noqa: BLE001 - every asker is told
+                found = error
+            loop.call_soon_threadsafe(settle, together, found)
+
+        batches = self._work(kind, [one.ask for one in asked])
+        deque((map if self._beside is None else self._beside().map)(answer, batches), maxlen=0)
+
+
+def settle(asked: Sequence[Waiting[T, R]], found: list[R] | Exception) -> None:
+    """Hand answers, or the error in their place, to those that still wait for one."""
+    for place, one in enumerate(asked):
+        if one.answer.done():
+            continue
+        if isinstance(found, Exception):
+            one.answer.set_exception(found)
+        else:
+            one.answer.set_result(found[place])
+
+
+WAITING_ROOMS: WeakSet[Batcher[Any, Any]] = WeakSet()
+
+
+def drop_all_waiting() -> None:
+    """Cancel what waits for a model of this process, for the process is to end; batches under way are finished."""
+    for room in list(WAITING_ROOMS):
+        room.drop_waiting()

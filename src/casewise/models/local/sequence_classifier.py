@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterator
+from functools import partial
 from typing import Any
 
 from casewise.errors import ConfigurationError
-from casewise.models.local.batching import Batcher, length_sorted_batches
+from casewise.models.local.batching import Batch, Batcher, length_sorted_batches
 from casewise.models.local.cores import one_thread_each
 from casewise.models.local.loading import LocalOptions, is_classifier, load_pretrained, settings_of
 from casewise.models.protocol import Classified
@@ -39,7 +40,10 @@ class SequenceClassifier:
         config = model.config
         self.labels: tuple[str, ...] = tuple(str(config.id2label[place]) for place in range(config.num_labels))
         self.independent = config.problem_type == "multi_label_classification" or len(self.labels) == 1
-        self._batcher: Batcher[tuple[str, ...], Classified] = Batcher(self._answer)
+        self._on_cpu = model.device.type == "cpu"
+        self._batcher: Batcher[tuple[str, ...], Classified] = Batcher(
+            self._batches, beside=one_thread_each if self._on_cpu else None
+        )
         model.config.pad_token_id = tokenizer.pad_token_id
 
     @classmethod
@@ -78,28 +82,24 @@ class SequenceClassifier:
         """Drop what waits."""
         await self._batcher.close()
 
-    def _answer(self, _kind: Hashable, asks: list[tuple[str, ...]]) -> list[Classified]:
-        """Answers in the order of what is asked. Runs in a thread."""
-        started = time.perf_counter()
+    def _batches(self, _kind: Hashable, asks: list[tuple[str, ...]]) -> Iterator[Batch[Classified]]:
+        """What is asked, in batches. Runs in a thread."""
         texts = self._encoded(asks)
-        lengths = [len(text["input_ids"]) for text in texts]
-        on_cpu = self._model.device.type == "cpu"
-        batches = list(
-            length_sorted_batches(
-                lengths,
-                batch_tokens=self.options.batch_tokens,
-                even_from=self.options.batch_tokens // 8 if on_cpu else None,
-            )
-        )
-        together: Iterable[list[Encoded]] = ([texts[i] for i in batch] for batch in batches)
-        numbers = (one_thread_each().map if on_cpu else map)(self._numbers, together)
-        found = dict(
-            zip((i for batch in batches for i in batch), (one for some in numbers for one in some), strict=True)
-        )
-        each_s = (time.perf_counter() - started) / max(1, len(texts))
+        most = self.options.batch_tokens
+        for batch in length_sorted_batches(
+            [len(text["input_ids"]) for text in texts],
+            batch_tokens=most,
+            even_from=most // 8 if self._on_cpu else None,
+        ):
+            yield batch, partial(self._answer, [texts[i] for i in batch])
+
+    def _answer(self, texts: list[Encoded]) -> list[Classified]:
+        started = time.perf_counter()
+        numbers = self._numbers(texts)
+        each_s = (time.perf_counter() - started) / len(texts)
         return [
-            Classified(self._by_label(found[i][0]), length, each_s, self.name, self._by_label(found[i][1]))
-            for i, length in enumerate(lengths)
+            Classified(self._by_label(mine), len(text["input_ids"]), each_s, self.name, self._by_label(logits))
+            for text, (mine, logits) in zip(texts, numbers, strict=True)
         ]
 
     def _encoded(self, asks: list[tuple[str, ...]]) -> list[Encoded]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from casewise.errors import ConfigurationError
-from casewise.models.local.batching import Batcher, common_prefix, length_sorted_batches
+from casewise.models.local.batching import Batch, Batcher, common_prefix, length_sorted_batches
 from casewise.models.local.held_to_schema import HeldToSchema, SchemaGrammar, TokenTexts
 from casewise.models.local.label_tokens import first_token_ids
 from casewise.models.local.loading import (
@@ -66,7 +67,7 @@ class TransformersModel(ModelDefaults):
         self.options = options
         self._model, self._tokenizer = model, tokenizer
         self._prefix: SharedPrefix | None = None
-        self._batcher: Batcher[list[int], Reply] = Batcher(self._answer)
+        self._batcher: Batcher[list[int], Reply] = Batcher(self._batches)
         self._ids: dict[tuple[str, ...], Mapping[str, tuple[int, ...]]] = {}
         self._texts = TokenTexts(tokenizer, self._stops())
         tokenizer.padding_side = "left"
@@ -135,24 +136,28 @@ class TransformersModel(ModelDefaults):
     def _token(self, id_: int) -> str:
         return str(self._tokenizer.convert_ids_to_tokens(id_))
 
-    def _answer(self, kind: Hashable, prompts: list[list[int]]) -> list[Reply]:
-        """Answers to prompts with the same options, in order. Runs in a thread."""
-        import torch
-
+    def _batches(self, kind: Hashable, prompts: list[list[int]]) -> Iterator[Batch[Reply]]:
+        """Prompts with the same options, in batches. Runs in a thread."""
         assert isinstance(kind, ReplyOptions)
-        answers: dict[int, Reply] = {}
         lengths = [len(prompt) + (0 if kind.first_words else kind.max_tokens) for prompt in prompts]
         prefix = self._shared_prefix(prompts) if kind.first_words else 0
+        for batch in length_sorted_batches(
+            [length - prefix for length in lengths], batch_tokens=self.options.batch_tokens
+        ):
+            yield batch, partial(self._answer, [prompts[i] for i in batch], kind, prefix)
+
+    def _answer(self, prompts: list[list[int]], options: ReplyOptions, prefix: int) -> list[Reply]:
+        import torch
+
         started = time.perf_counter()
         with torch.inference_mode():
-            for batch in length_sorted_batches(
-                [length - prefix for length in lengths], batch_tokens=self.options.batch_tokens
-            ):
-                chosen = [prompts[i] for i in batch]
-                made = self._first_token(chosen, kind, prefix) if kind.first_words else self._generated(chosen, kind)
-                answers.update(zip(batch, made, strict=True))
-        each_s = (time.perf_counter() - started) / max(1, len(prompts))
-        return [finished(answers[i], kind, each_s) for i in range(len(prompts))]
+            made = (
+                self._first_token(prompts, options, prefix)
+                if options.first_words
+                else self._generated(prompts, options)
+            )
+        each_s = (time.perf_counter() - started) / len(prompts)
+        return [finished(reply, options, each_s) for reply in made]
 
     def _shared_prefix(self, prompts: list[list[int]]) -> int:
         """Compute the keys and values of what all `prompts` begin with, unless they are there; its length."""
