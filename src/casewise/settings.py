@@ -80,13 +80,9 @@ def from_environment(
 ) -> Settings:
     """The settings in `CASEWISE_DATABASE`, `CASEWISE_SITE_URL`, `CASEWISE_SECRET_KEY` or `CASEWISE_SECRET_KEY_FILE`, and more.
 
-    What is given as an argument goes before the environment. Where no key is given, one is made once and kept beside
-    an SQLite database, in a file that only its owner may read.
-
-    Raises
-    ------
-    ConfigurationError
-        A value is wrong, a key file cannot be read, or the database is no file and no key is given.
+    What is given as an argument goes before the environment. Where no key is given, one is made once and kept beside an
+    SQLite database, in a file that only its owner may read. Raises ConfigurationError: a value is wrong, a key file
+    cannot be read, or the database is no file and no key is given.
     """
     environment = os.environ if environment is None else environment
     database = database or environment.get("CASEWISE_DATABASE") or DEFAULT_DATABASE
@@ -104,10 +100,7 @@ def from_environment(
 def mail_settings(environment: Mapping[str, str]) -> MailSettings | None:
     """The mail server in `CASEWISE_SMTP_HOST`, `_PORT`, `_SECURITY`, `_FROM`, `_USER` and `_PASSWORD`, if there is one.
 
-    Raises
-    ------
-    ConfigurationError
-        A value cannot be one, or a sender is missing.
+    Raises ConfigurationError: a value cannot be one, or a sender is missing.
     """
     named = {
         name: environment.get(f"CASEWISE_SMTP_{name}", "")
@@ -138,10 +131,7 @@ def mail_settings(environment: Mapping[str, str]) -> MailSettings | None:
 def outputs_folder(environment: Mapping[str, str] | None = None) -> Path | None:
     """Where this user keeps judges' output files of the release: the folder that `CASEWISE_OUTPUTS` names, if any.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such folder.
+    Raises ConfigurationError: there is no such folder.
     """
     named = (os.environ if environment is None else environment).get("CASEWISE_OUTPUTS")
     if named and not Path(named).is_dir():
@@ -163,10 +153,7 @@ def key_file(environment: Mapping[str, str], database: str) -> Path:
 def kept_key(path: Path) -> str:
     """The key in `path`, which is made with mode 0600 where there is none yet.
 
-    Raises
-    ------
-    ConfigurationError
-        The file cannot be read or written.
+    Raises ConfigurationError: the file cannot be read or written.
     """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -35,12 +35,8 @@ AT_ONCE = 500
 def backup(database: Database, path: Path) -> int:
     """Write all rows, as they are at one moment, to a new file that only its owner can read; how many there are.
 
-    Others go on reading and writing meanwhile. The file is compressed if its name ends in `.gz`.
-
-    Raises
-    ------
-    ConfigurationError
-        The file exists or cannot be written.
+    Others go on reading and writing meanwhile. The file is compressed if its name ends in `.gz`. Raises
+    ConfigurationError: the file exists or cannot be written.
     """
     part = path.with_name(f".{path.name}.part")
     try:
@@ -107,12 +103,8 @@ def plain(value: Any) -> Any:
 def restore(database: Database, path: Path) -> int:
     """Put the rows of a backup into an empty database, all or none, and bring it up to date; how many there were.
 
-    Raises
-    ------
-    DataError
-        The file is no backup, was cut off, or is of a newer casewise; the message says where.
-    ConfigurationError
-        The database holds something already.
+    Raises DataError: the file is no backup, was cut off, or is of a newer casewise; the message says where;
+    ConfigurationError: the database holds something already.
     """
     with database.write() as connection:
         lines = numbered(path)

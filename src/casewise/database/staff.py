@@ -88,10 +88,7 @@ def token_hash(token: str) -> str:
 def invite(connection: Connection, email: str, *, roles: frozenset[Role], by: str | None, now: datetime) -> str:
     """The token of a new invitation of `email`; somebody who is known already gets a way to a new password.
 
-    Raises
-    ------
-    ConfigurationError
-        `email` is no e-mail address, or no role is given to somebody new.
+    Raises ConfigurationError: `email` is no e-mail address, or no role is given to somebody new.
     """
     email = email.strip().lower()
     if "@" not in email.strip("@") or any(letter.isspace() for letter in email):

@@ -118,13 +118,9 @@ ROLES = ("system", "developer", "user", "assistant")
 def from_messages(messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | None = None) -> DecisionRequest:
     """The request of a chat: the user's last message is the query, a reply behind it is judged, what went before is shown.
 
-    What a system message says is shown as a parameter of its own, `system_prompt.text`, where the context says nothing of it. Several
-    replies behind the last query are one.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no user's message, or one is no message.
+    What a system message says is shown as a parameter of its own, `system_prompt.text`, where the context says nothing
+    of it. Several replies behind the last query are one. Raises ConfigurationError: there is no user's message, or one
+    is no message.
     """
     said = []
     for message in messages:

@@ -193,10 +193,7 @@ def texts_of(shown: ShownContext) -> dict[str, str]:
 def checked_names(names: Iterable[str]) -> tuple[str, ...]:
     """`names` in reading order, without repeats and without parameters whose whole group is named.
 
-    Raises
-    ------
-    ConfigurationError
-        A name is no group or parameter.
+    Raises ConfigurationError: a name is no group or parameter.
     """
     known = (*GROUPS, *PARAMETERS, *OPTIONAL)
     wanted = set(names)
@@ -212,12 +209,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
     """`names` in reading order, the paper's first and others by the alphabet, as an arm keeps them.
 
-    Whether a benchmark has such parameters is not asked here.
-
-    Raises
-    ------
-    ConfigurationError
-        Nothing can be called so.
+    Whether a benchmark has such parameters is not asked here. Raises ConfigurationError: nothing can be called so.
     """
     wanted = set(names)
     known = (*GROUPS, *PARAMETERS, *OPTIONAL)

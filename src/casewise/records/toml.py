@@ -19,10 +19,7 @@ M = TypeVar("M", bound=BaseModel)
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """The tables of a user's file.
 
-    Raises
-    ------
-    DataError
-        It cannot be read or is not TOML; the message says that it is not `what`, such as "a taxonomy".
+    Raises DataError: it cannot be read or is not TOML; the message says that it is not `what`, such as "a taxonomy".
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -33,10 +30,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 def read_record(path: Path, kind: type[M], what: str) -> M:
     """A user's file as a record of this kind.
 
-    Raises
-    ------
-    DataError
-        As of `read_toml`; or it is no such record, and the message says where.
+    Raises DataError: as of `read_toml`; or it is no such record, and the message says where.
     """
     try:
         return kind.model_validate(read_toml(path, what))

@@ -35,10 +35,7 @@ STATIC = Path(__file__).parent / "static"
 def create_app(settings: Settings) -> FastAPI:
     """The web app over the database that `settings` name, which is opened and brought up to date.
 
-    Raises
-    ------
-    ConfigurationError
-        The database cannot be opened.
+    Raises ConfigurationError: the database cannot be opened.
     """
     app = FastAPI(
         title="casewise",

@@ -16,10 +16,7 @@ TIMEOUT_S = 20
 def send_mail(settings: MailSettings, *, to: str, subject: str, text: str) -> None:
     """Send a plain text.
 
-    Raises
-    ------
-    OSError
-        The server cannot be reached, or does not take it (`smtplib.SMTPException` is one).
+    Raises OSError: the server cannot be reached, or does not take it (`smtplib.SMTPException` is one).
     """
     message = EmailMessage()
     message["From"], message["To"] = settings.sender, to

@@ -55,14 +55,9 @@ def release(connection: Connection, draft: Draft, folder: Path, *, options: Rele
     """Write `draft` as a new benchmark folder: all of it or nothing.
 
     Besides what every benchmark has, it holds `DATA_CARD.md`, `TERMS.md` and `statistics.json`, and the checksums of
-    all files in `SHA256SUMS`.
-
-    Raises
-    ------
-    BenchmarkError
-        A context is not approved yet; the message counts them by where they stand. Unreviewed: one is not written yet.
-    ConfigurationError
-        There is something at `folder` already, or it cannot be written.
+    all files in `SHA256SUMS`. Raises BenchmarkError: a context is not approved yet; the message counts them by where
+    they stand. Unreviewed: one is not written yet; ConfigurationError: there is something at `folder` already, or it
+    cannot be written.
     """
     if options.unreviewed:
         check_written(connection, draft)

@@ -97,16 +97,9 @@ async def generate(
 ) -> GenerationSummary:
     """Generate what `options.which` names; the same call later goes on with what is left.
 
-    A first Ctrl-C lets what is in flight finish and returns.
-
-    Raises
-    ------
-    ModelError
-        No further call can succeed; what was generated before is kept.
-    RunConflict
-        Another process generates contexts of this draft.
-    ConfigurationError
-        There is a cost limit, and nobody knows what the model costs.
+    A first Ctrl-C lets what is in flight finish and returns. Raises ModelError: no further call can succeed; what was
+    generated before is kept; RunConflict: another process generates contexts of this draft; ConfigurationError: there
+    is a cost limit, and nobody knows what the model costs.
     """
     options = options or GenerationOptions()
     writing = WritingKind(draft, model, options)

@@ -80,10 +80,7 @@ class PromptSet:
     ) -> tuple[Message, ...]:
         """The messages that ask about `query` in the context `shown` (empty: none), each part where `placement` says.
 
-        Raises
-        ------
-        ConfigurationError
-            The set has no prompt for `elicitation`, or none without a context.
+        Raises ConfigurationError: the set has no prompt for `elicitation`, or none without a context.
         """
         prompt = self.prompt(elicitation)
         context = self.written(shown, placement) if shown else ""
@@ -144,10 +141,7 @@ def read_prompts(path: Path) -> PromptSet:
     """A prompt set from a TOML file: `name`, `version`, and tables `[binary]`, `[score]`, `[probability]`, each with
     `with_context` and perhaps `without_context`; `docs/live.md` shows one.
 
-    Raises
-    ------
-    DataError
-        The file is not TOML, or a template is missing, misspelt or without its placeholders.
+    Raises DataError: the file is not TOML, or a template is missing, misspelt or without its placeholders.
     """
     found = read_toml(path, "prompts")
     try:
@@ -197,12 +191,8 @@ PUBLISHED_NAMES = {"judge": "binary", "judgescore": "score", "judgelogits": "pro
 def published_prompts(path: Path) -> PromptSet:
     """The paper's own wording, out of the release's `scripts/template.py`, which is read and never run.
 
-    It inserts the context as `json.dumps` gives it, which leaves an empty object, `{}`, where nothing is shown.
-
-    Raises
-    ------
-    DataError
-        The file is not Python, or lacks one of the three constants.
+    It inserts the context as `json.dumps` gives it, which leaves an empty object, `{}`, where nothing is shown. Raises
+    DataError: the file is not Python, or lacks one of the three constants.
     """
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -28,10 +28,8 @@ class Protocol:
     def repeats(self, elicitations: Sequence[Elicitation]) -> int:
         """How often each item is asked.
 
-        Raises
-        ------
-        ConfigurationError
-            A score takes several calls and another elicitation one: they are runs of their own, or sessions of one.
+        Raises ConfigurationError: a score takes several calls and another elicitation one: they are runs of their own,
+        or sessions of one.
         """
         if self.score_calls == 1 or "score" not in elicitations:
             return 1
@@ -65,10 +63,7 @@ PROTOCOLS = {
 def protocol_for(name: str, judge: str) -> Protocol:
     """The protocol called `name`; `published` is that for open models where `judge` is run here (`hf:`), else for APIs.
 
-    Raises
-    ------
-    ConfigurationError
-        There is none of that name.
+    Raises ConfigurationError: there is none of that name.
     """
     if name == "published":
         name = "published-open" if judge.startswith("hf:") else "published-api"

@@ -162,12 +162,7 @@ def all_profiles() -> Mapping[str, GuardProfile]:
 def profile_named(name: str) -> GuardProfile:
     """The profile called `name`, or the one in a TOML file of one's own.
 
-    Raises
-    ------
-    ConfigurationError
-        There is none.
-    DataError
-        The file is none; the message says what is wrong.
+    Raises ConfigurationError: there is none; DataError: the file is none; the message says what is wrong.
     """
     if name.endswith(".toml"):
         return profile_in(name, read_text(Path(name)))

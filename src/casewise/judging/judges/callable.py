@@ -42,10 +42,7 @@ class CallableJudge(LocalJudge):
     def named(cls, where: str, *, elicitation: Elicitation | None = None) -> CallableJudge:
         """The function `module:function`, looked for in the working folder too.
 
-        Raises
-        ------
-        JudgeError
-            There is no such module or function, or importing it fails.
+        Raises JudgeError: there is no such module or function, or importing it fails.
         """
         try:
             function = function_at(where)
@@ -59,10 +56,7 @@ class CallableJudge(LocalJudge):
     async def answer(self, ask: Ask) -> Answer:
         """What the function says of an item.
 
-        Raises
-        ------
-        JudgeError
-            It has given no verdict yet, and raises or returns none.
+        Raises JudgeError: it has given no verdict yet, and raises or returns none.
         """
         how = "f(query, context), with a text and nested dictionaries; see docs/python.md"
         return await self.own.first_alone(lambda: self._tried(ask), about=ask.item.id, called_as=how)

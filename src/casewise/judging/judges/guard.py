@@ -231,10 +231,7 @@ FORM = "guard:NAME@MODEL, such as guard:llama-guard-3@hf:PATH or guard:granite-g
 def guard_judge(rest: str, options: LiveOptions) -> Judge:
     """The guard that `guard:NAME@MODEL`, `guard:NAME#RENDERING@MODEL` or `guard:NAME#RENDERING+MODE@MODEL` names.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such guard, or it has no such rendering or mode.
+    Raises ConfigurationError: there is no such guard, or it has no such rendering or mode.
     """
     which, at, model = rest.partition("@")
     named, _, how = which.partition("#")

@@ -59,10 +59,7 @@ class LinearJudge(LocalJudge):
 def predictions(benchmark: Benchmark, features: Features, model: LinearBaseline) -> dict[str, float]:
     """Out-of-fold P(safe) by item id.
 
-    Raises
-    ------
-    BenchmarkError
-        There are too few queries with ratings, or people's verdicts are all alike.
+    Raises BenchmarkError: there are too few queries with ratings, or people's verdicts are all alike.
     """
     items = item_table(benchmark)
     weight = labels(items, LabelPolicy()).weight

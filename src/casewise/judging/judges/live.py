@@ -37,12 +37,8 @@ class LiveOptions:
 def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str] | None = None) -> LLMJudge:
     """The judge that asks the model called `name`. Keys are read from the environment now, and only now.
 
-    Raises
-    ------
-    ConfigurationError
-        The key is not set, the address is unusable, or an extra that is needed is not installed.
-    DataError
-        The prompts cannot be read.
+    Raises ConfigurationError: the key is not set, the address is unusable, or an extra that is needed is not installed;
+    DataError: the prompts cannot be read.
     """
     words = "published" if options.protocol and options.prompts == "casewise" else options.prompts
     prompts = find_prompts(words)

@@ -109,13 +109,7 @@ class LLMJudge:
         }
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
-        """What the model is shown.
-
-        Raises
-        ------
-        ConfigurationError
-            The prompts cannot ask this.
-        """
+        """What the model is shown. Raises ConfigurationError: the prompts cannot ask this."""
         shown = ask.shown
         asked = self.prompts.render(ask.elicitation, shown.query, shown.context, placement=shown.placement)
         return asked if self.options.system is None else (Message("system", self.options.system), *asked)

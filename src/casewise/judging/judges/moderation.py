@@ -45,13 +45,7 @@ class Verdicts:
 
 
 def read_scores(text: str) -> Verdicts:
-    """The scores in the body of an answer of `/moderations`.
-
-    Raises
-    ------
-    WrongShape
-        There are none.
-    """
+    """The scores in the body of an answer of `/moderations`. Raises WrongShape: there are none."""
     payload = parsed(text)
     try:
         result = payload["results"][0]
@@ -95,10 +89,7 @@ class ModerationJudge(LocalJudge):
     ) -> ModerationJudge:
         """The judge called `name` of the endpoint and model `PREFIX/MODEL`, or of one of its categories, `PREFIX/MODEL#CATEGORY`.
 
-        Raises
-        ------
-        ConfigurationError
-            The prefix is unknown, the address unusable, or the key is not set.
+        Raises ConfigurationError: the prefix is unknown, the address unusable, or the key is not set.
         """
         options = options or ModelOptions()
         variables = os.environ if environment is None else environment
@@ -160,13 +151,7 @@ class ModerationJudge(LocalJudge):
         )
 
     def score(self, scores: Mapping[str, float]) -> float:
-        """The category's score, or the highest.
-
-        Raises
-        ------
-        ConfigurationError
-            The endpoint has no such category.
-        """
+        """The category's score, or the highest. Raises ConfigurationError: the endpoint has no such category."""
         if self.category is None:
             return max(scores.values())
         if self.category not in scores:

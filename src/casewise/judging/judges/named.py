@@ -108,10 +108,7 @@ def judge_named(
 ) -> Judge:
     """The judge that `name` names.
 
-    Raises
-    ------
-    JudgeError
-        There is no such judge; the message lists those that there are.
+    Raises JudgeError: there is no such judge; the message lists those that there are.
     """
     asked = live or LiveOptions()
     kind, _, rest = name.partition(":")

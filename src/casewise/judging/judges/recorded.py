@@ -49,12 +49,7 @@ class RecordedJudge(LocalJudge):
     def read(cls, path: Path, benchmark: Benchmark, *, elicitation: Elicitation | None = None) -> RecordedJudge:
         """The answers in a published output file, or in a run folder.
 
-        Raises
-        ------
-        JudgeError
-            No item of `benchmark` has an answer there.
-        DataError
-            The file is neither.
+        Raises JudgeError: no item of `benchmark` has an answer there; DataError: the file is neither.
         """
         recorded = of_run(path) if path.is_dir() else of_output(read_output(path, elicitation=elicitation), benchmark)
         if benchmark.item.keys().isdisjoint(key[0] for key in recorded.answers):

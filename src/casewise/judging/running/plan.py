@@ -52,10 +52,7 @@ class Plan:
     ) -> Plan:
         """The items of `benchmark` that `selection` keeps, asked as the judge is asked by default unless said otherwise.
 
-        Raises
-        ------
-        ConfigurationError
-            The judge cannot be asked so.
+        Raises ConfigurationError: the judge cannot be asked so.
         """
         for wanted in elicitations:
             if wanted not in judge.elicitations:
@@ -166,10 +163,7 @@ class Selection:
 def select(benchmark: Benchmark, selection: Selection) -> tuple[Item, ...]:
     """The items that `selection` keeps, in the order of the benchmark.
 
-    Raises
-    ------
-    ConfigurationError
-        A category does not exist, or nothing is left.
+    Raises ConfigurationError: a category does not exist, or nothing is left.
     """
     items = of_categories(benchmark, selection.categories) if selection.categories else benchmark.items
     if selection.ids is not None:
@@ -207,10 +201,7 @@ def ablation_arms(what: str, parameters: ParameterSet | None = None) -> tuple[Ar
     """The arms of an ablation: `groups` is all subsets of the groups (eight of the paper's three), `parameters` each one
     left out.
 
-    Raises
-    ------
-    ConfigurationError
-        `what` is neither.
+    Raises ConfigurationError: `what` is neither.
     """
     found = parameters or paper_parameters()
     if what == "groups":

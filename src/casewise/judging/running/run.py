@@ -91,16 +91,10 @@ async def judge_into(
     """Judge what `plan` asks and the folder does not hold yet.
 
     A first Ctrl-C lets what is in flight finish and returns; the same call later goes on. The calls are made from this
-    process, unless they go over a `batch` interface. The judge is closed afterwards, unless `closing` says that it is asked again.
-
-    Raises
-    ------
-    RunConflict
-        The folder holds something else, or another process holds it.
-    ModelError
-        No further call can succeed; what was judged before is kept.
-    ConfigurationError
-        There is a limit on cost or tokens, and nobody knows what the judge costs or how many it takes.
+    process, unless they go over a `batch` interface. The judge is closed afterwards, unless `closing` says that it is
+    asked again. Raises RunConflict: the folder holds something else, or another process holds it; ModelError: no
+    further call can succeed; what was judged before is kept; ConfigurationError: there is a limit on cost or tokens,
+    and nobody knows what the judge costs or how many it takes.
     """
     kind, watch, watched = JudgingKind(judge.id), watch or Watch(), watch is not None
     try:
@@ -127,13 +121,7 @@ async def judge_into(
 
 
 def client_behind(judge: Judge) -> EndpointClient:
-    """The client that a judge's calls go through.
-
-    Raises
-    ------
-    ConfigurationError
-        There is none.
-    """
+    """The client that a judge's calls go through. Raises ConfigurationError: there is none."""
     return judge.client if isinstance(judge, ModerationJudge) else client_of(judge.model, judge.name)
 
 

@@ -60,13 +60,7 @@ def request_body(
 
 
 def read_reply(text: str) -> Reply:
-    """The reply in the body of a successful answer.
-
-    Raises
-    ------
-    WrongShape
-        The body is no chat completion.
-    """
+    """The reply in the body of a successful answer. Raises WrongShape: the body is no chat completion."""
     payload = parsed(text)
     try:
         choice = payload["choices"][0]

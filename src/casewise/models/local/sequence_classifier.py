@@ -50,11 +50,8 @@ class SequenceClassifier:
     def load(cls, name: str, options: LocalOptions) -> SequenceClassifier:
         """The classifier that `hf:PATH_OR_ID` names.
 
-        Raises
-        ------
-        ConfigurationError
-            The extra `[local]` is not installed, there is no such model, it is no classifier, or device or type are
-            none of torch's.
+        Raises ConfigurationError: the extra `[local]` is not installed, there is no such model, it is no classifier, or
+        device or type are none of torch's.
         """
         if not is_classifier(name):
             raise ConfigurationError(f"{name} is no sequence classifier, by what its configuration says")

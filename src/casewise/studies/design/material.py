@@ -50,13 +50,7 @@ class Material:
 
 
 def collect(design: Design, benchmark: Benchmark) -> Material:
-    """What of a benchmark the design shows.
-
-    Raises
-    ------
-    StudyError
-        A condition of the design has no item.
-    """
+    """What of a benchmark the design shows. Raises StudyError: a condition of the design has no item."""
     wanted = rated_items(design, benchmark)
     kept = [item for item in wanted if design.sensitive.child_related or not is_child_related(item, benchmark)]
     for condition in design.conditions:

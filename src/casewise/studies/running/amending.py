@@ -73,10 +73,7 @@ def public(name: str, old: Any, new: Any) -> str:
 def amendment_of(connection: Connection, study: Round, plan: StudyPlan) -> Amendment:
     """What it would mean for `study` to go on as `plan` has it now.
 
-    Raises
-    ------
-    StudyError
-        Nothing is changed, or something that cannot be while keeping what was rated.
+    Raises StudyError: nothing is changed, or something that cannot be while keeping what was rated.
     """
     changes = changed(study.design, plan.design)
     there = shown_items(connection, study.id)
@@ -175,11 +172,8 @@ def amend(
 ) -> None:
     """Have the round go on as amended: the same link, the same people, and all that was rated.
 
-    Raises
-    ------
-    StudyError
-        The round is not paused: servers read a round once a minute, and people must not rate by two designs at once.
-        Or there are categories that people in the tutorial or the quiz were not warned of.
+    Raises StudyError: the round is not paused: servers read a round once a minute, and people must not rate by two
+    designs at once. Or there are categories that people in the tutorial or the quiz were not warned of.
     """
     if round_state(connection, study.id) != "paused":
         raise StudyError(

@@ -42,12 +42,7 @@ report.write(Path("report"))
 def deposit(plan: StudyPlan, target: Path) -> Path:
     """Write the package to a new folder, or to an archive where the name ends in `.zip`.
 
-    Raises
-    ------
-    StudyError
-        The study is not frozen.
-    ConfigurationError
-        There is something at `target` already.
+    Raises StudyError: the study is not frozen; ConfigurationError: there is something at `target` already.
     """
     if target.exists():
         raise ConfigurationError(f"{target} exists; choose another place")
@@ -69,10 +64,7 @@ def deposit(plan: StudyPlan, target: Path) -> Path:
 def deposit_files(plan: StudyPlan) -> dict[str, str]:
     """The texts of the package by their names. No query and no context is among them, and no completion code.
 
-    Raises
-    ------
-    StudyError
-        The study is not frozen.
+    Raises StudyError: the study is not frozen.
     """
     if plan.frozen is None:
         raise StudyError(f"{plan.path} is not frozen; fix what you promise first: casewise study freeze {plan.path}")

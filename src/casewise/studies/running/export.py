@@ -49,17 +49,10 @@ def export(connection: Connection, study: Round, *, benchmark: Benchmark, design
 
     Beside the benchmark's own files: `excluded.jsonl` (ratings that do not count, each with its reason),
     `own_answers.jsonl` (answers to the owner's own questions, with counted ratings) and `own_texts.jsonl` (those that
-    people wrote in words of their own: read them before you publish them),
-    `annotators.jsonl` (condition, outcome, flags), `timing.jsonl` (how long each page took, and what was on the screen),
-    `events.jsonl` (in their order) and `study.json` (the design as it ran, what was
-    frozen, every departure of `design` from it, and the counts).
-
-    Raises
-    ------
-    StudyError
-        The benchmark is not the one that was rated.
-    ConfigurationError
-        There is something at `folder` already.
+    people wrote in words of their own: read them before you publish them), `annotators.jsonl` (condition, outcome,
+    flags), `timing.jsonl` (how long each page took, and what was on the screen), `events.jsonl` (in their order) and
+    `study.json` (the design as it ran, what was frozen, every departure of `design` from it, and the counts). Raises
+    StudyError: the benchmark is not the one that was rated; ConfigurationError: there is something at `folder` already.
     """
     if benchmark.digest != study.benchmark["digest"]:
         raise StudyError(

@@ -284,15 +284,10 @@ def to_be_paid(connection: Connection, study: Round, *, vault: Vault) -> Payable
 def forget(connection: Connection, study: Round, who: str, *, vault: Vault, by: str, now: datetime) -> bool:
     """Forget a person, named by recruiter id or study id; whether their ratings were withdrawn as well.
 
-    The key of their ids, what they said about themselves and their remarks are deleted. Until
-    `privacy.withdraw_until` their answers and what the log says of them are deleted too, the slots re-open, and they
-    could take part anew; after it
-    the ratings stay, and nothing is left that could join them to a person but the hash against returners.
-
-    Raises
-    ------
-    StudyError
-        Nobody of that id is in this round.
+    The key of their ids, what they said about themselves and their remarks are deleted. Until `privacy.withdraw_until`
+    their answers and what the log says of them are deleted too, the slots re-open, and they could take part anew; after
+    it the ratings stay, and nothing is left that could join them to a person but the hash against returners. Raises
+    StudyError: nobody of that id is in this round.
     """
     fingerprint = vault.fingerprint(study.name, who)
     row = connection.execute(

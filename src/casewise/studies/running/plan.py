@@ -107,12 +107,8 @@ def init_study(
 ) -> Design:
     """Write a first `study.toml` for the benchmark at `source`.
 
-    Raises
-    ------
-    ConfigurationError
-        There is a file at `path` already.
-    StudyError
-        The preset is for generated contexts, and the benchmark has none.
+    Raises ConfigurationError: there is a file at `path` already; StudyError: the preset is for generated contexts, and
+    the benchmark has none.
     """
     if path.exists():
         raise ConfigurationError(f"{path} exists; choose another place with --to")
@@ -148,14 +144,8 @@ def slug(name: str) -> str:
 def read_plan(path: Path) -> StudyPlan:
     """The study that `study.toml` at `path` describes.
 
-    Raises
-    ------
-    ConfigurationError
-        A setting or a text is wrong.
-    DataError
-        The benchmark cannot be read.
-    StudyError
-        A condition has no item, or the frozen policy was tampered with.
+    Raises ConfigurationError: a setting or a text is wrong; DataError: the benchmark cannot be read; StudyError: a
+    condition has no item, or the frozen policy was tampered with.
     """
     design = read_design(path)
     inside = path.parent / design.benchmark
@@ -202,10 +192,8 @@ def freeze_plan(plan: StudyPlan, *, at: datetime) -> Path:
 def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: datetime) -> str:
     """Open a round of `plan`; returns its id.
 
-    Raises
-    ------
-    StudyError
-        The main round is not frozen yet, nobody can be asked to take part as it is, or it is there already.
+    Raises StudyError: the main round is not frozen yet, nobody can be asked to take part as it is, or it is there
+    already.
     """
     if phase == "main" and plan.frozen is None:
         raise StudyError(f"{plan.path} is not frozen; fix what you promise first: casewise study freeze {plan.path}")

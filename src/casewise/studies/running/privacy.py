@@ -43,10 +43,7 @@ class Vault:
     def open(self, sealed: str, wrapped_key: str) -> RecruiterIds:
         """The person in `sealed`.
 
-        Raises
-        ------
-        ConfigurationError
-            The server's secret is not the one under which this was sealed.
+        Raises ConfigurationError: the server's secret is not the one under which this was sealed.
         """
         try:
             return RecruiterIds(**json.loads(self._key(wrapped_key).decrypt(sealed.encode())))

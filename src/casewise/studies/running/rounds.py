@@ -101,10 +101,7 @@ class NewRound:
 def open_round(connection: Connection, new: NewRound, *, now: datetime) -> str:
     """Put a round into the database, with all its slots; returns its id, which is in the annotators' link.
 
-    Raises
-    ------
-    StudyError
-        There is a round of that name, version and phase already, or nothing to rate.
+    Raises StudyError: there is a round of that name, version and phase already, or nothing to rate.
     """
     design, items = new.design, new.material.items
     if not items:

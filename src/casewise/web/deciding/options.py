@@ -62,10 +62,7 @@ def key_digest(key: str) -> str:
 def keys_in(path: Path) -> frozenset[str]:
     """Digests of the keys in a file, one a line; lines that begin with # are left out.
 
-    Raises
-    ------
-    ConfigurationError
-        It cannot be read, holds none, or one that is short.
+    Raises ConfigurationError: it cannot be read, holds none, or one that is short.
     """
     try:
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]

@@ -82,13 +82,7 @@ class Service:
             self.metrics.count("casewise_capture_errors_total")
 
     def admit(self, request: Request) -> None:
-        """Refuse who has no key, or has asked too much.
-
-        Raises
-        ------
-        HTTPException
-            401 or 429.
-        """
+        """Refuse who has no key, or has asked too much. Raises HTTPException: 401 or 429."""
         key = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
         if not self.options.knows(key):
             raise HTTPException(401, "give one of this service's keys as a bearer token")
@@ -122,13 +116,7 @@ class Service:
 
 
 def opened(path: Path) -> TextIO:
-    """A log to add lines to, readable by its owner alone.
-
-    Raises
-    ------
-    ConfigurationError
-        It cannot be written.
-    """
+    """A log to add lines to, readable by its owner alone. Raises ConfigurationError: it cannot be written."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         if path.is_file():  # and no pipe or terminal
@@ -261,10 +249,7 @@ NO_STATEMENT = "a parameter states a text, a number, true or false, or these in 
 async def read(request: Request, form: type[M], asked: Callable[[M], Any]) -> Any:
     """What a body asks for; what is wrong with it is said without repeating any of it.
 
-    Raises
-    ------
-    HTTPException
-        422, or 413 by the limit on bodies.
+    Raises HTTPException: 422, or 413 by the limit on bodies.
     """
     try:
         return asked(form.model_validate_json(await request.body()))

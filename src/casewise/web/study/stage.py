@@ -50,10 +50,7 @@ def to_stage(study: Round, who: Annotator) -> Response:
 def standing_at(request: Request, study: Round, connection: Connection, *stages: Stage) -> Annotator:
     """Who continues in this browser, at one of `stages` (any, if none is named).
 
-    Raises
-    ------
-    Elsewhere
-        Nobody does, or they stand at another stage: the browser is sent there.
+    Raises Elsewhere: nobody does, or they stand at another stage: the browser is sent there.
     """
     who = visitor(request, study, connection)
     if who is None:

@@ -85,10 +85,7 @@ class ViewingRoom:
     def keep(self, place: int, form: dict[str, list[str]]) -> None:
         """Keep a note on an item.
 
-        Raises
-        ------
-        HTTPException
-            422: it is too long, or a tag has a character that tags have not.
+        Raises HTTPException: 422: it is too long, or a tag has a character that tags have not.
         """
         tags = tuple(filter(None, (tag.strip() for tag in form.get("tags", [""])[0].split(","))))
         text = form.get("text", [""])[0].replace("\r\n", "\n")
