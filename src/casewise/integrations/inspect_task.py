@@ -41,20 +41,12 @@ def judge(
 ) -> Task:
     """Does the model decide in context, as people do, whether a chatbot should answer?
 
-    Parameters
-    ----------
-    benchmark
-        `demo`, `casebench` (once fetched), a benchmark folder, or a published JSON file.
-    elicitation
-        `binary`, `score` or `probability`.
-    arm
-        What of the context is shown: `full`, `none`, or `without:PARAMETER,...`.
-    prompts
-        `casewise`, `published` (once fetched), or a TOML file.
-    labels
-        The label policy: `votes`, `published`, `intended`.
-    limit
-        The first so many items only.
+    `benchmark`: `demo`, `casebench` (once fetched), a benchmark folder, or a published JSON file.
+    `elicitation`: `binary`, `score` or `probability`.
+    `arm`: what of the context is shown: `full`, `none`, or `without:PARAMETER,...`.
+    `prompts`: `casewise`, `published` (once fetched), or a TOML file.
+    `labels`: the label policy: `votes`, `published`, `intended`.
+    `limit`: the first so many items only.
     """
     asked = checked(elicitation)
     found = load_benchmark(benchmark)

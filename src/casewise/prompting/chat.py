@@ -55,16 +55,10 @@ class Chat:
     ) -> tuple[Message, ...]:
         """The conversation that the chatbot is to go on with; without a context it is the query alone.
 
-        Parameters
-        ----------
-        earlier
-            Turns that went before, by an arm's transform.
-        role
-            The message that holds the context, where a transform decides it.
-        system
-            What else the system message says, by an arm's transforms.
-        layout
-            How the context is laid out, where a transform decides it.
+        `earlier`: turns that went before, by an arm's transform.
+        `role`: the message that holds the context, where a transform decides it.
+        `system`: what else the system message says, by an arm's transforms.
+        `layout`: how the context is laid out, where a transform decides it.
         """
         said = laid_out(shown, layout or "list")
         in_system = shown and (role or self.role) == "system"
@@ -82,19 +76,11 @@ def chat_with(
 ) -> Chat:
     """How a chatbot is told of the circumstances.
 
-    Parameters
-    ----------
-    verified
-        Say that the circumstances have been verified, as judges are told.
-    system
-        A deployer's own system prompt, a text file that holds `{context}`.
+    `verified`: say that the circumstances have been verified, as judges are told.
+    `system`: a deployer's own system prompt, a text file that holds `{context}`.
 
-    Raises
-    ------
-    ConfigurationError
-        Options contradict each other.
-    DataError
-        The file cannot be read, or does not hold `{context}`.
+    Raises ConfigurationError: options contradict each other; DataError: the file cannot be read, or does not hold
+    `{context}`.
     """
     words = wording()
     before = "verified_" if verified else ""

@@ -55,12 +55,8 @@ def serving(settings: Settings, *, port: int) -> Iterator[None]:
 def previewing(study: str | Path, *, port: int = 0) -> Iterator[str]:
     """The address at which a study can be looked at, for as long as this context is open.
 
-    Parameters
-    ----------
-    study
-        The study's TOML file.
-    port
-        Where the app listens; 0 takes a free port.
+    `study`: the study's TOML file.
+    `port`: where the app listens; 0 takes a free port.
     """
     plan, port = read_plan(Path(study)), port or free_port()
     with tempfile.TemporaryDirectory(prefix="casewise-preview-") as folder:

@@ -38,12 +38,8 @@ BOTH = re.compile(r"\W*(?:(?:not\s+|un)?safe\W*(?:or|and|vs)?\W*){2,}", re.IGNOR
 def parse_binary(text: str, *, cut_off: bool = False, strict: bool = False) -> Parsed:
     """The verdict that `text` gives: 1 for safe, 0 for unsafe.
 
-    Parameters
-    ----------
-    cut_off : bool
-        The reply ended at its token limit: only a complete JSON object in it counts.
-    strict : bool
-        Take JSON as it was asked for, and nothing else.
+    `cut_off`: the reply ended at its token limit: only a complete JSON object in it counts.
+    `strict`: take JSON as it was asked for, and nothing else.
     """
     text = without_thoughts(text)
     if not text.strip():

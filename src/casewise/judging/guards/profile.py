@@ -39,25 +39,18 @@ class GuardMessage(Record):
 
 
 class HowRead(Record):
-    """Where the verdict stands in a reply.
-
-    Attributes
-    ----------
-    where
-        `first`: the reply's first word. `after`: the word behind `marker`. `tag`: what `<marker>` holds. `json`: what the key
-        `marker` holds.
-    safe, unsafe, middle
-        Words for each; a middle class is its own and never safe.
-    categories_after
-        What stands before the list of categories, where there is one.
-    """
+    """Where the verdict stands in a reply."""
 
     where: Literal["first", "after", "tag", "json"]
+    """`first`: the reply's first word. `after`: the word behind `marker`. `tag`: what `<marker>` holds. `json`: what
+    the key `marker` holds."""
     marker: str = ""
     safe: tuple[str, ...]
     unsafe: tuple[str, ...]
     middle: tuple[str, ...] = ()
+    """Words for each; a middle class is its own and never safe."""
     categories_after: str | None = None
+    """What stands before the list of categories, where there is one."""
     refusal_after: str | None = None
     """What stands before the word that says whether a reply refuses, where the guard says that."""
 
@@ -86,39 +79,29 @@ class ProfileFact(Record):
 
 
 class GuardProfile(Record):
-    """How one family of guards is asked and read.
-
-    Attributes
-    ----------
-    kind
-        `chat`: a model that replies. `moderation`: a moderation endpoint, asked by its own judge. `classifier`: a model that gives a text
-        probabilities of labels.
-    policy, conversation
-        Messages of each rendering; a guard without a policy input has the second only. One with nothing but the first is sent
-        that for a conversation too, with the context in the conversation and not in the policy.
-    system_turn
-        Whether a conversation may have a system message; otherwise the context stands in the user's.
-    template_arguments
-        What the chat template is given besides; texts among them are filled in as messages are.
-    tokens
-        Whether P(safe) can be read from the label's tokens.
-    modes
-        Ways to ask it, by name; the first is the default.
-    """
+    """How one family of guards is asked and read."""
 
     name: str
     title: str
     licence: str
     kind: Literal["chat", "moderation", "classifier"] = "chat"
+    """`chat`: a model that replies. `moderation`: a moderation endpoint, asked by its own judge. `classifier`: a model
+    that gives a text probabilities of labels."""
     policy: tuple[GuardMessage, ...] = ()
     conversation: tuple[GuardMessage, ...] = ()
+    """Messages of each rendering; a guard without a policy input has the second only. One with nothing but the first is
+    sent that for a conversation too, with the context in the conversation and not in the policy."""
     system_turn: bool = True
+    """Whether a conversation may have a system message; otherwise the context stands in the user's."""
     reads_replies: bool = False
     template_arguments: dict[str, Any] | None = None
+    """What the chat template is given besides; texts among them are filled in as messages are."""
     prefill: str | None = None
     max_tokens: int = 1024
     tokens: bool = False
+    """Whether P(safe) can be read from the label's tokens."""
     modes: dict[str, GuardMode] = Field(default_factory=dict)
+    """Ways to ask it, by name; the first is the default."""
     read: HowRead
     facts: dict[str, ProfileFact] = Field(default_factory=dict)
 

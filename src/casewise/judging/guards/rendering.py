@@ -33,12 +33,8 @@ def guard_messages(
 ) -> tuple[Message, ...]:
     """The messages that ask a guard about an item.
 
-    Parameters
-    ----------
-    policy
-        A deployer's own, in the place of ours; it may hold `{context}`.
-    reply
-        A chatbot's reply, judged in the place of the request.
+    `policy`: a deployer's own, in the place of ours; it may hold `{context}`.
+    `reply`: a chatbot's reply, judged in the place of the request.
     """
     in_policy = rendering == "policy"
     bare = ShownItem(shown.query, {}, shown.placement) if in_policy else shown

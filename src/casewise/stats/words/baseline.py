@@ -46,11 +46,8 @@ def out_of_fold(
 ) -> FloatArray:
     """P(safe) of every text, from a classifier that saw no row of its fold.
 
-    Parameters
-    ----------
-    texts : n texts, or their words counted before
-    weight : (n,) floats
-        Weight of "safe"; a row with weight *w* is learnt as safe with weight *w* and as unsafe with 1 − *w*. Rows
+    `texts`: n texts, or their words counted before.
+    `weight`: (n,) of "safe"; a row with weight *w* is learnt as safe with weight *w* and as unsafe with 1 − *w*. Rows
         without a label (nan) are predicted, not learnt.
     """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]

@@ -114,11 +114,8 @@ class Loss:
 def fit_logistic(rows: Any, safe: FloatArray, *, c: float) -> Logistic:
     r"""Minimise :math:`\frac1n \sum_i \ln(1 + e^{z_i}) - s_i z_i + \frac{\lVert w \rVert^2}{2 c n}` with :math:`z = Xw + b`.
 
-    Parameters
-    ----------
-    rows : (n, columns), sparse by rows
-    safe : (n,) floats
-        Weight of "safe" of each row, *s*; the rest of 1 is that of "unsafe".
+    `rows`: (n, columns), sparse by rows.
+    `safe`: (n,) weight of "safe" of each row, *s*; the rest of 1 is that of "unsafe".
     """
     n = len(safe)
     loss = Loss(rows, safe, 1 / (c * n))

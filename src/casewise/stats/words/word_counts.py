@@ -31,21 +31,14 @@ LARGEST = 2**63
 
 @dataclass(frozen=True)
 class WordCounts:
-    """The words of texts, as numbers.
-
-    Attributes
-    ----------
-    words
-        The words, in the order of their first appearance.
-    tokens : (tokens,) integers
-        All texts' words by their places in `words`, one text after another.
-    lengths : (texts,) integers
-        How many words each text has.
-    """
+    """The words of texts, as numbers."""
 
     words: list[str]
+    """The words, in the order of their first appearance."""
     tokens: NDArray[np.int32]
+    """(tokens,) integers: all texts' words by their places in `words`, one text after another."""
     lengths: IntArray
+    """(texts,) integers: how many words each text has."""
 
     @classmethod
     def of(cls, texts: Iterable[str], *, word: re.Pattern[str] = WORD) -> Self:
@@ -189,21 +182,15 @@ def kept(keys: IntArray, n_texts: int, *, least: int) -> Iterator[Kept]:
 
 
 class CountedPhrases(NamedTuple):
-    """How often texts have phrases.
-
-    Attributes
-    ----------
-    table
-        (texts, phrases), sparse by rows.
-    codes : (phrases,) integers
-        The place of a word among the words, *n* of them; *n* + *first* · *n* + *second* of a pair.
-    texts_with : (phrases,) integers
-        How many texts have each.
-    """
+    """How often texts have phrases."""
 
     table: Any
+    """(texts, phrases), sparse by rows."""
     codes: IntArray
+    """(phrases,) integers: the place of a word among the words, *n* of them; *n* + *first* · *n* + *second* of a
+    pair."""
     texts_with: IntArray
+    """(phrases,) integers: how many texts have each."""
 
 
 @dataclass(frozen=True)

@@ -17,33 +17,22 @@ SHORTEST_KEY = 20
 
 @dataclass(frozen=True)
 class ServiceOptions:
-    """How a decider is served.
-
-    Attributes
-    ----------
-    keys
-        Digests of the keys of which one must come with a request; without any, whoever reaches the port is answered.
-    per_minute
-        Requests a minute that a key (or, without keys, an address) may make; None for no limit.
-    timeout_s
-        How long the judge is waited for; then it counts as having given no value.
-    ask_as
-        What `ask` is in the form of a moderation endpoint, which has two answers: `flagged` or `passed`.
-    shadow
-        Decide, count and write down, and let everything through.
-    capture
-        A file to which a line a decision is written; None writes nothing.
-    capture_key
-        Encrypts the texts in it; without it they are left out.
-    """
+    """How a decider is served."""
 
     keys: frozenset[str] = frozenset()
+    """Digests of the keys of which one must come with a request; without any, whoever reaches the port is answered."""
     per_minute: int | None = None
+    """Requests a minute that a key (or, without keys, an address) may make; None for no limit."""
     timeout_s: float = 10.0
+    """How long the judge is waited for; then it counts as having given no value."""
     ask_as: Literal["flagged", "passed"] = "flagged"
+    """What `ask` is in the form of a moderation endpoint, which has two answers: `flagged` or `passed`."""
     shadow: bool = False
+    """Decide, count and write down, and let everything through."""
     capture: Path | None = None
+    """A file to which a line a decision is written; None writes nothing."""
     capture_key: str | None = field(default=None, repr=False)
+    """Encrypts the texts in it; without it they are left out."""
 
     def knows(self, key: str) -> bool:
         """Whether a request with this key is answered."""

@@ -31,26 +31,18 @@ SPARE = 4
 
 @dataclass(frozen=True)
 class RehearsalOptions:
-    """How many people are sent, and how they behave.
-
-    Attributes
-    ----------
-    careless, dropout
-        Shares of them who press at random, and who leave in the middle.
-    at_once
-        How many are on the pages at once.
-    lease_s
-        Seconds until the slots of those who left re-open.
-    until_full
-        Send more people until every item has its ratings.
-    """
+    """How many people are sent, and how they behave."""
 
     annotators: int = 100
     careless: float = 0.1
     dropout: float = 0.15
+    """Shares of them who press at random, and who leave in the middle."""
     at_once: int = 16
+    """How many are on the pages at once."""
     lease_s: float = 15.0
+    """Seconds until the slots of those who left re-open."""
     until_full: bool = True
+    """Send more people until every item has its ratings."""
     seed: int = 1
 
 
@@ -63,12 +55,8 @@ def rehearse_study(
 ) -> Rehearsed:
     """Send simulated people through the real pages. Nothing of it counts in the study.
 
-    Parameters
-    ----------
-    study
-        The study's TOML file.
-    url
-        Where the app answers on the same database; without it one is started.
+    `study`: the study's TOML file.
+    `url`: where the app answers on the same database; without it one is started.
     """
     plan = rehearsal_of(read_plan(Path(study)), lease_s=wanted.lease_s, stamp=f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
     with server(url, database) as settings, databases.open(settings.database) as store:

@@ -43,17 +43,10 @@ class Copied:
 def write_view(viewed: Viewed, folder: Path, *, only: ItemsWanted = ItemsWanted(), withheld: bool = True) -> Copied:
     """Write the room to `folder`, which is new or empty, and return where to begin.
 
-    Parameters
-    ----------
-    only
-        The items that are wanted: no others are written.
-    withheld
-        Leave queries, contexts, replies and notes out.
+    `only`: the items that are wanted: no others are written.
+    `withheld`: leave queries, contexts, replies and notes out.
 
-    Raises
-    ------
-    ConfigurationError
-        Something is there already, it cannot be written, or there is no such series.
+    Raises ConfigurationError: something is there already, it cannot be written, or there is no such series.
     """
     if folder.exists() and (folder.is_file() or any(folder.iterdir())):
         raise ConfigurationError(f"{folder} exists, and nothing is overwritten; choose another place")

@@ -53,18 +53,12 @@ def file_of_item(place: int) -> str:
 
 @dataclass(frozen=True)
 class ListFiles:
-    """Files of a folder.
-
-    Attributes
-    ----------
-    lists
-        The lists that there are, each with the beginning of its files' names.
-    written
-        The places of the items that have a page.
-    """
+    """Files of a folder."""
 
     lists: dict[ItemsWanted, str]
+    """The lists that there are, each with the beginning of its files' names."""
     written: frozenset[int] = field(default_factory=frozenset)
+    """The places of the items that have a page."""
     live: bool = False
 
     def items(self, wanted: ItemsWanted, **changes: Any) -> str | None:

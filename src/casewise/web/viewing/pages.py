@@ -37,19 +37,14 @@ CELL_WORDS = ("both right", "only the first right", "only the second right", "bo
 
 @dataclass(frozen=True)
 class Room:
-    """What every page needs to know.
-
-    Attributes
-    ----------
-    withheld
-        Whether texts stay out, as a gated benchmark wants it.
-    """
+    """What every page needs to know."""
 
     table: ViewedTable
     notes: dict[str, ItemNote]
     links: Links
     under_way: bool = False
     withheld: bool = False
+    """Whether texts stay out, as a gated benchmark wants it."""
     rows: int = ROWS
 
     @property
@@ -211,10 +206,7 @@ def in_words(verdict: int | None, value: float) -> str:
 def item_values(room: Room, wanted: ItemsWanted, place: int, *, near: pl.Series) -> dict[str, Any]:
     """The page of an item.
 
-    Parameters
-    ----------
-    near
-        The places of the list that it was reached from.
+    `near`: the places of the list that it was reached from.
     """
     table, item = room.table, room.table.benchmark.items[place]
     row = table.items.row(place, named=True)
