@@ -64,10 +64,7 @@ class DocumentOptions:
 
     @property
     def wants_json(self) -> bool:
-        """Whether the numbers are wanted rather than the document.
-
-        Raises ConfigurationError: both are.
-        """
+        """Whether the numbers are wanted rather than the document. Raises ConfigurationError: both are."""
         if self.as_json and self.form not in (None, "json"):
             raise ConfigurationError(f"--json and --format {self.form} are two wishes; give one")
         by_ending = self.form is None and self.out is not None and self.out.suffix == ".json"

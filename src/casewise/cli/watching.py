@@ -65,10 +65,7 @@ class SpendingOptions:
     ] = None
 
     def prices(self) -> api.Prices | None:
-        """The user's own prices.
-
-        Raises ConfigurationError: one is given without the other.
-        """
+        """The user's own prices. Raises ConfigurationError: one is given without the other."""
         if self.price_in is None and self.price_out is None:
             return None
         if self.price_in is None or self.price_out is None:

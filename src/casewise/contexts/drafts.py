@@ -78,10 +78,7 @@ def create_draft(
 
 
 def checked_intent(intent: str) -> bool:
-    """Whether contexts of this intent are meant to be safe.
-
-    Raises ConfigurationError: there is no such intent.
-    """
+    """Whether contexts of this intent are meant to be safe. Raises ConfigurationError: there is no such intent."""
     if intent not in INTENTS:
         raise ConfigurationError(f"no intent is called {intent!r}; there are: {', '.join(INTENTS)}")
     return INTENTS[intent]
@@ -125,10 +122,7 @@ def add_places(connection: Connection, draft: Draft, queries: list[Query], inten
 
 
 def find_draft(connection: Connection, name: str) -> Draft:
-    """The draft called `name`.
-
-    Raises ConfigurationError: there is none; the message lists those that are.
-    """
+    """The draft called `name`. Raises ConfigurationError: there is none; the message lists those that are."""
     for draft in all_drafts(connection):
         if draft.name == name:
             return draft

@@ -198,10 +198,7 @@ def nobody_can_sign_in(connection: Connection) -> bool:
 
 
 def roles_named(names: Iterable[str]) -> frozenset[Role]:
-    """The roles called `names`.
-
-    Raises ConfigurationError: a name is no role; the message lists those that are.
-    """
+    """The roles called `names`. Raises ConfigurationError: a name is no role; the message lists those that are."""
     for name in names:
         if name not in set(Role):
             raise ConfigurationError(f"no role is called {name!r}; there are: {', '.join(Role)}")

@@ -25,10 +25,7 @@ NOT_DEPLOYED = {
 
 
 def check_deployable(name: str, arm: str) -> None:
-    """Refuse a judge, or an arm, that has no meaning outside the benchmark.
-
-    Raises JudgeError: with the reason.
-    """
+    """Refuse a judge, or an arm, that has no meaning outside the benchmark. Raises JudgeError: with the reason."""
     for known, why in NOT_DEPLOYED.items():
         if name == known or name.startswith(f"{known}:"):
             raise JudgeError(f"{name} cannot be a decider: {why}")

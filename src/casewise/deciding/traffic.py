@@ -114,10 +114,7 @@ def traffic_line(
 
 
 def read_traffic(path: Path) -> Iterator[TrafficLine]:
-    """The lines of a service's log, in their order.
-
-    Raises DataError: a line is none; the message names it.
-    """
+    """The lines of a service's log, in their order. Raises DataError: a line is none; the message names it."""
     if not path.is_file():
         raise DataError(path, None, "there is no such log; casewise decider serve --capture writes one")
     return read_jsonl(path, TrafficLine)

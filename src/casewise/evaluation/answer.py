@@ -108,10 +108,7 @@ def answer_of(
     errors: RefusalRates | None,
     pooled: pl.DataFrame,
 ) -> ShortAnswer:
-    """The answer for one series.
-
-    `pooled`: its categories, each helped by the others (`JudgeNumbers.pooled`).
-    """
+    """The answer for one series. `pooled`: its categories, each helped by the others (`JudgeNumbers.pooled`)."""
     both = beside_a_new_person(runs, series) if beside.judge["accuracy"].estimate is not None else None
     asked = int(series.asked.sum())
     return ShortAnswer(

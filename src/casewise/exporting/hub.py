@@ -146,10 +146,7 @@ SHOWN = ("accuracy", "balanced_accuracy", "recall_safe", "recall_unsafe", "pears
 
 
 def write_card(numbers: JudgeNumbers, audit: Audit | None, path: Path) -> Path:
-    """Write the card of these runs to `path`.
-
-    Raises ConfigurationError: it cannot be written.
-    """
+    """Write the card of these runs to `path`. Raises ConfigurationError: it cannot be written."""
     write_text(path, card(numbers, audit))
     return path
 

@@ -92,10 +92,7 @@ def labels_in(path: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]
 
 
 def read_labelled_pairs(path: Path) -> list[LabelledPair]:
-    """Labelled prompts and responses from anywhere, to try a grader on.
-
-    Raises DataError: as of `read_reply_labels`.
-    """
+    """Labelled prompts and responses from anywhere, to try a grader on. Raises DataError: as of `read_reply_labels`."""
     return list(pairs_in(path))
 
 

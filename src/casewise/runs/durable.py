@@ -45,10 +45,7 @@ class DurableRun(Generic[A, B]):
     """Of each bundle of the plan, whether the log settled all of it before this session."""
 
     async def perform(self, progress: P) -> P:
-        """Do what is left of the plan, and count it in `progress`.
-
-        A first Ctrl-C lets what is in flight finish.
-        """
+        """Do what is left of the plan, and count it in `progress`. A first Ctrl-C lets what is in flight finish."""
         self.count_held(progress)
         self.show(progress)
         control = Control[B](

@@ -73,10 +73,7 @@ class Patience:
         self._failed = 0
 
     def failed(self, error: Unavailable) -> None:
-        """Another call failed.
-
-        Raises Unavailable: these were too many in a row.
-        """
+        """Another call failed. Raises Unavailable: these were too many in a row."""
         self._failed += 1
         if self._failed >= self.limit:
             raise Unavailable(

@@ -67,10 +67,7 @@ def tasks() -> dict[str, dict[str, str]]:
 
 
 def check_model(rest: str) -> str:
-    """The model's name.
-
-    Raises ConfigurationError: there is none.
-    """
+    """The model's name. Raises ConfigurationError: there is none."""
     if not rest:
         raise ConfigurationError("name the model: filter:MODEL, detect:MODEL, detect-ask:MODEL or paraphrase:MODEL")
     return rest
@@ -112,10 +109,7 @@ def by_models(arms: Iterable[Arm]) -> tuple[str, ...]:
 
 
 def maker_named(name: str, options: ModelOptions | None = None) -> Maker:
-    """The maker called `TASK:MODEL`.
-
-    Raises ConfigurationError: there is no such model, or its key is not set.
-    """
+    """The maker called `TASK:MODEL`. Raises ConfigurationError: there is no such model, or its key is not set."""
     task, _, model = name.partition(":")
     table = tasks()[task]
     loaded = load_model(model, replace(options or ModelOptions(), fakes={"fake/rehearsal": rehearsed}))

@@ -42,18 +42,12 @@ def layout(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
 
 
 def check_order(rest: str) -> str:
-    """`rest`, if it is an order.
-
-    Raises ConfigurationError: it is none.
-    """
+    """`rest`, if it is an order. Raises ConfigurationError: it is none."""
     return one_of(rest, ORDERS, "order")
 
 
 def check_layout(rest: str) -> Layout:
-    """`rest`, if it is a layout.
-
-    Raises ConfigurationError: it is none.
-    """
+    """`rest`, if it is a layout. Raises ConfigurationError: it is none."""
     return one_of(rest, LAYOUTS, "format")  # type: ignore[return-value]  # it is one of them
 
 

@@ -47,8 +47,5 @@ def swapped(own: ShownContext, other: ShownContext, what: str) -> ShownContext:
 
 
 def parameters_of_twin(rest: str) -> tuple[str, ...]:
-    """The parameters and groups that the transform names.
-
-    Raises ConfigurationError: nothing can be called so.
-    """
+    """The parameters and groups that the transform names. Raises ConfigurationError: nothing can be called so."""
     return () if rest == ALL else in_order([rest])

@@ -68,10 +68,7 @@ class ModelStep:
 
 
 def check_verifier(name: str) -> str:
-    """`hf:PATH` or `rubric:MODEL`.
-
-    Raises ConfigurationError: it is neither.
-    """
+    """`hf:PATH` or `rubric:MODEL`. Raises ConfigurationError: it is neither."""
     kind, _, rest = name.partition(":")
     if kind not in ("hf", "rubric") or not rest:
         raise ConfigurationError(

@@ -165,10 +165,7 @@ class ReachOptions(SpendingOptions):
         return api.Limits(self.concurrency, self.max_cost, self.max_tokens_total)
 
     def model(self, base_url: str | None, local: LocalModelOptions, *, needs_key: bool) -> api.ModelOptions:
-        """How a model is reached.
-
-        Raises ConfigurationError: one price is given without the other.
-        """
+        """How a model is reached. Raises ConfigurationError: one price is given without the other."""
         return api.ModelOptions(
             base_url,
             self.prices(),

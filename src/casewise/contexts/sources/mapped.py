@@ -61,10 +61,7 @@ def read_mapping(path: Path) -> Mapped:
 
 
 def staff_rows(path: Path, mapping: Mapped, *, subject: str = ANYONE) -> Iterator[KnownParameter]:
-    """What a CSV of staff says, a person a row.
-
-    Raises DataError: the file has no column that the mapping names.
-    """
+    """What a CSV of staff says, a person a row. Raises DataError: the file has no column that the mapping names."""
     lines = csv.DictReader(read_text(path).removeprefix("\ufeff").splitlines())
     wanted = {
         *([mapping.subject] if mapping.subject else []),

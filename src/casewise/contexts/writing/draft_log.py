@@ -91,10 +91,7 @@ class DraftLog:
         return None
 
     def answer(self, last: LastAttempt) -> NoReturn:
-        """There is none.
-
-        Raises LookupError: always: see `last`.
-        """
+        """There is none. Raises LookupError: always: see `last`."""
         raise LookupError(f"{last} is not kept: places that have words are not asked for")
 
     def write(self, ask: WantedContext, answer: WrittenContext) -> None:

@@ -92,10 +92,7 @@ class AttackedRun(ShortRepr):
 
 
 def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, options: ReportOptions) -> AttackedRun:
-    """A run folder with arms of attacks.
-
-    Raises BenchmarkError: it holds no attack, or no item without one.
-    """
+    """A run folder with arms of attacks. Raises BenchmarkError: it holds no attack, or no item without one."""
     runs = as_wanted(read_runs([path], benchmark=benchmark), options)
     elicitation = runs.series[0].elicitation
     own = own_defences(one.shown for one in runs.series)

@@ -92,10 +92,7 @@ class BatchInterface(ABC):
 
     @abstractmethod
     async def create(self, job: HandedJob, lines: Sequence[bytes]) -> SeenBatch:
-        """Hand the job over.
-
-        Raises NobodyKnows: it may have been accepted. ModelError: it was not.
-        """
+        """Hand the job over. Raises NobodyKnows: it may have been accepted. ModelError: it was not."""
 
     @abstractmethod
     async def find(self, job: HandedJob) -> SeenBatch | Literal["perhaps"] | None:

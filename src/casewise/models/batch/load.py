@@ -36,10 +36,7 @@ def client_of(model: Model | None, name: str) -> EndpointClient:
 
 
 def batch_interface(client: EndpointClient, model: str) -> BatchInterface:
-    """The batch interface of a client's endpoint.
-
-    Raises ConfigurationError: none is known.
-    """
+    """The batch interface of a client's endpoint. Raises ConfigurationError: none is known."""
     terms = terms_of(client.endpoint)
     base, headers = client.endpoint.base_url, client.key_header()
     if terms.shape == "anthropic":

@@ -107,10 +107,7 @@ COMPATIBLE = Terms("openai", 50_000, 200 * MB, 24, 0.0, "", "everything: whateve
 
 
 def terms_of(endpoint: Endpoint) -> Terms:
-    """The terms of an endpoint's batch interface.
-
-    Raises ConfigurationError: it is not known to have one.
-    """
+    """The terms of an endpoint's batch interface. Raises ConfigurationError: it is not known to have one."""
     found = TERMS.get(endpoint.name) or (COMPATIBLE if endpoint.key_optional else None)
     if found is None:
         raise ConfigurationError(

@@ -49,10 +49,7 @@ class BatchWire:
         return await self._send("GET", path, repeatable=True)
 
     async def post(self, path: str, body: bytes | Mapping[str, Any], *, repeatable: bool = False) -> dict[str, Any]:
-        """The JSON that answers a JSON `body`.
-
-        Raises NobodyKnows: it is not repeatable, and may have been accepted.
-        """
+        """The JSON that answers a JSON `body`. Raises NobodyKnows: it is not repeatable, and may have been accepted."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         return await self._send("POST", path, data=data, repeatable=repeatable)
 

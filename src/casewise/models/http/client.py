@@ -139,10 +139,7 @@ class EndpointClient:
         )
 
     async def call(self, request: Request[T]) -> Called[T]:
-        """Post until there is an answer.
-
-        Raises Rejected, Unavailable, Unauthorised: as `Model.reply` says.
-        """
+        """Post until there is an answer. Raises Rejected, Unavailable, Unauthorised: as `Model.reply` says."""
         if self.instead is not None:
             return self._collected(self.instead(self, request), request)
         attempt, lessons, waited = 1, 0, 0

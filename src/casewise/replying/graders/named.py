@@ -22,10 +22,7 @@ FORMS = "words, rubric:MODEL (any model; with --rubric strict, lenient or a file
 
 
 def grader_named(name: str, *, rubric: str = "strict", options: ModelOptions | None = None) -> Grader:
-    """The grader called `name`.
-
-    Raises ConfigurationError: there is no such grader, rubric or model.
-    """
+    """The grader called `name`. Raises ConfigurationError: there is no such grader, rubric or model."""
     kind, _, rest = name.partition(":")
     if name == "words":
         return WordsGrader()

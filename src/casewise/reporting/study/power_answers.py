@@ -233,10 +233,7 @@ class KruskalQuestion:
     seed: int = 0
 
     def profile(self) -> tuple[float, ...]:
-        """The rates as numbers.
-
-        Raises ConfigurationError: one of them is no number.
-        """
+        """The rates as numbers. Raises ConfigurationError: one of them is no number."""
         try:
             return tuple(float(part) for part in self.rates.split(","))
         except ValueError:

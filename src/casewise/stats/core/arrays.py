@@ -71,10 +71,7 @@ def checked_counts(successes: ArrayLike, sizes: ArrayLike) -> Counts:
 
 
 def checked_share(value: float, name: str) -> float:
-    """`value`, if it lies strictly between 0 and 1.
-
-    Raises StatisticsError: it does not.
-    """
+    """`value`, if it lies strictly between 0 and 1. Raises StatisticsError: it does not."""
     if not isinstance(value, float | int | np.number) or not 0 < value < 1:
         raise StatisticsError(f"{name} must lie strictly between 0 and 1, not {value!r}")
     return float(value)

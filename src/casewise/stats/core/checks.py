@@ -104,10 +104,7 @@ def clusters_of(clusters: ArrayLike | None, n: int) -> IntArray:
 
 
 def of_one_length(**columns: NDArray[Any] | None) -> int:
-    """How long all columns are.
-
-    Raises StatisticsError: they differ in length.
-    """
+    """How long all columns are. Raises StatisticsError: they differ in length."""
     lengths = {name: len(column) for name, column in columns.items() if column is not None}
     if len(set(lengths.values())) > 1:
         raise StatisticsError(f"lengths differ: {', '.join(f'{n} {name}' for name, n in lengths.items())}")
@@ -115,10 +112,7 @@ def of_one_length(**columns: NDArray[Any] | None) -> int:
 
 
 def of_one_shape(columns: Mapping[str, NDArray[Scalar]]) -> list[NDArray[Scalar]]:
-    """All columns broadcast against each other.
-
-    Raises StatisticsError: their shapes do not fit.
-    """
+    """All columns broadcast against each other. Raises StatisticsError: their shapes do not fit."""
     try:
         return list(np.broadcast_arrays(*columns.values()))
     except ValueError:
@@ -127,10 +121,7 @@ def of_one_shape(columns: Mapping[str, NDArray[Scalar]]) -> list[NDArray[Scalar]
 
 
 def whole(value: object, name: str, *, least: int) -> int:
-    """`value` as a whole number of at least `least`.
-
-    Raises StatisticsError: it is none, or smaller.
-    """
+    """`value` as a whole number of at least `least`. Raises StatisticsError: it is none, or smaller."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise StatisticsError(f"{name} must be a whole number of at least {least}, not {value!r}")
     return int(value)

@@ -174,10 +174,7 @@ class PilotIntervals:
 
 
 def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int = 500) -> PilotIntervals:
-    """A percentile interval from resampled queries.
-
-    Raises StatisticsError: as `variance_of`.
-    """
+    """A percentile interval from resampled queries. Raises StatisticsError: as `variance_of`."""
     coded = code(pilot)
     drawn = []
     for _ in range(draws):

@@ -67,10 +67,7 @@ def cache_folder() -> Path:
 
 
 def fetched(pinned: Pinned = CASEBENCH) -> Path:
-    """The fetched file.
-
-    Raises DataError: it was not fetched yet, or is damaged; the message says what to do.
-    """
+    """The fetched file. Raises DataError: it was not fetched yet, or is damaged; the message says what to do."""
     path = cache_folder() / pinned.file_name
     if not path.is_file():
         raise DataError(path, None, f"{pinned.name} is not here yet; run: {pinned.command}")

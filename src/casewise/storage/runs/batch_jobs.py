@@ -107,10 +107,7 @@ class JobLog:
 
     @classmethod
     def at(cls, folder: Path) -> JobLog:
-        """The jobs of the run at `folder`, which the caller holds.
-
-        Raises DataError: a line of their log is none.
-        """
+        """The jobs of the run at `folder`, which the caller holds. Raises DataError: a line of their log is none."""
         found = cls(folder)
         cut_torn_line(found.path)
         for event in read_jsonl(found.path, JobEvent) if found.path.exists() else ():
@@ -146,10 +143,7 @@ class JobLog:
         return job
 
     def note(self, event: JobEvent) -> BatchJob:
-        """Write a step, and see to it that it is on the disk.
-
-        Raises ConfigurationError: it cannot be written.
-        """
+        """Write a step, and see to it that it is on the disk. Raises ConfigurationError: it cannot be written."""
         try:
             with self.path.open("ab") as file:
                 file.write((event.line() + "\n").encode())

@@ -47,10 +47,7 @@ def read_item_notes(runs: Iterable[Path]) -> dict[str, ItemNote]:
 
 
 def add_item_note(run: Path, note: ItemNote) -> None:
-    """Append a note to the file in the folder of a run.
-
-    Raises ConfigurationError: it cannot be written.
-    """
+    """Append a note to the file in the folder of a run. Raises ConfigurationError: it cannot be written."""
     try:
         with (run / ITEM_NOTES).open("a", encoding="utf-8") as file:
             file.write(note.line() + "\n")

@@ -57,10 +57,7 @@ def read_translations(path: Path) -> list[Translation]:
 
 
 def write_translations(translations: list[Translation], path: Path) -> None:
-    """Write a file of JSON lines.
-
-    Raises ConfigurationError: there is one already.
-    """
+    """Write a file of JSON lines. Raises ConfigurationError: there is one already."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.writelines(one.model_dump_json() + "\n" for one in translations)

@@ -204,10 +204,7 @@ def in_words(verdict: int | None, value: float) -> str:
 
 
 def item_values(room: Room, wanted: ItemsWanted, place: int, *, near: pl.Series) -> dict[str, Any]:
-    """The page of an item.
-
-    `near`: the places of the list that it was reached from.
-    """
+    """The page of an item. `near`: the places of the list that it was reached from."""
     table, item = room.table, room.table.benchmark.items[place]
     row = table.items.row(place, named=True)
     at = near.index_of(place)
