@@ -114,9 +114,9 @@ class Subject(ShortRepr):
     def read(self) -> WrittenContexts:
         """What each item's context says, and who wrote it: contexts of a large benchmark are read once for both."""
         stated, authors = [], []
-        for context in self.contexts:
-            stated.append(context.texts() if context is not None else {})
-            authors.append(context.provenance.by if context is not None and context.provenance else None)
+        for written in map(self.benchmark.written_of, self.benchmark.items):
+            stated.append(written.texts if written else {})
+            authors.append(written.by if written else None)
         return WrittenContexts(stated, authors)
 
     @property

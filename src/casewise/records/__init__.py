@@ -10,6 +10,7 @@ from casewise.records.context import (
     Revision,
     Sender,
     ShownContext,
+    StatedTexts,
     TransmissionPrinciple,
 )
 from casewise.records.elicitation import ELICITATIONS, SCALES, Elicitation, Scale
@@ -65,6 +66,7 @@ __all__ = [
     "Sender",
     "ShortRepr",
     "ShownContext",
+    "StatedTexts",
     "Statement",
     "Taxonomy",
     "Text",

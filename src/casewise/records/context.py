@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import ValidationError, model_validator
+from pydantic_core import from_json
 
 from casewise.errors import ConfigurationError
-from casewise.records.base import ContentRecord, Provenance, Record, content_id
+from casewise.records.base import CHECKED_BEFORE, ContentRecord, Provenance, Record, content_id
 from casewise.records.statement import Statement, as_text
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Revision",
     "Sender",
     "ShownContext",
+    "StatedTexts",
     "TransmissionPrinciple",
     "checked_names",
     "grouped",
@@ -149,9 +151,36 @@ class Context(ContentRecord):
         return texts_of(self.shown())
 
     @property
+    def written(self) -> StatedTexts:
+        """What it states, and who wrote it."""
+        return StatedTexts(self.texts(), self.provenance.by if self.provenance else None)
+
+    @property
     def pair_id(self) -> str:
         """Joins the safe-intended and the unsafe-intended context of one query and one origin."""
         return content_id("p", {"query_id": self.query_id, "origin": self.origin})
+
+
+class StatedTexts(NamedTuple):
+    """What a context states, as its `texts`, and who wrote it."""
+
+    texts: dict[str, str]
+    by: str | None
+
+    @classmethod
+    def of_line(cls, line: str) -> Self:
+        """From a line that was read as a context before, to the byte: a fifth of the time that its record takes."""
+        said = from_json(line)
+        found: dict[str, Any] = {}
+        for group, model in GROUP_MODELS.items():
+            if stated := said.get(group):
+                found |= {
+                    f"{group}.{name}": stated[name] for name in model.model_fields if stated.get(name) is not None
+                }
+        found |= {name: said[name] for name in OPTIONAL if said.get(name) is not None}
+        if said.get("own") or not all(isinstance(text, str) for text in found.values()):
+            return cls(*Context.model_validate_json(line, strict=True, context=CHECKED_BEFORE).written)
+        return cls(found, (said.get("provenance") or {}).get("by"))
 
 
 def grouped(said: Mapping[str, Any]) -> dict[str, Any]:

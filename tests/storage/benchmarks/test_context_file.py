@@ -65,6 +65,18 @@ def test_contexts_differ_from_fewer_others_and_from_no_contexts(large):
     assert large.contexts != list(DEMO.contexts)
 
 
+@pytest.mark.parametrize("make", [lambda: DEMO, rich_benchmark])
+def test_what_a_context_states_is_the_same_without_its_record(make, tmp_path):
+    held = make()
+    in_file = read_benchmark(write_benchmark(held, tmp_path / "benchmark"), most_held=0)
+    assert isinstance(in_file.contexts, ContextFile)
+    found = [in_file.written_of(item) for item in held.items]
+    assert found == [held.written_of(item) for item in held.items]
+    for item, written in zip(held.items, found, strict=True):
+        context = held.context_of(item)
+        assert (written and [*written.texts.items()]) == (context and [*context.texts().items()])
+
+
 def test_contexts_by_id_know_what_is_there_without_reading_it(large):
     os.truncate(large.contexts.path, 0)
 

@@ -65,8 +65,8 @@ class ViewedTable(ShortRepr):
     @cached_property
     def contexts(self) -> pl.DataFrame:
         """Texts of contexts in lower case, by `place`: made at the first search, for a large benchmark keeps them on disk."""
-        shown = ((place, self.benchmark.context_of(item)) for place, item in enumerate(self.benchmark.items))
-        found = [(place, "\n".join(one.texts().values()).lower()) for place, one in shown if one is not None]
+        shown = ((place, self.benchmark.written_of(item)) for place, item in enumerate(self.benchmark.items))
+        found = [(place, "\n".join(one.texts.values()).lower()) for place, one in shown if one is not None]
         return pl.DataFrame(found, schema={"place": self.items.schema["place"], "text": pl.String}, orient="row")
 
     @cached_property

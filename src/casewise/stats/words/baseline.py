@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from casewise.stats.core.arrays import BoolArray, FloatArray
+from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.words.logistic import Logistic, fit_logistic
 from casewise.stats.words.word_counts import Weighing, WordCounts
 
@@ -54,23 +54,28 @@ def out_of_fold(
 
     words = texts if isinstance(texts, WordCounts) else WordCounts.of(texts)
     found = np.empty(len(words))
+    order = np.lexsort((folds.of_row, np.isnan(weight)))  # what each fold learns from lies in two pieces
     # The optimiser's vectors are too short for several threads: on two cores they make it three times slower.
     with threadpool_limits(limits=1):
         for fold in range(folds.n):
             held_out = folds.of_row == fold
             if held_out.any():
-                found[held_out] = fit(words, weight, ~held_out & ~np.isnan(weight), model)(held_out)
+                fitted = fit(words, weight, ~held_out & ~np.isnan(weight), model, order=order)
+                found[held_out] = fitted(held_out)
     return found
 
 
-def fit(words: WordCounts, weight: FloatArray, learn: BoolArray, model: LinearBaseline) -> Classifier:
+def fit(
+    words: WordCounts, weight: FloatArray, learn: BoolArray, model: LinearBaseline, *, order: IntArray
+) -> Classifier:
     w = weight[learn]
     if not len(w) or w.min() == w.max():
         return Classifier(None, None, constant=float(w.mean()) if len(w) else 0.5)
-    weighing = words.weighing(learn, least=2 if learn.sum() > 100 else 1)
+    weighing = words.weighing(learn, least=2 if learn.sum() > 100 else 1, order=order)
     if not weighing.counts:
         return Classifier(None, None, constant=float(w.mean()))
-    return Classifier(weighing, fit_logistic(weighing.of(learn), w, c=model.c))
+    weighed = weighing.of(learn)
+    return Classifier(weighing, fit_logistic(weighed.rows, weight[weighed.texts], c=model.c))
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,10 @@ class Classifier:
     def __call__(self, rows: BoolArray) -> FloatArray:
         if self.regression is None or self.weighing is None:
             return np.full(int(rows.sum()), self.constant)
-        return self.regression.probability(self.weighing.of(rows))
+        weighed = self.weighing.of(rows)
+        found = np.empty(len(rows))
+        found[weighed.texts] = self.regression.probability(weighed.rows)
+        return found[rows]
 
 
 class Phrase(NamedTuple):
@@ -99,12 +107,13 @@ def weighty_phrases(
 ) -> tuple[list[Phrase], list[Phrase]]:
     """The `n` phrases that speak most for safe, and the `n` that speak most for unsafe, in a fit on all rows."""
     words = texts if isinstance(texts, WordCounts) else WordCounts.of(texts)
-    fitted = fit(words, weight, ~np.isnan(weight), model)
+    unknown = np.isnan(weight)
+    fitted = fit(words, weight, ~unknown, model, order=np.argsort(unknown, kind="stable"))
     if fitted.weighing is None or fitted.regression is None:
         return [], []
     coefficients = fitted.regression.coefficients
     order = np.argsort(coefficients)
-    codes = fitted.weighing.logs.codes
+    codes = fitted.weighing.phrases.codes
     for_unsafe, for_safe = (
         [Phrase(words.phrase(int(codes[i])), float(coefficients[i])) for i in places]
         for places in (order[:n], order[::-1][:n])

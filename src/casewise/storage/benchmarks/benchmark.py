@@ -19,6 +19,7 @@ from casewise.records import (
     Query,
     Rating,
     Revision,
+    StatedTexts,
     Taxonomy,
     Verdict,
     paper_parameters,
@@ -220,6 +221,14 @@ class Benchmark:
     def context_of(self, item: Item) -> Context | None:
         """The context that `item` shows; None for an item without one."""
         return self.context[item.context_id] if item.context_id is not None else None
+
+    def written_of(self, item: Item) -> StatedTexts | None:
+        """What the context that `item` shows states, and who wrote it: of one in a file no record is made."""
+        if item.context_id is None:
+            return None
+        if isinstance(self.contexts, ContextFile):
+            return self.contexts.written(item.context_id)
+        return self.context[item.context_id].written
 
     @cached_property
     def pairs(self) -> dict[str, tuple[Item, ...]]:

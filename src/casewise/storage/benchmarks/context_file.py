@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, overload
 
 from casewise.errors import DataError
-from casewise.records import Context
+from casewise.records import Context, StatedTexts
 from casewise.storage.files.atomic import cannot_read
 from casewise.storage.files.jsonl import decoded, known_record, record
 
@@ -122,7 +122,14 @@ class ContextFile(Sequence[Context]):
         """The same contexts by id."""
         return ContextsById(self, self._index)
 
+    def written(self, context_id: str) -> StatedTexts:
+        """What a context states, and who wrote it, without its record."""
+        return StatedTexts.of_line(self._line(self._index[context_id]))
+
     def _read(self, index: int) -> Context:
+        return known_record(self._line(index), Context)
+
+    def _line(self, index: int) -> str:
         first = index * len(Place._fields)
         place = Place(*self.places[first : first + len(Place._fields)])
         try:
@@ -132,7 +139,7 @@ class ContextFile(Sequence[Context]):
         if check_of(raw) != place.check:
             problem = "was changed after it was loaded; a benchmark is never changed, so restore it and start again"
             raise DataError(self.path, place.line, problem)
-        return known_record(decoded(raw, path=self.path, line=place.line), Context)
+        return decoded(raw, path=self.path, line=place.line)
 
 
 class ContextsById(Mapping[str, Context]):

@@ -32,8 +32,8 @@ def item_view(benchmark: Benchmark) -> pl.DataFrame:
     """
     rows = []
     for item in benchmark.items:
-        context = benchmark.context_of(item)
-        stated = context.texts() if context is not None else {}
+        written = benchmark.written_of(item)
+        stated = written.texts if written else {}
         rows.append((benchmark.query[item.query_id].text, *map(stated.get, STATEMENTS)))
     words = pl.DataFrame(rows, schema=dict.fromkeys(["query", *map(column_of, STATEMENTS)], pl.String()), orient="row")
     counts = item_table(benchmark).with_columns(
@@ -48,8 +48,7 @@ def texts(benchmark: Benchmark, features: Features = "context") -> Iterator[str]
 
 
 def text(benchmark: Benchmark, item: Item, features: Features) -> str:
-    context = benchmark.context_of(item)
     parts = [benchmark.query[item.query_id].text] if "query" in features else []
-    if "context" in features and context is not None:
-        parts += context.texts().values()
+    if "context" in features and (written := benchmark.written_of(item)):
+        parts += written.texts.values()
     return "\n".join(parts)
