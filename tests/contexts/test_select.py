@@ -50,6 +50,12 @@ def test_another_benchmark_is_read(tmp_path):
         assert len(read_queries(folder, TAXONOMY)) > 10
 
 
+def test_the_release_is_read_by_its_path(shared):
+    queries = read_queries(shared / "data" / "casebench_shapes.json", TAXONOMY)
+
+    assert len(queries) == 450
+
+
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [

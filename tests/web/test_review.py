@@ -62,6 +62,14 @@ def test_a_review_is_taken_back_by_its_button_and_begun_anew(app, here):
     assert "Take it back" not in ada.get(page).text
 
 
+def test_what_was_submitted_is_in_the_form_when_it_is_taken_back(app, here):
+    ada = enter(app, "ada")
+    decide(ada, here.place(), "submit", **FIELDS | {"recipient.type": "Cashier of a savings bank"})
+    decide(ada, here.place(), "take back")
+
+    assert ">Cashier of a savings bank</textarea>" in ada.get(f"/review/contexts/{here.place().id}").text
+
+
 def test_the_full_way_of_one_context(app, here):
     ada, ben, cleo = (enter(app, name) for name in ("ada", "ben", "cleo"))
 
@@ -129,10 +137,12 @@ def test_an_administrator_does_not_see_them_either(app, here):
 
 
 def test_after_a_decision_the_next_context_comes(app, here):
-    answer = decide(enter(app, "ada"), here.place(), "submit unchanged")
+    ada, place = enter(app, "ada"), here.place()
+    onward = decide(ada, place, "submit unchanged").headers["location"]
+    page = ada.client.get(onward, follow_redirects=True)
 
-    onward = answer.headers["location"]
-    assert onward == "/review/drafts/letters/next?after=0&did=submit+unchanged"
+    assert page.url.path != f"/review/contexts/{place.id}"
+    assert f'Approved unchanged. This is the next context; <a href="/review/contexts/{place.id}">' in page.text
 
 
 def test_who_acts_on_an_older_version_is_told_and_keeps_their_words(app, here):

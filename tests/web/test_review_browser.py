@@ -194,6 +194,9 @@ def test_the_keyboard_is_enough(here, server, opened):
     go_to(ada, server, here.place())
     ada.get_by_label("Who the user is").focus()
     ada.keyboard.type("x")
+    expect(ada.locator("#save-state")).to_have_text("Saved")
+    ada.reload()  # the words come back, and beside them a button that discards them
+    ada.get_by_label("Who the user is").focus()
     ada.keyboard.press("Control+Enter")
 
     expect(ada.get_by_text("Your review is in.")).to_be_visible()

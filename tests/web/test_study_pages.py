@@ -10,6 +10,8 @@ from sqlalchemy import select, update
 from tests.support.study import RIGHT, START, Walker, design, opened
 
 from casewise.database.tables import study as tables
+from casewise.studies.recruiters.invitations import Invitations
+from casewise.studies.recruiters.protocol import RecruiterIds
 from casewise.studies.running.answers import lapse_and_void
 from casewise.studies.running.owner import overview, people_states, to_be_paid
 from casewise.studies.running.rounds import set_state
@@ -51,6 +53,20 @@ def test_the_whole_way_of_one_annotator(app, study):
     assert person.demographics == {"age": "25 to 34"}
     with app.state.database.read() as connection:
         assert overview(connection, study).valid == 3
+
+
+def test_the_end_speaks_of_a_step_only_where_there_is_one(app, study, monkeypatch):
+    coded, invited = (
+        Walker(app, each)
+        for each in (study, opened(app.state.database, design(name="invited", recruiter={"kind": "invitation"})))
+    )
+    coded.to_end()
+    monkeypatch.setattr(Invitations, "arrive", lambda _, found: RecruiterIds(person=found["participant"]))
+    invited.to_end()
+
+    assert "after the last step below" in coded.page
+    assert "Enter it where you found the study." in coded.page
+    assert "Your answers are kept. You can close this page." in invited.page
 
 
 def test_nothing_is_stored_before_consent(app, study):

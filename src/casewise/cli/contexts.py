@@ -45,7 +45,7 @@ def select(
     queries: Annotated[
         Path,
         typer.Argument(
-            help="CSV, JSONL, JSON, Parquet, SORRY-Bench's question.jsonl, or a benchmark: demo, casebench, a folder."
+            help="CSV, JSONL, JSON, Parquet, SORRY-Bench's question.jsonl, or a benchmark: demo, casebench, a folder, a published JSON file."
         ),
     ],
     draft: Annotated[str | None, typer.Option("--draft", help="The new draft's name. Default: the file's.")] = None,

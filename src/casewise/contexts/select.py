@@ -18,6 +18,7 @@ from casewise.records import Query, Taxonomy
 from casewise.stats.words.near_duplicates import EarlierTexts, word_runs
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.files.atomic import read_text
 
 __all__ = ["SelectedQueries", "Twin", "read_queries", "select_queries", "source_benchmark"]
 
@@ -53,7 +54,7 @@ class SelectedQueries:
 
 
 def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
-    """The queries of a CSV, JSONL, JSON or Parquet file, of SORRY-Bench's `question.jsonl`, or of a benchmark folder.
+    """The queries of a CSV, JSONL, JSON or Parquet file, of SORRY-Bench's `question.jsonl`, or of a benchmark.
 
     A row needs a text (`text`, `query`, `prompt`, `question`, or SORRY-Bench's `turns`) and a `category`: a name of the
     taxonomy, an alias, or its number from 1. Rows of SORRY-Bench in another style than `base` are passed over.
@@ -74,16 +75,21 @@ def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
 
 
 def source_benchmark(path: Path) -> Benchmark | None:
-    """The benchmark that `path` is the folder or the name of, or None."""
-    found = path.is_dir() or (str(path) in NAMED and not path.exists())
+    """The benchmark that `path` is the folder, the published JSON file or the name of, or None."""
+    found = is_published(path) if path.is_file() else path.is_dir() or str(path) in NAMED
     return load_benchmark(str(path)) if found else None
+
+
+def is_published(path: Path) -> bool:
+    """Whether rows have the intent that only the published format gives."""
+    return path.suffix.lower() == ".json" and '"context_intended_to_be_safe"' in read_text(path)
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
     readers = {
         ".csv": lambda: pl.read_csv(path, infer_schema=False),
         ".jsonl": lambda: pl.read_ndjson(path, infer_schema_length=None),
-        ".json": lambda: pl.read_json(path),
+        ".json": lambda: pl.read_json(path, infer_schema_length=None),
         ".parquet": lambda: pl.read_parquet(path),
     }
     if path.suffix.lower() not in readers:

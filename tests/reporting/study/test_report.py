@@ -1,5 +1,6 @@
 import json
 import math
+import re
 
 import polars as pl
 import pytest
@@ -44,6 +45,12 @@ def test_every_figure_is_drawn_and_has_words(full):
 
     assert figures >= {"condition-rates", "contrast-intervals", "category-h", "case-1", "safe-rates", "panel-curve"}
     assert all(figure.svg.startswith("<svg") and figure.alt for figure in full.document.figures())
+
+
+def test_what_revision_was_worth_is_a_difference_with_its_interval_beside_it(full):
+    table = next(table for table in full.document.tables() if table.name == "revision")
+
+    assert all(re.fullmatch(r"-?0\.\d{3} \[.+, .+\]", row[-1]) for row in table.rows)
 
 
 def test_as_randomised_comes_before_the_completers(full):

@@ -13,7 +13,7 @@ from casewise.contexts.checking.checks import refreshed
 from casewise.contexts.checking.wording import Remark, Wording
 from casewise.contexts.drafts import parameters_stated
 from casewise.contexts.review import Act, Action, NotAllowed, Phase, State, step
-from casewise.contexts.reviewing.autosave import discard
+from casewise.contexts.reviewing.autosave import Typed, discard, save
 from casewise.database.staff import Role
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, CasewiseError
@@ -172,6 +172,10 @@ def act(
     discard(connection, place.id, person_id=action.by)
     found = find_place(connection, place_id)
     assert found is not None
+    mine = place.state.positions.get(action.by)
+    if action.act == Act.TAKE_BACK and mine is not None and mine != place.state.wording:  # to be changed, not lost
+        typed = Typed(mine.fields(), saved=0, version=found.state.version)
+        save(connection, place_id, person_id=action.by, typed=typed, now=now)
     return found
 
 

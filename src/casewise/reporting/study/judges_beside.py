@@ -13,7 +13,8 @@ __all__ = ["revision_section", "with_judge_section"]
 HOW = (
     "Each row averages over the queries that have both, and its interval is over these queries. Safe less unsafe is how far "
     "the two contexts of a query move people apart. Where the generated contexts were rated in another study than the revised "
-    "ones, other people rated them at another time, and a difference between these people is in every row that is theirs."
+    "ones, other people rated them at another time, and a difference between these people is in every row that is theirs. "
+    "A majority of two errs more often than one of twenty: compare majorities where both have about as many ratings."
 )
 
 
@@ -27,21 +28,11 @@ def revision_section(found: WorthOfRevision) -> Section:
             count(row["queries"]),
             percent(row["generated"]),
             percent(row["revised"]),
-            percent(row["difference"]),
-            interval(row["ci_low"], row["ci_high"]),
+            f"{number(row['difference'])} {interval(row['ci_low'], row['ci_high'])}",
         )
         for row in found.table.to_dicts()
     ]
-    heads = (
-        "Who",
-        "What",
-        "Contexts meant",
-        "Queries",
-        "Generated",
-        "Revised",
-        "Revised less generated",
-        "95 % interval",
-    )
+    heads = ("Who", "What", "Contexts", "Queries", "Generated", "Revised", "Revised less generated")
     table = table_of(
         "revision", "Generated against revised contexts of the same queries", heads, cells, frame=found.table
     )

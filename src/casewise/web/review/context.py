@@ -73,6 +73,7 @@ def shown(
         problem=problem,
         reason=(form or {}).get("reason", ""),
         did=request.query_params.get("did"),
+        last=last if (last := request.query_params.get("last", "")).isalnum() else None,
     )
 
 
@@ -142,7 +143,7 @@ def onward(sent: Sent, place: ReviewPlace) -> Response:
         return redirect(f"/review/contexts/{place.id}?{did}")
     with database_of(sent.request).read() as connection:
         draft = draft_of(connection, place)
-    return redirect(f"/review/drafts/{draft.name}/next?after={place.position}&{did}")
+    return redirect(f"/review/drafts/{draft.name}/next?after={place.position}&{did}&last={place.id}")
 
 
 def save_without_script(sent: Sent) -> Response:

@@ -130,7 +130,8 @@ def next_page(request: Request, name: str, person: Worker) -> Response:
         found = next_for(connection, draft, person, after=position)
     if found is None:
         return redirect(f"/review/drafts/{name}?done=all")
-    return redirect(f"/review/contexts/{found}" + (f"?{urlencode({'did': did})}" if did else ""))
+    last = {"did": did, "last": asked.get("last", "")}
+    return redirect(f"/review/contexts/{found}" + (f"?{urlencode(last)}" if did else ""))
 
 
 @router.get("/drafts/{name}/warning")

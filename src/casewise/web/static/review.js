@@ -11,7 +11,7 @@ function shortcuts(event) {
   const follow = (id) => document.getElementById(id)?.click();
   if ((event.ctrlKey || event.metaKey) && event.key === "Enter") {
     const form = event.target.closest?.("form");
-    const button = form?.querySelector("button.primary, button:not([type=button])")
+    const button = form?.querySelector("button.primary") ?? form?.querySelector("button:not([type=button])")
       ?? document.querySelector("[data-primary]");
     if (button) { event.preventDefault(); button.click(); }
   } else if (event.altKey && !event.ctrlKey && event.code === "KeyN") {
