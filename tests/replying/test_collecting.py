@@ -12,7 +12,7 @@ from casewise.models.fake import FakeModel
 from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import Rejected, Reply, Usage
-from casewise.replying.grading import replies_in
+from casewise.replying.logs import replies_in
 from casewise.runs.batch.desk import BatchOptions
 from casewise.runs.limits import Limits
 

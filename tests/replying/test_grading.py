@@ -10,8 +10,7 @@ from casewise.models.fake import FakeModel
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import Rejected, Reply
 from casewise.replying.graders.rubric import RubricGrader, rubric_named
-from casewise.replying.grading import replies_in
-from casewise.replying.logs import grade_folders
+from casewise.replying.logs import grade_folders, replies_in
 from casewise.runs.limits import Limits
 
 FEW = Selection(limit=8)

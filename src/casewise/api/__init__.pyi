@@ -75,6 +75,7 @@ from .benchmarks import (
     telling_long_steps,
     write_spreadsheet,
 )
+from .charts import draw_apart
 from .deciding import Decider, fit_decider
 from .displayed import (
     FORMATS,
@@ -89,7 +90,7 @@ from .displayed import (
     write_tables,
     write_text,
 )
-from .evaluating import Board, Gated, ReportOptions, compare, gate, leaderboard, long_table, report, report_options
+from .evaluating import Board, Gated, compare, gate, leaderboard, long_table
 from .exporting import Handed, hand_on, of_its_kind, restricted, withholds_texts
 from .judging import (
     BatchOptions,
@@ -126,6 +127,7 @@ from .looking import (
     view_runs,
 )
 from .replying import Replies, before_collecting, collect, grade
+from .reports import ReportOptions, report, report_options
 from .until_precise import PreciseRun, judge_until_precise
 
 __all__ = [
@@ -199,6 +201,7 @@ __all__ = [
     "databases",
     "deciding",
     "default_folder",
+    "draw_apart",
     "elicitations_named",
     "estimate",
     "extract_context",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from casewise.errors import ConfigurationError
-from casewise.judging.asking.prompts import published_prompts
 from casewise.records import ParameterSet, Taxonomy
 from casewise.settings import outputs_folder
 from casewise.storage.benchmarks.benchmark import Benchmark
@@ -29,10 +29,13 @@ __all__ = [
     "CaseColumns",
     "Conversion",
     "Outputs",
+    "RunAt",
     "Source",
     "as_benchmark",
+    "benchmark_of",
     "convert",
     "fetch",
+    "folders_of",
     "import_cases",
     "join",
     "json_text",
@@ -199,6 +202,8 @@ def loads(pinned: Pinned, path: Path) -> Path:
     if pinned.name == CASEBENCH.name:
         read_published(path)
     else:
+        from casewise.judging.asking.prompts import published_prompts  # and the grammar of replies: 0.2 s
+
         published_prompts(path)
     return path
 
@@ -222,3 +227,22 @@ def output_files(outputs: Outputs) -> list[Path]:
     return [
         file for one in map(Path, given) for file in (sorted(one.rglob("output_*.json")) if one.is_dir() else [one])
     ]
+
+
+@dataclass(frozen=True)
+class RunAt:
+    """Where a run lies, and the benchmark that it is over."""
+
+    path: Path
+    benchmark: Benchmark = field(repr=False)
+
+
+def folders_of(runs: Sequence[RunAt | str | Path]) -> list[Path]:
+    """Where these runs lie."""
+    return [run.path if isinstance(run, RunAt) else Path(run) for run in runs]
+
+
+def benchmark_of(runs: Sequence[RunAt | str | Path], given: Source | None) -> Source | None:
+    """The benchmark that was given, or that of the first run where it holds one."""
+    first = runs[0] if runs else None
+    return given if given is not None else first.benchmark if isinstance(first, RunAt) else None

@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from casewise.api.benchmarks import Source, as_benchmark
+from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of
 from casewise.api.displayed import Displayed
-from casewise.api.judging import AnyJudge, Run, as_judge, benchmark_of, folders_of
+from casewise.api.judging import AnyJudge, Run, as_judge
 from casewise.deciding.beside import Besides, besides
 from casewise.deciding.decider import Decided, Decider
 from casewise.deciding.decider_file import DeciderFile, read_decider, write_decider

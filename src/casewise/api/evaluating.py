@@ -5,104 +5,58 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import get_args
 
 import polars as pl
 from markupsafe import escape
 
-from casewise.api.benchmarks import Outputs, Source, output_files
-from casewise.api.displayed import DisplayedNumbers
-from casewise.api.judging import Run, benchmark_of, folders_of
-from casewise.api.reports import ComparisonReport, Report
-from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, one_of
+from casewise.api.benchmarks import Outputs, RunAt, Source, benchmark_of, folders_of, output_files
+from casewise.api.displayed import Displayed, DisplayedNumbers
+from casewise.api.reports import Report, policy_of
+from casewise.errors import BenchmarkError, ConfigurationError, ExitCode
 from casewise.evaluation.board.leaderboard import Leaderboard
 from casewise.evaluation.board.leaderboard import leaderboard as leaderboard_of
+from casewise.evaluation.comparison import ComparisonNumbers
+from casewise.evaluation.doing.says_does import SaysDoesNumbers
 from casewise.evaluation.gate import GateReport, gate_runs, parse_margins
 from casewise.evaluation.judged_runs import long_table as long_table_of
 from casewise.evaluation.options import ReportOptions
 from casewise.exporting.every_eval_ever import restricted
 from casewise.reporting.faces.html import html
+from casewise.reporting.pages.comparison import comparison_page
 from casewise.reporting.pages.gate import gate_page, github_lines, junit
 from casewise.reporting.pages.leaderboard import leaderboard_page
+from casewise.reporting.pages.says_does import says_does_page
 from casewise.stats.agreeing.gate import Decision
-from casewise.stats.agreeing.labels import LabelPolicy, Ties
-from casewise.stats.agreeing.sample import UnscoredPolicy
+from casewise.stats.agreeing.labels import LabelPolicy
 from casewise.storage.files.atomic import write_text
 from casewise.storage.files.jsonl import json_text
-from casewise.storage.files.long_steps import long_step
 
 __all__ = [
     "Board",
+    "ComparisonReport",
     "Gated",
-    "ReportOptions",
+    "SaysDoesReport",
     "compare",
     "gate",
     "leaderboard",
     "long_table",
-    "report",
-    "report_options",
 ]
 
 
-def policy_of(labels: str | LabelPolicy) -> LabelPolicy:
-    return labels if isinstance(labels, LabelPolicy) else LabelPolicy.parse(labels)
+class ComparisonReport(ComparisonNumbers, Displayed):
+    """Several judges, arms or elicitations beside each other."""
+
+    laid_out = staticmethod(comparison_page)
 
 
-def report_options(
-    labels: str = "votes",
-    *,
-    ties: str = "half",
-    unscored: str = "miss",
-    items: str | None = None,
-    fit_thresholds: bool = False,
-) -> ReportOptions:
-    """The options of a report that these words name.
+class SaysDoesReport(SaysDoesNumbers, Displayed):
+    """What models say against what they do."""
 
-    Raises
-    ------
-    ConfigurationError
-        One of them is no such policy.
-    """
-    tied: Ties = one_of(ties, get_args(Ties), "--ties")
-    lacking: UnscoredPolicy = one_of(unscored, get_args(UnscoredPolicy), "--unscored")
-    policy = LabelPolicy.parse(labels, ties=tied)
-    return ReportOptions(labels=policy, unscored=lacking, items=items, fit_thresholds=fit_thresholds)
-
-
-def report(
-    *runs: Run | str | Path,
-    benchmark: Source | None = None,
-    labels: str | LabelPolicy = "votes",
-    options: ReportOptions | None = None,
-) -> Report:
-    """The report of one or more runs over one benchmark.
-
-    Parameters
-    ----------
-    labels
-        The label policy: `votes`, `published`, `intended`, each with `,override:CATEGORY=unsafe` where wanted.
-
-    Raises
-    ------
-    DataError, BenchmarkError
-        A folder is no run, holds nothing, or the runs are over different benchmarks; or there are no runs.
-
-    Examples
-    --------
-    >>> from casewise.api import judge
-    >>> found = report(judge("demo", "constant:safe"))
-    >>> found.metrics.filter(pl.col("metric") == "recall_safe")["estimate"].to_list()
-    [1.0]
-    """
-    if not runs:
-        raise BenchmarkError("there is nothing to report: give at least one run")
-    found = options or ReportOptions(labels=policy_of(labels))
-    with long_step("the report's numbers, all told"):
-        return Report.of(folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=found)
+    laid_out = staticmethod(says_does_page)
 
 
 def compare(
-    *runs: Run | str | Path,
+    *runs: RunAt | str | Path,
     benchmark: Source | None = None,
     labels: str | LabelPolicy = "votes",
     by_repeat: bool = False,
@@ -137,7 +91,7 @@ def compare(
     )
 
 
-def long_table(*runs: Run | str | Path, benchmark: Source | None = None) -> pl.DataFrame:
+def long_table(*runs: RunAt | str | Path, benchmark: Source | None = None) -> pl.DataFrame:
     """People and judges in one table: a row a rating, and a row a judgement that counts.
 
     Columns: `item_id`, `query_id`, `pair_id`, `category`, `condition`, `rater_kind` (`person` or `judge`), `rater_id`,
@@ -190,8 +144,8 @@ class Gated(DisplayedNumbers[GateReport]):
 
 
 def gate(
-    run: Run | str | Path,
-    baseline: Run | str | Path,
+    run: RunAt | str | Path,
+    baseline: RunAt | str | Path,
     *,
     max_drop: str | Mapping[str, float],
     labels: str | LabelPolicy = "votes",
@@ -294,7 +248,7 @@ class Board(DisplayedNumbers[Leaderboard]):
 
 
 def leaderboard(
-    *runs: Run | str | Path,
+    *runs: RunAt | str | Path,
     benchmark: Source | None = None,
     outputs: Outputs = None,
     labels: str | LabelPolicy = "votes",

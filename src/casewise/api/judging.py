@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from casewise.api.asking import arms_named, elicitations_named
-from casewise.api.benchmarks import Source, as_benchmark, source_of
+from casewise.api.benchmarks import RunAt, Source, as_benchmark, source_of
 from casewise.errors import ConfigurationError, JudgeError
 from casewise.evaluation.options import ReportOptions
 from casewise.judging.asking.protocols import protocol_for
@@ -60,10 +60,8 @@ __all__ = [
     "Watch",
     "allow_sending",
     "as_judge",
-    "benchmark_of",
     "default_folder",
     "estimate",
-    "folders_of",
     "judge",
     "judge_async",
     "judge_several",
@@ -356,11 +354,9 @@ class PassingFolder:
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(RunAt):
     """A judge's run over a benchmark."""
 
-    path: Path
-    benchmark: Benchmark = field(repr=False)
     summary: RunSummary = field(repr=False)
     kept: PassingFolder | None = field(default=None, repr=False)
     """Holds a temporary folder for as long as the run is in use."""
@@ -384,14 +380,3 @@ class Run:
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()
-
-
-def folders_of(runs: Sequence[Run | str | Path]) -> list[Path]:
-    """Where these runs lie."""
-    return [run.path if isinstance(run, Run) else Path(run) for run in runs]
-
-
-def benchmark_of(runs: Sequence[Run | str | Path], given: Source | None) -> Source | None:
-    """The benchmark that was given, or that of the first run where it holds one."""
-    first = runs[0] if runs else None
-    return given if given is not None else first.benchmark if isinstance(first, Run) else None

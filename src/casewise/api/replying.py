@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 
 from casewise.api.asking import arms_named
-from casewise.api.benchmarks import Source, as_benchmark, source_of
-from casewise.api.evaluating import report_options
-from casewise.api.judging import Run, benchmark_of, folders_of
-from casewise.api.reports import SaysDoesReport
+from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of, source_of
+from casewise.api.evaluating import SaysDoesReport
+from casewise.api.judging import Run
+from casewise.api.reports import report_options
 from casewise.evaluation.judged_runs import find_benchmark
 from casewise.evaluation.options import ReportOptions
 from casewise.judging.running.plan import Selection, select
@@ -35,10 +35,9 @@ from casewise.replying.grading import (
     estimate_pairs,
     grade_into,
     grade_pairs,
-    replies_in,
 )
 from casewise.replying.labelled import read_labelled_pairs
-from casewise.replying.logs import REPLIES, read_replies
+from casewise.replying.logs import REPLIES, read_replies, replies_in
 from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits, Spend, spent_of
 from casewise.runs.made import spent_making

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from casewise import showing
 from casewise.auditing.subject import Subject
 from casewise.auditing.subsets import SUBSETS, subset_rows
 from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.yardsticks import Backdrop
-from casewise.showing import role_of
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.hard_items import HardScore, hard_score
 from casewise.stats.agreeing.labels import VOTES
@@ -115,7 +115,7 @@ def as_wanted(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:
 def without_attacks(runs: JudgedRuns) -> JudgedRuns:
     """The same runs without arms that attack or guard, where there are others: `casewise robustness` is about these."""
     about_attacks: set[str | None] = {"attack", "perturbation", "defence"}
-    roles = [{role_of(each) for each in one.shown.transforms} for one in runs.series]
+    roles = [{showing.role_of(each) for each in one.shown.transforms} for one in runs.series]
     if not all(about_attacks.isdisjoint(found) for found in roles):
         about_attacks.add("own")  # a user's own attack or defence among them
     others = tuple(one for one, found in zip(runs.series, roles, strict=True) if about_attacks.isdisjoint(found))

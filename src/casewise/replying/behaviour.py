@@ -16,8 +16,7 @@ import polars as pl
 
 from casewise.errors import DataError
 from casewise.records import CollectedReply, Grade, Unanswered
-from casewise.replying.grading import grades_in, replies_in
-from casewise.replying.logs import ReplyManifest, grade_folders, read_grades, read_replies
+from casewise.replying.logs import ReplyManifest, grade_folders, grades_in, read_grades, read_replies, replies_in
 from casewise.storage.runs.judgement_run import RunIdentity, RunManifest
 from casewise.storage.runs.run_folder import run_notes
 

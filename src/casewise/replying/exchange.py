@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from casewise.errors import ConfigurationError, DataError, RunConflict
 from casewise.records import CollectedReply, Grade
 from casewise.records.reply import digest_of_text
-from casewise.replying.grading import grades_in, replies_in
 from casewise.replying.logs import (
     GRADES,
     GRADES_FOLDER,
@@ -23,7 +22,9 @@ from casewise.replying.logs import (
     ReplyIdentity,
     ReplyManifest,
     grade_folders,
+    grades_in,
     read_grades,
+    replies_in,
 )
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.strict_json import what_is_wrong

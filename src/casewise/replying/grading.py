@@ -23,6 +23,7 @@ from casewise.replying.logs import (
     grade_folders,
     read_grades,
     read_replies,
+    replies_in,
 )
 from casewise.runs.asking import Asking, Batched, CallingOptions
 from casewise.runs.estimate import CallEstimate, estimate_calls
@@ -34,7 +35,6 @@ from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.batch_jobs import discard_results
-from casewise.storage.runs.log_kind import last_records
 from casewise.storage.runs.run_folder import RunFolder, now
 
 __all__ = [
@@ -45,8 +45,6 @@ __all__ = [
     "estimate_pairs",
     "grade_into",
     "grade_pairs",
-    "grades_in",
-    "replies_in",
 ]
 
 
@@ -133,24 +131,6 @@ class GradingKind(LoggedKind[GradeAsk, Graded, Grade]):
 
     def usable(self, record: Grade) -> bool:
         return record.ungraded is None
-
-
-def replies_in(folder: Path) -> list[CollectedReply]:
-    """The replies of a folder that count, of several attempts the last.
-
-    Raises DataError: it holds no replies, or a line is none.
-    """
-    log = folder / REPLIES.file
-    found = last_records(read_jsonl(log, CollectedReply), REPLIES) if log.is_file() else []
-    if not found:
-        raise DataError(log, None, "holds no replies yet; run casewise replies collect again to go on with it")
-    return found
-
-
-def grades_in(folder: Path) -> dict[tuple[str, str, int, str], Grade]:
-    """What one grader found that counts, by item, arm, repeat and the digest of the reply's text."""
-    found = last_records(read_jsonl(folder / GRADES.file, Grade), GRADES)
-    return {(grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade for grade in found}
 
 
 def to_grade(folder: Path, benchmark: Benchmark) -> list[GradeAsk]:

@@ -13,8 +13,7 @@ from casewise.errors import DataError
 from casewise.records import Arm, CollectedReply, Context, Item, ParameterSet
 from casewise.records.base import Provenance
 from casewise.replying.behaviour import behaviours_in
-from casewise.replying.grading import replies_in
-from casewise.replying.logs import grade_folders, read_replies
+from casewise.replying.logs import grade_folders, read_replies, replies_in
 from casewise.storage.benchmarks.benchmark import About, Benchmark
 from casewise.studies.design.replies import REPLY_CONDITION
 

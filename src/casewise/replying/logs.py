@@ -6,8 +6,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from casewise.errors import DataError
 from casewise.records import CollectedReply, Grade, Record
-from casewise.storage.runs.log_kind import AnyManifest, LogKind
+from casewise.storage.files.jsonl import read_jsonl
+from casewise.storage.runs.log_kind import AnyManifest, LogKind, last_records
 from casewise.storage.runs.run_folder import RUN, read_manifest
 
 __all__ = [
@@ -19,8 +21,10 @@ __all__ = [
     "ReplyIdentity",
     "ReplyManifest",
     "grade_folders",
+    "grades_in",
     "read_grades",
     "read_replies",
+    "replies_in",
 ]
 
 GRADES_FOLDER = "grades"
@@ -107,3 +111,21 @@ def grade_folders(replies: Path) -> tuple[Path, ...]:
     """Where graders' findings lie that were kept with these replies, by name."""
     within = replies / GRADES_FOLDER
     return tuple(sorted(path.parent for path in within.glob(f"*/{RUN}"))) if within.is_dir() else ()
+
+
+def replies_in(folder: Path) -> list[CollectedReply]:
+    """The replies of a folder that count, of several attempts the last.
+
+    Raises DataError: it holds no replies, or a line is none.
+    """
+    log = folder / REPLIES.file
+    found = last_records(read_jsonl(log, CollectedReply), REPLIES) if log.is_file() else []
+    if not found:
+        raise DataError(log, None, "holds no replies yet; run casewise replies collect again to go on with it")
+    return found
+
+
+def grades_in(folder: Path) -> dict[tuple[str, str, int, str], Grade]:
+    """What one grader found that counts, by item, arm, repeat and the digest of the reply's text."""
+    found = last_records(read_jsonl(folder / GRADES.file, Grade), GRADES)
+    return {(grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade for grade in found}

@@ -1,31 +1,8 @@
-"""What a judge is shown of an item: an arm's transforms, done in turn."""
+"""What a judge is shown of an item: an arm's transforms, done in turn.
 
-from casewise.showing.by_model import MadeTexts
-from casewise.showing.shown import Placement, Scene, ShownItem
-from casewise.showing.transforms import (
-    TRANSFORMS,
-    TransformKind,
-    TransformRole,
-    arm_named,
-    check_arms,
-    needs_twin,
-    role_of,
-    show,
-    show_item,
-)
+Names are loaded when they are used (`__init__.pyi` says where each one lives): reading a run does not wait for what attacks need.
+"""
 
-__all__ = [
-    "TRANSFORMS",
-    "MadeTexts",
-    "Placement",
-    "Scene",
-    "ShownItem",
-    "TransformKind",
-    "TransformRole",
-    "arm_named",
-    "check_arms",
-    "needs_twin",
-    "role_of",
-    "show",
-    "show_item",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import casewise
-from casewise.api.evaluating import report_options
 from casewise.api.replying import CollectOptions, as_grader, check_grader
+from casewise.api.reports import report_options
 from casewise.evaluation.doing.corrected import rates
 from casewise.models.fake import FakeModel
 from casewise.runs.limits import Limits

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import casewise
-from casewise.api.evaluating import report_options
 from casewise.api.replying import CollectOptions
+from casewise.api.reports import report_options
 from casewise.errors import DataError
 from casewise.evaluation.doing.what_it_does import rates_of
 from casewise.models.fake import FakeModel

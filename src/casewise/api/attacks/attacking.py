@@ -8,10 +8,10 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
-from casewise.api.benchmarks import Source, as_benchmark
+from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of
 from casewise.api.databases import opened
 from casewise.api.displayed import Displayed
-from casewise.api.judging import AnyJudge, Run, RunOptions, benchmark_of, folders_of, judge
+from casewise.api.judging import AnyJudge, Run, RunOptions, judge
 from casewise.contexts.reviewing.translations import put_texts, texts_of
 from casewise.errors import BenchmarkError
 from casewise.evaluation.options import ReportOptions

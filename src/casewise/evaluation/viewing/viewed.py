@@ -12,7 +12,7 @@ import polars as pl
 
 from casewise.evaluation.judged_runs import JudgedRun, Series, distinct, opened, read_series
 from casewise.evaluation.viewing.table import Judged, ViewedTable, of_people, with_series
-from casewise.replying.grading import replies_in
+from casewise.replying.logs import replies_in
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table

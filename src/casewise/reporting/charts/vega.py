@@ -12,6 +12,8 @@ from typing import Any
 
 import polars as pl
 
+from casewise.reporting.charts.apart import drawn
+
 __all__ = ["DIM", "INK", "LINE", "Spec", "faceted", "field", "layers", "mark", "svg"]
 
 Spec = dict[str, Any]
@@ -73,7 +75,5 @@ def faceted(spec: Spec, facet: Spec) -> Spec:
 
 def svg(spec: Spec) -> str:
     """A specification in the house style as standalone SVG."""
-    import vl_convert
-
     styled = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": STYLE, **spec}
-    return vl_convert.vegalite_to_svg(ESCAPED_CONTROL.sub(r"\\ufffd", json.dumps(styled, sort_keys=True)))
+    return drawn(ESCAPED_CONTROL.sub(r"\\ufffd", json.dumps(styled, sort_keys=True)))

@@ -14,6 +14,7 @@ from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.prompting.context_words import groups, spoken
 from casewise.records import SCALES, ShownContext, as_text
 from casewise.reporting.charts import drawing as charts
+from casewise.reporting.charts.apart import ahead
 from casewise.reporting.document import (
     Block,
     Document,
@@ -41,6 +42,7 @@ __all__ = ["judge_page", "shown_groups"]
 
 def judge_page(report: JudgeNumbers) -> Document:
     """`report` as a document for any face."""
+    ahead(with_charts(report))
     about = report.benchmark.about
     c = report.benchmark.counts
     counts = f"{c.items:,} items, {c.queries:,} queries, {c.ratings:,} ratings"
@@ -64,20 +66,26 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     yield from behaviour_sections(report)
     yield Section("headline", "How well it agrees with people", tuple(headline(report)), brief=True)
     yield from beside_sections(report)
+    yield from with_charts(report)
+    yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
+    yield Section("unscored", "Replies without a verdict", tuple(replies_read(report)), brief=len(report.unscored) > 0)
+    if several_series(report.metrics):
+        yield Section("estimates", "Every estimate", tuple(every_estimate(report)))
+    yield Section("made", "How this was made", tuple(how_made(report)))
+
+
+def with_charts(report: JudgeNumbers) -> Iterator[Section]:
     if len(report.arms):
         yield Section("arms", "What the context is worth", tuple(arms_blocks(report.arms)))
     if len(report.covered_mass):
         yield Section("mass", "How much the labels weigh", tuple(covered_mass_blocks(report.covered_mass)))
     yield Section("people", "Judge against people", tuple(against_people(report.against_people)))
-    several = several_series(report.metrics)
-    yield from (replace(section, brief=section.brief and not several) for section in detail_sections(report.details))
+    yield from (
+        replace(section, brief=section.brief and not several_series(report.metrics))
+        for section in detail_sections(report.details)
+    )
     if (report.categories["metric"] == "accuracy").any():
         yield Section("categories", "By category", tuple(categories(report)))
-    yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
-    yield Section("unscored", "Replies without a verdict", tuple(replies_read(report)), brief=len(report.unscored) > 0)
-    if several:
-        yield Section("estimates", "Every estimate", tuple(every_estimate(report)))
-    yield Section("made", "How this was made", tuple(how_made(report)))
 
 
 def against_people(found: Sequence[PeopleAndJudge]) -> Iterator[Block]:
