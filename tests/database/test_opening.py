@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -7,6 +9,7 @@ from tests.support.app import NOW
 
 from casewise import database
 from casewise.database import Database
+from casewise.database.engine import CONNECTIONS_TO_SERVER
 from casewise.database.tables import metadata, staff
 from casewise.errors import ConfigurationError
 
@@ -109,3 +112,19 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
 
     with pytest.raises(ConfigurationError, match="cannot be opened"):
         database.open(str(path))
+
+
+@pytest.mark.postgres
+def test_a_process_leaves_room_for_others_on_a_server_and_its_threads_wait(postgres_url):
+    with database.open(postgres_url) as store, ThreadPoolExecutor(2 * CONNECTIONS_TO_SERVER) as threads:
+
+        def seen(_number):
+            with store.read() as connection:
+                connection.exec_driver_sql("SELECT pg_sleep(0.05)")
+                mine = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                return connection.exec_driver_sql(mine).scalar_one()
+
+        counted = list(threads.map(seen, range(4 * CONNECTIONS_TO_SERVER)))
+
+    assert len(counted) == 4 * CONNECTIONS_TO_SERVER
+    assert max(counted) <= CONNECTIONS_TO_SERVER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging.config
 import os
 from typing import Annotated
 
@@ -13,6 +14,12 @@ from casewise.errors import ConfigurationError
 from casewise.settings import from_environment
 
 __all__ = ["invite", "serve"]
+
+WORKER_PATIENCE_S = 60
+"""As long may a worker be silent before it is killed and replaced. Two seconds of processor time lie before its first word:
+with uvicorn's five seconds a busy machine kills each before it is there, and the next one too."""
+
+log = logging.getLogger(__name__)
 
 
 def serve(
@@ -33,10 +40,17 @@ def serve(
 
     address = site_url or os.environ.get("CASEWISE_SITE_URL") or f"http://{host}:{port}"
     settings = from_environment(database=database, site_url=address)
+    logs, begun = uvicorn.config.LOGGING_CONFIG, f"casewise is at {settings.site_url}"
+    if log_format == "json":
+        logging.config.dictConfig(logs := log_config())
     somebody = api.databases.ready_to_serve(settings, workers=workers)
-    announce(f"casewise is at {settings.site_url}", address=settings.site_url)
+    if log_format == "json":
+        log.info(begun)
+    else:
+        announce(begun, address=settings.site_url)
     if not somebody:
-        note("Nobody can sign in yet. Begin with: casewise invite YOU@EXAMPLE.ORG --role administrator")
+        tell = log.warning if log_format == "json" else note
+        tell("Nobody can sign in yet. Begin with: casewise invite YOU@EXAMPLE.ORG --role administrator")
     os.environ |= {
         "CASEWISE_DATABASE": settings.database,
         "CASEWISE_SITE_URL": settings.site_url,
@@ -50,7 +64,8 @@ def serve(
         workers=workers,
         access_log=False,
         server_header=False,
-        log_config=log_config() if log_format == "json" else uvicorn.config.LOGGING_CONFIG,
+        log_config=logs,
+        timeout_worker_healthcheck=WORKER_PATIENCE_S,
     )
 
 

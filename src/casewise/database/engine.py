@@ -21,11 +21,13 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["Database", "database_url"]
+__all__ = ["CONNECTIONS_TO_SERVER", "Database", "database_url"]
 
 BUSY_TIMEOUT_MS = 30_000
 CONNECTIONS = 40
 """As many as the web server has threads."""
+CONNECTIONS_TO_SERVER = 20
+"""Of one process. PostgreSQL lets in 100 unless it is told otherwise, and turns away whoever comes then; a thread here waits."""
 
 
 class Database:
@@ -103,7 +105,7 @@ def database_url(url: str) -> URL:
 
 def made_engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
-        return sqlalchemy.create_engine(url, pool_size=CONNECTIONS, pool_pre_ping=True)
+        return sqlalchemy.create_engine(url, pool_size=CONNECTIONS_TO_SERVER, max_overflow=0, pool_pre_ping=True)
     if url.database in {None, "", ":memory:"}:
         raise ConfigurationError("a database in memory would be lost with the server; name a file")
     folder = Path(str(url.database)).absolute().parent

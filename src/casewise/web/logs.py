@@ -34,5 +34,5 @@ def log_config() -> dict[str, Any]:
         "formatters": {"json": {"()": "casewise.web.logs.JsonLines"}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
         "root": {"handlers": ["stderr"], "level": "INFO"},
-        "loggers": {"uvicorn": {"level": "INFO"}, "httpx": {"level": "WARNING"}},
+        "loggers": {"uvicorn": {"level": "INFO"}, "httpx": {"level": "WARNING"}, "alembic": {"level": "WARNING"}},
     }
