@@ -27,11 +27,11 @@ from casewise.database.staff import (
     set_roles,
     start_session,
 )
-from casewise.web.frame.identity import current_person, database_of, now, require
+from casewise.web.frame.identity import Now, current_person, database_of, require
 from casewise.web.frame.pages import NAVIGATION, redirect, render
 from casewise.web.security.cookies import drop_cookie, read_cookie, set_cookie
 from casewise.web.security.csrf import SESSION_COOKIE, browser_id
-from casewise.web.security.forms import sent_form
+from casewise.web.security.forms import SentForm
 from casewise.web.security.passwords import hash_password, password_fits, password_problem
 
 __all__ = ["router"]
@@ -46,8 +46,6 @@ FROM_EVERYWHERE = Limit(burst=100, per_s=900)
 KNOWN_COOKIE = "casewise_known"
 KNOWN_LASTS_S = 60 * 60 * 24 * 365
 
-Now = Annotated[datetime, Depends(now)]
-SentForm = Annotated[dict[str, str], Depends(sent_form)]
 Administrator = Annotated[Person, Depends(require(Role.ADMINISTRATOR))]
 Somebody = Annotated[Person, Depends(require())]
 

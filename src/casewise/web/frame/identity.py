@@ -14,7 +14,7 @@ from casewise.database.staff import Person, Role, session_person
 from casewise.web.security.cookies import read_cookie
 from casewise.web.security.csrf import SESSION_COOKIE
 
-__all__ = ["SignInFirst", "current_person", "database_of", "now", "require", "utc_now"]
+__all__ = ["Now", "Owner", "SignInFirst", "Worker", "current_person", "database_of", "now", "require", "utc_now"]
 
 
 class SignInFirst(Exception):
@@ -31,6 +31,9 @@ async def now(request: Request) -> datetime:
     return clock()
 
 
+Now = Annotated[datetime, Depends(now)]
+
+
 def utc_now() -> datetime:
     """The time, in UTC."""
     return datetime.now(UTC)
@@ -42,7 +45,7 @@ def database_of(request: Request) -> Database:
     return found
 
 
-def current_person(request: Request, at: Annotated[datetime, Depends(now)]) -> Person | None:
+def current_person(request: Request, at: Now) -> Person | None:
     """Who is signed in, if anybody."""
     token = read_cookie(request, SESSION_COOKIE)
     person = None
@@ -64,3 +67,9 @@ def require(*roles: Role) -> Callable[..., Person]:
         return person
 
     return person_with_role
+
+
+Worker = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT))]
+"""Who works on contexts and translations."""
+Owner = Annotated[Person, Depends(require(Role.OWNER))]
+"""It stands before the round in each route: who may not look is not told whether there is one."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, Response
 
@@ -17,19 +17,16 @@ from casewise.contexts.reviewing.autosave import Typed, discard, save
 from casewise.contexts.reviewing.queue import has_read_warning
 from casewise.contexts.reviewing.store import ROLE_OF, Overtaken, ReviewPlace, act
 from casewise.database.staff import Person, Role
-from casewise.web.frame.identity import database_of, now, require
+from casewise.web.frame.identity import Now, Worker, database_of
 from casewise.web.frame.pages import redirect, render
 from casewise.web.review.rooms import ReviewRoom, draft_of, place_with
 from casewise.web.review.view import allowed_acts, view_of
-from casewise.web.security.forms import sent_form
+from casewise.web.security.forms import SentForm
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/review/contexts/{place_id}")
 
-Now = Annotated[datetime, Depends(now)]
-SentForm = Annotated[dict[str, str], Depends(sent_form)]
-Worker = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT))]
 
 WORDED = frozenset({Act.SUBMIT, Act.OFFER, Act.REWRITE})
 UNCHANGED = "submit unchanged"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -29,19 +28,15 @@ from casewise.contexts.reviewing.translations import sets_for
 from casewise.database.staff import Person, Role, everyone
 from casewise.errors import ConfigurationError
 from casewise.prompting.context_words import labels_of
-from casewise.web.frame.identity import database_of, now, require
+from casewise.web.frame.identity import Now, Worker, database_of, require
 from casewise.web.frame.pages import redirect, render
 from casewise.web.review.view import names_of, seen_events
-from casewise.web.security.forms import sent_form
 
 __all__ = ["ReviewRoom", "draft_named", "draft_of", "place_with", "router"]
 
 router = APIRouter(prefix="/review")
 
-Now = Annotated[datetime, Depends(now)]
-SentForm = Annotated[dict[str, str], Depends(sent_form)]
 ReviewRoom = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT, Role.ADMINISTRATOR))]
-Worker = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT))]
 
 
 def draft_named(connection: Connection, name: str) -> Draft:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
 from casewise.contexts.reviewing.translations import (
@@ -16,18 +14,16 @@ from casewise.contexts.reviewing.translations import (
     sets_for,
     translate_text,
 )
-from casewise.database.staff import Person, Role
+from casewise.database.staff import Person
 from casewise.studies.design.languages import LANGUAGES, Speech
-from casewise.web.frame.identity import database_of, require
+from casewise.web.frame.identity import Worker, database_of
 from casewise.web.frame.pages import redirect, render
-from casewise.web.security.forms import sent_form
+from casewise.web.security.forms import SentForm
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/review/translations")
 
-SentForm = Annotated[dict[str, str], Depends(sent_form)]
-Worker = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT))]
 LONGEST_TEXT = 20_000
 CHANGED = "Somebody has changed this text meanwhile. It is shown as it is now; yours is below it."
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from urllib.parse import parse_qsl
 
+from fastapi import Depends
 from starlette.requests import Request
 
-__all__ = ["sent_form"]
+__all__ = ["SentForm", "sent_form"]
 
 URLENCODED = "application/x-www-form-urlencoded"
 READ = "casewise.form"
@@ -24,3 +26,6 @@ async def read_form(request: Request) -> dict[str, str]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() == URLENCODED:
         return dict(parse_qsl((await request.body()).decode("latin-1"), keep_blank_values=True))
     return {name: value for name, value in (await request.form()).multi_items() if isinstance(value, str)}
+
+
+SentForm = Annotated[dict[str, str], Depends(sent_form)]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from casewise.errors import StudyError
@@ -15,9 +14,9 @@ from casewise.studies.recruiters import Finish, RecruiterIds
 from casewise.studies.running.admission import NotLetIn, admit, why_not_let_in
 from casewise.studies.running.annotators import answer_quiz, find_returner, halt, missed_before, pass_tutorial
 from casewise.studies.running.rounds import Round
-from casewise.web.frame.identity import database_of, now
+from casewise.web.frame.identity import Now, database_of
 from casewise.web.frame.pages import redirect
-from casewise.web.security.forms import sent_form
+from casewise.web.security.forms import SentForm
 from casewise.web.study.language import choose_language, language_of
 from casewise.web.study.session import (
     ThisRound,
@@ -37,8 +36,6 @@ __all__ = ["here", "router", "show", "to_stage", "worded"]
 
 router = APIRouter(prefix="/study/{study_id}")
 
-Now = Annotated[datetime, Depends(now)]
-SentForm = Annotated[dict[str, str], Depends(sent_form)]
 
 NO_LINK = "The link you followed lacks your id. Please start again from the page where you found the study."
 

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import JSONResponse, Response
 
-from casewise.database.staff import Person, Role
 from casewise.studies.running.owner import overview
 from casewise.studies.running.rounds import RoundState, all_rounds, round_state, set_state
 from casewise.studies.watching.alerts import alerts
 from casewise.studies.watching.monitoring import monitor
-from casewise.web.frame.identity import database_of, now, require
+from casewise.web.frame.identity import Now, Owner, database_of
 from casewise.web.frame.pages import redirect, render
-from casewise.web.security.forms import sent_form
+from casewise.web.security.forms import SentForm
 from casewise.web.study.session import ThisRound
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/studies")
-
-Now = Annotated[datetime, Depends(now)]
-# The owner comes before the round in each route: who may not look is not told whether there is one.
-SentForm = Annotated[dict[str, str], Depends(sent_form)]
-Owner = Annotated[Person, Depends(require(Role.OWNER))]
 
 STATES: tuple[RoundState, ...] = get_args(RoundState)
 

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from math import ceil
 from typing import Annotated, Any, get_args
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from fastapi import APIRouter, HTTPException, Query, Request
 from starlette.responses import Response
 
-from casewise.database.staff import Person, Role
 from casewise.studies.running.annotators import annotator, count_stages
 from casewise.studies.running.answers import void
 from casewise.studies.running.quality import FlagKind
 from casewise.studies.running.restoring import restore
 from casewise.studies.running.rounds import Round
 from casewise.studies.watching.people import SORTS, PeopleQuery, Sort, find_people, look_up, with_submission
-from casewise.web.frame.identity import database_of, now, require
+from casewise.web.frame.identity import Now, Owner, database_of
 from casewise.web.frame.pages import redirect, render
-from casewise.web.security.forms import sent_form
+from casewise.web.security.forms import SentForm
 from casewise.web.study.session import ThisRound, vault_of
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/studies/{study_id}/people")
 
-Now = Annotated[datetime, Depends(now)]
-# The owner comes before the round in each route: who may not look is not told whether there is one.
-SentForm = Annotated[dict[str, str], Depends(sent_form)]
-Owner = Annotated[Person, Depends(require(Role.OWNER))]
 Asked = Annotated[str, Query(max_length=200)]
 
 PEOPLE_A_PAGE = 100

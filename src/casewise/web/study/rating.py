@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, get_args
+from typing import get_args
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -31,10 +31,10 @@ from casewise.studies.running.own_answers import chosen_demographics, counted_as
 from casewise.studies.running.rounds import Round
 from casewise.studies.running.sight import read_sight
 from casewise.studies.running.slots import resume
-from casewise.web.frame.identity import database_of, now
+from casewise.web.frame.identity import Now, database_of, now
 from casewise.web.frame.pages import redirect
 from casewise.web.security.checks import check_request
-from casewise.web.security.forms import sent_form
+from casewise.web.security.forms import SentForm, sent_form
 from casewise.web.security.headers import content_policy
 from casewise.web.study.language import language_of, page_language
 from casewise.web.study.session import (
@@ -54,8 +54,6 @@ __all__ = ["TAKES_ANSWERS", "router"]
 
 router = APIRouter(prefix="/study/{study_id}")
 
-Now = Annotated[datetime, Depends(now)]
-SentForm = Annotated[dict[str, str], Depends(sent_form)]
 
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 LONGEST_REMARK = 4000
