@@ -132,24 +132,31 @@ def histogram_by_verdict(counts: pl.DataFrame) -> str:
 
 
 def dots_with_intervals(
-    rows: pl.DataFrame, *, title: str, order: Sequence[str], domain: tuple[float, float] = (0, 1)
+    rows: pl.DataFrame,
+    *,
+    title: str,
+    order: Sequence[str] | None = None,
+    domain: tuple[float, float] = (0, 1),
+    zero: bool = False,
 ) -> str:
-    """A dot and its interval a row, in `order`.
+    """A dot and its interval a row, in `order`, or as they come; with `zero` beside the line of no difference.
 
     `rows`: `name`, `estimate`, `low` and `high` (null for none), and optionally `series`.
     """
-    series = "series" in rows.columns
-    place = {"y": field("name:N", title=None, sort=list(order), axis={"labelLimit": 330})} | (
-        {"yOffset": field("series:N")} if series else {}
-    )
-    colour = field("series:N", title=None, scale={"range": list(SERIES)}) if series else {"value": COLOURS["safe"]}
-    scale = {"domain": list(domain)}
-    span = {"x": field("low:Q", scale=scale), "x2": field("high"), "color": colour}
-    middle = {"x": field("estimate:Q", title=title, scale=scale), "color": colour}
-    bars = mark("rule", rows, place | span, strokeWidth=2, opacity=0.6)
-    dots = mark("circle", rows, place | middle, size=70, opacity=1)
-    step = 18 if not series else 12 * rows["series"].n_unique() + 8
-    return svg(layers(bars, dots, width=400, height=max(60, step * len(order))))
+    names = list(order or rows["name"].unique(maintain_order=True))
+    kinds = rows["series"].unique(maintain_order=True).to_list() if "series" in rows.columns else []
+    base = {"y": field("name:N", title=None, sort=names, axis={"labelLimit": 420}), "color": {"value": COLOURS["safe"]}}
+    if kinds:
+        scale = {"domain": kinds, "range": list(SERIES)}
+        base["color"] = field("series:N", title=None, scale=scale, legend={"columns": 2, "labelLimit": 300})
+        base["yOffset"] = field("series:N", sort=kinds)
+    on = {"title": title, "scale": {"zero": False} if zero else {"domain": list(domain)}}
+    at_zero = mark("rule", pl.DataFrame({"x": [0.0]}), {"x": field("x:Q")}, color=DIM, strokeDash=[5, 4])
+    bars = mark("rule", rows, base | {"x": field("low:Q", **on), "x2": field("high")}, strokeWidth=2, opacity=0.6)
+    dots = mark("circle", rows, base | {"x": field("estimate:Q", **on)}, size=70, opacity=1)
+    step = 12 * len(kinds) + 8 if kinds else 22
+    drawn = [at_zero, bars, dots] if zero else [bars, dots]
+    return svg(layers(*drawn, width=400, height=max(60, step * len(names))))
 
 
 def votes_by_intent(counts: pl.DataFrame) -> str:

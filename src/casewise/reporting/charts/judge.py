@@ -7,7 +7,7 @@ import polars as pl
 from casewise.reporting.charts.drawing import COLOURS, SERIES, WIDTH
 from casewise.reporting.charts.vega import DIM, field, layers, mark, svg
 
-__all__ = ["banded_curves", "calibration_curve", "cost_curves", "differences_chart", "refusal_curves"]
+__all__ = ["banded_curves", "calibration_curve", "cost_curves", "refusal_curves"]
 
 
 def calibration_curve(bins: pl.DataFrame) -> str:
@@ -93,19 +93,6 @@ def cost_curves(costs: pl.DataFrame) -> str:
     lines = mark("line", judges, base | {"color": colour}, strokeWidth=2.2)
     dull = mark("line", trivial, base, color=DIM, clip=True)
     return svg(layers(dull, lines, width=WIDTH - 40, height=300))
-
-
-def differences_chart(rows: pl.DataFrame, *, title: str) -> str:
-    """A difference and its interval a row, beside the line of no difference.
-
-    `rows`: `name`, `estimate`, `low` and `high` (null for none).
-    """
-    y = {"y": field("name:N", title=None, sort=rows["name"].to_list(), axis={"labelLimit": 420})}
-    blue, span = COLOURS["safe"], {"x": field("low:Q"), "x2": field("high")}
-    zero = mark("rule", pl.DataFrame({"x": [0.0]}), {"x": field("x:Q")}, color=DIM, strokeDash=[5, 4])
-    bars = mark("rule", rows, y | span, color=blue, strokeWidth=2, opacity=0.6)
-    dots = mark("circle", rows, y | {"x": field("estimate:Q", title=title)}, color=blue, size=70, opacity=1)
-    return svg(layers(zero, bars, dots, width=360, height=max(60, 28 * len(rows))))
 
 
 def banded_curves(

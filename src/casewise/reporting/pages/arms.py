@@ -63,7 +63,6 @@ def arms_figure(rows: pl.DataFrame, caption: str, name: str) -> Figure:
     chart = charts.dots_with_intervals(
         drawn,
         title="Gain from showing the part (against full-context labels)",
-        order=drawn["name"].unique(maintain_order=True).to_list(),
         domain=(-limit, limit),
     )
     return Figure(

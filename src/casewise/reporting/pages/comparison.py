@@ -8,7 +8,6 @@ import polars as pl
 
 from casewise.evaluation.comparison import ComparisonNumbers
 from casewise.reporting.charts import drawing as charts
-from casewise.reporting.charts import judge as judge_charts
 from casewise.reporting.document import (
     Block,
     Document,
@@ -175,7 +174,7 @@ def figure(report: ComparisonNumbers) -> Iterator[Figure]:
     )
     if not len(rows):
         return
-    drawn = judge_charts.differences_chart(rows, title="Difference in accuracy")
+    drawn = charts.dots_with_intervals(rows, title="Difference in accuracy", zero=True)
     yield Figure(
         "differences-chart",
         "Differences in accuracy with 95 % intervals. On the dashed line there is none.",

@@ -212,7 +212,7 @@ def everything(board: Leaderboard) -> Iterator[Block]:
         schema={"name": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64},
     )
     if len(points):
-        drawn = dots_with_intervals(points, title="Accuracy", order=points["name"].to_list())
+        drawn = dots_with_intervals(points, title="Accuracy")
         yield Figure(
             "accuracies",
             "Accuracy with 95 % intervals, best first, then the baselines.",

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from casewise.reporting.charts import study as study_charts
-from casewise.reporting.charts.drawing import for_page
+from casewise.reporting.charts.drawing import dots_with_intervals, for_page
 from casewise.reporting.document import (
     Block,
     Document,
@@ -115,7 +115,7 @@ def conditions(analysis: StudyAnalysis) -> Iterator[Block]:
     caption = "Safe rate of each condition"
     table = table_of("conditions", caption, head, cells, frame=analysis.conditions)
     points = analysis.conditions.select(name="condition", estimate="safe_rate", low="ci_low", high="ci_high")
-    drawn = study_charts.rate_intervals(points, title="Safe rate", order=points["name"].to_list())
+    drawn = dots_with_intervals(points, title="Safe rate")
     yield table
     yield Figure("condition-rates", caption, f"{caption}, as in the table.", for_page(drawn, name="condition-rates"))
 
@@ -216,9 +216,7 @@ def contrast_figure(analysis: StudyAnalysis) -> Figure:
                     }
                 )
     frame = pl.DataFrame(rows)
-    drawn = study_charts.rate_intervals(
-        frame, title="Difference of safe rates", order=frame["name"].unique(maintain_order=True).to_list(), zero=True
-    )
+    drawn = dots_with_intervals(frame, title="Difference of safe rates", zero=True)
     return Figure(
         "contrast-intervals",
         "What each kind of error makes of a difference: 95 % intervals",
@@ -323,7 +321,8 @@ def cases(analysis: StudyAnalysis, chosen: tuple[str, ...]) -> Iterator[Block]:
         heads = ("Query", "Condition", "Respond", "Share", "95 % Wilson")
         some = "each query" if len(names) <= MOST_QUERIES else f"the first {MOST_QUERIES} of {len(names)} queries"
         caption = f'{category}: share of "respond" to {some} under each condition'
-        drawn = study_charts.query_shares(rows, conditions=analysis.ratings.condition.names)
+        points = rows.select(name="query", series="condition", estimate="share", low="ci_low", high="ci_high")
+        drawn = dots_with_intervals(points, title='Share of "respond"')
         yield Figure(
             f"case-{index + 1}",
             caption,
