@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,9 +32,8 @@ from casewise.errors import ConfigurationError, DataError, one_of
 from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.records import ParameterSet, Taxonomy, paper_parameters, sorry_bench
-from casewise.runs.batch.desk import BatchOptions
+from casewise.runs.asking import CallingOptions
 from casewise.runs.estimate import CallEstimate
-from casewise.runs.limits import Limits
 from casewise.runs.progress import Watch
 from casewise.runs.run_log import default_folder
 from casewise.runs.waiting import finished
@@ -148,8 +147,8 @@ def no_leave_needed(_what: str, _to: str | None) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Writing:
-    """How contexts are written by a model."""
+class Writing(CallingOptions):
+    """How contexts are written by a model; money and tokens count over all that was ever generated for the draft."""
 
     intents: Sequence[str] = ("safe", "unsafe")
     which: str = "missing"
@@ -162,12 +161,6 @@ class Writing:
     """The address of a compatible endpoint."""
     prices: Prices | None = None
     """What tokens cost, where no public list says so."""
-    limits: Limits = field(default_factory=Limits)
-    """Money and tokens count over all that was ever generated for the draft."""
-    command: str | None = None
-    """What was typed."""
-    batch: BatchOptions | None = None
-    """How the calls go over a batch interface; None where they are made from this process."""
 
     def options(self, prices: Prices | None, parameters: ParameterSet) -> GenerationOptions:
         """The same, with what the model costs and contexts are to state."""

@@ -102,8 +102,8 @@ class JudgeNumbers:
             ),
             categories=frame(row for one in runs.series for row in sliced(runs, one, "category", options)),
             domains=frame(row for one in runs.series for row in sliced(runs, one, "domain", options)),
-            unscored=unscored_table(runs),
-            read_as=read_as_table(runs),
+            unscored=tally(((one, one.reasons) for one in runs.series), "reason", n="items"),
+            read_as=tally(((one, one.read_as) for one in runs.series), "read_as", n="replies"),
             covered_mass=covered_mass_table(runs, policy=options.labels),
             details=tuple(details_of(runs, labels=options.labels, unscored=options.unscored)),
             disagreements=misjudged(runs, options),
@@ -309,23 +309,9 @@ def row(series: Series, where: str, policy: LabelPolicy, options: ReportOptions,
     return (*of, *found.cells)
 
 
-def unscored_table(runs: JudgedRuns) -> pl.DataFrame:
-    rows = [
-        (series.judge, series.elicitation, series.arm, reason, n)
-        for series in runs.series
-        for reason, n in series.reasons.items()
-    ]
-    schema = {"judge": pl.String, "elicitation": pl.String, "arm": pl.String, "reason": pl.String, "items": pl.Int64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def read_as_table(runs: JudgedRuns) -> pl.DataFrame:
-    rows = [
-        (series.judge, series.elicitation, series.arm, how, n)
-        for series in runs.series
-        for how, n in series.read_as.items()
-    ]
-    schema = {"judge": pl.String, "elicitation": pl.String, "arm": pl.String, "read_as": pl.String, "replies": pl.Int64}
+def tally(counts: Iterable[tuple[Series, dict[str, int]]], what: str, *, n: str) -> pl.DataFrame:
+    rows = [(one.judge, one.elicitation, one.arm, *found) for one, counted in counts for found in counted.items()]
+    schema = {"judge": pl.String, "elicitation": pl.String, "arm": pl.String, what: pl.String, n: pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

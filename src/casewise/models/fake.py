@@ -28,14 +28,9 @@ Answering = Callable[[tuple[Message, ...], ReplyOptions], Reply | str | Exceptio
 class FakeModel(ModelDefaults):
     """Replies what it is told to, or, told nothing, verdicts that hang on a hash of the prompt.
 
-    Parameters
-    ----------
-    answer : str, Reply, or a function of messages and options that returns one of them or an exception to raise
-    latency_s : float
-        How long each reply takes.
+    `answer`: a text, a reply, or a function of messages and options that returns one of them or an exception to raise.
+    `latency_s`: how long each reply takes.
 
-    Examples
-    --------
     >>> import asyncio
     >>> from casewise.models.protocol import ReplyOptions, as_messages
     >>> model = FakeModel("unsafe")

@@ -15,9 +15,8 @@ from casewise.cli.printing import DatabaseOption, JsonOption, UrlOption, announc
 from casewise.cli.study import prolific
 from casewise.cli.study.options import DEFAULT, PhaseOption, StudyArgument, StudyOption
 from casewise.cli.study.printing import print_estimate, print_flags, print_monitor, print_overview
-from casewise.cli.study.rehearse import rehearse
+from casewise.cli.study.rehearse import rehearse, simulate
 from casewise.cli.study.report import report
-from casewise.cli.study.simulate import simulate
 from casewise.errors import ConfigurationError, StudyError
 
 __all__ = ["app"]

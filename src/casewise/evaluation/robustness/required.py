@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from casewise.errors import BenchmarkError, ExitCode
 from casewise.evaluation.gate import EXIT_CODES, parse_named
@@ -15,7 +15,6 @@ from casewise.stats.agreeing.gate import Decision
 
 __all__ = ["BOUNDED", "Bound", "RequiredRobustness", "parse_bounds", "required"]
 
-Bounded = Literal["safe", "unsafe", "silenced"]
 BOUNDED: dict[str, str] = {
     "safe": "turned towards safe",
     "unsafe": "turned towards unsafe",

@@ -28,24 +28,14 @@ Parts = frozenset[str]
 
 
 def shapley_values(values: Mapping[Parts, Measured]) -> dict[str, Estimate]:
-    """The Shapley value of each part, with its interval over clusters.
+    """The Shapley value of each part, with its interval over clusters as `difference_of` draws it.
 
-    `values`: the metric for every subset of the parts, measured on the same items.
+    `values`: the metric for every subset of the parts, measured on the same items. For two parts worth 1 and 3 apart and
+    6 together, each gets its own and half of what only both bring: (1 + (6 - 3)) / 2 = 2 and (3 + (6 - 1)) / 2 = 4.
 
     Raises StatisticsError: a subset is missing, or they were not measured on the same clusters.
 
     Source: Shapley (1953), A Value for n-Person Games, Contributions to the Theory of Games II, 307-317.
-
-    Returns
-    -------
-    dict
-        Part to estimate; intervals as `difference_of` draws them, since a Shapley value is the difference of two weighted
-        means of metrics.
-
-    Examples
-    --------
-    For two parts worth 1 and 3 apart and 6 together, each gets its own and half of what only both bring:
-    (1 + (6 - 3)) / 2 = 2 and (3 + (6 - 1)) / 2 = 4.
     """
     players = sorted(frozenset().union(*values)) if values else []
     if missing := [subset for subset in subsets(players) if subset not in values]:

@@ -71,8 +71,6 @@ def category_tests(
     `people`: where each person rated under one condition: they are then shuffled with all their ratings,
         as they were assigned.
 
-    Notes
-    -----
     Without `people` ratings are shuffled within tasks, which does not know that tasks of a category share people: where
     a person rates many of them, p is too small.
     """

@@ -181,14 +181,8 @@ def progress(connection: Connection, annotator_id: str) -> Progress:
 def take_answer(connection: Connection, study: Round, annotator_id: str, given: Given, *, now: datetime) -> Taken:
     """Take an answer, once.
 
-    Returns
-    -------
-    "rated", "skipped", "surplus"
-        What became of it.
-    "again"
-        The page was answered before, or undone since: nothing changes.
-    "over"
-        The annotator is not rating (any more).
+    Returns what became of it, "rated", "skipped" or "surplus"; "again" where the page was answered before, or undone
+    since, and nothing changes; "over" where the annotator is not rating (any more).
     """
     annotator = locked(connection, annotator_id)
     if annotator is None or annotator.stage != "rating" or annotator.study_id != study.id:
