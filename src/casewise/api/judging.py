@@ -28,10 +28,11 @@ from casewise.judging.running.run import RunSummary, Target, Watch, judge_into
 from casewise.models.http.capabilities import Probe, probe
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Model
-from casewise.records import Arm, Elicitation, Judgement
+from casewise.records import Arm, Elicitation
 from casewise.runs.batch.desk import BatchOptions, reserved
 from casewise.runs.consent import allow_sending
-from casewise.runs.limits import Limits, Spend, spent_of
+from casewise.runs.held import spent_in_columns
+from casewise.runs.limits import Limits, Spend
 from casewise.runs.made import spent_making
 from casewise.runs.progress import RunProgress
 from casewise.runs.run_log import default_folder
@@ -39,10 +40,9 @@ from casewise.runs.waiting import finished
 from casewise.showing.made_before import MakingOptions, makers_of, making
 from casewise.stats.agreeing.labels import LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.batch_jobs import JobLog
 from casewise.storage.runs.judgement_run import JUDGEMENTS
-from casewise.storage.runs.judgement_table import judgement_table
+from casewise.storage.runs.judgement_table import judgement_table, judgements_in_brief
 
 if TYPE_CHECKING:
     from casewise.api.reports import Report
@@ -127,7 +127,7 @@ async def made_and_judged(
 ) -> RunSummary:
     """Have models make the texts that the arms need, then have the judge decide what is left of the plan."""
     folder, asks = target.folder, partial(plan.asks_given, benchmark)
-    before = await making(folder, plan.arms, asks, making_by(options, judge), spent=spent_in(folder))
+    before = await making(folder, plan.arms, asks, making_by(options, judge), spent=partial(spent_in, folder))
     if before.stopped:
         if closing:
             await judge.close()
@@ -245,7 +245,7 @@ def judge_several(
 def spent_in(folder: Path) -> Spend:
     """What the calls of a run took so far, and those that are out may take; nothing where there is no run yet."""
     log, out = folder / JUDGEMENTS, reserved(JobLog.read(folder))
-    return (spent_of(read_jsonl(log, Judgement, growing=True)) if log.exists() else Spend()) + out
+    return (spent_in_columns(judgements_in_brief(log)) if log.exists() else Spend()) + out
 
 
 def planned(

@@ -152,7 +152,10 @@ def collect(
     loaded, plan, found = prepared(benchmark, model, arms, repeats, selection, options.batch is not None)
     folder, asks = Path(out), partial(plan.asks_given, found)
     log = folder / REPLIES.file
-    spent = spent_of(read_jsonl(log, CollectedReply, growing=True)) if log.exists() else Spend()
+
+    def spent() -> Spend:
+        return spent_of(read_jsonl(log, CollectedReply, growing=True)) if log.exists() else Spend()
+
     before = finished(making(folder, plan.arms, asks, making_for(options, loaded), spent=spent))
     if before.stopped:
         return Replies(folder, found, ChatSummary(run=folder, n_items=len(plan.items), stopped=before.stopped))

@@ -10,16 +10,17 @@ It knows asks and answers, and nothing of what they mean: that is a `RunKind`'s 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from casewise.runs.engine import Call, Control, Executor, Workload
+from casewise.runs.held import HeldByKey, HeldInColumns, HeldOfPlan, LastAttempt
 from casewise.runs.limits import Budget, Limits, Spend
 from casewise.runs.progress import RunProgress, Watch
-from casewise.runs.run_kind import Asks, Attempted, Bundle, RunKind
-from casewise.runs.run_log import LastAttempt, RunLog, hashed
+from casewise.runs.run_kind import Asks, Attempted, RunKind
+from casewise.runs.run_log import RunLog, hashed
 from casewise.runs.stopping import stopping_on_signals
 
 __all__ = ["DurableRun"]
@@ -41,8 +42,6 @@ class DurableRun(Generic[A, B]):
     at_most: Callable[[A], Spend] = lambda _ask: Spend()
     """What a call can take at most; only a budget asks."""
     watch: Watch = field(default_factory=Watch)
-    _nothing_left: bytearray = field(default_factory=bytearray, init=False, repr=False)
-    """Of each bundle of the plan, whether the log settled all of it before this session."""
 
     async def perform(self, progress: P) -> P:
         """Do what is left of the plan, and count it in `progress`. A first Ctrl-C lets what is in flight finish."""
@@ -81,50 +80,43 @@ class DurableRun(Generic[A, B]):
         return hashed((*whole, str(ask.attempt))).hex()
 
     def count_held(self, progress: RunProgress) -> None:
-        for bundle in () if self.log.empty else self.unmade():
-            left = False
-            for key in bundle.keys:
-                last = self.log.last(key)
-                settled = self.settled(last)
-                left |= not settled
-                if last is not None:
-                    progress.count_held(usable=last.usable, settled=settled)
-            self._nothing_left.append(not left)
+        if not self.log.empty:
+            self.held.count(progress)
 
-    def unmade(self) -> Iterator[Bundle[A]]:
-        """The plan in bundles, each with its keys; where the plan knows them, no ask is made."""
-        if self.plan.unmade is not None:
-            return self.plan.unmade()
-        return (Bundle(tuple(map(self.kind.key, one)), partial(tuple, one)) for one in self.plan.bundles())
-
-    def settled(self, last: LastAttempt | None) -> bool:
-        """Whether nothing is left to ask: there is an answer, or there were enough attempts and no failure that passes."""
-        return last is not None and (last.usable or (not last.passing and last.attempt >= self.plan.retries))
+    @cached_property
+    def held(self) -> HeldOfPlan[A]:
+        """What earlier sessions left of the plan."""
+        columns = self.log.columns()
+        if columns is None or self.plan.numbered is None:
+            return HeldByKey(self.plan, self.kind.key, self.log.last)
+        return HeldInColumns(self.plan.numbered(), columns, self.plan.retries)
 
     def calls(self, progress: RunProgress) -> Iterator[Call[tuple[A, ...]]]:
         """The calls that are left; what another ask's call in the log answers is copied from there."""
         if self.log.empty:
             yield from map(self.call, self.plan.groups())
             return
-        for nothing_left, bundle in zip(self._nothing_left, self.unmade(), strict=True):
-            if not nothing_left:
-                for group in self.plan.grouped(bundle.asks()):
-                    if left := self.left_after_copying(group, progress):
-                        yield self.call(left)
+        for bundle, found in self.held.left():
+            last = dict(zip(map(self.kind.key, bundle), found, strict=True))
+            for group in self.plan.grouped(bundle):
+                if left := self.left_after_copying(group, last, progress):
+                    yield self.call(left)
 
-    def left_after_copying(self, group: tuple[A, ...], progress: RunProgress) -> tuple[A, ...]:
+    def left_after_copying(
+        self, group: tuple[A, ...], last: Mapping[tuple[str, ...], LastAttempt | None], progress: RunProgress
+    ) -> tuple[A, ...]:
         """Copy to the asks of `group` what the log holds for another of them; those that must still be asked."""
-        known = [(last, ask) for ask in group if (last := self.log.last(self.kind.key(ask))) is not None]
+        known = [(there, ask) for ask in group if (there := last[self.kind.key(ask)]) is not None]
         if not known:
             return group
         best, holder = max(known, key=lambda pair: (pair[0].usable, pair[0].attempt))
         for ask in group:
-            mine = self.log.last(self.kind.key(ask))
+            mine = last[self.kind.key(ask)]
             if mine is None or (best.usable and not mine.usable):
                 attempt = best.attempt if mine is None else max(best.attempt, mine.attempt + 1)
                 copy = self.kind.shared(self.log.answer(best), holder)
                 self.write(replace(ask, attempt=attempt), copy, progress, known=mine is not None)
-        return () if self.settled(best) else self.another(group, best.attempt + 1)
+        return () if best.settles(self.plan.retries) else self.another(group, best.attempt + 1)
 
     def another(self, group: tuple[A, ...], attempt: int) -> tuple[A, ...]:
         return tuple(replace(ask, attempt=attempt) for ask in group)

@@ -69,11 +69,11 @@ class RunProgress:
         """Asks of the plan that were answered, well or not."""
         return self.n_usable + self.n_unusable
 
-    def count_held(self, *, usable: bool, settled: bool) -> None:
-        """Take into account what an earlier session left of an ask."""
+    def count_held(self, *, n: int, usable: int, settled: int) -> None:
+        """Take into account what earlier sessions left of `n` asks: how many were answered well, and how many need no more."""
         self.resumed += settled
         self.n_usable += usable
-        self.n_unusable += not usable
+        self.n_unusable += n - usable
 
     def count_call(self, took: Took) -> None:
         """Take one call into account."""

@@ -7,25 +7,36 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
 from casewise.records.base import Record
 from casewise.runs.progress import Took
 from casewise.storage.runs.log_kind import LogKind
 from casewise.storage.runs.run_folder import RunFolder
 
-__all__ = ["Asks", "Attempted", "Bundle", "Held", "LoggedKind", "RunKind"]
+__all__ = ["Asks", "Attempted", "Held", "LoggedKind", "Numbered", "RunKind"]
 
 
 A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
 B = TypeVar("B")
 R = TypeVar("R", bound=Record)
 
 
-@dataclass(frozen=True)
-class Bundle(Generic[A]):
-    """A bundle of a plan before its asks are made: to see that nothing of it is left takes their keys alone."""
+class Numbered(Protocol[A_co]):
+    """A plan whose asks have numbers, from 0 in its order, so that a log in columns is held against all of it at once."""
 
-    keys: tuple[tuple[str, ...], ...]
-    asks: Callable[[], tuple[A, ...]]
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Of each bundle the number after that of its last ask."""
+
+    def numbers(self, log: pl.DataFrame) -> NDArray[np.int64]:
+        """Of each row of a log in columns the number of its ask; -1 where the plan has no such ask."""
+
+    def bundle(self, place: int) -> tuple[A_co, ...]:
+        """The asks of the bundle at a place, in the order of their numbers."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +51,8 @@ class Asks(Generic[A]):
     """How often an ask is repeated at most because its answer was of no use."""
     shared_key: Callable[[A], str | None] = lambda _ask: None
     """Equal for asks that one call answers; None for one that shares its call with no other."""
-    unmade: Callable[[], Iterator[Bundle[A]]] | None = None
-    """The same bundles before they are made, where their keys are known without that."""
+    numbered: Callable[[], Numbered[A]] | None = None
+    """The same bundles by numbers, where these are known before an ask is made."""
 
     def __iter__(self) -> Iterator[A]:
         for bundle in self.bundles():
@@ -152,3 +163,7 @@ class LoggedKind(RunKind[Q, B], Generic[Q, B, R]):
                 took.input_tokens + took.output_tokens,
                 took.cost_usd,
             )
+
+    def in_columns(self, _folder: RunFolder[Any, R]) -> pl.DataFrame | None:
+        """The same in columns: those of `Held` but for the key, and what a plan tells its asks by. None where a kind has no such thing."""
+        return None

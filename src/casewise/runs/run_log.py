@@ -7,32 +7,23 @@ import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+import polars as pl
 
 from casewise.records.base import Record
+from casewise.runs.held import LastAttempt, spent_in_columns
 from casewise.runs.limits import Limits, Spend
 from casewise.runs.run_kind import Attempted, LoggedKind
 from casewise.storage.runs.log_kind import LastAttempts
 from casewise.storage.runs.run_folder import RunFolder, Session
 
-__all__ = ["FolderLog", "LastAttempt", "RunLog", "default_folder", "hashed", "session_now"]
+__all__ = ["FolderLog", "RunLog", "default_folder", "hashed", "session_now"]
 
 A = TypeVar("A", bound=Attempted)
 Ask_contra = TypeVar("Ask_contra", contravariant=True)
 B = TypeVar("B")
 R = TypeVar("R", bound=Record)
-
-
-class LastAttempt(NamedTuple):
-    """The last attempt at an ask: where it stands in the log, its number, and whether it settled the ask.
-
-    One that failed for a reason that passes, such as a server that was down, is asked again by every later session.
-    """
-
-    place: int
-    attempt: int
-    usable: bool
-    passing: bool = False
 
 
 class RunLog(Protocol[Ask_contra, B]):
@@ -45,6 +36,9 @@ class RunLog(Protocol[Ask_contra, B]):
     @property
     def spent(self) -> Spend:
         """What all earlier sessions took."""
+
+    def columns(self) -> pl.DataFrame | None:
+        """What was answered before this session, in columns (see `LoggedKind.in_columns`); None where it is looked up by keys."""
 
     def last(self, key: tuple[str, ...]) -> LastAttempt | None:
         """The last attempt at the ask with this key before this session."""
@@ -60,20 +54,24 @@ class RunLog(Protocol[Ask_contra, B]):
 
 
 class FolderLog(Generic[A, B, R]):
-    """The log of a run folder, indexed in about 200 bytes an ask."""
+    """The log of a run folder: in columns where its kind reads it so, else indexed in about 200 bytes an ask."""
 
     def __init__(self, folder: RunFolder[Any, R], kind: LoggedKind[A, B, R]) -> None:
         self.folder, self.kind, self.spent = folder, kind, Spend()
         self._last: LastAttempts[bytes, LastAttempt] = LastAttempts(lambda last: last.attempt)
+        self._columns = kind.in_columns(folder)
+        if self._columns is not None:
+            self.empty = self._columns.is_empty()
+            self.spent = spent_in_columns(self._columns)
+            return
         cost, tokens = 0.0, 0
         for one in kind.held(folder):
             self._last.note(hashed(one.key), LastAttempt(one.place, one.attempt, one.usable, one.passing))
             cost, tokens = cost + (one.cost_usd or 0.0), tokens + one.tokens
-        self.spent = Spend(cost, tokens)
+        self.spent, self.empty = Spend(cost, tokens), not self._last.by_key
 
-    @property
-    def empty(self) -> bool:
-        return not self._last.by_key
+    def columns(self) -> pl.DataFrame | None:
+        return self._columns
 
     def last(self, key: tuple[str, ...]) -> LastAttempt | None:
         return self._last.by_key.get(hashed(key))

@@ -66,7 +66,7 @@ def makers_of(arms: Iterable[Arm], options: MakingOptions) -> dict[str, Maker]:
 
 
 async def making(
-    within: Path, arms: Sequence[Arm], asks: AsksGiven, options: MakingOptions, *, spent: Spend = Spend()
+    within: Path, arms: Sequence[Arm], asks: AsksGiven, options: MakingOptions, *, spent: Callable[[], Spend] = Spend
 ) -> MadeBefore:
     """Have all made that the asks of a plan need. What a model makes of another's text waits for that.
 
@@ -80,7 +80,7 @@ async def making(
         for _ in range(max(len(arm.transforms) for arm in arms)):
             missing = missing_texts(asks, made_in(within))
             for name, texts in missing.items():
-                limits = options.limits.less(spent + spent_making(within, but=name))
+                limits = options.limits.less(spent() + spent_making(within, but=name))
                 summary = await make_texts(
                     within, makers[name], texts, limits=limits, watch=options.watch, command=options.command
                 )

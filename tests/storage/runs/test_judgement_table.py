@@ -10,7 +10,7 @@ from casewise.storage.runs.judgement_table import judgement_table, judgements_in
 def judgement(i, **more):
     outcome = Unscored(reason=UnscoredReason.EMPTY) if i % 5 == 0 else Scored(value=float(i % 10))
     given = {"item_id": f"i_{i}", "judge_id": "j@1", "elicitation": "score", "arm": "full", "raw_reply": f"reply\n{i}"}
-    return Judgement.model_validate({**given, "outcome": outcome, **more})
+    return Judgement.model_validate(given | {"outcome": outcome} | more)
 
 
 def log_of(path, judgements):
@@ -86,16 +86,24 @@ def test_an_empty_log_is_an_empty_table(tmp_path):
 def test_lines_in_brief_say_what_records_say_and_where_they_stand(tmp_path, monkeypatch, size):
     monkeypatch.setattr(module, "BLOCK", size)
     made = [judgement(i, attempt=i % 3, input_tokens=i or None, cost_usd=i / 8 or None) for i in range(20)]
+    made[15] = judgement(15, outcome=Unscored(reason=UnscoredReason.UNAVAILABLE), input_tokens=15, cost_usd=15 / 8)
     log = log_of(tmp_path / "log", made)
 
-    found = list(judgements_in_brief(log))
+    found = judgements_in_brief(log)
 
-    lines = log.read_bytes().splitlines(keepends=True)
-    assert [log.read_bytes()[row[0] :].startswith(line) for row, line in zip(found, lines, strict=True)] == [True] * 20
-    assert [(row[1], row[5], row[8], row[10]) for row in found] == [
-        (one.item_id, one.attempt, one.input_tokens or 0, one.cost_usd) for one in made
+    lines, text = log.read_bytes().splitlines(keepends=True), log.read_bytes()
+    assert [text[at : at + len(line)] for at, line in zip(found["place"], lines, strict=True)] == lines
+    assert found.select("item_id", "attempt", "usable", "passing", "tokens", "cost_usd").rows() == [
+        (one.item_id, one.attempt, i % 5 > 0, i == 15, one.input_tokens or 0, one.cost_usd)
+        for i, one in enumerate(made)
     ]
-    assert [row[6:8] for row in found[:2]] == [("unscored", "empty"), ("scored", None)]
+
+
+def test_of_a_log_in_brief_a_line_without_its_break_is_passed_over(tmp_path):
+    log = log_of(tmp_path / "log", [judgement(i) for i in range(3)])
+    log.write_bytes(log.read_bytes()[:-1])
+
+    assert len(judgements_in_brief(log)) == 2
 
 
 @pytest.mark.parametrize("line", ['{"item_id": "i_1"}', "no JSON", "", '{"item_id": 3}'])
@@ -104,4 +112,4 @@ def test_a_line_in_brief_that_is_no_judgement_is_an_error(tmp_path, line):
     log.write_text(f"{log.read_text()}{line}\n")
 
     with pytest.raises(DataError):
-        list(judgements_in_brief(log))
+        judgements_in_brief(log)

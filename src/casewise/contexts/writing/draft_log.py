@@ -18,8 +18,8 @@ from casewise.database.tables import review as tables
 from casewise.models.http.prices import Prices
 from casewise.models.protocol import Reply, Usage
 from casewise.records import Query
+from casewise.runs.held import LastAttempt
 from casewise.runs.limits import Spend
-from casewise.runs.run_log import LastAttempt
 from casewise.storage.runs.run_folder import Session
 
 __all__ = ["DraftLog", "WantedContext", "WrittenContext"]
@@ -85,6 +85,9 @@ class DraftLog:
         reckoned = self.prices.of(Usage(older.sent, older.replied)) if self.prices else None
         tokens = known.sent + known.replied + older.sent + older.replied
         return Spend(known.cost + (reckoned or 0.0), tokens)
+
+    def columns(self) -> None:
+        """Nothing is held in columns."""
 
     def last(self, _key: tuple[str, ...]) -> LastAttempt | None:
         """Nothing: what was tried in vain before is wanted again."""

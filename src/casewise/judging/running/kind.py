@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
+
+import polars as pl
 
 from casewise.judging.judge import Answer, Ask
 from casewise.records import Judgement, Unscored, UnscoredReason
 from casewise.runs.progress import Took
-from casewise.runs.run_kind import Held, LoggedKind
+from casewise.runs.run_kind import LoggedKind
 from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, asked
 from casewise.storage.runs.judgement_table import judgements_in_brief
 from casewise.storage.runs.run_folder import RunFolder, now
@@ -73,12 +74,8 @@ class JudgingKind(LoggedKind[Ask, Answer, Judgement]):
     def passing(self, record: Judgement) -> bool:
         return isinstance(record.outcome, Unscored) and record.outcome.reason is UnscoredReason.UNAVAILABLE
 
-    def held(self, folder: RunFolder[Any, Judgement]) -> Iterator[Held]:
-        for place, item, elicitation, arm, repeat, attempt, kind, reason, sent, replied, cost in judgements_in_brief(
-            folder.log_path
-        ):
-            key, passing = asked(item, elicitation, arm, repeat), reason == UnscoredReason.UNAVAILABLE.value
-            yield Held(place, key, attempt, kind == "scored", passing, sent + replied, cost)
+    def in_columns(self, folder: RunFolder[Any, Judgement]) -> pl.DataFrame | None:
+        return judgements_in_brief(folder.log_path)
 
 
 def in_words(outcome: Unscored) -> str:

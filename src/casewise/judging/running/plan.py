@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from casewise.errors import ConfigurationError
 from casewise.judging.judge import Ask, Judge
 from casewise.records import FULL, NO_CONTEXT, Arm, Elicitation, Item, ParameterSet, paper_parameters
 from casewise.runs.estimate import CallEstimate, estimate_calls
-from casewise.runs.run_kind import Asks, Bundle
+from casewise.runs.run_kind import Asks
 from casewise.showing import MadeTexts, check_arms, needs_twin
 from casewise.showing.by_model import by_models
 from casewise.showing.made_before import MakingOptions, estimate_before
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.runs.judgement_run import asked
 
-__all__ = ["ByQuery", "Plan", "RunEstimate", "Selection", "ablation_arms", "estimate_run", "select"]
+__all__ = ["ByQuery", "NumberedPlan", "Plan", "RunEstimate", "Selection", "ablation_arms", "estimate_run", "select"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Plan:
             len(self),
             self.retry_unscored,
             judge.shared_key,
-            unmade=lambda: self.unmade(benchmark),
+            numbered=lambda: NumberedPlan(self, benchmark),
         )
 
     def asks_given(self, benchmark: Benchmark, made: MadeTexts) -> Iterator[Ask]:
@@ -99,18 +100,11 @@ class Plan:
 
         Only asks within a bundle can have one prompt, so nothing larger is ever held in memory.
         """
-        return (bundle.asks() for bundle in self.unmade(benchmark))
-
-    def unmade(self, benchmark: Benchmark) -> Iterator[Bundle[Ask]]:
-        """The same before its contexts are read and its asks made."""
-        queries, names = ByQuery(self.items), [arm.name for arm in self.arms]
+        queries = ByQuery(self.items)
         for repeat in range(self.repeats):
             for elicitation in self.elicitations:
                 for items in queries:
-                    yield Bundle(
-                        tuple(asked(item.id, elicitation, name, repeat) for name in names for item in items),
-                        partial(self.asks_about, benchmark, items, elicitation, repeat),
-                    )
+                    yield self.asks_about(benchmark, items, elicitation, repeat)
 
     def asks_about(
         self, benchmark: Benchmark, items: list[Item], elicitation: Elicitation, repeat: int
@@ -126,7 +120,7 @@ class Plan:
         )
 
 
-class ByQuery:
+class ByQuery(Sequence[list[Item]]):
     """Items a query at a time, queries in the order of their first items. Four bytes an item are held."""
 
     def __init__(self, items: Sequence[Item]) -> None:
@@ -135,14 +129,67 @@ class ByQuery:
         query = np.fromiter(
             (places.setdefault(item.query_id, len(places)) for item in items), dtype=np.int32, count=len(items)
         )
-        self._order = np.argsort(query, kind="stable").astype(np.int32)
-        self._ends = np.cumsum(np.bincount(query, minlength=len(places))).astype(np.int32)
+        self.order = np.argsort(query, kind="stable").astype(np.int32)
+        """Places of the items, those of one query together."""
+        self.sizes = np.bincount(query, minlength=len(places)).astype(np.int32)
+        """How many items each query has."""
+        self._ends = np.cumsum(self.sizes, dtype=np.int32)
 
-    def __iter__(self) -> Iterator[list[Item]]:
-        start = 0
-        for end in self._ends.tolist():
-            yield [self.items[place] for place in self._order[start:end].tolist()]
-            start = end
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @overload
+    def __getitem__(self, index: int) -> list[Item]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[list[Item]]: ...
+
+    def __getitem__(self, index: int | slice) -> list[Item] | list[list[Item]]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(len(self))[index]]
+        end = self._ends[range(len(self))[index]]
+        return [self.items[place] for place in self.order[end - self.sizes[index] : end].tolist()]
+
+
+class NumberedPlan:
+    """The asks of a plan by their numbers, from 0 in the order of `Plan.bundles`. Their count and no ask is known before one is wanted."""
+
+    def __init__(self, plan: Plan, benchmark: Benchmark) -> None:
+        self.plan, self.benchmark, self.queries = plan, benchmark, ByQuery(plan.items)
+        self._times = plan.repeats * len(plan.elicitations)
+        self._of_time = len(plan.items) * len(plan.arms)
+
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """Of each bundle the number after that of its last ask."""
+        return np.cumsum(np.tile(self.queries.sizes * len(self.plan.arms), self._times), dtype=np.int64)
+
+    def numbers(self, log: pl.DataFrame) -> NDArray[np.int64]:
+        """Of each row of a log (see `judgements_in_brief`) the number of its ask; -1 where the plan has no such ask."""
+        plan, arms, sizes = self.plan, [arm.name for arm in self.plan.arms], self.queries.sizes
+        before = np.cumsum(sizes, dtype=np.int64) - sizes
+        first, step = np.empty((2, len(plan.items)), dtype=np.int64)
+        first[self.queries.order] = np.arange(len(plan.items)) + np.repeat(before * (len(arms) - 1), sizes)
+        step[self.queries.order] = np.repeat(sizes, sizes)
+        of_item = pl.DataFrame({"item_id": [item.id for item in plan.items], "first": first, "step": step})
+        time = pl.col("repeat") * len(plan.elicitations) + place_in(plan.elicitations, "elicitation")
+        number = time * self._of_time + pl.col("first") + place_in(arms, "arm") * pl.col("step")
+        asked = log.select("item_id", "elicitation", "arm", pl.col("repeat").cast(pl.Int64)).join(
+            of_item, on="item_id", how="left", maintain_order="left"
+        )
+        found = asked.select(pl.when(pl.col("repeat").is_between(0, plan.repeats - 1)).then(number).fill_null(-1))
+        return found.to_series().to_numpy()
+
+    def bundle(self, place: int) -> tuple[Ask, ...]:
+        """The asks of the bundle at a place, in the order of their numbers."""
+        time, query = divmod(place, len(self.queries))
+        repeat, elicitation = divmod(time, len(self.plan.elicitations))
+        return self.plan.asks_about(self.benchmark, self.queries[query], self.plan.elicitations[elicitation], repeat)
+
+
+def place_in(names: Sequence[str], column: str) -> pl.Expr:
+    """The place of a column's texts among `names`; null of any other."""
+    return pl.col(column).replace_strict(names, list(range(len(names))), default=None, return_dtype=pl.Int64)
 
 
 @dataclass(frozen=True)
