@@ -39,7 +39,7 @@ from casewise.replying.grading import (
 from casewise.replying.labelled import read_labelled_pairs
 from casewise.replying.logs import REPLIES, read_replies, replies_in
 from casewise.runs.estimate import CallEstimate
-from casewise.runs.limits import Limits, Spend, spent_of
+from casewise.runs.limits import Limits, spent_of
 from casewise.runs.made import spent_making
 from casewise.runs.waiting import finished
 from casewise.showing import MadeTexts
@@ -152,11 +152,9 @@ def collect(
     loaded, plan, found = prepared(benchmark, model, arms, repeats, selection, options.batch is not None)
     folder, asks = Path(out), partial(plan.asks_given, found)
     log = folder / REPLIES.file
-
-    def spent() -> Spend:
-        return spent_of(read_jsonl(log, CollectedReply, growing=True)) if log.exists() else Spend()
-
-    before = finished(making(folder, plan.arms, asks, making_for(options, loaded), spent=spent))
+    made = making_for(options, loaded)
+    there = partial(read_jsonl, log, CollectedReply, growing=True) if log.exists() else tuple
+    before = finished(making(folder, plan.arms, asks, made, spent=lambda: spent_of(there())))
     if before.stopped:
         return Replies(folder, found, ChatSummary(run=folder, n_items=len(plan.items), stopped=before.stopped))
     source, limits = options.benchmark_source or source_of(benchmark, found), options.limits.less(spent_making(folder))

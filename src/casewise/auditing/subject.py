@@ -144,13 +144,12 @@ class Subject(ShortRepr):
         """Anonymous votes by place, for the items with the commonest number of votes; None where there are none."""
         if not self.anonymous:
             return None
-        row = {item.id: index for index, item in enumerate(self.benchmark.items)}
         usual = int(np.bincount(self.n_votes[self.n_votes > 0]).argmax())
-        found = self.benchmark.rated.arrays(row)
+        found = self.benchmark.rated.arrays(self.items["item_id"])
         placed = (found.position >= 0) & (found.position < usual)
         at = (found.item[placed], found.position[placed])
-        votes = np.zeros((len(row), usual), dtype=bool)
-        seen = np.zeros((len(row), usual), dtype=bool)
+        votes = np.zeros((len(self.items), usual), dtype=bool)
+        seen = np.zeros((len(self.items), usual), dtype=bool)
         votes[at], seen[at] = found.safe[placed], True
         rows = np.flatnonzero((self.n_votes == usual) & seen.all(axis=1))
         return VoteTable(votes[rows], rows) if len(rows) else None
@@ -236,7 +235,7 @@ class Subject(ShortRepr):
 
 def raters_of(benchmark: Benchmark, items: pl.DataFrame) -> Raters | None:
     """Who gave which vote on the rows of `items`; None where votes are anonymous."""
-    votes = benchmark.rated.arrays({item: place for place, item in enumerate(items["item_id"])})
+    votes = benchmark.rated.arrays(items["item_id"])
     if not len(votes.annotator) or (votes.annotator < 0).any():
         return None
     return Raters(votes.item, votes.annotator.astype(np.intp), votes.safe)

@@ -126,7 +126,7 @@ def _judge(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmongPeop
 
 
 def _alternative(runs: JudgedRuns, verdict: FloatArray) -> AlternativeAnnotator | None:
-    ratings = runs.benchmark.rated.arrays({item: place for place, item in enumerate(runs.items["item_id"])})
+    ratings = runs.benchmark.rated.arrays(runs.items["item_id"])
     known = (ratings.annotator >= 0) & ~np.isnan(verdict[ratings.item])
     if not known.any():
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -102,7 +102,7 @@ class CollectOptions(CallingOptions):
 class ChatPlan:
     """What is sent: items, arms, repeats."""
 
-    items: tuple[Item, ...]
+    items: Sequence[Item]
     arms: tuple[Arm, ...] = (FULL,)
     repeats: int = 1
     made: MadeTexts | None = field(default=None, repr=False, compare=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import TypeVar
 
@@ -43,7 +44,7 @@ def join(first: Benchmark, second: Benchmark, *, name: str | None = None) -> Ben
     )
 
 
-def once(first: tuple[R, ...], second: tuple[R, ...]) -> tuple[R, ...]:
+def once(first: Sequence[R], second: Sequence[R]) -> tuple[R, ...]:
     """Both, and of what has one id that of the first."""
     there = {record.id for record in first}
     return (*first, *(record for record in second if record.id not in there))

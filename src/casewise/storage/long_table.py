@@ -42,7 +42,7 @@ OF_ITEM = ("item_id", "query_id", "pair_id", "category", "condition")
 def people_rows(benchmark: Benchmark) -> pl.DataFrame:
     """Every rating of `benchmark`, in its order, with the columns of `LONG_COLUMNS`."""
     items = item_table(benchmark).select(OF_ITEM)
-    ratings = benchmark.rated.arrays({item: place for place, item in enumerate(items["item_id"])})
+    ratings = benchmark.rated.arrays(items["item_id"])
     people = pl.Series(ratings.annotators, dtype=pl.String)
     known = pl.Series(ratings.annotator)
     of_ratings: pl.DataFrame = items[ratings.item]

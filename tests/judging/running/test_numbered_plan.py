@@ -1,8 +1,11 @@
 """A plan by its numbers, and a log in columns held against it: the same as by keys, one after another."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from casewise.judging.judge import Answer
 from casewise.judging.judges.llm import LLMJudge
 from casewise.judging.running.kind import JudgingKind
 from casewise.judging.running.plan import NumberedPlan, Plan
@@ -45,7 +48,12 @@ def log_of(path, plan, benchmark, *, seed):
             written.append(
                 Judgement.model_validate({"judge_id": "j@1", "attempt": attempt, "outcome": outcome, **which})
             )
-    strangers = [{"item_id": "i_0"}, {"arm": "without:recipient"}, {"repeat": 2}, {"elicitation": "probability"}]
+    strangers: list[dict[str, Any]] = [
+        {"item_id": "i_0"},
+        {"arm": "without:recipient"},
+        {"repeat": 2},
+        {"elicitation": "probability"},
+    ]
     written += [written[0].model_copy(update=one) for one in strangers]
     order = rng.permutation(len(written))
     path.write_text("".join(written[place].line() + "\n" for place in order))
@@ -60,7 +68,7 @@ def test_numbers_go_through_a_plan_in_its_order(plan, benchmark, tmp_path):
     assert [numbered.bundle(place) for place in range(len(bundles))] == bundles
     assert numbered.ends.tolist() == np.cumsum([len(one) for one in bundles]).tolist()
     asks = [ask for bundle in bundles for ask in bundle]
-    lines = [KIND.record(ask, KIND.answer(Judgement.model_construct(outcome=OUTCOMES[0]))) for ask in asks]
+    lines = [KIND.record(ask, Answer(OUTCOMES[0])) for ask in asks]
     (tmp_path / "log").write_text("".join(one.line() + "\n" for one in lines))
     assert numbered.numbers(judgements_in_brief(tmp_path / "log")).tolist() == list(range(len(plan)))
 
@@ -69,7 +77,7 @@ def test_numbers_go_through_a_plan_in_its_order(plan, benchmark, tmp_path):
 def test_a_log_in_columns_leaves_what_the_same_log_by_keys_leaves(plan, benchmark, tmp_path, seed):
     records = log_of(tmp_path / "log", plan, benchmark, seed=seed)
     columns = judgements_in_brief(tmp_path / "log")
-    known = LastAttempts(lambda last: last.attempt)
+    known: LastAttempts[tuple[str, ...], LastAttempt] = LastAttempts(lambda last: last.attempt)
     for place, record in zip(columns["place"], records, strict=True):
         known.note(KIND.log.key(record), LastAttempt(place, record.attempt, KIND.usable(record), KIND.passing(record)))
     asks = plan.asks(benchmark, LLMJudge(FakeModel()))

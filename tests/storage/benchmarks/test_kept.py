@@ -1,17 +1,20 @@
 import json
+import pickle
 import shutil
 
+import polars as pl
 import pytest
 
 from casewise.errors import ChecksumMismatch
-from casewise.storage import load_benchmark, write_benchmark
+from casewise.storage import load_benchmark, record_columns, write_benchmark
 from casewise.storage.benchmarks import folder as folders
 from casewise.storage.benchmarks import kept
 from casewise.storage.benchmarks.fetch import cache_folder
 from casewise.storage.benchmarks.folder import read_benchmark
 from casewise.storage.benchmarks.item_table import item_table
-from casewise.storage.benchmarks.manifest import MANIFEST, sha256
+from casewise.storage.benchmarks.manifest import MANIFEST, read_manifest, sha256
 from casewise.storage.benchmarks.published import read_published
+from casewise.storage.record_columns import PlacesById, RecordColumns
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +104,35 @@ def test_those_used_longest_ago_are_dropped(tmp_path, monkeypatch):
         read(write_benchmark(demo.keeping(demo.items[:n]), tmp_path / f"some-{n}"))
 
     assert len(places()) == 2
+
+
+@pytest.mark.parametrize("most_held", [0, 1_000])
+def test_records_in_columns_equal_the_tuple_of_the_same(folder, monkeypatch, most_held):
+    monkeypatch.setattr(record_columns, "MOST_HELD", most_held)
+    whole = folders.read_whole(folder, read_manifest(folder), in_file=True)
+    read(folder)
+    again = read(folder)
+
+    for columns, records in ((again.items, whole.items), (again.queries, whole.queries)):
+        assert isinstance(columns, RecordColumns)
+        assert isinstance(records, tuple)
+        assert columns == records == columns
+        assert records == columns
+        assert hash(columns) == hash(records)
+        assert (columns[0], columns[-1], columns[2:5]) == (records[0], records[-1], records[2:5])
+        assert list(columns) == list(pickle.loads(pickle.dumps(columns))) == list(records)
+        assert [one.model_fields_set for one in columns] == [set(type(one).model_fields) for one in records]
+        with pytest.raises(IndexError):
+            columns[len(records)]
+        assert dict(columns.by_id) == {one.id: one for one in records}
+        assert "i_0" not in columns.by_id
+    assert {one: again.context[one] for one in again.context} == {one.id: one for one in whole.contexts}
+
+
+def test_places_by_id_tell_ids_apart_whose_last_digits_are_alike():
+    ids = ["i_1" + "0" * 31, "i_2" + "0" * 31, "q_2" + "0" * 31, "i_" + "f" * 32]
+
+    places = PlacesById(pl.Series(ids))
+
+    assert [places[one] for one in ids] == [0, 1, 2, 3]
+    assert [one for one in ("i_3" + "0" * 31, "i_3", "nothing", "", 3, None) if one in places] == []

@@ -3,6 +3,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,7 +80,7 @@ def test_arrays_say_who_rated_what_and_minus_one_where_nobody_is_known():
             Rating(item_id="i_gone", annotator_id="p1", verdict="safe"),
             Rating(item_id="i_a", position=4, verdict="unsafe", at=datetime(2026, 1, 1, tzinfo=UTC)),
         )
-    ).arrays({"i_a": 0, "i_b": 1})
+    ).arrays(pl.Series(["i_a", "i_b"]))
 
     assert found.item.tolist() == [1, 0]
     assert found.annotator.tolist() == [0, -1]

@@ -46,7 +46,7 @@ def look_at_intent_votes(subject: Subject) -> Part:
 
 def agreements(subject: Subject) -> dict[str, AgreementWithIntent]:
     """Each rater's agreement with the intent, on items that have one."""
-    found = subject.benchmark.rated.arrays({item.id: index for index, item in enumerate(subject.benchmark.items)})
+    found = subject.benchmark.rated.arrays(subject.items["item_id"])
     intended = subject.intended[found.item]
     known = ~np.isnan(intended)
     item, safe, intended = found.item[known], found.safe[known], intended[known] == 1

@@ -21,6 +21,7 @@ from casewise.showing import MadeTexts, check_arms, needs_twin
 from casewise.showing.by_model import by_models
 from casewise.showing.made_before import MakingOptions, estimate_before
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.record_columns import column_of_records
 
 __all__ = ["ByQuery", "NumberedPlan", "Plan", "RunEstimate", "Selection", "ablation_arms", "estimate_run", "select"]
 
@@ -125,10 +126,9 @@ class ByQuery(Sequence[list[Item]]):
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.items = items
-        places: dict[str, int] = {}
-        query = np.fromiter(
-            (places.setdefault(item.query_id, len(places)) for item in items), dtype=np.int32, count=len(items)
-        )
+        ids = column_of_records(items, "query_id").to_frame()
+        places = ids.unique(maintain_order=True).with_row_index("place")
+        query = ids.join(places, on="query_id", maintain_order="left")["place"].to_numpy()
         self.order = np.argsort(query, kind="stable").astype(np.int32)
         """Places of the items, those of one query together."""
         self.sizes = np.bincount(query, minlength=len(places)).astype(np.int32)
@@ -171,7 +171,7 @@ class NumberedPlan:
         first, step = np.empty((2, len(plan.items)), dtype=np.int64)
         first[self.queries.order] = np.arange(len(plan.items)) + np.repeat(before * (len(arms) - 1), sizes)
         step[self.queries.order] = np.repeat(sizes, sizes)
-        of_item = pl.DataFrame({"item_id": [item.id for item in plan.items], "first": first, "step": step})
+        of_item = pl.DataFrame({"item_id": column_of_records(plan.items, "id"), "first": first, "step": step})
         time = pl.col("repeat") * len(plan.elicitations) + place_in(plan.elicitations, "elicitation")
         number = time * self._of_time + pl.col("first") + place_in(arms, "arm") * pl.col("step")
         asked = log.select("item_id", "elicitation", "arm", pl.col("repeat").cast(pl.Int64)).join(
@@ -207,7 +207,7 @@ class Selection:
     ids: frozenset[str] | None = None
 
 
-def select(benchmark: Benchmark, selection: Selection) -> tuple[Item, ...]:
+def select(benchmark: Benchmark, selection: Selection) -> Sequence[Item]:
     """The items that `selection` keeps, in the order of the benchmark.
 
     Raises ConfigurationError: a category does not exist, or nothing is left.
@@ -236,7 +236,7 @@ def of_categories(benchmark: Benchmark, names: Iterable[str]) -> tuple[Item, ...
     return tuple(item for item in benchmark.items if benchmark.query[item.query_id].category in wanted)
 
 
-def sampled(items: tuple[Item, ...], size: int, rng: np.random.Generator) -> tuple[Item, ...]:
+def sampled(items: Sequence[Item], size: int, rng: np.random.Generator) -> tuple[Item, ...]:
     order = {query_id: place for place, query_id in enumerate(dict.fromkeys(item.query_id for item in items))}
     rank = rng.permutation(len(order))
     drawn = sorted(items, key=lambda item: int(rank[order[item.query_id]]))[:size]

@@ -29,11 +29,13 @@ from casewise.records.base import ContentRecord, Record
 from casewise.records.item import condition_problem
 from casewise.storage.benchmarks.context_file import ContextFile
 from casewise.storage.benchmarks.ratings import RatingColumns
+from casewise.storage.record_columns import RecordColumns
 
 __all__ = ["ITEM_COLUMNS", "About", "Benchmark", "BenchmarkCounts", "Published", "Votes"]
 
 
 K = TypeVar("K", bound=Hashable)
+C = TypeVar("C", bound=ContentRecord)
 
 ITEM_COLUMNS: dict[str, pl.DataType] = {
     "item_id": pl.String(),
@@ -112,10 +114,11 @@ class Benchmark:
     """
 
     about: About
-    queries: tuple[Query, ...]
+    queries: Sequence[Query]
+    """A tuple, or for a large folder `RecordColumns`, which equals it; `items` too."""
     contexts: Sequence[Context]
     """A tuple, or for a large folder a `ContextFile`, which equals it."""
-    items: tuple[Item, ...]
+    items: Sequence[Item]
     ratings: Sequence[Rating] = ()
     """Kept as `RatingColumns`, which equals the tuple of the same."""
     revisions: tuple[Revision, ...] = ()
@@ -149,21 +152,21 @@ class Benchmark:
         return self.name if self.about.version == UNVERSIONED else f"{self.name} {self.about.version}"
 
     @cached_property
-    def query(self) -> dict[str, Query]:
+    def query(self) -> Mapping[str, Query]:
         """Queries by id."""
-        return {query.id: query for query in self.queries}
+        return by_id(self.queries)
 
     @cached_property
     def context(self) -> Mapping[str, Context]:
         """Contexts by id."""
         if isinstance(self.contexts, ContextFile):
             return self.contexts.by_id
-        return {context.id: context for context in self.contexts}
+        return by_id(self.contexts)
 
     @cached_property
-    def item(self) -> dict[str, Item]:
+    def item(self) -> Mapping[str, Item]:
         """Items by id."""
-        return {item.id: item for item in self.items}
+        return by_id(self.items)
 
     @property
     def rated(self) -> RatingColumns:
@@ -315,6 +318,10 @@ class Benchmark:
         if unrated := int((self.item_columns["n_votes"] == 0).sum()):
             said.append(f"{unrated} of {len(self.items)} items have no ratings; they count in no metric.")
         return tuple(said)
+
+
+def by_id(records: Sequence[C]) -> Mapping[str, C]:
+    return records.by_id if isinstance(records, RecordColumns) else {one.id: one for one in records}
 
 
 def check(benchmark: Benchmark) -> None:

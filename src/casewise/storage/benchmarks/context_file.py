@@ -10,10 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
+import polars as pl
+
 from casewise.errors import DataError
 from casewise.records import Context, StatedTexts
 from casewise.storage.files.atomic import cannot_read
 from casewise.storage.files.jsonl import decoded, known_record, record
+from casewise.storage.record_columns import PlacesById
 
 __all__ = ["INTENTS", "ContextFile", "ContextsById", "Place", "ReadBefore"]
 
@@ -34,7 +37,7 @@ class Place(NamedTuple):
 class ReadBefore(NamedTuple):
     """What reading a file of contexts through leaves: all that a `ContextFile` holds in memory."""
 
-    ids: Sequence[str]
+    ids: pl.Series
     places: array[int]
     intents: bytearray
 
@@ -58,7 +61,7 @@ class ContextFile(Sequence[Context]):
         """The fields of each context's `Place`, one after another."""
         self.intents = bytearray() if known is None else known.intents
         """The place in `INTENTS` of what each context's author meant."""
-        self._index = {} if known is None else {one: place for place, one in enumerate(known.ids)}
+        self._index: Mapping[str, int] = {} if known is None else PlacesById(known.ids)
         try:
             self._file = os.open(path, os.O_RDONLY)
             weakref.finalize(self, os.close, self._file)
@@ -68,10 +71,12 @@ class ContextFile(Sequence[Context]):
             raise cannot_read(path, error) from error
 
     def _keep_places(self) -> None:
+        index: dict[str, int] = {}
         for place, context in self._read_through():
-            self._index[context.id] = len(self)
+            index[context.id] = len(self)
             self.places.extend(place)
             self.intents.append(INTENTS.index(context.intended_safe))
+        self._index = index
 
     def _read_through(self) -> Iterator[tuple[Place, Context]]:
         start = 0

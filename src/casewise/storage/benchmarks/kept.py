@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import shutil
 from array import array
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -19,17 +19,16 @@ import polars as pl
 from casewise.errors import CasewiseError
 from casewise.records import Item, Query
 from casewise.records.base import digest
-from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.benchmarks.benchmark import ITEM_COLUMNS, Benchmark
 from casewise.storage.benchmarks.context_file import INTENTS, ContextFile, Place, ReadBefore
 from casewise.storage.benchmarks.fetch import cache_folder
 from casewise.storage.benchmarks.manifest import Manifest, new_folder
 from casewise.storage.benchmarks.ratings import RatingColumns
+from casewise.storage.record_columns import RecordColumns
 
 __all__ = ["find_kept", "keep", "worth_keeping"]
 
-R = TypeVar("R", Query, Item)
-
-KEPT_VERSION = 2
+KEPT_VERSION = 3
 """Of what is kept; another one is not read."""
 
 WORTH = 50_000
@@ -40,8 +39,14 @@ MOST = 8
 
 ABOUT = "kept.json"
 
-PYDANTIC = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
-"""All that a pydantic model holds; a test compares a record made so with one that was checked."""
+OF_ITEMS = {
+    "item_id": "id",
+    "query_id": "query_id",
+    "pair_id": "pair_id",
+    "condition": "condition",
+    "published_rate": "published_rate",
+}
+"""Columns of the table of items that the items hold already, and as what."""
 
 CONTEXT_COLUMNS = {"id": pl.String(), "intended_safe": pl.Boolean(), **dict.fromkeys(Place._fields, pl.UInt64())}
 
@@ -67,20 +72,21 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
     place = place_of(manifest)
     try:
         about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
-        contexts = pl.read_ipc(place / "contexts.arrow")
+        items = pl.read_ipc(place / "items.arrow")
+        columns = items.select(**OF_ITEMS).hstack(pl.read_ipc(place / "columns.arrow"))
         found = Benchmark.checked_before(
             about=manifest.about,
-            queries=records(Query, place / "queries.arrow"),
-            contexts=context_file(folder / "contexts.jsonl", contexts),
-            items=records(Item, place / "items.arrow"),
+            queries=RecordColumns(Query, pl.read_ipc(place / "queries.arrow")),
+            contexts=context_file(folder / "contexts.jsonl", pl.read_ipc(place / "contexts.arrow")),
+            items=RecordColumns(Item, items),
             ratings=RatingColumns(
                 pl.read_ipc(place / "ratings.arrow"),
-                items=about["rated_items"],
+                items=pl.read_ipc(place / "rated.arrow")["id"],
                 annotators=about["annotators"],
             ),
             **manifest.frame,
             digest=about["digest"],
-            item_columns=pl.read_ipc(place / "columns.arrow"),
+            item_columns=columns.select(*ITEM_COLUMNS),
         )
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
         shutil.rmtree(place, ignore_errors=True)
@@ -98,14 +104,11 @@ def keep(benchmark: Benchmark, manifest: Manifest) -> None:
         with new_folder(place) as draft:
             table_of(benchmark.queries, Query).write_ipc(draft / "queries.arrow")
             table_of(benchmark.items, Item).write_ipc(draft / "items.arrow")
+            benchmark.rated.item_ids.alias("id").to_frame().write_ipc(draft / "rated.arrow")
             benchmark.rated.table.write_ipc(draft / "ratings.arrow")
             places_of(benchmark.contexts).write_ipc(draft / "contexts.arrow")
-            benchmark.item_columns.write_ipc(draft / "columns.arrow")
-            about = {
-                "digest": benchmark.digest,
-                "rated_items": benchmark.rated.items,
-                "annotators": benchmark.rated.annotators,
-            }
+            benchmark.item_columns.drop(*OF_ITEMS).write_ipc(draft / "columns.arrow")
+            about = {"digest": benchmark.digest, "annotators": benchmark.rated.annotators}
             (draft / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         kept = sorted(place.parent.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime, reverse=True)
         for oldest in kept[MOST:]:
@@ -114,23 +117,9 @@ def keep(benchmark: Benchmark, manifest: Manifest) -> None:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def table_of(found: tuple[Any, ...], model: type[Query | Item]) -> pl.DataFrame:
+def table_of(found: Sequence[Query] | Sequence[Item], model: type[Query | Item]) -> pl.DataFrame:
     schema = {name: pl.Float64() if name == "published_rate" else pl.String() for name in model.model_fields}
     return pl.DataFrame({name: [getattr(one, name) for one in found] for name in schema}, schema=schema)
-
-
-def records(model: type[R], path: Path) -> tuple[R, ...]:
-    """The records of a table, which were checked when it was written."""
-    given: set[str] = set(model.model_fields)
-    return tuple(made(model, row, given) for row in pl.read_ipc(path).iter_rows(named=True))
-
-
-def made(model: type[R], row: dict[str, Any], given: set[str]) -> R:
-    """As `model_construct`, for rows that have every field: a third of its time, for hundreds of thousands of records."""
-    record = model.__new__(model)
-    for name, value in zip(PYDANTIC, (row, given, None, None), strict=True):
-        object.__setattr__(record, name, value)
-    return record
 
 
 def places_of(contexts: ContextFile) -> pl.DataFrame:
@@ -145,4 +134,4 @@ def places_of(contexts: ContextFile) -> pl.DataFrame:
 def context_file(path: Path, table: pl.DataFrame) -> ContextFile:
     places = array("Q", table.select(Place._fields).to_numpy().astype(np.uint64).tobytes())
     intents = bytearray(table["intended_safe"].cast(pl.UInt8).fill_null(2).to_numpy().tobytes())
-    return ContextFile(path, known=ReadBefore(table["id"].to_list(), places, intents))
+    return ContextFile(path, known=ReadBefore(table["id"], places, intents))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -67,10 +67,14 @@ class RatingColumns(Sequence[Rating]):
         appearance.
     """
 
-    def __init__(self, table: pl.DataFrame, *, items: Sequence[str], annotators: Sequence[str]) -> None:
+    def __init__(self, table: pl.DataFrame, *, items: Sequence[str] | pl.Series, annotators: Sequence[str]) -> None:
         self.table = table
-        self.items = tuple(items)
+        self.item_ids = items if isinstance(items, pl.Series) else pl.Series(items, dtype=pl.String)
         self.annotators = tuple(annotators)
+
+    @cached_property
+    def items(self) -> tuple[str, ...]:
+        return tuple(self.item_ids)
 
     @classmethod
     def of(cls, ratings: Iterable[Rating]) -> RatingColumns:
@@ -125,7 +129,7 @@ class RatingColumns(Sequence[Rating]):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, RatingColumns):
-            same_ids = self.items == other.items and self.annotators == other.annotators
+            same_ids = self.item_ids.equals(other.item_ids) and self.annotators == other.annotators
             return same_ids and self.table.equals(other.table)
         if isinstance(other, tuple):
             return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
@@ -135,7 +139,7 @@ class RatingColumns(Sequence[Rating]):
         return hash((len(self), self.items, self.annotators))
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} ratings of {len(self.items):,} items>"
+        return f"<{len(self):,} ratings of {len(self.item_ids):,} items>"
 
     def _record(self, row: tuple[Any, ...]) -> Rating:
         item, annotator, position, safe, seconds, at = row
@@ -170,13 +174,16 @@ class RatingColumns(Sequence[Rating]):
 
     def counts(self, items: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """How many ratings of each of `items` are safe, and how many there are."""
-        found = self.arrays({item: place for place, item in enumerate(items)})
+        found = self.arrays(pl.Series(items, dtype=pl.String))
         safe = np.bincount(found.item[found.safe], minlength=len(items)).astype(np.int64)
         return safe, np.bincount(found.item, minlength=len(items)).astype(np.int64)
 
-    def arrays(self, places: Mapping[str, int]) -> RatingArrays:
-        """The ratings of the items in `places`, with each item's place."""
-        place = np.array([places.get(item, -1) for item in self.items], dtype=np.intp)
+    def arrays(self, items: pl.Series) -> RatingArrays:
+        """The ratings of the items with these ids, each of which stands once, with each item's place among them."""
+        asked = pl.DataFrame({"id": items, "place": np.arange(len(items))})
+        place = whole(
+            self.item_ids.alias("id").to_frame().join(asked, on="id", how="left", maintain_order="left")["place"]
+        )
         item = place[self._item] if len(place) else np.zeros(0, dtype=np.intp)
         kept = item >= 0
         return RatingArrays(
@@ -217,7 +224,7 @@ class RatingColumns(Sequence[Rating]):
         place = self.table.select("position:" + pl.col("position").cast(pl.String).fill_null("None")).to_series()
         keys = pl.DataFrame(
             {
-                "item_id": pl.Series(self.items, dtype=pl.String).gather(self.table["item"]),
+                "item_id": self.item_ids.gather(self.table["item"]),
                 "rater": rater.zip_with(rater.is_not_null(), place),
                 "verdict": self.table.select(
                     pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("unsafe"))

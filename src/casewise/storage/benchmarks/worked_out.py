@@ -39,7 +39,7 @@ def worked_out(
     `made_with`: the package, besides this one, whose version they depend on.
     """
     path = place(benchmark, what, made_with)
-    ids = pl.DataFrame({"item_id": [item.id for item in benchmark.items]})
+    ids = benchmark.item_columns.select("item_id")
     found = find(path, ids)
     if found is None:
         with long_step(f"{what} (kept for the next time)"):
