@@ -70,7 +70,18 @@ def test_another_file_is_not_taken_for_the_one_that_was_kept(folder):
     assert read(folder).digest != first.digest
 
 
-@pytest.mark.parametrize("name", ["kept.json", "ratings.arrow", "items.arrow", "queries.arrow", "contexts.arrow"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kept.json",
+        "ratings.parquet",
+        "rated.parquet",
+        "items.parquet",
+        "queries.parquet",
+        "contexts.parquet",
+        "columns.parquet",
+    ],
+)
 @pytest.mark.parametrize("damage", [b"", b"{}", None])
 def test_what_is_damaged_is_read_anew_and_kept_anew(folder, name, damage):
     first = read(folder)
@@ -78,7 +89,7 @@ def test_what_is_damaged_is_read_anew_and_kept_anew(folder, name, damage):
     (place / name).write_bytes(damage) if damage is not None else (place / name).unlink()
 
     assert read(folder) == first
-    assert {path.name for path in place.iterdir()} >= {"kept.json", "ratings.arrow"}
+    assert {path.name for path in place.iterdir()} >= {"kept.json", "ratings.parquet"}
     assert read(folder) == first
 
 

@@ -72,16 +72,16 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
     place = place_of(manifest)
     try:
         about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
-        items = pl.read_ipc(place / "items.arrow")
-        columns = items.select(**OF_ITEMS).hstack(pl.read_ipc(place / "columns.arrow"))
+        items = pl.read_parquet(place / "items.parquet")
+        columns = items.select(**OF_ITEMS).hstack(pl.read_parquet(place / "columns.parquet"))
         found = Benchmark.checked_before(
             about=manifest.about,
-            queries=RecordColumns(Query, pl.read_ipc(place / "queries.arrow")),
-            contexts=context_file(folder / "contexts.jsonl", pl.read_ipc(place / "contexts.arrow")),
+            queries=RecordColumns(Query, pl.read_parquet(place / "queries.parquet")),
+            contexts=context_file(folder / "contexts.jsonl", pl.read_parquet(place / "contexts.parquet")),
             items=RecordColumns(Item, items),
             ratings=RatingColumns(
-                pl.read_ipc(place / "ratings.arrow"),
-                items=pl.read_ipc(place / "rated.arrow")["id"],
+                pl.read_parquet(place / "ratings.parquet"),
+                items=pl.read_parquet(place / "rated.parquet")["id"],
                 annotators=about["annotators"],
             ),
             **manifest.frame,
@@ -102,12 +102,14 @@ def keep(benchmark: Benchmark, manifest: Manifest) -> None:
         return
     try:
         with new_folder(place) as draft:
-            table_of(benchmark.queries, Query).write_ipc(draft / "queries.arrow")
-            table_of(benchmark.items, Item).write_ipc(draft / "items.arrow")
-            benchmark.rated.item_ids.alias("id").to_frame().write_ipc(draft / "rated.arrow")
-            benchmark.rated.table.write_ipc(draft / "ratings.arrow")
-            places_of(benchmark.contexts).write_ipc(draft / "contexts.arrow")
-            benchmark.item_columns.drop(*OF_ITEMS).write_ipc(draft / "columns.arrow")
+            table_of(benchmark.queries, Query).write_parquet(draft / "queries.parquet", compression="uncompressed")
+            table_of(benchmark.items, Item).write_parquet(draft / "items.parquet", compression="uncompressed")
+            benchmark.rated.item_ids.alias("id").to_frame().write_parquet(
+                draft / "rated.parquet", compression="uncompressed"
+            )
+            benchmark.rated.table.write_parquet(draft / "ratings.parquet", compression="uncompressed")
+            places_of(benchmark.contexts).write_parquet(draft / "contexts.parquet", compression="uncompressed")
+            benchmark.item_columns.drop(*OF_ITEMS).write_parquet(draft / "columns.parquet", compression="uncompressed")
             about = {"digest": benchmark.digest, "annotators": benchmark.rated.annotators}
             (draft / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         kept = sorted(place.parent.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime, reverse=True)
