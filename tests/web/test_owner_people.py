@@ -128,7 +128,8 @@ def test_many_are_left_out_and_taken_in_at_once_with_a_reason_for_each(app, owne
     assert owner.send(path, action="void", why="agents", **ticked).status_code == 303
     assert seen(store, study).valid == 0
     assert owner.get(f"{path}?status=left+out").text.count("<strong>left out</strong>") == 2
-    assert owner.send(path, action="restore", why="they were not", **ticked).status_code == 303
+    back = owner.send(path, action="restore", why="they were not", **ticked).headers["location"]
+    assert "Taken in again. Ratings that count again: 20." in owner.get(back).text
     assert seen(store, study).valid == 20
     with store.read() as connection:
         kinds = connection.execute(

@@ -82,6 +82,15 @@ def test_simulated_people_are_rarely_flagged_and_programs_often():
     assert found["llm_echo"].programs > 0.9
 
 
+@pytest.mark.parametrize(("batch", "known"), [(10, True), (8, False)])
+def test_a_crowd_is_asked_as_much_as_the_round_asks_and_says_where_that_is_too_little(batch, known):
+    items = [LedgerItem(f"i{q}", f"q{q}", "no_context") for q in range(44)]
+    plan = design(ratings={"per_item": 3, "per_annotator": batch})
+    found = simulated_flags(plan, items, {item.item_id: 90 for item in items}, rng=np.random.default_rng(1))
+
+    assert found["time_to_sight"].programs == pytest.approx(1) if known else np.isnan(found["time_to_sight"].people)
+
+
 def test_a_looser_threshold_flags_more_people():
     items = [LedgerItem(f"i{q}", f"q{q}", "no_context") for q in range(60)]
     characters = {item.item_id: 60 + 7 * int(item.query_id[1:]) for item in items}

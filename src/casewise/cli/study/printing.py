@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 
 import typer
 
@@ -87,8 +88,7 @@ def print_flags(found: Sequence[api.FlagCount]) -> None:
             f"{one.threshold:g}",
             one.raised,
             one.of,
-            f"{one.simulated.people:.1%}",
-            f"{one.simulated.programs:.1%}",
+            *("–" if isnan(share) else f"{share:.1%}" for share in (one.simulated.people, one.simulated.programs)),
         )
         for one in found
     ]

@@ -24,6 +24,7 @@ __all__ = [
     "Design",
     "Pay",
     "QualityThresholds",
+    "Ratings",
     "RecruiterSettings",
     "problems",
     "read_design",

@@ -85,6 +85,8 @@ def find_flags(
 
 def evidence(kind: LikenessKind, judge: str, value: float, expected: FalseAlarms) -> str:
     said = SAYS[kind].format(judge=judge, value=value)
+    if np.isnan(expected.people):
+        return f"{said}; how often it is wrong is not known: simulated people have too few answers"
     return f"{said}; {expected.people:.1%} of simulated people would be flagged"
 
 

@@ -19,12 +19,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import gcd
 
 import numpy as np
 
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.people.crowd import CrowdDesign, CrowdModel, simulate_ratings
-from casewise.studies.design.design import Design, QualityThresholds
+from casewise.studies.design.design import Design, QualityThresholds, Ratings
 from casewise.studies.design.ledger import LedgerItem
 from casewise.studies.running.quality import ENOUGH, LIKENESS, LikenessKind
 
@@ -125,7 +126,8 @@ def raised(kind: LikenessKind, values: FloatArray, thresholds: QualityThresholds
 
 @dataclass(frozen=True)
 class FalseAlarms:
-    """Of a simulated crowd: the share of people that a flag is raised for, and of the programs among them."""
+    """Of a simulated crowd: the share of people that a flag is raised for, and of the programs among them; of those of whom
+    the measure says something, and nan where it says nothing of anybody."""
 
     people: float
     programs: float
@@ -138,7 +140,7 @@ def simulated_flags(
 ) -> dict[LikenessKind, FalseAlarms]:
     """How often each flag is raised in a rehearsal's crowd on this design, at its thresholds.
 
-    As many queries and ratings an item as the round has, repeated until there are two thousand people or more; two in a
+    As many queries (rounded up, where nobody's batch is otherwise full) and ratings an item as the round has, repeated until there are two thousand people or more; two in a
     hundred are then replaced by a program that repeats a judge, and two by one that throws a coin.
 
     `characters`: of each item, as people read it.
@@ -162,7 +164,7 @@ def simulated(
     design: Design, items: list[LedgerItem], characters: Mapping[str, int], *, rng: np.random.Generator
 ) -> dict[LikenessKind, tuple[float, float]]:
     conditions = sorted({item.condition for item in items})
-    queries = len({item.query_id for item in items})
+    queries = in_full_batches(len({item.query_id for item in items}), design.ratings)
     plan = CrowdDesign(
         safe_rates=typical_safe_rates(conditions),
         queries=queries,
@@ -184,8 +186,15 @@ def simulated(
     for (kind, _), values in measures(seen, {"judge": judge}).items():
         flagged = raised(kind, values, design.quality)
         meant = np.isin(program, MEANT.get(kind, (ECHO, COIN)))
-        shares[kind] = (share_of(flagged[program == 0]), share_of(flagged[meant]))
+        known = ~np.isnan(values)
+        shares[kind] = (share_of(flagged[known & (program == 0)]), share_of(flagged[known & meant]))
     return shares
+
+
+def in_full_batches(queries: int, ratings: Ratings) -> int:
+    """So many queries or a few more, as are rated in full batches: most people of a round have one, and a crowd shares evenly."""
+    step = ratings.per_annotator // gcd(ratings.per_annotator, ratings.per_item)
+    return queries if queries < ratings.per_annotator else -(-queries // step) * step
 
 
 def share_of(flagged: BoolArray) -> float:

@@ -61,6 +61,8 @@ def people(
         "flags": FLAGS,
         "stages": sorted(stages),
         "page": page,
+        "done": request.query_params.get("done"),
+        "slots": request.query_params.get("slots", ""),
         "pages": max(1, ceil(found.total / PEOPLE_A_PAGE)),
         "link": urlencode({name: value for name, value in asked.items() if value}),
     }
@@ -76,13 +78,14 @@ def act(request: Request, owner: Owner, study: ThisRound, form: SentForm, at: No
         raise HTTPException(400, "Tick whom it is about, and say what is to be done.")
     if not why:
         raise HTTPException(400, "Say why: the reason is kept, and every report shows results with and without.")
+    slots = 0
     with database_of(request).write() as connection:
         for annotator_id in chosen:
             who = annotator(connection, annotator_id)
             if who is None or who.study_id != study.id:
                 raise HTTPException(404)
-            action(connection, study, annotator_id, why=why, by=owner.id, now=at)
-    return redirect(f"/studies/{study.id}/people")
+            slots += action(connection, study, annotator_id, why=why, by=owner.id, now=at)
+    return redirect(f"/studies/{study.id}/people?done={form['action']}&slots={slots}")
 
 
 @router.post("/find")
