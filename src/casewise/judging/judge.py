@@ -14,7 +14,7 @@ from casewise.records import FULL, SCALES, Arm, Context, Elicitation, Item, Quer
 from casewise.runs.limits import Spend
 from casewise.showing import MadeTexts, ShownItem, show
 
-__all__ = ["Answer", "Ask", "Judge", "LocalJudge", "answer_shown", "completed"]
+__all__ = ["Answer", "Ask", "Costless", "Judge", "LocalJudge", "answer_shown", "completed"]
 
 
 @dataclass(frozen=True)
@@ -141,18 +141,13 @@ class Judge(Protocol):
         """Let go of connections and memory."""
 
 
-class LocalJudge:
-    """What judges without a network have in common: they cost nothing, send nothing, and have nothing to close."""
+class Costless:
+    """What judges and graders without a network have in common: they cost nothing, send nothing, have nothing to close."""
 
-    arms: tuple[Arm, ...] = (FULL,)
     sends_to: str | None = None
     concurrency: int = 1
     prices: Prices | None = FREE
     counts_tokens: bool = True
-    model: Model | None = None
-    reads_replies: bool = False
-    sees_layouts: bool = True
-    weights_bytes: int | None = None
 
     def settings(self) -> dict[str, Any]:
         return {}
@@ -160,17 +155,27 @@ class LocalJudge:
     def notes(self) -> tuple[str, ...]:
         return ()
 
-    def shared_key(self, _ask: Ask) -> str | None:
-        return None
-
-    def usually(self, _ask: Ask) -> Usage:
+    def usually(self, _asked: Any) -> Usage:
         return Usage(0, 0)
 
-    def at_most(self, _ask: Ask) -> Spend:
+    def at_most(self, _asked: Any) -> Spend:
         return Spend()
 
     async def close(self) -> None:
         return
+
+
+class LocalJudge(Costless):
+    """A judge without a network that sees all that it is shown, and shares no call."""
+
+    arms: tuple[Arm, ...] = (FULL,)
+    model: Model | None = None
+    reads_replies: bool = False
+    sees_layouts: bool = True
+    weights_bytes: int | None = None
+
+    def shared_key(self, _ask: Ask) -> str | None:
+        return None
 
 
 class Unsaid(LocalJudge):

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from casewise.judging.judge import Costless
 from casewise.models.http.prices import Prices
 from casewise.records import GROUNDS, OUTCOMES, Ungraded
 from casewise.records.base import writable
-from casewise.replying.graders.protocol import Graded, LocalGrader, ToGrade
+from casewise.replying.graders.protocol import Graded, ToGrade
 from casewise.showing.user_function import Raised, Tried, UserFunction
 
 __all__ = ["CallableGrader"]
 
 
-class CallableGrader(LocalGrader):
+class CallableGrader(Costless):
     """A function `f(query, reply)`, sync or async, that returns `"answers"`, `"partly"` or `"refuses"`, or a mapping with an
     `outcome` and perhaps a `ground`. An edited one is another grader. Until it has graded a first reply it is asked alone, and
     what it raises stops the run; later that costs the reply only. Nobody but the user knows what it costs."""

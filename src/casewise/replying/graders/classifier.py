@@ -6,10 +6,11 @@ import re
 from typing import Any
 
 from casewise.errors import ConfigurationError
+from casewise.judging.judge import Costless
 from casewise.models.protocol import TextClassifier
 from casewise.prompting.substitution import filled
 from casewise.records import GradeOutcome
-from casewise.replying.graders.protocol import Graded, LocalGrader, ToGrade
+from casewise.replying.graders.protocol import Graded, ToGrade
 
 __all__ = ["ClassifierGrader", "outcomes_of"]
 
@@ -30,7 +31,7 @@ MEANINGS: tuple[tuple[re.Pattern[str], GradeOutcome], ...] = (
 """What labels mean, by their words."""
 
 
-class ClassifierGrader(LocalGrader):
+class ClassifierGrader(Costless):
     """The likeliest label of a classifier, as an outcome."""
 
     def __init__(self, classifier: TextClassifier) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from casewise.models.http.prices import FREE, Prices
+from casewise.models.http.prices import Prices
 from casewise.models.protocol import Usage
 from casewise.records import GradeOutcome, Ground, Ungraded
 from casewise.runs.limits import Spend
 
-__all__ = ["Graded", "Grader", "LocalGrader", "ToGrade"]
+__all__ = ["Graded", "Grader", "ToGrade"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Graded:
 
 
 class Grader(Protocol):
-    """Says what replies do. `LocalGrader` has a default for all but `id`, `name` and `grade`."""
+    """Says what replies do. `casewise.judging.judge.Costless` has a default for all but `id`, `name` and `grade`."""
 
     @property
     def id(self) -> str:
@@ -83,27 +83,3 @@ class Grader(Protocol):
 
     async def close(self) -> None:
         """Let go of connections and memory."""
-
-
-class LocalGrader:
-    """What graders without a network have in common."""
-
-    sends_to: str | None = None
-    concurrency: int = 1
-    prices: Prices | None = FREE
-    counts_tokens: bool = True
-
-    def settings(self) -> dict[str, Any]:
-        return {}
-
-    def notes(self) -> tuple[str, ...]:
-        return ()
-
-    def usually(self, _what: ToGrade) -> Usage:
-        return Usage(0, 0)
-
-    def at_most(self, _what: ToGrade) -> Spend:
-        return Spend()
-
-    async def close(self) -> None:
-        return

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from casewise.judging.judge import Costless
 from casewise.prompting.refusals import declines, refuses
 from casewise.records import Ground
-from casewise.replying.graders.protocol import Graded, LocalGrader, ToGrade
+from casewise.replying.graders.protocol import Graded, ToGrade
 
 __all__ = ["WordsGrader", "graded_by_words"]
 
@@ -89,7 +90,7 @@ NOTE = (
 )
 
 
-class WordsGrader(LocalGrader):
+class WordsGrader(Costless):
     """Says what a reply does by a list of phrases in six languages."""
 
     id = "words@1"
