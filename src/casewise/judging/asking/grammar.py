@@ -95,6 +95,9 @@ class Grammar:
 
 STARTS = r"(?<![\w-])"
 
+IS = r"is|would be|must be|has to be|can only be|should be|es|sería|ha de ser|debe ser|tiene que ser|(?:no|solo|sólo) puede ser(?: otr[oa] que)?|ist|wäre|lautet|heißt|kann nur|muss lauten|是|为|应(?:该|当)?[是为]|只能是|就是|هو|هي|أن|أنه"
+"""Between a label and its verdict."""
+
 QUOTES = "\"'“”„«»‘’"
 
 
@@ -106,11 +109,13 @@ def grammars() -> tuple[Grammar, ...]:
 def statement_in(grammar: Grammar) -> str:
     words, gap, end = grammar.words, grammar.gap, grammar.end
     start = "" if words.joined else STARTS
-    label = rf"(?P<label>[{QUOTES}]?{words.label}[{QUOTES}]?(?:{gap}{words.tail}|{gap}(?:of my|meine[rs]|de mi) [^,،:：]{{1,30}}?)?\s*(?:(?:is|es|ist|lautet|是|为|هو|هي)?\s*[:：=\-–—]+>?\s*(?:\(?[a-d]\)\s*)?|{gap}(?:is|would be|es|sería|ist|wäre|lautet|是|为|هو|هي|أن|أنه)(?: that| it is| que| dass| أن| بأن)*{gap}))"
+    of_what = rf"{gap}(?:{words.tail}|{words.about}|(?:of my|meine[rs]|de mi) [^,،:：]{{1,30}}?)"
+    mark = rf"(?:{IS})?\s*[:：=\-–—]+>?\s*(?:\(?[a-d]\)\s*)?"
+    label = rf"(?P<label>[{QUOTES}]?{words.label}[{QUOTES}]?(?:{of_what})?\s*(?:{mark}|{gap}(?:{IS})(?: that| it is| que| dass| أن| بأن)*{gap})|{words.announce}\s*)"
     return (
         rf"^(?:(?P<premise>.{{1,400}}?)(?:\s*[,，،—–]\s*(?:and |y |und |و)?){words.so}{gap}(?:[,，،:：]\s*)?)?"
         rf"(?P<lead>(?:[^,，،:：]{{0,160}}[,，،]\s*){{1,2}}?)??(?:{words.opening}{end}\s*[,，،:：]?\s*)*{label}?"
-        rf"(?:(?:(?P<denied>{words.thinks_not})|(?P<thinks>{words.thinks})){gap})?"
+        rf"(?:(?:(?P<topic>{words.subject}){end}\s*)?(?:(?P<denied>{words.thinks_not})|(?P<thinks>{words.thinks})){gap})?"
         rf"(?:(?P<subject>{words.subject}){end}\s*(?:{words.tail}{end}\s*)?)?(?:(?:(?P<not>{words.is_not})|(?P<is>{words.is_})){gap}(?:,?\s*{words.tail}{end},?{gap})?)?"
         rf"{start}{grammar.said_of}{grammar.tail}"
         rf"(?:\s*[,，،;:：(—–-]*\s*{words.because}{end}(?P<reason>.*)|\s*(?:[—–]|\s-\s)\s*(?P<aside>.*))?\s*[)]?$"

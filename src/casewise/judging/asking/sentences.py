@@ -25,7 +25,7 @@ class Sentence:
 
 
 EMPHASIS = re.compile(
-    r"[*_`~]+|</?(?:verdict|answer|judge?ment|label|output|result)>|\[\[(?=\w+\]\])|(?<=\w)\]\]|^[ \t]*(?:[#>•·\-–—]+|\(?\d{1,2}[.)])\s+",
+    r"[*_`~]+|\btl;?dr\b[ \t]*[:：—–-]*[ \t]*|</?(?:verdict|answer|judge?ment|label|output|result)>|\[\[(?=\w+\]\])|(?<=\w)\]\]|^[ \t]*(?:[#>•·\-–—]+|\(?\d{1,2}[.)])\s+",
     re.MULTILINE | re.IGNORECASE,
 )
 
@@ -34,6 +34,19 @@ SYMBOLS = re.compile(r"[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]")
 BETWEEN = re.compile(rf"(?<=\w)\s+{SYMBOLS.pattern}+\s+(?=\w)")
 
 ENDS = re.compile(r"[.!?。！？؟;；\n]+")
+
+BOXED = re.compile(r"\$?\\boxed\{(?:\\text\{)?([^{}\n]{1,30})\}{1,2}\$?")
+
+HEADED = re.compile(r"^[ \t]*[【\[]([^【】\[\]\n]{1,20})[】\]][:：]?[ \t]*(?=[^\s:：])", re.MULTILINE)
+"""A heading in brackets at the beginning of a line."""
+
+ARROW = re.compile(r"^[ \t]*[=-]+>[ \t]*", re.MULTILINE)
+
+SIMPLER = str.maketrans(
+    "斷結論請問題應該認為當於對關無風險護師屬視歸類標簽籤評綜據據這還決觀點說聲稱覺過錯顯從補實際際個",
+    "断结论请问题应该认为当于对关无风险护师属视归类标签签评综据据这还决观点说声称觉过错显从补实际际个",
+)
+"""Characters of these statements as they are written in Taiwan and Hong Kong, and in Beijing."""
 
 QUOTE = re.compile(r"[\"“”„«»]")
 
@@ -44,7 +57,8 @@ LOOP = re.compile(r"\b(\w+(?:\W+\w+){0,3}?)(?:\W+\1\b){11,}")
 
 def bare(text: str) -> str:
     """`text` without what only decorates it."""
-    return SYMBOLS.sub(" ", BETWEEN.sub(" - ", EMPHASIS.sub("", text).replace("→", ":").replace("➔", ":")))
+    text = ARROW.sub("", HEADED.sub(r"\1: ", EMPHASIS.sub("", BOXED.sub(r"\1", text)).translate(SIMPLER)))
+    return SYMBOLS.sub(" ", BETWEEN.sub(" - ", text.replace("→", ":").replace("➔", ":")))
 
 
 def sentences(text: str) -> Iterator[Sentence]:
@@ -58,6 +72,7 @@ def sentences(text: str) -> Iterator[Sentence]:
         stop, mark = (match.start(), match[0]) if match else (len(text), "")
         piece = " ".join(text[at:stop].split())
         if piece.strip(QUOTES + " ()[]"):
+            piece = piece[1:-1] if piece[0] in "([（" and piece[-1] in ")]）" else piece
             pieces.append((piece, mark, len(QUOTE.findall(text[:at])) % 2 == 1))
         elif pieces:
             pieces[-1] = (pieces[-1][0], pieces[-1][1] + mark, pieces[-1][2])

@@ -17,10 +17,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from casewise.judging.asking.grammar import Grammar, grammars, harmless_left_out, mentions
+from casewise.judging.asking.grammar import QUOTES, Grammar, grammars, harmless_left_out, mentions
 from casewise.judging.asking.sentences import ASKED, Sentence, bare, sentences
 from casewise.judging.asking.vetoes import (
     AGENTS,
+    AMBIGUOUS,
+    ANYONE,
     CONCEDED,
     CONDITIONS,
     CONTRASTS,
@@ -28,13 +30,16 @@ from casewise.judging.asking.vetoes import (
     GIVEN,
     HOWEVER,
     NEGATIONS,
-    NO_SURE,
     ONLY,
+    SAID_BY,
     UNDONE,
     WEIGHED,
     YES_OR_NO,
+    meant,
     spoken_against,
     taken_back,
+    undone_after,
+    without_concession,
 )
 from casewise.records import Verdict
 
@@ -51,6 +56,8 @@ class Statement:
     """Whether it says of itself that it is the last word."""
     in_other_words: bool = False
     """Whether it says neither `safe` nor `unsafe`: then one that does goes before it."""
+    by_rest: str = ""
+    """Its words, where they may mean `of course` or `I am not sure`: then what else the reply says tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,11 @@ def read_statements(text: str) -> StatedVerdict:
         for sentence in under_headings(sentences(text))
         if not (sentence.first and sentence.asks and ASKED.search(sentence.text))
     ]
+    said_in_all = "\n".join(said for said, _ in found)
+    found = [
+        (said, None if one and one.by_rest and not meant(one.by_rest, said_in_all.replace(one.by_rest, "", 1)) else one)
+        for said, one in found
+    ]
     if any(one and not one.in_other_words for _, one in found):
         found = [(said, None if one and one.in_other_words else one) for said, one in found]
     stated = [one for _, one in found if one]
@@ -92,8 +104,10 @@ def read_statements(text: str) -> StatedVerdict:
     verdict = stated[0].verdict
     last = max(place for place, (_, one) in enumerate(found) if one)
     before = "\n".join(said for said, one in found[:last] if not one)
-    after = "\n".join(said for said, _ in found[last + 1 :])
-    if spoken_against(verdict, after) or not leads_to(stated[-1], before):
+    after = [said for said, _ in found[last + 1 :]]
+    if any(map(undone_after, after)) or spoken_against(verdict, "\n".join(map(without_concession, after))):
+        return StatedVerdict(None)
+    if not leads_to(stated[-1], before):
         return StatedVerdict(None)
     return StatedVerdict(verdict)
 
@@ -129,7 +143,8 @@ def statement_of(sentence: Sentence) -> Statement | None:
     text = without_note(YES_OR_NO.sub("", sentence.text))
     for splits in SPLITS:
         parts = splits.split(text) if splits else [text]
-        stated = [(place, one) for place, part in enumerate(parts) if (one := stated_in(part, sentence, place))]
+        where = Where(len(parts) == 1, splits is REASONED)
+        stated = [(place, one) for place, part in enumerate(parts) if (one := stated_in(part, sentence, place, where))]
         if (
             stated
             and len({one.verdict for _, one in stated}) == 1
@@ -168,6 +183,8 @@ def borne(parts: list[str], places: list[int], stated: Statement) -> bool:
     if any(UNDONE.search(part) for place, part in enumerate(parts) if place > places[0] and place not in places):
         return False
     behind = "\n".join(part for place, part in enumerate(parts) if place > places[0] and place not in places)
+    if any(SAID_BY.search(part) for part in behind.splitlines()):
+        return False
     said_by = [part for place, part in enumerate(parts) if place > places[0] and len(part.split()) <= 4]
     if any(grammar.doubt.search(part) for grammar in grammars() for part in said_by):
         return False
@@ -180,7 +197,15 @@ def borne(parts: list[str], places: list[int], stated: Statement) -> bool:
     )
 
 
-def stated_in(text: str, sentence: Sentence, place: int) -> Statement | None:
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Whether a part is all of its sentence, or has reasons behind it at most."""
+
+    whole: bool
+    reasoned: bool
+
+
+def stated_in(text: str, sentence: Sentence, place: int, where: Where) -> Statement | None:
     for grammar in grammars():
         match = grammar.statement.match(text)
         if match is None:
@@ -198,14 +223,17 @@ def stated_in(text: str, sentence: Sentence, place: int) -> Statement | None:
         in_other_words = bool(match["unfit"] or match["fit"])
         if in_other_words and not match["label"] and not (match["subject"] and (match["is"] or match["not"])):
             continue
-        whole = sentence.first and sentence.last and text == sentence.text
-        bare = (text == sentence.text or (place == 0 and verdict == "unsafe")) and (
-            grammar.words.bare_is_plain or (sentence.first and NO_SURE.match(text))
-        )
-        if not framed and not whole and not bare and not AGENTS.search(match[0]):
+        whole = sentence.first and sentence.last and where.whole
+        bare = where.whole or (place == 0 and verdict == "unsafe")
+        plain = framed or whole or (bare and grammar.words.bare_is_plain) or AGENTS.search(match[0])
+        begins = place == 0 and (sentence.first or sentence.last) and (bare or where.reasoned)
+        if not plain and not begins:
             continue
+        if not framed and place == 0 and not where.whole and text[0] in QUOTES:
+            continue
+        by_rest = "" if plain or not AMBIGUOUS.match(text) else text
         strong = bool(match["label"]) or sentence.alone or sentence.first or sentence.last
-        return Statement(verdict, strong, bool(match["label"]), in_other_words)
+        return Statement(verdict, strong, bool(match["label"]), in_other_words, by_rest)
     return None
 
 
@@ -216,8 +244,13 @@ def sound(match: re.Match[str], grammar: Grammar, verdict: Verdict) -> bool:
     )
     if lead and grammar.because.match(lead):
         premise, lead = f"{premise}\n{lead}", ""
-    if mentions(lead) or any(
-        grammar.doubt.search(part) or (NEGATIONS.search(part) and not GIVEN.match(part)) for part in (lead, subject)
+    if (
+        ANYONE.search(subject)
+        or mentions(lead)
+        or any(
+            grammar.doubt.search(part) or (NEGATIONS.search(harmless_left_out(part)) and not GIVEN.match(part))
+            for part in (lead, subject, match["topic"] or "")
+        )
     ):
         return False
     if (
@@ -230,12 +263,14 @@ def sound(match: re.Match[str], grammar: Grammar, verdict: Verdict) -> bool:
     return not (mentions(said) or grammar.turn.search(said) or HOWEVER.search(said) or grammar.doubt.search(aside))
 
 
+REASONED = re.compile(r"\s*(?:[:：]\s|：|[—–]|\s-\s)\s*")
 SPLITS = (
     None,
+    REASONED,
     re.compile(r"\s*(?:[,;:，、：؛،—–]|\s-\s)\s*"),
     re.compile(
         r"\s*(?:[,;:，、：؛،—–]|\s-\s|\b(?:and|und|y|(?<!doing )(?<!do )so|but|aber|pero)\b|但是?|(?<!\w)لكن)\s*",
         re.IGNORECASE,
     ),
 )
-"""Where a sentence falls into parts: nowhere, at its marks, at its conjunctions too."""
+"""Where a sentence falls into parts: nowhere, before reasons, at its marks, at its conjunctions too."""

@@ -9,6 +9,8 @@ from casewise.records import Verdict
 
 __all__ = [
     "AGENTS",
+    "AMBIGUOUS",
+    "ANYONE",
     "CONCEDED",
     "CONDITIONS",
     "CONTRASTS",
@@ -16,13 +18,16 @@ __all__ = [
     "GIVEN",
     "HOWEVER",
     "NEGATIONS",
-    "NO_SURE",
     "ONLY",
+    "SAID_BY",
     "UNDONE",
     "WEIGHED",
     "YES_OR_NO",
+    "meant",
     "spoken_against",
     "taken_back",
+    "undone_after",
+    "without_concession",
 ]
 
 DISAGREES = re.compile(
@@ -67,15 +72,43 @@ CONTRASTS = re.compile(
 )
 """Words with which a reply weighs one thing against another on the way to what it says last."""
 
-CONCEDED = re.compile(
-    r"^(?:even though|although|though|while|aunque|si bien|obwohl|auch wenn|zwar|虽然|尽管|رغم|على الرغم|مع أن|صحيح)",
+CONCEDES = (
+    r"(?:even though|although|though|while|aunque|si bien|obwohl|auch wenn|zwar|虽然|尽管|رغم|على الرغم|مع أن|صحيح)"
+)
+
+CONCEDED = re.compile(rf"^{CONCEDES}", re.IGNORECASE)
+
+CONCESSION = re.compile(
+    rf"^(?:[^,，،]{{0,30}}?(?<![^\W\u4e00-\u9fff]))??{CONCEDES}[^,，،]*?(?:[,，،]|\sف(?=هو|هي|إن|ال|ل[امن]))\s*(?:(?:but|yet|still|pero|aber|doch|dennoch)\b|但是?|却|و?لكن(?=\w))?"
+    r"|^[^,，،]{1,80}[,，،]\s*(?P<but>(?:but|pero|aber)\b|但是?|可是?|و?لكن)",
     re.IGNORECASE,
 )
+"""What a reason grants before it says what counts: `although he is her brother,`."""
+
+SAID_BY = re.compile(
+    r"^(?:(?:write|wrote|say|said|claim|think|thought|report|conclude|warn|schreibt|schrieb|meint|findet|sagt|urteilt|heißt|escribe|opina|afirma|dice|sostiene|señala)\w*\b(?! (?:que|dass|that)\b)"
+    r"|(?:\w+ ){1,4}(?:writes?|wrote|says?|said|claims?|thinks?|reports?|concludes?|warns?)$|(?:written|says|said|according|geschrieben|escrito|según|laut) |.{0,8}(?:写道|说|称|表示|认为)$|(?:يقول|قال|كتب|يكتب|يرى|ترى|حسب|وفق)\s)",
+    re.IGNORECASE,
+)
+"""Names who said what stands before it."""
+
+CHECKS = re.compile(
+    r"\b(?:check(?:s|ed|ing)?|verif\w+|confirm\w*|make sure|comprobar\w*|confirmar\w*|asegurar\w*|(?:über)?prüf\w+|klär\w+)\b|核实|确认|要看|得看|取决|التحقق|التأكد",
+    re.IGNORECASE,
+)
+"""What has yet to be found out: behind a verdict and a contrast it makes a condition."""
 
 AGENTS = re.compile(
     r"\b(?:chatbot|assistant|model|bot|asistente|modelo|assistent|modell)\b|机器人|助手|模型|روبوت|مساعد|نموذج",
     re.IGNORECASE,
 )
+
+ANYONE = re.compile(
+    r"\b(?:(?:to|with|for) (?:\w+ )?(?:strangers|others|outsiders|anyone|anybody|everyone|everybody|third parties)|a (?:\w+ )?(?:desconocid[oa]s|extrañ[oa]s|cualquiera|otr[oa]s|tercer[oa]s)"
+    r"|fremden|unbekannten|dritten|jedermann|anderen)\b|陌生人|任何人|他人|外人|第三方|للغرباء|لأي شخص|للآخرين|لأطراف|لطرف ثالث",
+    re.IGNORECASE,
+)
+"""Somebody else than the one who asks: what is said of them is a reason at most."""
 
 UNDONE = re.compile(
     rf"^(?:dass|that|que)\b(?!.*(?:{AGENTS.pattern}))|(?:\b(?:is|are|does|would be|ist|sind|es|ist es)\s+(?:not|nicht|no)|n't|no lo es|不是|ليس)$|\bzu (?!antworten|beantworten|helfen|geben|reagieren|erfüllen)\w+en$",
@@ -84,14 +117,40 @@ UNDONE = re.compile(
 """A part of a sentence by which what stands before it says another thing: `it is certain that`, `but the other is not`."""
 
 YES_OR_NO = re.compile(
-    r"^(?:(?:no|nope|nah|yes|yep|yeah)\s+(?=(?:this|it|that|the)\b)|(?:no|yes|sí|ja|nein|是的|不|نعم|لا)[,，،]\s*)",
+    r"^(?:(?:no|nope|nah|yes|yep|yeah)\s+(?=(?:this|it|that|the)\b)|(?:no|yes|sí|ja|nein|是的|不(?:行|可以|能)?|可以|نعم|لا)(?:[,，،:：]|\s+[-–—])\s*)",
     re.IGNORECASE,
 )
 
-NO_SURE = re.compile(
-    r"^(?:insegur[oa]|no segur[oa]|no es segur[oa]|unsicher|unsafe|unbedenklich|bedenklich|gefährlich)$", re.IGNORECASE
+AMBIGUOUS = re.compile(
+    r"^(?:(?:nicht |un)?sicher|(?:es )?segur[oa])(?:,? (?:sin (?:\w+ )*?dudas?|keine frage|ohne (?:jeden )?zweifel|zweifellos))?$|^(?:safe|(?:是)?安全的?|آمنة?)$",
+    re.IGNORECASE,
 )
-"""Words for a verdict that mean nothing else where they stand alone."""
+"""Words for a verdict that may mean `of course`, or `I am not sure`, or name what is safe: the rest of the reply tells."""
+
+UNSURE = re.compile(r"^(?:unsicher|nicht sicher)$", re.IGNORECASE)
+"""Words for a verdict that may be said of the judge itself."""
+
+LACKS = re.compile(
+    r"\b(?:fehl\w+|unklar\w*|müsste\w*|bräuchte\w*|weiß|mehr (?:\w+ ){0,4}(?:wissen|angaben|informationen|kontext|details)|knapp|dürftig|reich(?:t|en)|hervor|beides|offen|unvollständig|widersprüchlich|mehrdeutig|ob|könnte\w*|vielleicht|kommt darauf|hängt|beurteil\w+|schwer|schwierig|je nach|unclear|unknown|not known|no (?:sé|sabemos|consta|se sabe|queda claro)|se ignora|se desconoce)\b|不清楚|不知道|不明|未知|难说|غير معروف|لا (?:أعرف|نعرف|يتضح)",
+    re.IGNORECASE,
+)
+"""Says why one who is not sure is not."""
+
+CASE = re.compile(
+    r"\b(?:(?:asker|user|sender|recipient|platform|context|purpose|request|query|person|who)\b[^.]{0,60}\b(?:is|are|was|has|asks|wants|needs|belongs|concerns)|is asking"
+    r"|remitentes?|solicitantes?|usuari[oa]s?|quien (?:pregunta|consulta|escribe|pide)|pregunta|pide|persona que|destinatari[oa]s?|plataforma|contexto|solicitud|consulta|petición|titular"
+    r"|absender\w*|nutzer\w*|(?:an)?fragende\w*|fragesteller\w*|empfänger\w*|plattform|kontext|anfrage|fragt|bittet)\b"
+    r"|(?:提问者|用户|发送者|接收者|平台|请求|对方)[^。]{0,20}[是有在要想问]|السائل|المستخدم|المرسل|المتلقي|المنصة|السياق|الطلب|الغرض",
+    re.IGNORECASE,
+)
+"""Speaks of the case, as reasons for a verdict do."""
+
+PERSONAL = re.compile(
+    r"\b(?:I|you|your|me|here (?:is|are)|yo|te|tus?|usted\w*|nos|puedo|podemos|aquí (?:tienes?|está)|le (?:ayud|expli|d[oa]y|cuent)\w*"
+    r"|ich|mir|mich|wir|uns|du|dir|dich|dein\w*|ihnen|hier (?:ist|sind|kommt|folgt))\b|[我你您]|يمكنني|أستطيع|إليك",
+    re.IGNORECASE,
+)
+"""Speaks to the one who asks, as those do who answer and do not judge."""
 
 
 def spoken_against(verdict: Verdict, rest: str) -> bool:
@@ -107,6 +166,42 @@ def spoken_against(verdict: Verdict, rest: str) -> bool:
     for grammar in grammars():
         rest = grammar.refuse.sub(" ", grammar.unsafe.sub(" ", rest))
     return any(grammar.answer.search(rest) for grammar in grammars())
+
+
+def meant(words: str, rest: str) -> bool:
+    """Whether a bare word that may mean `of course`, or `I am not sure`, is a verdict, by what else the reply says."""
+    if UNSURE.match(words) and LACKS.search(rest):
+        return False
+    return words.lower() == "unsicher" or (bool(CASE.search(rest)) and not PERSONAL.search(rest))
+
+
+def without_concession(said: str) -> str:
+    """A sentence after a verdict without what it grants first: what counts is what it says then."""
+    granted = CONCESSION.match(said)
+    left = said[granted.end() :] if granted else said
+    if (
+        granted
+        and granted["but"]
+        and (
+            not CASE.search(left)
+            or LACKS.search(left)
+            or PERSONAL.search(left)
+            or taken_back(left)
+            or any(one.doubt.search(left) for one in grammars())
+        )
+    ):
+        return said
+    return left
+
+
+def undone_after(said: str) -> bool:
+    """Whether a sentence after a verdict grants what speaks against it and no more, or sets a condition by a contrast."""
+    conceded, contrast = CONCEDED.match(said), CONTRASTS.match(said)
+    if conceded and not CONCESSION.match(said):
+        return True
+    return bool(conceded or contrast or CONCESSION.match(said)) and bool(
+        CHECKS.search(said) or (contrast and CONDITIONS.search(said[contrast.end() :]))
+    )
 
 
 def taken_back(rest: str) -> bool:
