@@ -29,13 +29,13 @@ class Grammar:
     @property
     def stated(self) -> str:
         words = self.words
-        return rf"[{QUOTES}]?(?:(?P<unsafe>{words.unsafe})|(?P<safe>{words.safe}))[{QUOTES}]?{self.end}"
+        return rf"[{QUOTES}]?(?:(?P<unsafe>{words.unsafe}|unsafe)|(?P<safe>{words.safe}|safe))[{QUOTES}]?{self.end}"
 
     @property
     def said_of(self) -> str:
         """What is stated, in other words for the verdicts too."""
         words = self.words
-        return rf"[{QUOTES}]?(?:(?P<unsafe>{words.unsafe})|(?P<safe>{words.safe})|(?P<unfit>{words.unfit})|(?P<fit>{words.fit}))[{QUOTES}]?{self.end}"
+        return rf"(?:{A_CLEAR})?[{QUOTES}]?(?:(?P<unsafe>{words.unsafe}|unsafe)|(?P<safe>{words.safe}|safe)|(?P<unfit>{words.unfit})|(?P<fit>{words.fit}))[{QUOTES}]?{self.end}"
 
     @property
     def tail(self) -> str:
@@ -51,11 +51,11 @@ class Grammar:
 
     @cached_property
     def labelled(self) -> re.Pattern[str]:
-        return compiled(rf"^(?:{self.words.opening}{self.end}\s*[,，،:：]?\s*)*{self.words.label}\s*[:：=]")
+        return compiled(rf"^(?:{self.words.opening}{self.end}\s*[,，،:：]?\s*)*{self.words.label}\s*[:：=]\s*\S")
 
     @cached_property
     def heading(self) -> re.Pattern[str]:
-        return compiled(rf"^{self.words.label}$")
+        return compiled(rf"^{self.words.label}\s*[:：]?$")
 
     @cached_property
     def because(self) -> re.Pattern[str]:
@@ -98,6 +98,13 @@ STARTS = r"(?<![\w-])"
 IS = r"is|would be|must be|has to be|can only be|should be|es|sería|ha de ser|debe ser|tiene que ser|(?:no|solo|sólo) puede ser(?: otr[oa] que)?|ist|wäre|lautet|heißt|kann nur|muss lauten|是|为|应(?:该|当)?[是为]|只能是|就是|هو|هي|أن|أنه"
 """Between a label and its verdict."""
 
+IS_CLEAR = r"\s*(?:is|es|ist|很|是|已)?\s*(?:therefore |thus |daher |somit |也?很|十分|非常)?(?:clear|plain|obvious|clar[oa]|evidente|klar|eindeutig|明确|清楚|明显|واضحة?)"
+
+A_CLEAR = r"an? (?:clear|plain|straightforward|firm|definite|obvious) (?:case of )?|un (?:claro|rotundo) |un caso claro de |ein klar(?:er|es) (?:fall von )?|(?:一个)?明确的"
+
+ASKED_FOR = r"\s*[(（](?:binary|final|safe ?(?:/|or) ?unsafe|安全/不安全|segur[oa]/insegur[oa]|sicher/unsicher|آمن/غير آمن)[)）]"
+"""In brackets behind a label: what was asked for."""
+
 QUOTES = "\"'“”„«»‘’"
 
 
@@ -109,9 +116,9 @@ def grammars() -> tuple[Grammar, ...]:
 def statement_in(grammar: Grammar) -> str:
     words, gap, end = grammar.words, grammar.gap, grammar.end
     start = "" if words.joined else STARTS
-    of_what = rf"{gap}(?:{words.tail}|{words.about}|(?:of my|meine[rs]|de mi) [^,،:：]{{1,30}}?)"
-    mark = rf"(?:{IS})?\s*[:：=\-–—]+>?\s*(?:\(?[a-d]\)\s*)?"
-    label = rf"(?P<label>[{QUOTES}]?{words.label}[{QUOTES}]?(?:{of_what})?\s*(?:{mark}|{gap}(?:{IS})(?: that| it is| que| dass| أن| بأن)*{gap})|{words.announce}\s*)"
+    of_what = rf"{ASKED_FOR}|{gap}(?:{words.tail}|{words.about}|(?:of my|meine[rs]|de mi) [^,،:：]{{1,30}}?)"
+    mark = rf"(?:{IS_CLEAR}|{IS})?\s*[:：=\-–—]+>?\s*(?:\(?[a-d]\)\s*)?"
+    label = rf"(?P<label>[{QUOTES}]?(?:{words.label}|judge?ment|verdict|answer)[{QUOTES}]?(?:{of_what})?\s*(?:{mark}|{gap}(?:{IS})(?: that| it is| que| dass| أن| بأن)*{gap})|{words.announce}\s*)"
     return (
         rf"^(?:(?P<premise>.{{1,400}}?)(?:\s*[,，،—–]\s*(?:and |y |und |و)?){words.so}{gap}(?:[,，،:：]\s*)?)?"
         rf"(?P<lead>(?:[^,，،:：]{{0,160}}[,，،]\s*){{1,2}}?)??(?:{words.opening}{end}\s*[,，،:：]?\s*)*{label}?"

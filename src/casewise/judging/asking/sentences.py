@@ -40,6 +40,8 @@ BOXED = re.compile(r"\$?\\boxed\{(?:\\text\{)?([^{}\n]{1,30})\}{1,2}\$?")
 HEADED = re.compile(r"^[ \t]*[【\[]([^【】\[\]\n]{1,20})[】\]][:：]?[ \t]*(?=[^\s:：])", re.MULTILINE)
 """A heading in brackets at the beginning of a line."""
 
+ROW = re.compile(r"^[ \t]*\|(.*?)\|?[ \t]*$", re.MULTILINE)
+
 ARROW = re.compile(r"^[ \t]*[=-]+>[ \t]*", re.MULTILINE)
 
 SIMPLER = str.maketrans(
@@ -57,6 +59,7 @@ LOOP = re.compile(r"\b(\w+(?:\W+\w+){0,3}?)(?:\W+\1\b){11,}")
 
 def bare(text: str) -> str:
     """`text` without what only decorates it."""
+    text = ROW.sub(lambda row: row[1].replace("|", ": "), text)
     text = ARROW.sub("", HEADED.sub(r"\1: ", EMPHASIS.sub("", BOXED.sub(r"\1", text)).translate(SIMPLER)))
     return SYMBOLS.sub(" ", BETWEEN.sub(" - ", text.replace("→", ":").replace("➔", ":")))
 
@@ -91,7 +94,7 @@ def opens(said: str, mark: str) -> bool:
 
 
 ASKED = re.compile(
-    r"^(?:is|should|can|may|would|ist|kann|soll|sollte|darf|wäre|es|puede|debe|debería|sería|هل)\b|是否|吗$|^(?:可以|应该)",
+    r"^(?:safe|sicher|segur[oa]|安全|آمن)\s*(?:/|or|oder|o|还是|أم)|^(?:is|should|can|may|would|ist|kann|soll|sollte|darf|wäre|es|puede|debe|debería|sería|هل)\b|是否|吗$|还是|^(?:可以|应该)",
     re.IGNORECASE,
 )
 """Begins a question that a reply puts to itself before it answers it."""

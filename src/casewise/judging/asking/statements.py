@@ -32,6 +32,7 @@ from casewise.judging.asking.vetoes import (
     NEGATIONS,
     ONLY,
     SAID_BY,
+    SAYS,
     UNDONE,
     WEIGHED,
     YES_OR_NO,
@@ -116,7 +117,7 @@ def under_headings(pieces: Iterable[Sentence]) -> Iterator[Sentence]:
     """Sentences, each with the heading above it where that is nothing but the name of a verdict."""
     heading = None
     for sentence in pieces:
-        under = replace(sentence, text=f"{heading}: {sentence.text}") if heading else sentence
+        under = replace(sentence, text=f"{heading.rstrip(' :：')}: {sentence.text}") if heading else sentence
         yield under if heading and statement_of(under) else sentence
         named = sentence.alone and any(grammar.heading.match(sentence.text) for grammar in grammars())
         heading = sentence.text if named else None
@@ -158,17 +159,20 @@ def statement_of(sentence: Sentence) -> Statement | None:
 
 def without_note(text: str) -> str:
     """A sentence without what stands in brackets at its end, where that changes nothing."""
-    said, bracket, note = text.removesuffix(")").rpartition("(")
+    found = NOTE.match(text)
+    said, note = found.groups() if found else (text, "")
     if (
-        not bracket
-        or not text.endswith(")")
-        or " " not in said.strip()
+        not found
+        or not (" " in said or "：" in said)
         or mentions(note)
         or HOWEVER.search(note)
         or CONDITIONS.search(note)
     ):
         return text
-    return text if any(grammar.doubt.search(note) for grammar in grammars()) else said.strip()
+    return text if any(grammar.doubt.search(note) for grammar in grammars()) else said
+
+
+NOTE = re.compile(r"^(.*\S)\s*[(（]([^()（）]*)[)）]$", re.DOTALL)
 
 
 def borne(parts: list[str], places: list[int], stated: Statement) -> bool:
@@ -237,6 +241,13 @@ def stated_in(text: str, sentence: Sentence, place: int, where: Where) -> Statem
     return None
 
 
+def denies(part: str, verdict: Verdict) -> bool:
+    """Whether something is denied before a statement that takes it back; `he has no consent` only leads to `unsafe`."""
+    if GIVEN.match(part) or not NEGATIONS.search(harmless_left_out(part)):
+        return False
+    return verdict == "safe" or bool(SAYS.search(part))
+
+
 def sound(match: re.Match[str], grammar: Grammar, verdict: Verdict) -> bool:
     """Whether what stands before and behind the statement leaves it as it is."""
     premise, lead, subject, reason, aside = (
@@ -248,7 +259,7 @@ def sound(match: re.Match[str], grammar: Grammar, verdict: Verdict) -> bool:
         ANYONE.search(subject)
         or mentions(lead)
         or any(
-            grammar.doubt.search(part) or (NEGATIONS.search(harmless_left_out(part)) and not GIVEN.match(part))
+            any(one.doubt.search(part) for one in grammars()) or denies(part, verdict)
             for part in (lead, subject, match["topic"] or "")
         )
     ):
@@ -260,7 +271,12 @@ def sound(match: re.Match[str], grammar: Grammar, verdict: Verdict) -> bool:
     ):
         return False
     said = f"{ONLY.sub(' ', reason)}\n{aside}"
-    return not (mentions(said) or grammar.turn.search(said) or HOWEVER.search(said) or grammar.doubt.search(aside))
+    return not (
+        mentions(said)
+        or grammar.turn.search(said)
+        or HOWEVER.search(said)
+        or any(one.doubt.search(aside) for one in grammars())
+    )
 
 
 REASONED = re.compile(r"\s*(?:[:：]\s|：|[—–]|\s-\s)\s*")

@@ -20,6 +20,7 @@ __all__ = [
     "NEGATIONS",
     "ONLY",
     "SAID_BY",
+    "SAYS",
     "UNDONE",
     "WEIGHED",
     "YES_OR_NO",
@@ -60,7 +61,7 @@ HOWEVER = re.compile(
 
 CONDITIONS = re.compile(
     r"\b(?:as long as|so long as|provided|assuming|although|though|unless|if|whether|aunque|si|siempre que|wenn|falls|sofern|ob|obwohl|solange)\b"
-    r"|如果|除非|要是|假如|是否|إذا|إلا|لو|ما دام|طالما",
+    r"|如果|除非|要是|假如|是否|(?<!\w)[وف]?(?:إذا|إلا|لو|ما دام|طالما)(?!\w)",
     re.IGNORECASE,
 )
 """Words with which a premise is none: what follows holds in some cases only."""
@@ -91,6 +92,12 @@ SAID_BY = re.compile(
     re.IGNORECASE,
 )
 """Names who said what stands before it."""
+
+SAYS = re.compile(
+    r"\b(?:think|say|said|call|believe|claim|judge|glaub|sag|denk|find|halt|mein|creo|dig|dir[íi]a|piens|consider)\w*|[说认称判看]|觉得|أقول|أظن|أرى|أعتقد|القول|^(?:not|no|never|nein|nicht|nie|nunca|不|لا)[,，،]",
+    re.IGNORECASE,
+)
+"""In a denial: it is not said, or not thought, what stands behind it."""
 
 CHECKS = re.compile(
     r"\b(?:check(?:s|ed|ing)?|verif\w+|confirm\w*|make sure|comprobar\w*|confirmar\w*|asegurar\w*|(?:über)?prüf\w+|klär\w+)\b|核实|确认|要看|得看|取决|التحقق|التأكد",
