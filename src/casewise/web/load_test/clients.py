@@ -181,9 +181,12 @@ async def rehearse(
             async with browser:
                 result.outcomes[await browser.walk(arrival(number))] += 1
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(plan.at_once):
-            group.create_task(worker())
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(plan.at_once):
+                group.create_task(worker())
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
     result.seconds = time.perf_counter() - start
     return result
 
@@ -290,6 +293,8 @@ class Browser:
                         self.page, self.where = text, response.url.path.removeprefix(self.base)
                         return
                     problem = f"the server answered {response.status}"
+            except aiohttp.ClientSSLError as error:
+                raise StudyError(f"{self.plan.url}: {error}; SSL_CERT_FILE names another authority to trust") from None
             except (aiohttp.ClientError, TimeoutError) as error:
                 problem = repr(error)
             if time.perf_counter() > deadline:
