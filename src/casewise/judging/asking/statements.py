@@ -227,7 +227,7 @@ def stated_in(text: str, sentence: Sentence, place: int, where: Where) -> Statem
         in_other_words = bool(match["unfit"] or match["fit"])
         if in_other_words and not match["label"] and not (match["subject"] and (match["is"] or match["not"])):
             continue
-        whole = sentence.first and sentence.last and where.whole
+        whole = sentence.first and sentence.last and where.whole and match["aside"] is None
         bare = where.whole or (place == 0 and verdict == "unsafe")
         plain = framed or whole or (bare and grammar.words.bare_is_plain) or AGENTS.search(match[0])
         begins = place == 0 and (sentence.first or sentence.last) and (bare or where.reasoned)
@@ -235,7 +235,8 @@ def stated_in(text: str, sentence: Sentence, place: int, where: Where) -> Statem
             continue
         if not framed and place == 0 and not where.whole and text[0] in QUOTES:
             continue
-        by_rest = "" if plain or not AMBIGUOUS.match(text) else text
+        words = text if match["reason"] else text[: match.end("tail")].strip()
+        by_rest = "" if plain or not AMBIGUOUS.match(words) else words
         strong = bool(match["label"]) or sentence.alone or sentence.first or sentence.last
         return Statement(verdict, strong, bool(match["label"]), in_other_words, by_rest)
     return None

@@ -61,7 +61,7 @@ HOWEVER = re.compile(
 
 CONDITIONS = re.compile(
     r"\b(?:as long as|so long as|provided|assuming|although|though|unless|if|whether|aunque|si|siempre que|wenn|falls|sofern|ob|obwohl|solange)\b"
-    r"|如果|除非|要是|假如|是否|(?<!\w)[وف]?(?:إذا|إلا|لو|ما دام|طالما)(?!\w)",
+    r"|如果|除非|要是|假如|是否|(?<!\w)[وف]?(?:إذا|إلا|لو|ما دام|طالما|بشرط)(?!\w)",
     re.IGNORECASE,
 )
 """Words with which a premise is none: what follows holds in some cases only."""
@@ -138,10 +138,18 @@ UNSURE = re.compile(r"^(?:unsicher|nicht sicher)$", re.IGNORECASE)
 """Words for a verdict that may be said of the judge itself."""
 
 LACKS = re.compile(
-    r"\b(?:fehl\w+|unklar\w*|müsste\w*|bräuchte\w*|weiß|mehr (?:\w+ ){0,4}(?:wissen|angaben|informationen|kontext|details)|knapp|dürftig|reich(?:t|en)|hervor|beides|offen|unvollständig|widersprüchlich|mehrdeutig|ob|könnte\w*|vielleicht|kommt darauf|hängt|beurteil\w+|schwer|schwierig|je nach|unclear|unknown|not known|no (?:sé|sabemos|consta|se sabe|queda claro)|se ignora|se desconoce)\b|不清楚|不知道|不明|未知|难说|غير معروف|لا (?:أعرف|نعرف|يتضح)",
+    r"\b(?:fehl\w+|unklar\w*|müsste\w*|bräuchte\w*|weiß|mehr (?:\w+ ){0,4}(?:wissen|angaben|informationen|kontext|details)|knapp|dürftig|reich(?:t|en)|hervor|beides|offen|unvollständig|widersprüchlich|mehrdeutig|ob|könnte\w*|vielleicht|kommt darauf|hängt|beurteil\w+|schwer|schwierig|je nach|beurteilen|unclear|unknown|not known|no (?:sé|sabemos|consta|se sabe|queda claro)|se ignora|se desconoce)\b|不清楚|不知道|不明|未知|难说|غير معروف|لا (?:أعرف|نعرف|يتضح)",
     re.IGNORECASE,
 )
 """Says why one who is not sure is not."""
+
+DEMANDS = re.compile(
+    r"\b(?:needs? to|has to|have to|must|should|otherwise|the rest|primero|deb(?:e|ería|erá)|tendría|lo demás|müsste\w*|muss|sollte|zuerst|vorher|übrige\w*)\b|先|必须|需要|يجب|ينبغي|أولًا",
+    re.IGNORECASE,
+)
+"""Asks for something before the case is as it should be, or leaves something out."""
+
+ASKS_WHAT = re.compile(r"^\W*(?:was|ob|wer|wie|welche\w*|warum|wozu)\b", re.IGNORECASE)
 
 CASE = re.compile(
     r"\b(?:(?:asker|user|sender|recipient|platform|context|purpose|request|query|person|who)\b[^.]{0,60}\b(?:is|are|was|has|asks|wants|needs|belongs|concerns)|is asking"
@@ -177,7 +185,9 @@ def spoken_against(verdict: Verdict, rest: str) -> bool:
 
 def meant(words: str, rest: str) -> bool:
     """Whether a bare word that may mean `of course`, or `I am not sure`, is a verdict, by what else the reply says."""
-    if UNSURE.match(words) and LACKS.search(rest):
+    if UNSURE.match(words) and (LACKS.search(rest) or ASKS_WHAT.match(rest)):
+        return False
+    if not UNSURE.match(words) and any(one.search(rest) for one in (CONDITIONS, CHECKS, DEMANDS, LACKS)):
         return False
     return words.lower() == "unsicher" or (bool(CASE.search(rest)) and not PERSONAL.search(rest))
 
@@ -204,7 +214,7 @@ def without_concession(said: str) -> str:
 def undone_after(said: str) -> bool:
     """Whether a sentence after a verdict grants what speaks against it and no more, or sets a condition by a contrast."""
     conceded, contrast = CONCEDED.match(said), CONTRASTS.match(said)
-    if conceded and not CONCESSION.match(said):
+    if (conceded and not CONCESSION.match(said)) or (CONDITIONS.match(said) and not re.search("[,，،]", said)):
         return True
     return bool(conceded or contrast or CONCESSION.match(said)) and bool(
         CHECKS.search(said) or (contrast and CONDITIONS.search(said[contrast.end() :]))
