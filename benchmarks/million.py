@@ -5,7 +5,8 @@
 
 `lines` is a run of 900 items with repeats, as `report.py` writes it: read, counted against its plan and what is left of
 it found, without a call. `items` is a benchmark of that many items (two short contexts a query, three votes an item) with a
-run over all of them: loaded twice, gone on with, reported. Each step is a process of its own; processor time and peak memory.
+run over all of them: loaded twice, gone on with, reported; and `casewise judge` itself going on with a run by `constant:safe` of which
+a hundredth is left, and once more when nothing is. Each step is a process of its own; processor time and peak memory.
 It takes about 3 GB of disk where temporary files go.
 """
 
@@ -19,6 +20,13 @@ from pathlib import Path
 VOTES = 3
 
 LOAD = "import casewise\ncasewise.load(folder / 'bench')"
+
+JUDGE = """
+import sys
+from casewise.cli.app import main
+sys.argv = ["casewise", "judge", str(folder / "bench"), "--judge", "constant:safe", "--out", str(folder / "constant")]
+main()
+"""
 
 REPORT = "import casewise\n(folder / 'report.html').write_text(casewise.report(folder / 'run').to_html())"
 
@@ -97,7 +105,36 @@ def build_items(folder: Path, n: int) -> None:
     write_manifest(held, bench, names=FILES)
     from casewise.storage import load_benchmark
 
-    write_run(folder / "run", load_benchmark(bench), n, source=bench)
+    loaded = load_benchmark(bench)
+    write_run(folder / "run", loaded, n, source=bench)
+    begin_constant(folder / "constant", loaded, n - n // 100)
+
+
+def begin_constant(folder: Path, benchmark, n: int) -> None:
+    """A run by `constant:safe` that holds the first `n` of its judgements."""
+    from datetime import UTC, datetime
+
+    from casewise.judging.judges.named import judge_named
+    from casewise.judging.running.run import Target, manifest
+    from casewise.records import Judgement, Scored
+
+    judge = judge_named("constant:safe", benchmark)
+    folder.mkdir()
+    written = manifest(Target(folder, str(folder.parent / "bench")), benchmark, judge)
+    (folder / "run.json").write_text(written.model_dump_json(exclude_none=True))
+    one = Judgement(
+        item_id="ITEM",
+        judge_id=judge.id,
+        elicitation="binary",
+        arm="full",
+        repeat=0,
+        attempt=0,
+        outcome=Scored(value=1.0),
+        at=datetime.now(UTC),
+    )
+    line = one.line() + "\n"
+    with (folder / "judgements.jsonl").open("w") as file:
+        file.writelines(line.replace("ITEM", item) for item in benchmark.item_columns["item_id"][:n])
 
 
 def main() -> None:
@@ -110,7 +147,8 @@ def main() -> None:
         go_on = GO_ON.format(
             bench="bench" if what == "items" else "benchmark", repeats=1 if what == "items" else n // 900 + 1
         )
-        steps = {"load, first": LOAD, "load": LOAD} if what == "items" else {}
+        judged = {"casewise judge, a hundredth left": JUDGE, "casewise judge, nothing left": JUDGE}
+        steps = {"load, first": LOAD, "load": LOAD, **judged} if what == "items" else {}
         print(f"| {n:,} {what} | seconds | processor s | peak MiB |\n|---|---:|---:|---:|")
         for step, code in {**steps, "gone on with": go_on, "report": REPORT}.items():
             seconds, processor, peak = measured_code(code, Path(name))

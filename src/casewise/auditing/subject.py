@@ -23,6 +23,7 @@ from casewise.stats.words.word_counts import WordCounts
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table, texts
 from casewise.storage.benchmarks.worked_out import worked_out
+from casewise.storage.record_columns import column_of_records
 
 __all__ = ["AuditOptions", "Subject", "VoteTable", "raters_of"]
 
@@ -98,7 +99,7 @@ class Subject(ShortRepr):
     @cached_property
     def with_context(self) -> BoolArray:
         """Whether an item has a context."""
-        return np.array([item.context_id is not None for item in self.benchmark.items], dtype=bool)
+        return column_of_records(self.benchmark.items, "context_id").is_not_null().to_numpy()
 
     @cached_property
     def query(self) -> NDArray[np.intp]:

@@ -1,6 +1,6 @@
 """What the log of a run settles of its plan before a session begins: counted, and what is left, a bundle at a time.
 
-A log in columns is held against a plan whose asks have numbers, all at once: some 20 bytes an ask. Any other is looked up key by key.
+A log in columns is held against a plan whose asks have numbers, all at once: some 20 bytes an ask beside the columns. Any other is looked up key by key.
 """
 
 from __future__ import annotations
