@@ -165,17 +165,12 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     ]
     finished = pl.col("annotator_id").is_in(sorted(study.finished))
     reasons = pl.Series("reason", [r["reason"] for r in study.excluded if r["kind"] == "void"], dtype=pl.String)
-    apart = pl.DataFrame(voided, schema=SCHEMA, orient="row").with_columns(finished=finished).with_columns(reasons)
+    apart = pl.DataFrame(voided, schema=SCHEMA, orient="row").with_columns(finished=finished)
+    frame = frame.with_columns(finished=finished)
     if len(set(study.languages.values())) > 1:
         spoken = pl.col("annotator_id").replace_strict(study.languages, default=None, return_dtype=pl.String)
         frame, apart = frame.with_columns(language=spoken), apart.with_columns(language=spoken)
-    return RatingsSource(
-        frame.with_columns(finished=finished),
-        benchmark.name,
-        (*benchmark.notes(), *notes),
-        study,
-        apart,
-    )
+    return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes), study, apart.with_columns(reasons))
 
 
 ALL = "all"
