@@ -73,6 +73,13 @@ class Backdrop(ShortRepr):
         """The benchmark as the audit sees it; its classifier is that of the judge `linear`."""
         return Subject(self.benchmark, AuditOptions(seed=self.seed))
 
+    @cached_property
+    def words(self) -> FloatArray:
+        """P(safe) of each item from the words of its context, which no report reads again."""
+        found = self.subject.baseline
+        vars(self.subject).pop("context_words", None)
+        return found
+
     def beside(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> Beside:
         """The yardsticks on the items that a judge was asked, and how the judge differs from the classifier.
 
@@ -81,14 +88,14 @@ class Backdrop(ShortRepr):
         """
         subject = self.subject
         judge = self.measured(sample)
-        words = None if subject.why_no_baseline else self.values(subject.baseline, asked, "probability", policy)
+        words = None if subject.why_no_baseline else self.values(self.words, asked, "probability", policy)
         intent = (
             None if np.isnan(subject.intended[asked]).all() else self.values(subject.intended, asked, "binary", policy)
         )
         others = self.people(asked)
         verdicts = {"judge": sample.safe}
         if words:
-            verdicts["words"] = (subject.baseline[asked] > 0.5).astype(float)
+            verdicts["words"] = (self.words[asked] > 0.5).astype(float)
         if intent:
             verdicts["intent"] = subject.intended[asked]
         return Beside(

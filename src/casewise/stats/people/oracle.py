@@ -33,7 +33,7 @@ MOST_CUTS = 40
 """Places at which the counts' distribution is held against a spread of rates."""
 GRID = np.linspace(0, 1, 201)
 """True rates that a spread is made of."""
-DRAWS = 1_000
+DRAWS, DRAWN_AT_ONCE = 1_000, 50
 
 
 @dataclass(frozen=True)
@@ -185,6 +185,7 @@ def _band(deviations: FloatArray, cluster: IntArray, *, rng: np.random.Generator
     groups = int(cluster.max()) + 1
     sums = cluster_sums(deviations, cluster, n_clusters=groups) / len(cluster)
     error = np.maximum(np.sqrt(groups / (groups - 1) * (sums**2).sum(0)), 1 / len(cluster))
-    drawn = np.abs(rng.standard_normal((DRAWS, groups)) @ sums) / error
+    blocks = [rng.standard_normal((DRAWN_AT_ONCE, groups)) @ sums for _ in range(DRAWS // DRAWN_AT_ONCE)]
+    drawn = np.abs(np.concatenate(blocks)) / error
     half: FloatArray = float(np.quantile(drawn.max(1, initial=0.0), level)) * error
     return half
