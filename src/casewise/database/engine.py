@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import sqlalchemy
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from casewise.database.grouped import GroupedWrites
 from casewise.errors import ConfigurationError
 
 __all__ = ["CONNECTIONS_TO_SERVER", "Database", "database_url"]
+
+T = TypeVar("T")
 
 BUSY_TIMEOUT_MS = 30_000
 CONNECTIONS = 40
@@ -38,6 +42,7 @@ class Database:
         self.engine = made_engine(self.url)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
+        self._grouped = GroupedWrites(self.write, threads=1 if self.is_sqlite else CONNECTIONS)
 
     def __enter__(self) -> Self:
         return self
@@ -70,6 +75,10 @@ class Database:
             with self._turn, connection.begin():
                 yield connection
 
+    def write_together(self, work: Callable[[Connection], T]) -> Future[T]:
+        """What `work` returns, once it is committed; on SQLite together with others that waited (`GroupedWrites`)."""
+        return self._grouped.submit(work)
+
     def answers(self) -> bool:
         """Whether the database can be asked now."""
         try:
@@ -81,6 +90,7 @@ class Database:
 
     def close(self) -> None:
         """Give back all connections."""
+        self._grouped.close()
         self.engine.dispose()
 
 

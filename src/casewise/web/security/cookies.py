@@ -24,6 +24,7 @@ class Signing:
     def __init__(self, secret_key: str) -> None:
         self._key = secret_key
         self._serializer = lru_cache(maxsize=64)(lambda use: URLSafeSerializer(secret_key, salt=use))
+        self._unsigned = lru_cache(maxsize=4096)(self._checked)  # a browser sends its cookies with every page
 
     def sign(self, value: str, *, use: str) -> str:
         """`value` with a signature that holds for `use` alone."""
@@ -31,8 +32,9 @@ class Signing:
 
     def unsign(self, signed: str | None, *, use: str) -> str | None:
         """What was signed for `use`; None when nothing was."""
-        if signed is None:
-            return None
+        return None if signed is None else self._unsigned(signed, use)
+
+    def _checked(self, signed: str, use: str) -> str | None:
         try:
             value = self._serializer(use).loads(signed)
         except BadSignature:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 from typing import get_args
@@ -9,10 +10,10 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
 from sqlalchemy import Connection
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.routing import Route
 
+from casewise.studies.design.languages import LanguageCode
 from casewise.studies.design.own_questions import OwnAnswer
 from casewise.studies.recruiters import Outcome
 from casewise.studies.running.annotators import Annotator, keep_questions, leave_before_batch, person_of
@@ -132,37 +133,58 @@ def show_item(
 
 
 async def rate(request: Request) -> Response:
-    """Take an answer, once, and go to the next page.
+    """Take an answer, once, and go to the next page, which is shown when the answer is committed.
 
-    This is nine requests in ten: FastAPI's routing and dependencies took longer than all that it does.
+    This is nine requests in ten: FastAPI's routing and dependencies took longer than all that it does. On SQLite
+    answers that wait for a commit are written together.
     """
     await check_request(request)
     study = await round_of(request, request.path_params["study_id"])
-    return await run_in_threadpool(answered, request, study, form=await sent_form(request), at=await now(request))
+    form, at = await sent_form(request), await now(request)
+    annotator_id = visitor_id(request, study)
+    if annotator_id is None:
+        return redirect(here(study))
+    answer = SentAnswer(
+        study,
+        annotator_id,
+        given_answer(request, study, annotator_id, form, now=at),
+        language=language_of(request, study),
+        token=form.get("page", ""),
+        by_script=SCRIPT_HEADER in request.headers,
+        at=at,
+    )
+    found = await asyncio.wrap_future(database_of(request).write_together(answer.taken))
+    if found is None:
+        return redirect(here(study, "rate"))
+    page, before = (found.page, found) if isinstance(found, Unfinished) else (found, None)
+    return show_item(request, study, annotator_id, page, now=at, before=before)
 
 
 TAKES_ANSWERS = Route("/study/{study_id}/rate", rate, methods=["POST"])
 
 
-def answered(request: Request, study: Round, *, form: dict[str, str], at: datetime) -> Response:
-    """The next page, once the answer in `form` is taken; this one again where it still lacks something."""
-    annotator_id = visitor_id(request, study)
-    if annotator_id is None:
-        return redirect(here(study))
-    given = given_answer(request, study, annotator_id, form, now=at)
-    page = None
-    with database_of(request).write() as connection:
-        if given is not None and (lacks := unfinished(connection, study, annotator_id, given, form)):
-            return show_item(request, study, annotator_id, lacks.page, now=at, before=lacks)
-        taken = "again" if given is None else take_answer(connection, study, annotator_id, given, now=at)
-        if taken != "over" and SCRIPT_HEADER in request.headers:
-            page = next_page(connection, study, annotator_id, language_of(request, study))
-    return redirect(here(study, "rate")) if page is None else show_item(request, study, annotator_id, page, now=at)
+@dataclass(frozen=True, slots=True)
+class SentAnswer:
+    """What was sent, apart from the request: it may be taken in another's transaction, and twice if that fails."""
+
+    study: Round
+    annotator_id: str
+    given: Given | None
+    language: LanguageCode
+    token: str
+    by_script: bool
+    at: datetime
+
+    def taken(self, connection: Connection) -> Shown | Unfinished | None:
+        """The next page, once the answer is taken; this one again where it lacks something; None to send the browser on."""
+        study, who, given = self.study, self.annotator_id, self.given
+        if given is not None and (lacks := unfinished(connection, study, who, given, self.token)):
+            return lacks
+        taken = "again" if given is None else take_answer(connection, study, who, given, now=self.at)
+        return next_page(connection, study, who, self.language) if taken != "over" and self.by_script else None
 
 
-def unfinished(
-    connection: Connection, study: Round, annotator_id: str, given: Given, form: dict[str, str]
-) -> Unfinished | None:
+def unfinished(connection: Connection, study: Round, annotator_id: str, given: Given, token: str) -> Unfinished | None:
     """The page that `given` is about, where an answer is still missing on it."""
     if given.decision == "skip" or not study.design.questions:
         return None
@@ -170,7 +192,7 @@ def unfinished(
     if page is None or (page.position, page.revision) != (given.position, given.revision):
         return None
     missing = missing_answers(study.design.questions, own, has_context=bool(page.context))
-    return Unfinished(page, form["page"], given.decision, own, missing) if missing else None
+    return Unfinished(page, token, given.decision, own, missing) if missing else None
 
 
 def given_answer(

@@ -1,0 +1,98 @@
+"""Writes in one transaction, on SQLite: kept before they are answered, each once, and an error is its own write's alone."""
+
+import threading
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import event, func, insert, select
+from sqlalchemy.exc import IntegrityError
+from tests.support.app import NOW
+from tests.support.databases import empty_database
+
+from casewise import database
+from casewise.database.tables import study as tables
+
+HOOKS = tables.hooks
+
+
+@pytest.fixture
+def grouping(tmp_path):
+    with database.open(empty_database(tmp_path / "casewise.db")) as opened:
+        yield opened
+
+
+def kept(store):
+    with store.read() as connection:
+        return set(connection.scalars(select(HOOKS.c.event_id)))
+
+
+def adding(name):
+    """A write of one row, which returns how many there are then."""
+
+    def work(connection):
+        connection.execute(insert(HOOKS).values(event_id=name, received_at=NOW))
+        return connection.scalar(select(func.count()).select_from(HOOKS))
+
+    return work
+
+
+@contextmanager
+def held_up(store):
+    """Whatever is submitted in this block waits for the write before it."""
+    began, go_on = threading.Event(), threading.Event()
+
+    def work(_connection):
+        began.set()
+        assert go_on.wait(30)
+
+    first = store.write_together(work)
+    assert began.wait(30)
+    yield
+    go_on.set()
+    first.result(30)
+
+
+def test_writes_that_wait_are_committed_once(grouping):
+    commits: list[object] = []
+    with held_up(grouping):
+        waiting = {name: grouping.write_together(adding(name)) for name in "abcd"}
+        event.listen(grouping.engine, "commit", commits.append)
+
+    assert {name: one.result(30) for name, one in waiting.items()} == {"a": 1, "b": 2, "c": 3, "d": 4}
+    assert len(commits) == 2  # of the write that held them up, and of all of them
+
+
+def test_a_result_is_there_only_when_others_see_it(grouping):
+    seen = []
+    with held_up(grouping):
+        for name in "ab":
+            grouping.write_together(adding(name)).add_done_callback(lambda _: seen.append(kept(grouping)))
+    grouping.close()
+
+    assert seen == [{"a", "b"}, {"a", "b"}]
+
+
+def test_an_error_is_its_own_write_s_and_the_others_are_kept_once(grouping):
+    with held_up(grouping):
+        first, again, other = (grouping.write_together(adding(name)) for name in ("a", "a", "b"))
+
+    with pytest.raises(IntegrityError):
+        again.result(30)
+    assert (first.result(30), other.result(30)) == (1, 2)
+    assert kept(grouping) == {"a", "b"}
+
+
+def test_a_write_that_nobody_waits_for_any_more_is_left_out(grouping):
+    with held_up(grouping):
+        given_up, other = (grouping.write_together(adding(name)) for name in "ab")
+        assert given_up.cancel()
+
+    assert other.result(30) == 1
+    assert kept(grouping) == {"b"}
+
+
+def test_on_either_database_a_write_is_kept_and_an_error_raised(store):
+    assert store.write_together(adding("a")).result(30) == 1
+    with pytest.raises(IntegrityError):
+        store.write_together(adding("a")).result(30)
+    assert kept(store) == {"a"}
