@@ -1,5 +1,7 @@
 """Writes in one transaction, on SQLite: kept before they are answered, each once, and an error is its own write's alone."""
 
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 
@@ -13,6 +15,24 @@ from casewise import database
 from casewise.database.tables import study as tables
 
 HOOKS = tables.hooks
+
+WRITES_UNTIL_KILLED = """
+import itertools, os, sys, threading
+from datetime import UTC, datetime
+from sqlalchemy import insert
+from casewise.database.engine import Database
+from casewise.database.tables import study as tables
+store, numbers = Database(sys.argv[1]), itertools.count()
+def write_on():
+    while True:
+        name = f"{sys.argv[2]}-{next(numbers)}"
+        row = insert(tables.hooks).values(event_id=name, received_at=datetime.now(UTC))
+        store.write_together(lambda connection: connection.execute(row).close()).result()
+        os.write(1, f"{name}\\n".encode())
+for _ in range(7):
+    threading.Thread(target=write_on).start()
+write_on()
+"""
 
 
 @pytest.fixture
@@ -96,3 +116,17 @@ def test_on_either_database_a_write_is_kept_and_an_error_raised(store):
     with pytest.raises(IntegrityError):
         store.write_together(adding("a")).result(30)
     assert kept(store) == {"a"}
+
+
+def test_nothing_that_was_answered_is_lost_when_the_process_is_killed(grouping):
+    answered: set[str] = set()
+    for kill in range(3):
+        command = [sys.executable, "-c", WRITES_UNTIL_KILLED, str(grouping.url.database), str(kill)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            answered |= {process.stdout.readline().strip() for _ in range(40 + 7 * kill)}
+            process.kill()
+            answered |= {line.strip() for line in process.stdout if line.endswith("\n")}
+
+    assert len(answered) >= 40 + 47 + 54
+    assert answered <= kept(grouping)

@@ -42,7 +42,7 @@ class Database:
         self.engine = made_engine(self.url)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
-        self._grouped = GroupedWrites(self.write, threads=1 if self.is_sqlite else CONNECTIONS)
+        self._grouped = GroupedWrites(self.write, threads=1 if self.is_sqlite else CONNECTIONS_TO_SERVER)
 
     def __enter__(self) -> Self:
         return self
