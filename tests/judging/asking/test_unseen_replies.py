@@ -53,9 +53,9 @@ def test_the_table_is_whole(rows):
     assert {row["language"] for row in rows} == {"en", "zh", "es", "de", "ar"}
 
 
-@pytest.mark.parametrize("row", [row for rows in SETS.values() for row in rows], ids=lambda row: row["reply"][:40])
-def test_no_reply_gets_another_verdict_than_a_careful_person_gives(row):
-    assert came_to(row) in (row["want"], "ambiguous")
+@pytest.mark.parametrize("rows", SETS.values(), ids=SETS)
+def test_no_reply_gets_another_verdict_than_a_careful_person_gives(rows):
+    assert [row for row in rows if came_to(row) not in (row["want"], "ambiguous")] == []
 
 
 @pytest.mark.parametrize("rows", SETS.values(), ids=SETS)
