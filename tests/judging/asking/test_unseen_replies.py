@@ -7,8 +7,9 @@ the issue's paragraph alone, before the rules were read: none wrong of the plain
 Another forty after that: none and 8, no hedge wrong. Then five sets of a hundred by other hands, which had not read the
 rules; first readings in the order they were read, unread of the plain ones and verdicts given to the others: x1 24 of 60
 and 1 of 40, y1 10 of 60 and 1 of 40, x2 20 of 60 and 1 of 40, y2 14 of 60 and none, z 10 of 50 and none; no plain one read
-wrongly. Two hundred more by two other hands, each read once before anything was mended for it: a1 none of 60 and none of 40,
-b1 8 of 60 and none of 40, none wrong. The rules were mended after each, so that none is unseen any more.
+wrongly. Five hundred more by three other hands, each read once before anything was mended for it: a1 none of 60 and none of
+40, b1 8 of 60 and none of 40, then a2 7 and 1, b2 14 and 1, then c1 2 and none; no plain one wrong. The rules were mended
+after each but the last.
 
 `own_replies.jsonl` was never unseen: its plain forms and their hedged, negated, conditional, quoted and asked neighbours were
 written with the rules at hand.
@@ -33,7 +34,7 @@ SETS = {
         "unseen_replies_forty.jsonl",
         "unseen_replies_third.jsonl",
         "unseen_replies_five_sets.jsonl",
-        "unseen_replies_two_hands.jsonl",
+        "unseen_replies_three_hands.jsonl",
         "own_replies.jsonl",
     )
 }

@@ -6,12 +6,13 @@ probabilities are not asked for. Written to the documented interface; without a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from casewise.errors import ConfigurationError
-from casewise.models.local.batching import Batcher
+from casewise.models.local.batching import Batch, Batcher
 from casewise.models.local.loading import RayOptions
 from casewise.models.protocol import Message, ModelDefaults, Reply, ReplyOptions, Usage, check_taken
 from casewise.models.ray.cluster import connected
@@ -40,7 +41,7 @@ class OfflineModel(ModelDefaults):
 
     def __init__(self, name: str, generate: Callable[[Rows], Rows]) -> None:
         self.name, self._generate = name, generate
-        self._batcher: Batcher[tuple[Message, ...], Reply] = Batcher(self._answer, patience_s=PATIENCE_S)
+        self._batcher: Batcher[tuple[Message, ...], Reply] = Batcher(self._round, patience_s=PATIENCE_S)
 
     @classmethod
     def load(cls, name: str, ray: RayOptions) -> OfflineModel:
@@ -69,16 +70,20 @@ class OfflineModel(ModelDefaults):
         """Drop what waits."""
         await self._batcher.close()
 
-    def _answer(self, kind: Hashable, asked: list[tuple[Message, ...]]) -> list[Reply]:
-        """Replies in the order of what was asked. Runs in a thread."""
+    def _round(self, kind: Hashable, asked: list[tuple[Message, ...]]) -> Iterator[Batch[Reply]]:
+        """All that is asked with the same options, as one batch."""
         assert isinstance(kind, ReplyOptions)
-        given = {"temperature": kind.temperature, "seed": kind.seed, "top_k": kind.top_k, "top_p": kind.top_p}
+        yield list(range(len(asked))), partial(self._answer, kind, asked)
+
+    def _answer(self, drawn: ReplyOptions, asked: list[tuple[Message, ...]]) -> list[Reply]:
+        """Replies in the order of what was asked. Runs in a thread."""
+        given = {"temperature": drawn.temperature, "seed": drawn.seed, "top_k": drawn.top_k, "top_p": drawn.top_p}
         drawing = {name: value for name, value in given.items() if value is not None}
         rows = [
             {
                 "place": place,
                 "messages": [asdict(message) for message in messages],
-                "sampling_params": {"max_tokens": kind.max_tokens, **drawing},
+                "sampling_params": {"max_tokens": drawn.max_tokens, **drawing},
             }
             for place, messages in enumerate(asked)
         ]
