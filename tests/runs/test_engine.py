@@ -182,7 +182,8 @@ def test_a_signal_drops_what_a_local_model_has_not_begun():
     async def go():
         batcher: Batcher[int, int] = Batcher(one_by_one)
         control = Control[int]()
-        answered, said = [], []
+        answered: list[int] = []
+        said: list[str] = []
 
         async def stopped_in_the_first():
             await asyncio.to_thread(begun.wait, 20)
