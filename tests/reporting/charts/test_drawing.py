@@ -1,7 +1,9 @@
+import zlib
+
 import numpy as np
 import polars as pl
 
-from casewise.reporting.charts.drawing import MOST_DOTS, judge_against_people
+from casewise.reporting.charts.drawing import MOST_DOTS, dots_with_intervals, for_page, judge_against_people, png
 
 
 def drawn(n):
@@ -17,3 +19,17 @@ def dots(svg):
 def test_every_item_is_a_dot_until_they_only_hide_each_other():
     assert dots(drawn(300)) == 300
     assert dots(drawn(MOST_DOTS + 1)) == MOST_DOTS
+
+
+def test_a_png_stands_on_white():
+    rows = pl.DataFrame({"name": ["one"], "estimate": [0.5], "low": [0.4], "high": [0.6]})
+    picture = png(for_page(dots_with_intervals(rows, title="Accuracy"), name="accuracy"))
+
+    chunks, at = b"", 8
+    while at < len(picture):
+        size = int.from_bytes(picture[at : at + 4], "big")
+        chunks += picture[at + 8 : at + 8 + size] if picture[at + 4 : at + 8] == b"IDAT" else b""
+        at += 12 + size
+    assert (
+        zlib.decompress(chunks)[1:5] == b"\xff" * 4
+    )  # a row begins with its filter, which leaves a first pixel as it is

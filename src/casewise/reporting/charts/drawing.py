@@ -49,7 +49,7 @@ def png(drawn: str) -> bytes:
     """A drawn SVG as PNG on white, twice the size."""
     import vl_convert
 
-    white = drawn.replace("<svg ", '<svg style="background:white" ', 1)
+    white = re.sub("<svg[^>]*>", r'\g<0><rect width="100%" height="100%" fill="white"/>', drawn, count=1)
     return vl_convert.svg_to_png(white, scale=2.0)
 
 
