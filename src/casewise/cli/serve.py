@@ -19,6 +19,9 @@ WORKER_PATIENCE_S = 60
 """As long may a worker be silent before it is killed and replaced. Two seconds of processor time lie before its first word:
 with uvicorn's five seconds a busy machine kills each before it is there, and the next one too."""
 
+KEEP_ALIVE_S = 150
+"""As long an idle connection stays open: longer than a proxy keeps its own (Caddy two minutes), or it may send an answer into one that closes."""
+
 log = logging.getLogger(__name__)
 
 
@@ -66,6 +69,7 @@ def serve(
         server_header=False,
         log_config=logs,
         timeout_worker_healthcheck=WORKER_PATIENCE_S,
+        timeout_keep_alive=KEEP_ALIVE_S,
     )
 
 
