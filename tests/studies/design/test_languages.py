@@ -153,3 +153,7 @@ def test_an_owners_own_text_is_asked_for_in_every_language(path):
     path.write_text(path.read_text().replace("# [texts] ", '[texts]\nconsent = "consent.md" # '))
     with pytest.raises(ConfigurationError, match=r"es/consent\.md"):
         read_plan(path)
+
+
+def test_an_amount_is_written_as_the_language_writes_it():
+    assert [Speech(language).money(1202.5, "EUR") for language in LANGUAGES] == ["1202.50 EUR", "1202,50 EUR"]

@@ -64,5 +64,10 @@ class Speech:
         """A date in words."""
         return self("{day} {month} {year}", day=day.day, month=self(f"{day:%B}"), year=day.year)
 
+    def money(self, amount: float, currency: str) -> str:
+        """An amount to the cent, with its currency."""
+        units, cents = f"{amount:.2f}".split(".")
+        return self("{units}.{cents} {currency}", units=units, cents=cents, currency=currency)
+
 
 ENGLISH = Speech("en")
