@@ -32,3 +32,11 @@ def test_verdicts_have_no_mass():
 
     assert not len(found.covered_mass)
     assert "Probability mass on the labels" not in found.to_markdown()
+
+
+def test_a_last_line_that_a_kill_cut_off_is_passed_over():
+    run = judge("demo", LLMJudge(FakeModel(half_refusing)), elicitations=("probability",))
+    log = run.path / "judgements.jsonl"
+    log.write_bytes(log.read_bytes()[:-37])
+
+    assert report(run).covered_mass["judgements"].sum() == 89

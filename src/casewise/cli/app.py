@@ -118,8 +118,11 @@ def main() -> None:
     except KeyboardInterrupt:
         fail("interrupted; the same command goes on with what is missing", code=ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(ExitCode.PIPE_CLOSED)
+        pipe_closed()
+    except SystemExit as error:  # what prints may exit with 1 where nobody reads: that would be a "no"
+        if isinstance(error.__context__, BrokenPipeError):
+            pipe_closed()
+        raise
     except OSError as error:
         fail(unusable(error), code=ExitCode.USAGE)
     except Exception as error:
@@ -132,6 +135,11 @@ def main() -> None:
             "Set CASEWISE_DEBUG=1 to see where, and report it.",
             code=ExitCode.INTERNAL,
         )
+
+
+def pipe_closed() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(ExitCode.PIPE_CLOSED)
 
 
 def extra_with(module: str) -> str | None:

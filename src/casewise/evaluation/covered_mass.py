@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import polars as pl
@@ -68,7 +69,7 @@ def covered_mass_table(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> pl.D
 def of_run(log: Path) -> pl.DataFrame:
     """The mass of each last attempt that keeps one."""
     said = (
-        pl.scan_ndjson(log, schema=LOG_SCHEMA, low_memory=True)
+        pl.scan_ndjson(whole_lines(log), schema=LOG_SCHEMA, low_memory=True)
         .filter(pl.col("elicitation") == "probability")
         .select(
             "item_id",
@@ -80,3 +81,12 @@ def of_run(log: Path) -> pl.DataFrame:
     )
     last = last_rows(said, ["item_id", "arm", "repeat"])
     return last.filter(pl.col("mass").is_not_null()).select("item_id", "arm", "mass")
+
+
+def whole_lines(log: Path) -> Path | bytes:
+    """The log, or its bytes without a last line that a kill cut off."""
+    with log.open("rb") as file:
+        file.seek(-min(1, log.stat().st_size), os.SEEK_END)
+        if file.read() in (b"\n", b""):
+            return log
+    return log.read_bytes().rpartition(b"\n")[0]
