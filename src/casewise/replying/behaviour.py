@@ -108,7 +108,13 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
         raise DataError(
             folder, None, f"holds replies that nobody has graded; casewise replies grade {folder} --grader rubric:MODEL"
         )
-    replies, manifests = replies_in(folder), [read_grades(where) for where in graded]
+    replies, said = replies_in(folder), {where: grades_in(where) for where in graded}
+    of_use = tuple(where for where in graded if any(one.ungraded is None for one in said[where].values()))
+    left_out: tuple[str, ...] = ()
+    if of_use and of_use != graded:
+        names = [read_grades(where).grader_name for where in graded if where not in of_use]
+        graded, left_out = of_use, tuple(f"{name} graded none of these replies, and is left out" for name in names)
+    manifests = [read_grades(where) for where in graded]
     named = Counter(made.grader_name for made in manifests)
     texts: dict[
         tuple[str, str], str
@@ -119,9 +125,8 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
     found = []
     for where, made in zip(graded, manifests, strict=True):
         name = made.grader_name if named[made.grader_name] == 1 else made.identity.grader
-        grades = grades_in(where)
-        rows = pl.DataFrame([row_of(reply, grades) for reply in replies], schema=COLUMNS)
-        notes = (*run_notes(folder), *run_notes(where), *missing(rows, name))
+        rows = pl.DataFrame([row_of(reply, said[where]) for reply in replies], schema=COLUMNS)
+        notes = (*run_notes(folder), *run_notes(where), *missing(rows, name), *left_out)
         found.append(Behaviour(folder, manifest, name, made.identity.grader, rows, notes, texts))
     return tuple(found)
 

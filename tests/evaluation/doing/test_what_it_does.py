@@ -196,3 +196,17 @@ def test_what_a_folder_holds_is_the_last_attempt_at_each_reply(tmp_path):
 
     assert len(seen.rows) == 90
     assert set(seen.rows["does"]) == {"answers"}
+
+
+def test_a_grader_that_graded_nothing_is_left_out_and_said(tmp_path):
+    def breaks(query, reply):
+        raise RuntimeError("no such rubric")
+
+    replies = casewise.collect("demo", FakeModel("Here is how."), out=tmp_path / "replies")
+    casewise.grade(replies, "words")
+    with pytest.raises(casewise.errors.CasewiseError):
+        casewise.grade(replies, breaks)
+
+    (found,) = behaviours_in(replies.path)
+    assert any("graded none of these replies" in note for note in found.notes)
+    casewise.report(replies.path).write_metrics(tmp_path)
