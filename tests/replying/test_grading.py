@@ -119,8 +119,12 @@ def test_what_grading_would_take_is_reckoned_without_a_call(replies):
 
 def test_texts_can_be_removed_once_they_are_graded_and_the_numbers_stay(replies):
     casewise.grade(replies, "words")
-    before = casewise.report(replies.path).as_json()["does"]
+    found = casewise.report(replies.path)
+    before = found.as_json()["does"]
+    found.write_metrics(replies.path)
+    (replies.path / "report.html").write_text("made with --with-replies")
     gone = discard(replies)
+    assert {file.name for file in replies.path.iterdir()}.isdisjoint({"metrics.json", "report.html"})
     after = casewise.report(replies.path).as_json()["does"]
 
     assert gone == 7

@@ -128,3 +128,26 @@ def test_the_whole_way_from_the_study_to_the_room_and_back(app, tmp_path):
     assert json.loads((tmp_path / "es.jsonl").read_text().splitlines()[0])["text"] == "Uno"
     path.write_text('translations = "es.jsonl"\n' + path.read_text())
     assert read_plan(path).translated["es"].words
+
+
+def test_what_a_file_holds_already_is_read_in_the_room_and_what_was_read_is_not_asked_for_again(app, tmp_path):
+    path, file = tmp_path / "study.toml", tmp_path / "es.jsonl"
+    init_study("demo", preset="lab", name="tea", path=path, today=START.date(), contact=design().contact)
+    path.write_text('languages = ["en", "es"]\ntranslations = "es.jsonl"\n' + path.read_text())
+    file.write_text("")
+    first = tmp_path / "first.jsonl"
+    api.studies.translate(path, "es", to=first)
+    rows = [json.loads(line) for line in first.read_text().splitlines()]
+    read = [row | {"text": "Texto", "translator": "Zoe", "reviewer": "Yan"} for row in rows[1:-1]]
+    draft = rows[0] | {"text": "Borrador", "translator": "Zoe"}
+    file.write_text("".join(json.dumps(row) + "\n" for row in (draft, *read)))
+    url = app.state.database.url.database
+
+    assert api.studies.translate(path, "es", into_room=True, database=url) == (len(rows), 2)
+    assert [(one.of, one.text) for one in done(app.state.database)] == [(draft["of"], "Borrador"), (rows[-1]["of"], "")]
+    ben = signed_in(app, "Ben", Role.REVIEWER)
+    write(ben, next_of(ben), "Borrador", "confirm")
+    back = tmp_path / "back.jsonl"
+    assert api.studies.translate(path, "es", to=back, from_room=True, database=url) == (len(rows), 1)
+    told = json.loads(back.read_text().splitlines()[0])
+    assert (told["text"], told["translator"], told["reviewer"][:3]) == ("Borrador", "Zoe", "Ben")

@@ -218,12 +218,14 @@ def output_files(outputs: Outputs) -> list[Path]:
     Raises
     ------
     ConfigurationError
-        `CASEWISE_OUTPUTS` is asked, and names no folder.
+        `CASEWISE_OUTPUTS` is asked, and names no folder; or what is named is not there.
     """
     if outputs is None:
         kept = outputs_folder()
         outputs = () if kept is None else kept
     given = [outputs] if isinstance(outputs, (str, Path)) else outputs
+    if lost := [str(one) for one in given if not Path(one).exists()]:
+        raise ConfigurationError(f"no file or folder of published outputs is at {', '.join(lost)}")
     return [
         file for one in map(Path, given) for file in (sorted(one.rglob("output_*.json")) if one.is_dir() else [one])
     ]

@@ -290,6 +290,11 @@ def discard_texts(replies: Path) -> int:
             discard_results(folder)
         rewrite(replies / REPLIES.file, kept)
         discard_results(replies)
+        for made_of_them in (
+            "report.html",
+            "metrics.json",
+        ):  # with --with-replies they quote; the next report writes them anew
+            (replies / made_of_them).unlink(missing_ok=True)
     return gone
 
 

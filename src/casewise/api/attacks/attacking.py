@@ -225,7 +225,7 @@ def check_paraphrases(
     name = f"paraphrases-{digest([found.digest, makers])[:12]}"
     with opened(from_environment(database=database).database) as store, store.write() as connection:
         if into_room:
-            put_texts(connection, name, rows, written=True)
+            put_texts(connection, name, rows)
         accepted = [one for one in texts_of(connection, name, language) if one.is_reviewed]
     if to is not None:
         write_jsonl(Path(to), accepted)

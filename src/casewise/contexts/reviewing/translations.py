@@ -55,10 +55,10 @@ class RoomText(NamedTuple):
     id: str
 
 
-def put_texts(connection: Connection, study: str, texts: Iterable[Translation], *, written: bool = False) -> int:
+def put_texts(connection: Connection, study: str, texts: Iterable[Translation]) -> int:
     """Put what is to be translated into the room; how many texts are new, or have another source than before.
 
-    `written`: whether a model has written them: then any one person reads both.
+    What is written already, by a model or by somebody who is not of the room, any one person reads.
     """
     changed = 0
     for position, one in enumerate(texts, start=1):
@@ -69,7 +69,7 @@ def put_texts(connection: Connection, study: str, texts: Iterable[Translation], 
         changed += 1
         values = {"position": position, "source": one.source, "reviewer_id": None}
         if there is None:
-            row = key._asdict() | values | {"of": one.of, "text": one.text if written else "", "version": 0}
+            row = key._asdict() | values | {"of": one.of, "text": one.text, "version": 0}
             connection.execute(insert(TABLE).values(row))
         else:
             connection.execute(update(TABLE).where(*at(key)).values(**values, version=there.version + 1))

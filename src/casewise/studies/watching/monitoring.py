@@ -14,7 +14,7 @@ from casewise.database.tables import study as tables
 from casewise.studies.design.design import Pay
 from casewise.studies.running.further import further_pay
 from casewise.studies.running.owner import Overview, overview
-from casewise.studies.running.rounds import Round
+from casewise.studies.running.rounds import Round, round_state
 
 __all__ = ["Funnel", "Money", "Monitor", "monitor"]
 
@@ -74,7 +74,7 @@ class Monitor:
     valid_per_hour: float
     """Over the last three hours, or since the round was opened."""
     ends_at: datetime | None
-    """When the promised ratings will be there at that pace; None where there is no pace, or nothing is missing."""
+    """When the promised ratings will be there at that pace; None where there is no pace, nothing is missing, or the round is closed."""
     last_valid_at: datetime | None
     median_minutes_before: float | None
     """From consent to the batch: put it into `pay.minutes_before`."""
@@ -101,11 +101,12 @@ def monitor(connection: Connection, study: Round, *, now: datetime) -> Monitor:
     hours = max((now - since).total_seconds() / 3600, 1 / 60)
     lately = valid_lately(connection, study.id, since=since, hour=now - timedelta(hours=1))
     pace, missing = lately.since / hours, seen.promised - seen.valid
+    going = round_state(connection, study.id) != "closed"
     return Monitor(
         overview=seen,
         valid_last_hour=lately.in_hour,
         valid_per_hour=pace,
-        ends_at=now + timedelta(hours=missing / pace) if pace and missing else None,
+        ends_at=now + timedelta(hours=missing / pace) if pace and missing and going else None,
         last_valid_at=lately.last_at,
         median_minutes_before=minutes_before(connection, study.id),
         money=money_of(
