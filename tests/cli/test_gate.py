@@ -150,3 +150,18 @@ def test_replies_can_be_held_against_themselves_and_not_against_a_judge(replies,
     assert itself.exit_code == 0, itself.output
     assert isinstance(other.exception, ConfigurationError)
     assert "one and the same grader" in str(other.exception)
+
+
+def test_what_stopped_half_way_is_let_through_on_neither_side(tmp_path):
+    whole, half, same = (tmp_path / name for name in ("whole", "half", "same"))
+    judged = ("judge", "demo", "--judge", "fake/rehearsal")
+    assert run(*judged, "--out", whole).exit_code == 0
+    for out in (half, same):
+        assert run(*judged, "--max-tokens-total", "9000", "--out", out).exit_code == 4
+
+    for first, second, which in ((half, same, "the run and the baseline"), (whole, half, "the baseline")):
+        found = run("gate", first, "--baseline", second, "--max-drop", "accuracy=0.9")
+        assert found.exit_code == 3
+        assert f"Not finished: {which}" in " ".join(found.stdout.split())
+    assert run(*judged, "--out", half).exit_code == 0
+    assert run("gate", half, "--baseline", whole, "--max-drop", "accuracy=0.9").exit_code == 0

@@ -14,11 +14,10 @@ from sqlalchemy import Connection
 
 from casewise.api.benchmarks import Source
 from casewise.api.databases import opened
-from casewise.contexts.reviewing.translations import put_texts, texts_of
+from casewise.contexts.reviewing.translations import as_done, put_texts, texts_of
 from casewise.database import Database
 from casewise.errors import ConfigurationError, StudyError, one_of
 from casewise.evaluation.judged_runs import find_benchmark
-from casewise.records.translation import Translation
 from casewise.replying.labelling import replies_to_label
 from casewise.replying.logs import read_replies
 from casewise.reporting.study.report import write_exported_model
@@ -179,14 +178,6 @@ def translate(
     if to is not None:
         write_translations(wanted, to)
     return len(wanted), sum(not one.is_reviewed for one in wanted)
-
-
-def as_done(given: Translation, in_room: Translation | None) -> Translation:
-    """A translation as the room has it; a text that came with its translator and stands as it came keeps the name."""
-    if in_room is None:
-        return given
-    same = in_room.text == given.text and not in_room.translator
-    return in_room.model_copy(update={"translator": given.translator}) if same else in_room
 
 
 def freeze(study: str | Path) -> Path:

@@ -18,6 +18,7 @@ from casewise.records import ShortRepr
 from casewise.stats.agreeing.gate import GATED, Decision, Gate, MetricGate, gate
 from casewise.stats.agreeing.sample import UnscoredPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.runs.run_folder import planned_items
 from casewise.storage.runs.sampling_file import refuse_sampled
 
 __all__ = ["EXIT_CODES", "GateReport", "gate_runs", "parse_margins", "parse_named"]
@@ -51,12 +52,19 @@ class GateReport(ShortRepr):
     """Items that only one of the two was asked; they are not compared."""
     missing: int
     """Those of them that the run was not asked: it has not finished its plan, and cannot be let through."""
+    unfinished: tuple[str, ...]
+    """Which of `run` and `baseline` was not asked all items of its own plan."""
     notes: tuple[str, ...]
 
     @property
+    def finished(self) -> bool:
+        """Whether both were asked all that they should have been."""
+        return not self.missing and not self.unfinished
+
+    @property
     def decision(self) -> Decision:
-        """What the metrics say together; nothing where the run was not asked all that the baseline was."""
-        return "inconclusive" if self.missing else self.found.decision
+        """What the metrics say together; nothing where one has not finished, or the run was not asked all that the baseline was."""
+        return self.found.decision if self.finished else "inconclusive"
 
     @property
     def exit_code(self) -> ExitCode:
@@ -77,12 +85,18 @@ class GateReport(ShortRepr):
             "n_queries": self.found.n_queries,
             "left_out": self.left_out,
             "missing": self.missing,
+            "unfinished": list(self.unfinished),
             "metrics": [{**asdict(m), "decision": m.decision} for m in self.found.metrics],
             "notes": list(self.notes),
         }
 
     def sentence(self) -> str:
         """What the decision means."""
+        if self.unfinished:
+            return (
+                f"Not finished: the {' and the '.join(self.unfinished)} was not asked all items of its plan, and those that it was "
+                "asked cannot speak for them. The same command goes on with it."
+            )
         if self.missing:
             return (
                 f"The run has not finished: it was not asked {self.missing:,} items that the baseline was asked, and the "
@@ -115,7 +129,8 @@ def gate_runs(
     asked alike, so there is no telling which answers to compare.
     """
     refuse_sampled((baseline, run))
-    runs = as_wanted(read_runs([baseline, run], benchmark=benchmark), options)
+    every = read_runs([baseline, run], benchmark=benchmark)
+    runs = as_wanted(every, options)
     held = held_against(runs, same=run.resolve() == baseline.resolve())
     metrics: list[MetricGate] = []
     for called, (before, after) in held.items():
@@ -138,8 +153,17 @@ def gate_runs(
         found=replace(found, metrics=tuple(metrics)),
         left_out=int((before.asked ^ after.asked).sum()),
         missing=int((before.asked & ~after.asked).sum()),
+        unfinished=tuple(
+            name for name, path in (("run", run), ("baseline", baseline)) if short_of_its_plan(every, path)
+        ),
         notes=(*notes(runs, before, after, options), *subset_notes(options.items)),
     )
+
+
+def short_of_its_plan(runs: JudgedRuns, path: Path) -> bool:
+    """Whether no series of a run was asked as many items as its last plan has."""
+    planned = planned_items(path)
+    return planned is not None and planned > max(int(one.asked.sum()) for one in runs.series if one.run.path == path)
 
 
 def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Series]]:

@@ -290,7 +290,7 @@ async def collect_into(
         priced = loaded.prices is not None
         check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
         with RunFolder.hold(folder, manifest(benchmark, loaded, chat, options), REPLIES, private=True) as held:
-            held.note_session(session_now(options.limits, command=options.command))
+            held.note_session(session_now(options.limits, command=options.command, items=len(plan.items)))
             over = Batched.of(model, model.name, options.batch, priced=priced)
             asking = Asking(collector.ask, collector.at_most, model.concurrency, options.limits, over, options.watch)
             asks, summary = plan.asks(benchmark, options.retries), ChatSummary(run=folder, n_items=len(plan.items))

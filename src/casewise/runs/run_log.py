@@ -96,7 +96,7 @@ def default_folder(name: str) -> Path:
     return Path("runs") / "".join(c if c.isalnum() or c in "-_.+" else "-" for c in name)
 
 
-def session_now(limits: Limits, *, command: str | None = None) -> Session:
+def session_now(limits: Limits, *, command: str | None = None, items: int | None = None) -> Session:
     """A session that begins now: the versions that matter, its limits, and what was typed."""
     versions = {name: version(name) for name in ("casewise", "numpy", "polars", "pydantic", "aiohttp")}
     return Session(
@@ -104,4 +104,5 @@ def session_now(limits: Limits, *, command: str | None = None) -> Session:
         versions={"python": platform.python_version(), **versions},
         options=vars(limits),
         command=command,
+        planned_items=items,
     )

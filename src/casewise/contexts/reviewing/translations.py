@@ -18,6 +18,7 @@ from casewise.records.translation import Translation
 
 __all__ = [
     "RoomText",
+    "as_done",
     "confirm_text",
     "find_text",
     "leave_out_text",
@@ -147,6 +148,14 @@ def texts_of(connection: Connection, study: str, language: str) -> list[Translat
         )
         for row in connection.execute(query)
     ]
+
+
+def as_done(given: Translation, in_room: Translation | None) -> Translation:
+    """A translation as the room has it; a text that came with its translator and stands as it came keeps the name."""
+    if in_room is None:
+        return given
+    same = in_room.text == given.text and not in_room.translator
+    return in_room.model_copy(update={"translator": given.translator}) if same else in_room
 
 
 def signed(name: str | None, person_id: str | None) -> str:

@@ -58,7 +58,7 @@ class Said(NamedTuple):
 
 def looked_at(gate: GateReport) -> Iterator[Said]:
     """Whether the run has finished, then each metric."""
-    if gate.missing:
+    if not gate.finished:
         yield Said("finished", "inconclusive", gate.sentence())
     for one in gate.found.metrics:
         text = (

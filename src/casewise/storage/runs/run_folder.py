@@ -34,6 +34,7 @@ __all__ = [
     "cut_torn_line",
     "kind_of",
     "now",
+    "planned_items",
     "read_manifest",
     "run_notes",
     "weights_bytes",
@@ -67,6 +68,8 @@ class Session(Record):
     command: str | None = None
     weights_bytes: int | None = None
     """What the weights of a model that was run here take."""
+    planned_items: int | None = None
+    """How many items its plan asks."""
 
 
 class RunFolder(Generic[M, R]):
@@ -306,9 +309,20 @@ def run_notes(path: Path) -> tuple[str, ...]:
 
 def weights_bytes(path: Path) -> int | None:
     """What the weights of the judge's model took in the last session of the run in `path`; None where it ran elsewhere, or has none."""
+    last = last_session(path)
+    return last.weights_bytes if last else None
+
+
+def planned_items(path: Path) -> int | None:
+    """How many items the plan of the last session of the run in `path` asks; None where no session says so."""
+    last = last_session(path)
+    return last.planned_items if last else None
+
+
+def last_session(path: Path) -> Session | None:
     file = path / SESSIONS
     sessions = list(read_jsonl(file, Session)) if file.is_file() else []
-    return sessions[-1].weights_bytes if sessions else None
+    return sessions[-1] if sessions else None
 
 
 def now() -> datetime:
