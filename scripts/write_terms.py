@@ -12,8 +12,11 @@ HEADING = "## Names in reports"
 
 def section() -> str:
     """The section."""
-    named = [((name.partition("/")[2] or name).replace("|", "\\|"), meaning) for name, meaning in meanings().items()]
-    rows = "".join(f"| {name} | {meaning} |\n" for name, meaning in dict.fromkeys(named))
+    rows = ""
+    for key, meaning in meanings().items():
+        table, _, name = key.rpartition("/")
+        called, where = name.replace("|", "\\|"), f" (table `{table}`)" if table else ""
+        rows += f"| {called}{where} | {meaning} |\n"
     return (
         f"{HEADING}\n\nUnder each table of a report's page \u201cAbout these numbers\u201d says what its names mean, in these words "
         f"(`scripts/write_terms.py` writes this section).\n\n| name | what it means |\n|---|---|\n{rows}"
