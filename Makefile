@@ -6,7 +6,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 # Compiled once here, or every first start compiles, and every start where PYTHONDONTWRITEBYTECODE is set (2 s each).
-PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
+# So are tests, which are rewritten first: 6 s for each worker.
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist worksteal
 INSTALL = $(if $(UV),VIRTUAL_ENV=$(abspath $(VENV)) uv pip install -q --compile-bytecode,$(BIN)/python -m pip install -q --disable-pip-version-check)
 
 .PHONY: demo test test-all check docs format clean
