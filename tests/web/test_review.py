@@ -246,6 +246,45 @@ def test_an_administrator_can_have_a_context_reviewed_anew(app, here):
     assert here.place().state.reviewers == ()
 
 
+def test_a_new_round_shows_what_the_other_said_in_the_last_only_to_who_has_judged(app, here):
+    ada, ben, root = enter(app, "ada"), enter(app, "ben"), signed_in(app, "Root", Role.ADMINISTRATOR)
+    decide(ada, here.place(), "submit", **(FIELDS | {"recipient.type": "A cashier of the Dresdner"}))
+    decide(ben, here.place(), "submit unchanged")
+    decide(ada, here.place(), "comment", reason="Banks have tellers.")
+    decide(ben, here.place(), "comment", reason="Not in Leipzig.")
+    decide(root, here.place(), "restart", reason="Begin with the new rules.")
+
+    def said(guest):
+        pages = [guest.get(f"/review/contexts/{here.place().id}{path}").text for path in ("", "/history")]
+        words = ["Banks have tellers.", "Dresdner", "Not in Leipzig.", "Begin with the new rules."]
+        return [[word in page for page in pages] for word in words]
+
+    nothing, history, both = [False, False], [False, True], [True, True]
+    assert said(ben) == [nothing, nothing, both, both]
+    assert said(root) == [both, history, both, both]
+    decide(ben, here.place(), "submit unchanged")
+    assert said(ben) == [nothing, nothing, both, both], "a review that can be taken back is not given yet"
+    decide(ada, here.place(), "submit unchanged")
+    assert said(ben) == [both, history, both, both]
+
+
+def test_who_wrote_a_context_anew_is_told_who_reviews_it(app, here):
+    ada, ben = enter(app, "ada"), enter(app, "ben")
+    decide(ada, here.place(), "give up", reason="It answers another query.")
+    decide(ben, here.place(), "rewrite", **FIELDS)
+    page = f"/review/contexts/{here.place().id}"
+    assert "Too few others review this category" in ben.get(page).text
+    assert "It answers another query." in ada.get(page).text
+
+    signed_in(app, "Dora", Role.REVIEWER)
+    shown = ben.get(page).text
+    assert "so two others review them" in shown
+    assert "Submit my review" not in shown
+    assert decide(ben, here.place(), "submit unchanged").status_code == 400
+    decide(ada, here.place(), "submit unchanged")
+    assert here.place().state.phase == Phase.UNDER_REVIEW
+
+
 def test_texts_are_escaped_everywhere(app, here):
     ada, ben = enter(app, "ada"), enter(app, "ben")
     nasty = '<script>alert(1)</script><img src=x onerror="alert(2)">'

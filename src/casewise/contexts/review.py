@@ -24,7 +24,19 @@ from casewise.contexts.checking.wording import Wording
 from casewise.errors import CasewiseError
 from casewise.records import Record
 
-__all__ = ["MISSING", "PROGRAM_ACTS", "Act", "Action", "NotAllowed", "Phase", "State", "allowed", "replay", "step"]
+__all__ = [
+    "MISSING",
+    "PROGRAM_ACTS",
+    "REVIEWERS",
+    "Act",
+    "Action",
+    "NotAllowed",
+    "Phase",
+    "State",
+    "allowed",
+    "replay",
+    "step",
+]
 
 
 class Phase(StrEnum):
@@ -109,6 +121,8 @@ class State(Record):
     confirmed: tuple[str, ...] = ()
     involved: tuple[str, ...] = ()
     """Everybody who ever reviewed or wrote it: none of them can be its expert."""
+    author: str | None = None
+    """Who wrote anew the words that the review began with; the store leaves judging them to others, if there are enough."""
     version: int = 0
     """Counts the steps that change what others see: who acts on an older version is told so."""
     problem: str | None = None
@@ -171,14 +185,15 @@ def changed(state: State, **changes: object) -> State:
     return state.model_copy(update={"version": state.version + 1, **changes})
 
 
-def anew(state: State, *, phase: Phase, wording: Wording | None, involved: tuple[str, ...]) -> State:
+def anew(state: State, *, wording: Wording | None, involved: tuple[str, ...], author: str | None = None) -> State:
     """The state with all of the review undone, but for who was involved."""
-    return State(phase=phase, wording=wording, involved=involved, version=state.version + 1)
+    version = state.version + 1
+    return State(phase=Phase.GENERATED, wording=wording, involved=involved, author=author, version=version)
 
 
 def generate(state: State, action: Action) -> State:
     require_phase(state, Phase.MISSING, Phase.BEYOND_REPAIR)
-    return anew(state, phase=Phase.GENERATED, wording=action.wording, involved=state.involved)
+    return anew(state, wording=action.wording, involved=state.involved)
 
 
 def fail(state: State, action: Action) -> State:
@@ -189,13 +204,13 @@ def fail(state: State, action: Action) -> State:
 def rewrite(state: State, action: Action) -> State:
     require_phase(state, Phase.MISSING, Phase.BEYOND_REPAIR)
     involved = with_person(state.involved, action.by)
-    return anew(state, phase=Phase.GENERATED, wording=action.wording, involved=involved)
+    return anew(state, wording=action.wording, involved=involved, author=action.by)
 
 
 def restart(state: State, _action: Action) -> State:
     if state.phase in {Phase.MISSING, Phase.GENERATED, Phase.BEYOND_REPAIR}:
         raise NotAllowed(f"This context is {state.phase}: there is no review to begin anew.")
-    return anew(state, phase=Phase.GENERATED, wording=state.wording, involved=state.involved)
+    return anew(state, wording=state.wording, involved=state.involved, author=state.author)
 
 
 def submit(state: State, action: Action) -> State:

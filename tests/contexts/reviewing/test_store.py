@@ -5,14 +5,15 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from tests.contexts.drafts import queries, room
 from tests.contexts.wordings import wording
-from tests.support.app import NOW
+from tests.support.app import NOW, add_person
 
 from casewise.contexts.drafts import all_drafts, create_draft, find_draft, progress
 from casewise.contexts.review import Act, Action, NotAllowed, Phase, replay
 from casewise.contexts.reviewing.autosave import Typed, discard, save
-from casewise.contexts.reviewing.queue import Filter, list_contexts, next_for
+from casewise.contexts.reviewing.queue import Filter, list_contexts, next_for, pass_on, passed_categories
 from casewise.contexts.reviewing.statistics import review_statistics
 from casewise.contexts.reviewing.store import Overtaken, act, events_of, find_place, sibling
+from casewise.database.staff import Role
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Query, sorry_bench
 
@@ -225,14 +226,34 @@ def test_who_has_confirmed_is_not_asked_again(store):
 
 def test_a_category_passed_on_is_not_asked_about(store):
     here = room(store)
-    from casewise.contexts.reviewing.queue import pass_on, passed_categories
-
     with store.write() as connection:
         pass_on(connection, here.ada.id, [here.place().query.category])
 
         assert passed_categories(connection, here.ada.id) == {here.place().query.category}
     assert waiting(here, here.ada) == [2, 3]
     assert waiting(here, here.ben) == [0, 1, 2, 3]
+
+
+def test_who_wrote_a_context_anew_leaves_it_to_two_others_where_there_are_two(store):
+    here = room(store, count=1)
+    place = here.place()
+    here.do(place, here.ada, Act.GIVE_UP, None, "It answers another query.")
+    here.do(place, here.ben, Act.REWRITE, CHANGED)
+    assert waiting(here, here.ben) == [0, 1]
+
+    dora = add_person(store, "Dora", Role.REVIEWER)
+    assert waiting(here, here.ben) == [1]
+    with pytest.raises(NotAllowed, match="two others"):
+        here.do(place, here.ben, Act.SUBMIT, CHANGED)
+    with store.write() as connection:
+        pass_on(connection, dora.id, [place.query.category])
+    assert waiting(here, here.ben) == [0, 1]
+
+    here.do(place, here.ada, Act.SUBMIT, CHANGED)
+    here.do(place, here.ben, Act.SUBMIT, CHANGED)
+    with store.read() as connection:
+        assert events_of(connection, place.id)[-1].detail == {"own_words": True, "changed": False}
+        assert review_statistics(connection, here.draft).own_words.count == 1
 
 
 def test_next_goes_round(store):

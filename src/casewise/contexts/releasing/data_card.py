@@ -96,6 +96,7 @@ def how_it_went(found: ReviewStatistics) -> list[str]:
         "## How the review went",
         f"- Both reviewers submitted the same words: {found.agreed_at_once}",
         f"- Both, or neither, saw a need to change something: {found.same_need}{beyond_chance}",
+        *([f"- One reviewer had written the words anew: {found.own_words}"] if found.own_words.count else []),
         f"- Changed between generation and approval: {found.changed}",
         f"- Returned by an expert at least once: {found.returned}",
         "",

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_
 
 from casewise.contexts.drafts import Draft
 from casewise.contexts.review import Phase
+from casewise.contexts.reviewing.store import enough_others
 from casewise.database.columns import insert_if_absent
 from casewise.database.staff import Person, Role
 from casewise.database.tables import review as tables
@@ -69,10 +70,12 @@ def waiting_for(person: Person) -> ColumnElement[bool]:
     reviews = (columns.first_reviewer == person.id) | (columns.second_reviewer == person.id)
     not_yet_mine = columns.first_reviewer.is_(None) | (columns.first_reviewer != person.id)
     not_yet_confirmed = columns.confirmed_by.is_(None) | (columns.confirmed_by != person.id)
+    written_by_others = func.coalesce(columns.state["author"].as_string(), "") != person.id
+    mine_to_judge = written_by_others | ~enough_others(person.id, columns.category)
     as_reviewer = or_(
-        columns.phase == Phase.GENERATED,
+        and_(columns.phase == Phase.GENERATED, mine_to_judge),
         columns.phase == Phase.BEYOND_REPAIR,
-        and_(columns.phase == Phase.UNDER_REVIEW, not_yet_mine),
+        and_(columns.phase == Phase.UNDER_REVIEW, not_yet_mine, mine_to_judge),
         and_(columns.phase == Phase.IN_DISCUSSION, reviews),
         and_(columns.phase == Phase.FINAL_CHECK, reviews, not_yet_confirmed),
     )

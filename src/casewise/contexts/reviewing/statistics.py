@@ -61,6 +61,8 @@ class ReviewStatistics:
     """Contexts whose words now differ from those that were generated, of those that are agreed on."""
     returned: Share
     """Contexts that an expert returned at least once, of those that an expert decided on."""
+    own_words: Share
+    """Contexts of which one reviewer had written the words anew, of those that both reviewed."""
     work: list[Work]
 
     def as_json(self) -> dict[str, Any]:
@@ -91,6 +93,7 @@ def review_statistics(connection: Connection, draft: Draft) -> ReviewStatistics:
         pi=scotts_pi([(pair[0].changed, pair[1].changed) for pair in pairs]),
         changed=changed_share(connection, draft),
         returned=share(sum(Act.RETURN in acts for acts in tally.decided.values()), len(tally.decided)),
+        own_words=share(sum(pair[0].own or pair[1].own for pair in pairs), len(pairs)),
         work=[
             Work(who, acts[Act.SUBMIT], acts["revised"], acts[Act.APPROVE], acts[Act.RETURN])
             for who, acts in sorted(tally.work.items())
@@ -100,9 +103,10 @@ def review_statistics(connection: Connection, draft: Draft) -> ReviewStatistics:
 
 @dataclass(frozen=True)
 class Submitted:
-    """One reviewer's submission: whether it changed anything, and whether it made an agreement."""
+    """One reviewer's submission: whether it changed anything, was of words of their own, and made an agreement."""
 
     changed: bool
+    own: bool
     agreed: bool
 
 
@@ -114,12 +118,12 @@ class ReviewTally:
     work: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     decided: dict[str, set[Act]] = field(default_factory=lambda: defaultdict(set))
 
-    def add(self, context_id: str, act: Act, by: str, *, changed: bool, agreed: bool) -> None:
+    def add(self, context_id: str, act: Act, by: str, submitted: Submitted) -> None:
         if act in {Act.GENERATE, Act.REWRITE, Act.RESTART}:
             self.rounds[context_id] = []
         elif act == Act.SUBMIT:
-            self.rounds[context_id].append(Submitted(changed, agreed))
-            self.work[by]["revised"] += changed
+            self.rounds[context_id].append(submitted)
+            self.work[by]["revised"] += submitted.changed
             self.work[by][act] += 1
         elif act == Act.TAKE_BACK:
             taken = self.rounds[context_id].pop()
@@ -140,8 +144,11 @@ def read_events(connection: Connection, draft: Draft) -> ReviewTally:
     )
     tally = ReviewTally()
     for row in rows:
-        changed = bool(row.detail and row.detail.get("changed"))
-        tally.add(row.context_id, Act(row.act), row.by, changed=changed, agreed=row.to_phase == Phase.AGREED)
+        detail = row.detail or {}
+        submitted = Submitted(
+            "changed" in detail and detail["changed"], "own_words" in detail, row.to_phase == Phase.AGREED
+        )
+        tally.add(row.context_id, Act(row.act), row.by, submitted)
     return tally
 
 

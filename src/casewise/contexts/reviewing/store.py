@@ -6,20 +6,33 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 from sqlalchemy.engine import Row
 
 from casewise.contexts.checking.checks import refreshed
 from casewise.contexts.checking.wording import Remark, Wording
 from casewise.contexts.drafts import parameters_stated
-from casewise.contexts.review import Act, Action, NotAllowed, Phase, State, step
+from casewise.contexts.review import REVIEWERS, Act, Action, NotAllowed, Phase, State, step
 from casewise.contexts.reviewing.autosave import Typed, discard, save
 from casewise.database.staff import Role
 from casewise.database.tables import review as tables
+from casewise.database.tables import staff
 from casewise.errors import BenchmarkError, CasewiseError
 from casewise.records import ParameterSet, Query
 
-__all__ = ["ROLE_OF", "Event", "Overtaken", "ReviewPlace", "act", "all_places", "events_of", "find_place", "sibling"]
+__all__ = [
+    "ROLE_OF",
+    "Event",
+    "Overtaken",
+    "ReviewPlace",
+    "act",
+    "all_places",
+    "enough_others",
+    "events_of",
+    "find_place",
+    "is_left_to_others",
+    "sibling",
+]
 
 ROLE_OF: dict[Act, tuple[Role, ...]] = {
     Act.SUBMIT: (Role.REVIEWER,),
@@ -165,6 +178,11 @@ def act(
     after = step(place.state, action)
     if action.act == Act.TAKE_BACK and somebody_types(connection, place_id, but=action.by):
         raise NotAllowed("The other reviewer has begun, so your review stands; you will see theirs when it is in.")
+    own = action.act == Act.SUBMIT and action.by == place.state.author
+    if own and is_left_to_others(connection, place, action.by):
+        raise NotAllowed("You wrote these words, so two others review them.")
+    if own:
+        detail = {**(detail or {}), "own_words": True}
     if action.act in {Act.SUBMIT, Act.OFFER}:
         detail = {**(detail or {}), "changed": action.wording != place.state.wording}
     add_event(connection, place, action, after=after, now=now, detail=detail)
@@ -177,6 +195,22 @@ def act(
         typed = Typed(mine.fields(), saved=0, version=found.state.version)
         save(connection, place_id, person_id=action.by, typed=typed, now=now)
     return found
+
+
+def enough_others(person_id: str, category: ColumnElement[str] | str) -> ColumnElement[bool]:
+    """The condition that two others than this person review the category: only then can its author leave a context to them."""
+    people, roles, passes = staff.people, staff.person_roles, tables.passes
+    passed = select(passes.c.person_id).where(passes.c.category == category).correlate(tables.contexts)
+    others = select(func.count()).join_from(people, roles).where(people.c.active, roles.c.role == Role.REVIEWER)
+    others = others.where(people.c.id != person_id, people.c.id.not_in(passed))
+    return others.correlate(tables.contexts).scalar_subquery() >= REVIEWERS
+
+
+def is_left_to_others(connection: Connection, place: ReviewPlace, person_id: str) -> bool:
+    """Whether this person wrote the words anew that are reviewed, and two others are there to judge them."""
+    if place.state.author != person_id:
+        return False
+    return bool(connection.scalar(select(enough_others(person_id, place.query.category))))
 
 
 def somebody_types(connection: Connection, place_id: str, *, but: str) -> bool:

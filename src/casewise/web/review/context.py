@@ -175,7 +175,7 @@ def autosave(request: Request, place_id: str, typed: TypedSoFar, person: Worker,
     """Keep what was typed; 409 with the other words when another tab was faster."""
     with database_of(request).write() as connection:
         place = place_with(connection, place_id)
-        if not allowed_acts(place, person) & WORDED:
+        if not allowed_acts(connection, place, person) & WORDED:
             raise HTTPException(409, "This context is not yours to revise any more. Reload the page.")
         words = Typed(words_typed(typed.fields, place), saved=typed.saved, version=typed.version)
         saved = save(connection, place_id, person_id=person.id, typed=words, now=at)

@@ -30,7 +30,7 @@ from casewise.errors import ConfigurationError
 from casewise.prompting.context_words import labels_of
 from casewise.web.frame.identity import Now, Worker, database_of, require
 from casewise.web.frame.pages import redirect, render
-from casewise.web.review.view import names_of, seen_events
+from casewise.web.review.view import allowed_acts, names_of, seen_events
 from casewise.web.security.forms import whole_number
 
 __all__ = ["ReviewRoom", "draft_named", "draft_of", "place_with", "router"]
@@ -169,10 +169,12 @@ def history_page(request: Request, place_id: str, person: ReviewRoom) -> Respons
         events = events_of(connection, place_id)
         names = names_of(connection, events)
         draft = draft_of(connection, place)
+        seen = seen_events(place, person, allowed_acts(connection, place, person), events)
     steps, before = [], None
-    for event, words in seen_events(place, person, events):
-        steps.append((event, wording_difference(before, words, place.parameters) if words else None))
-        before = words or before
+    for event in seen:
+        changes = wording_difference(before, event.wording, place.parameters) if event.wording else None
+        steps.append((event, changes))
+        before = event.wording or before
     return render(
         request,
         "review/history.html",

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from casewise.contexts.checking.wording import Remark, Wording
+from casewise.contexts.checking.wording import Remark
 from casewise.contexts.review import Act, Phase, allowed
 from casewise.contexts.reviewing.autosave import Autosave, find_autosave
 from casewise.contexts.reviewing.difference import Piece, is_same, wording_difference
-from casewise.contexts.reviewing.store import ROLE_OF, Event, ReviewPlace, events_of, sibling
+from casewise.contexts.reviewing.store import ROLE_OF, Event, ReviewPlace, events_of, is_left_to_others, sibling
 from casewise.database.staff import Person, find_person
 from casewise.prompting.context_words import labels_of
 
 __all__ = ["ContextView", "FieldView", "Proposal", "allowed_acts", "names_of", "seen_events", "view_of"]
 
 TURNS = frozenset({Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART})
+TALK = TURNS | {Act.COMMENT}
+JUDGED_ALONE = frozenset({Phase.GENERATED, Phase.UNDER_REVIEW})
+ABOUT_WORDS = TALK - {Act.RESTART} | {Act.SUBMIT, Act.OFFER}
+"""What one reviewer says of a context, and another does not read before judging it; why it is reviewed anew, all do."""
 EDITING = frozenset({Act.SUBMIT, Act.OFFER, Act.REWRITE})
 
 
@@ -67,6 +71,8 @@ class ContextView:
     autosave: Autosave | None
     names: dict[str, str]
     submitted: bool
+    own_words: bool
+    """Whether this person wrote anew what is reviewed now; where they may review it too, there are too few others."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -80,16 +86,17 @@ class ContextView:
         return {title: [one for one in self.fields if one.group == title] for title in titles}
 
 
-def allowed_acts(place: ReviewPlace, person: Person) -> frozenset[Act]:
-    """What this person may do with this context now, by the state and by their roles."""
-    return frozenset(act for act in allowed(place.state, person.id) if person.has(*ROLE_OF[act]))
+def allowed_acts(connection: Connection, place: ReviewPlace, person: Person) -> frozenset[Act]:
+    """What this person may do with this context now, by the state, by their roles and by whose words they are."""
+    acts = frozenset(act for act in allowed(place.state, person.id) if person.has(*ROLE_OF[act]))
+    return acts - {Act.SUBMIT} if is_left_to_others(connection, place, person.id) else acts
 
 
 def view_of(
     connection: Connection, place: ReviewPlace, person: Person, *, typed: Mapping[str, str] | None = None
 ) -> ContextView:
     """The view of `place` for `person`; `typed` are words that were sent but could not be taken."""
-    acts = allowed_acts(place, person)
+    acts = allowed_acts(connection, place, person)
     editing = next((act for act in Act if act in acts & EDITING), None)
     autosave = find_autosave(connection, place.id, person_id=person.id) if editing else None
     events = events_of(connection, place.id)
@@ -102,13 +109,14 @@ def view_of(
         fields=fields,
         editing=editing,
         proposals=proposals_for(connection, place, person),
-        comments=[event for event in events if event.act in TURNS | {Act.COMMENT}],
+        comments=[event for event in seen_events(place, person, acts, events) if event.act in TALK and event.reason],
         turned=turned_by(place, events),
         general_findings=[finding for finding in place.findings if not finding.parameter],
         contrast=sibling(connection, place),
         autosave=autosave,
         names=names_of(connection, events),
         submitted=place.state.phase == Phase.UNDER_REVIEW and person.id in place.state.reviewers,
+        own_words=place.state.phase in JUDGED_ALONE and person.id == place.state.author,
     )
 
 
@@ -159,13 +167,19 @@ def turned_by(place: ReviewPlace, events: list[Event]) -> Event | None:
     return turns[-1] if turns and place.state.phase != Phase.APPROVED else None
 
 
-def seen_events(place: ReviewPlace, person: Person, events: list[Event]) -> list[tuple[Event, Wording | None]]:
-    """The history with its words, but for words that `person` must not see yet."""
-    hidden, beginning = place.state.phase == Phase.UNDER_REVIEW, beginning_of(events)
-    return [
-        (event, None if hidden and event.seq > beginning and event.by != person.id else event.wording)
-        for event in events
-    ]
+def seen_events(place: ReviewPlace, person: Person, acts: frozenset[Act], events: list[Event]) -> list[Event]:
+    """The history without what `person`, who may do `acts`, must not see yet.
+
+    Submitted words are for their author alone until both reviewers have submitted. Who still judges alone sees nothing
+    that others said or wrote in earlier rounds either: it would be one review given twice.
+    """
+    beginning, judges = beginning_of(events), bool(acts & {Act.SUBMIT, Act.TAKE_BACK})
+
+    def hidden(event: Event) -> bool:
+        unsubmitted = place.state.phase == Phase.UNDER_REVIEW and event.seq > beginning
+        return event.by != person.id and (unsubmitted or (judges and event.act in ABOUT_WORDS))
+
+    return [replace(event, wording=None, reason=None) if hidden(event) else event for event in events]
 
 
 def names_of(connection: Connection, events: list[Event]) -> dict[str, str]:
