@@ -105,9 +105,7 @@ def run_one(words: list[str], *, variables: dict[str, str], home: Path) -> NoRet
     except BaseException:  # noqa: BLE001 - whatever a program dies of is said
         traceback.print_exc()
         code = 1
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - as a process ends: pools are told to, then joined
     atexit._run_exitfuncs()  # noqa: SLF001 - os._exit leaves them out
     sys.stdout.flush()
     sys.stderr.flush()
