@@ -12,7 +12,7 @@ from casewise.cli.app import app
 from casewise.errors import BenchmarkError, ConfigurationError, RunConflict, Stopped
 from casewise.evaluation.board.leaderboard import leaderboard
 from casewise.evaluation.gate import gate_runs
-from casewise.runs.made import made_in
+from casewise.runs.made_texts import made_in
 from casewise.storage import write_benchmark
 
 

@@ -13,7 +13,7 @@ from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import Rejected, Reply, Usage
 from casewise.replying.logs import replies_in
-from casewise.runs.batch.desk import BatchOptions
+from casewise.runs.batch.jobs import BatchOptions
 from casewise.runs.limits import Limits
 
 DEMO: Any = casewise.load("demo")

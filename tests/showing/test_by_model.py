@@ -11,7 +11,7 @@ from casewise.models.fake import FakeModel
 from casewise.models.http.prices import Prices
 from casewise.models.load import LoadedModel
 from casewise.runs.limits import Limits
-from casewise.runs.made import made_in
+from casewise.runs.made_texts import made_in
 from casewise.showing import made_before
 from casewise.showing.by_model import rehearsed
 from casewise.storage.runs.run_folder import MADE_BEFORE

@@ -99,7 +99,7 @@ def test_what_is_told_again_is_dropped_and_acknowledged(told, holder, store):
 
 
 def test_what_fails_is_done_when_it_is_told_again(told, holder, store, monkeypatch):
-    from casewise.studies.watching import told as module
+    from casewise.studies.watching import recruiter_reports as module
 
     with monkeypatch.context() as broken:
         broken.setattr(module, "lapse_and_void", lambda *_a, **_k: 1 / 0)

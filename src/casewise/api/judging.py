@@ -29,12 +29,12 @@ from casewise.models.http.capabilities import Probe, probe
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Model
 from casewise.records import Arm, Elicitation
-from casewise.runs.batch.desk import BatchOptions, reserved
+from casewise.runs.batch.jobs import BatchOptions, reserved
 from casewise.runs.consent import allow_sending
-from casewise.runs.held import spent_in_columns
 from casewise.runs.limits import Limits, Spend
-from casewise.runs.made import spent_making
+from casewise.runs.made_texts import spent_making
 from casewise.runs.progress import RunProgress
+from casewise.runs.resuming import spent_in_columns
 from casewise.runs.run_log import default_folder
 from casewise.runs.waiting import finished
 from casewise.showing.made_before import MakingOptions, makers_of, making

@@ -40,7 +40,7 @@ from casewise.replying.labelled import read_labelled_pairs
 from casewise.replying.logs import REPLIES, read_replies, replies_in, texts_discarded
 from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits, spent_of
-from casewise.runs.made import spent_making
+from casewise.runs.made_texts import spent_making
 from casewise.runs.waiting import finished
 from casewise.showing import MadeTexts
 from casewise.showing.made_before import MakingOptions, estimate_before, making

@@ -23,7 +23,7 @@ from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.judged_runs import JudgedRun
 from casewise.prompting.context_words import in_words
 from casewise.records import SCALES, Arm, Judgement, Scored
-from casewise.runs.made import made_in
+from casewise.runs.made_texts import made_in
 from casewise.showing import MadeTexts, show_item
 from casewise.stats.agreeing.labels import labels
 from casewise.stats.agreeing.metrics import METRICS

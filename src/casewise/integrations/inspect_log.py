@@ -9,7 +9,7 @@ from typing import Any
 
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import SCALES, Arm, Judgement, Scored
-from casewise.runs.made import made_in
+from casewise.runs.made_texts import made_in
 from casewise.showing import MadeTexts, show_item
 from casewise.stats.agreeing.labels import VOTES, LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark

@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 from casewise.models.batch.load import client_of
 from casewise.models.http.client import EndpointClient
 from casewise.models.protocol import Model
-from casewise.runs.batch.desk import BatchOptions
 from casewise.runs.batch.executor import BatchExecutor
+from casewise.runs.batch.jobs import BatchOptions
 from casewise.runs.durable import DurableRun
 from casewise.runs.engine import Executor, LiveExecutor
 from casewise.runs.limits import Limits, Spend

@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from casewise.runs.engine import Call, Control, Executor, Workload
-from casewise.runs.held import HeldByKey, HeldInColumns, HeldOfPlan, LastAttempt
 from casewise.runs.limits import Budget, Limits, Spend
 from casewise.runs.progress import RunProgress, Watch
+from casewise.runs.resuming import HeldByKey, HeldInColumns, HeldOfPlan, LastAttempt
 from casewise.runs.run_kind import Asks, Attempted, RunKind
 from casewise.runs.run_log import RunLog, hashed
 from casewise.runs.stopping import stopping_on_signals

@@ -12,8 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import polars as pl
 
 from casewise.records.base import Record
-from casewise.runs.held import LastAttempt, spent_in_columns
 from casewise.runs.limits import Limits, Spend
+from casewise.runs.resuming import LastAttempt, spent_in_columns
 from casewise.runs.run_kind import Attempted, LoggedKind
 from casewise.storage.runs.log_kind import LastAttempts
 from casewise.storage.runs.run_folder import RunFolder, Session

@@ -20,7 +20,7 @@ from casewise.prompting.layouts import laid_out
 from casewise.prompting.substitution import filled
 from casewise.records import Arm
 from casewise.records.toml import shipped_toml
-from casewise.runs.made import MadeText, Maker, text_key
+from casewise.runs.made_texts import MadeText, Maker, text_key
 from casewise.showing.channels import over_texts
 from casewise.showing.shown import LooksUp, Scene, ShownItem
 

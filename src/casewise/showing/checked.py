@@ -10,7 +10,7 @@ from pathlib import Path
 from casewise.errors import DataError
 from casewise.records.base import digest
 from casewise.records.translation import Translation
-from casewise.runs.made import text_key
+from casewise.runs.made_texts import text_key
 from casewise.showing.channels import over_texts
 from casewise.showing.of_file import read_as_named
 from casewise.showing.shown import Scene, ShownItem

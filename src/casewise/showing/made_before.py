@@ -11,7 +11,7 @@ from casewise.models.load import ModelOptions, names_model
 from casewise.records import Arm
 from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits, Spend
-from casewise.runs.made import MadeText, Maker, estimate_made, made_in, make_texts, spent_making, text_key
+from casewise.runs.made_texts import MadeText, Maker, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.runs.progress import Watch
 from casewise.showing.by_model import MadeTexts, by_models, maker_named
 from casewise.showing.shown import ShownItem

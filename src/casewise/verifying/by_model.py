@@ -21,7 +21,7 @@ from casewise.prompting.context_words import spoken
 from casewise.prompting.json_in_reply import find_objects
 from casewise.prompting.substitution import filled
 from casewise.records.toml import shipped_toml
-from casewise.runs.made import Maker, made_in, text_key
+from casewise.runs.made_texts import Maker, made_in, text_key
 from casewise.verifying.claimed import Claimed, plain_words
 from casewise.verifying.facts import SourcedFact
 

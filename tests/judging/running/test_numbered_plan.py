@@ -11,8 +11,8 @@ from casewise.judging.running.kind import JudgingKind
 from casewise.judging.running.plan import NumberedPlan, Plan
 from casewise.models.fake import FakeModel
 from casewise.records import FULL, NO_CONTEXT, Judgement, Scored, Unscored, UnscoredReason
-from casewise.runs.held import HeldByKey, HeldInColumns, LastAttempt
 from casewise.runs.progress import RunProgress
+from casewise.runs.resuming import HeldByKey, HeldInColumns, LastAttempt
 from casewise.storage.benchmarks.load import load_benchmark
 from casewise.storage.runs.judgement_table import judgements_in_brief
 from casewise.storage.runs.log_kind import LastAttempts

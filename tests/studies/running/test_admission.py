@@ -13,7 +13,7 @@ from casewise.studies.recruiters.prolific_hooks import SubmissionEvent
 from casewise.studies.running.admission import admit, has_room, why_not_let_in
 from casewise.studies.running.annotators import annotator, answer_quiz, pass_tutorial
 from casewise.studies.running.rounds import set_state
-from casewise.studies.watching.told import take_told
+from casewise.studies.watching.recruiter_reports import take_told
 
 SMALL = {"per_item": 1, "per_annotator": 4, "lease_minutes": 30}
 """Two conditions of four queries: places for two people."""

@@ -24,7 +24,7 @@ from casewise.reporting.document import Document
 from casewise.reporting.pages.gate import required_page
 from casewise.reporting.robustness.offered import offered_page
 from casewise.reporting.robustness.page import robustness_page
-from casewise.runs.made import made_in, text_key
+from casewise.runs.made_texts import made_in, text_key
 from casewise.settings import from_environment
 from casewise.showing.catalogue import attack_arms, attacks_named, defences_named, with_ones_own
 from casewise.showing.channels import over_texts

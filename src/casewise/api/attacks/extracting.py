@@ -14,7 +14,7 @@ from casewise.models.load import ModelOptions
 from casewise.records import paper_parameters
 from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits
-from casewise.runs.made import Maker, estimate_made, made_in, make_texts, spent_making, text_key
+from casewise.runs.made_texts import Maker, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.runs.waiting import finished
 from casewise.storage.files.atomic import read_text
 from casewise.storage.files.jsonl import write_jsonl

@@ -17,7 +17,7 @@ from casewise.records import Arm
 from casewise.reporting.robustness.verification import verification_page
 from casewise.runs.estimate import CallEstimate
 from casewise.runs.limits import Limits
-from casewise.runs.made import estimate_made, make_texts, spent_making
+from casewise.runs.made_texts import estimate_made, make_texts, spent_making
 from casewise.runs.progress import Watch
 from casewise.runs.waiting import finished
 from casewise.showing.catalogue import attacks_named

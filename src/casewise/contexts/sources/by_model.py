@@ -13,7 +13,7 @@ from casewise.models.load import ModelOptions, load_model
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage, as_messages
 from casewise.prompting.json_in_reply import top_objects
 from casewise.prompting.substitution import filled
-from casewise.runs.made import Maker
+from casewise.runs.made_texts import Maker
 from casewise.verifying.claimed import plain_words
 from casewise.verifying.known import KnownParameter
 

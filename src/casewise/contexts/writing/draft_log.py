@@ -18,8 +18,8 @@ from casewise.database.tables import review as tables
 from casewise.models.http.prices import Prices
 from casewise.models.protocol import Reply, Usage
 from casewise.records import Query
-from casewise.runs.held import LastAttempt
 from casewise.runs.limits import Spend
+from casewise.runs.resuming import LastAttempt
 from casewise.storage.runs.run_folder import Session
 
 __all__ = ["DraftLog", "WantedContext", "WrittenContext"]

@@ -14,7 +14,7 @@ from casewise.evaluation.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import as_wanted
 from casewise.records import Arm, ShortRepr
-from casewise.runs.made import made_in
+from casewise.runs.made_texts import made_in
 from casewise.showing import MadeTexts
 from casewise.showing.catalogue import Setting, own_defences, setting_of
 from casewise.stats.agreeing.sample import Sample

@@ -16,7 +16,7 @@ from casewise.models.batch.load import client_of
 from casewise.models.http.client import EndpointClient
 from casewise.models.protocol import WaitsForServer
 from casewise.runs.asking import Asking, Batched
-from casewise.runs.batch.desk import BatchOptions
+from casewise.runs.batch.jobs import BatchOptions
 from casewise.runs.limits import GIVE_PRICES, Limits, check_limits
 from casewise.runs.progress import RunProgress, Watch
 from casewise.runs.run_log import FolderLog, session_now

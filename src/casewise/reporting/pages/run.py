@@ -15,7 +15,7 @@ from casewise.replying.logs import GRADES, REPLIES, grade_folders, grades_in, re
 from casewise.reporting.document import Document, Exhibit, Section, number, table_of
 from casewise.reporting.pages.benchmark import item_exhibit, item_json
 from casewise.reporting.pages.judge import shown_groups
-from casewise.runs.made import made_in
+from casewise.runs.made_texts import made_in
 from casewise.showing import MadeTexts, show
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.jsonl import read_jsonl

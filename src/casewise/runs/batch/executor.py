@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from casewise.models.batch.load import batch_interface
 from casewise.models.http.client import EndpointClient
 from casewise.runs.batch.asking import Answered, ThroughClient, Written
-from casewise.runs.batch.desk import BatchOptions, Desk, Lot, is_too_much
+from casewise.runs.batch.jobs import BatchOptions, Desk, Lot, is_too_much
 from casewise.runs.engine import Call, Tally, Workload
 from casewise.runs.limits import Budget, Limits, Spend
 from casewise.storage.runs.batch_jobs import BatchJob, JobLog

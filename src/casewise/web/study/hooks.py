@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from casewise.errors import StudyError
 from casewise.studies.recruiters.prolific_hooks import is_recent, is_signed, read_event
-from casewise.studies.watching.told import take_told
+from casewise.studies.watching.recruiter_reports import take_told
 from casewise.web.frame.identity import database_of, now
 from casewise.web.security.csrf import HOOKS_PATH
 from casewise.web.study.session import vault_of

@@ -15,7 +15,7 @@ from casewise.evaluation.viewing.table import LABELS, OUTCOMES, ViewedTable
 from casewise.records import SCALES, Item
 from casewise.reporting.document import number, short_name
 from casewise.reporting.robustness.exhibits import LaidOpen
-from casewise.runs.made import made_in
+from casewise.runs.made_texts import made_in
 from casewise.showing import MadeTexts, arm_named, show
 from casewise.storage.runs.item_notes import ItemNote
 from casewise.web.viewing.links import Links
