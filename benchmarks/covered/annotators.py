@@ -11,7 +11,7 @@ from benchmarks.covered.rows import Row, Section
 from tests.support.annotated import AnnotatedStudy, annotated_study
 
 from casewise.stats.agreeing.calibration import calibration
-from casewise.stats.agreeing.cost import cost_curve
+from casewise.stats.agreeing.cost_of_thresholds import cost_curve
 from casewise.stats.agreeing.estimates import difference_of, estimate_of, measure
 from casewise.stats.agreeing.hard_items import hard_score
 from casewise.stats.agreeing.over_refusal import refusals

@@ -16,7 +16,7 @@ from tests.support.judges import wrong_at_random
 
 from casewise.stats.agreeing.adaptive_sampling import QueryFrame, sample_until_precise
 from casewise.stats.agreeing.comparison import paired_tests
-from casewise.stats.agreeing.cost import cheapest_threshold, cost_curve, error_terms
+from casewise.stats.agreeing.cost_of_thresholds import cheapest_threshold, cost_curve, error_terms
 from casewise.stats.agreeing.estimates import estimate_of, measure
 from casewise.stats.agreeing.hard_items import hard_score
 from casewise.stats.agreeing.metrics import metrics_named

@@ -12,7 +12,7 @@ from benchmarks.covered.tally import Held, rows
 from tests.support.judges import wrong_at_random
 
 from casewise.stats.agreeing.calibration import QUERIES_A_BIN, calibration
-from casewise.stats.agreeing.cost import turning_point
+from casewise.stats.agreeing.cost_of_thresholds import turning_point
 from casewise.stats.agreeing.estimates import difference_of, estimate_of, measure
 from casewise.stats.agreeing.metrics import FLOORS, METRICS, REFUSALS
 from casewise.stats.agreeing.pairs import PairIndex, pair_results

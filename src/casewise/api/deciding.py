@@ -22,7 +22,7 @@ from casewise.judging.guards.profile import GuardProfile, all_profiles, profile_
 from casewise.reporting.deciding.besides import besides_page
 from casewise.reporting.deciding.decider import decider_page, monitoring_page
 from casewise.reporting.document import Document, Table, of_tables, table_of
-from casewise.stats.deciding.decisions import Wanted
+from casewise.stats.deciding.fitted_thresholds import Wanted
 from casewise.storage.files.atomic import read_text
 
 __all__ = [

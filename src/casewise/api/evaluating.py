@@ -27,7 +27,7 @@ from casewise.reporting.pages.gate import gate_page, github_lines, junit
 from casewise.reporting.pages.leaderboard import leaderboard_page
 from casewise.reporting.pages.says_does import says_does_page
 from casewise.stats.agreeing.gate import Decision
-from casewise.stats.agreeing.labels import LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy
 from casewise.storage.files.atomic import write_text
 from casewise.storage.files.jsonl import json_text
 

@@ -38,7 +38,7 @@ from casewise.runs.resuming import spent_in_columns
 from casewise.runs.run_log import default_folder
 from casewise.runs.waiting import finished
 from casewise.showing.made_before import MakingOptions, makers_of, making
-from casewise.stats.agreeing.labels import LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.batch_jobs import JobLog
 from casewise.storage.runs.judgement_run import JUDGEMENTS

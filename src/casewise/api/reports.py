@@ -11,7 +11,7 @@ from casewise.errors import BenchmarkError, one_of
 from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.options import ReportOptions
 from casewise.reporting.pages.judge import judge_page
-from casewise.stats.agreeing.labels import LabelPolicy, Ties
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy, Ties
 from casewise.stats.agreeing.sample import UnscoredPolicy
 from casewise.storage.files.long_steps import long_step
 

@@ -14,7 +14,7 @@ from casewise.auditing.findings import ALPHA, Finding, Part
 from casewise.auditing.subject import Subject
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.judged import judged, judged_by_raters
-from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metric_named, metrics_named, value_of
 from casewise.stats.agreeing.sample import constant_accuracy, right
 from casewise.stats.core.arrays import BoolArray, FloatArray

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from casewise.records import CONDITIONS, Context, ShortRepr
 from casewise.records.base import canonical_json
 from casewise.stats.agreeing.judged import query_numbers
-from casewise.stats.agreeing.labels import VOTES, labels
+from casewise.stats.agreeing.labels_and_ties import VOTES, labels
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.core.raters import Raters
 from casewise.stats.people.stability import UNIFORM, fit_beta, same_label

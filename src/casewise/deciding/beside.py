@@ -16,8 +16,8 @@ from casewise.errors import BenchmarkError
 from casewise.evaluation.judged_runs import Series, read_runs
 from casewise.judging.guards.profile import all_profiles
 from casewise.records import ShortRepr
-from casewise.stats.agreeing.cost import CostPoint, cost_curve
-from casewise.stats.agreeing.labels import VOTES, LabelPolicy
+from casewise.stats.agreeing.cost_of_thresholds import CostPoint, cost_curve
+from casewise.stats.agreeing.labels_and_ties import VOTES, LabelPolicy
 from casewise.stats.deciding.calibrators import ChosenCalibrator, calibrated
 from casewise.stats.deciding.promises import Evidence
 from casewise.stats.deciding.trade_off import (

@@ -23,7 +23,7 @@ from casewise.judging.judges.constant import ConstantJudge
 from casewise.models.load import ModelOptions
 from casewise.records import Arm, Scored, Unscored, UnscoredReason
 from casewise.showing.user_function import no_loop_runs
-from casewise.stats.deciding.decisions import Decision
+from casewise.stats.deciding.fitted_thresholds import Decision
 
 __all__ = ["Decided", "Decider"]
 

@@ -17,7 +17,7 @@ from casewise.errors import ChecksumMismatch, DataError
 from casewise.records import Elicitation
 from casewise.records.base import Record
 from casewise.stats.deciding.calibrators import Calibrator, Isotonic, Platt
-from casewise.stats.deciding.decisions import Decision
+from casewise.stats.deciding.fitted_thresholds import Decision
 from casewise.storage.files.atomic import read_text, write_text
 from casewise.storage.files.strict_json import what_is_wrong
 

@@ -29,10 +29,18 @@ from casewise.judging.judge import Judge
 from casewise.models.load import ModelOptions
 from casewise.records import Elicitation, ShortRepr
 from casewise.stats.agreeing.calibration import calibration
-from casewise.stats.agreeing.labels import VOTES, LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import VOTES, LabelPolicy
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.deciding.calibrators import ChosenCalibrator, Isotonic, Platt, calibrated
-from casewise.stats.deciding.decisions import DECISIONS, Fitted, Measurement, Wanted, fit_thresholds, held_out, measured
+from casewise.stats.deciding.fitted_thresholds import (
+    DECISIONS,
+    Fitted,
+    Measurement,
+    Wanted,
+    fit_thresholds,
+    held_out,
+    measured,
+)
 from casewise.stats.deciding.promises import Evidence
 from casewise.storage.benchmarks.benchmark import Benchmark
 

@@ -15,7 +15,7 @@ from casewise.deciding.traffic import Sealer, TrafficLine, read_traffic
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import Context, Item, Query, ShortRepr, paper_parameters
 from casewise.stats.core.multiplicity import holm
-from casewise.stats.deciding.decisions import DECISIONS
+from casewise.stats.deciding.fitted_thresholds import DECISIONS
 from casewise.storage.benchmarks.benchmark import About, Benchmark
 from casewise.storage.benchmarks.cases import parameters_of, taxonomy_of
 from casewise.storage.benchmarks.folder import write_benchmark

@@ -8,7 +8,7 @@ import numpy as np
 
 from casewise.records import ShortRepr
 from casewise.stats.core.arrays import FloatArray
-from casewise.stats.deciding.decisions import Measurement, Wanted, measured
+from casewise.stats.deciding.fitted_thresholds import Measurement, Wanted, measured
 from casewise.stats.deciding.promises import Evidence
 from casewise.stats.deciding.trade_off import Banded, TradeOff, Weights, banded, trade_off
 

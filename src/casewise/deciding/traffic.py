@@ -12,7 +12,7 @@ from casewise.deciding.decider import Decided
 from casewise.deciding.requests import DecisionRequest
 from casewise.errors import ConfigurationError, DataError
 from casewise.records.base import Record
-from casewise.stats.deciding.decisions import Decision
+from casewise.stats.deciding.fitted_thresholds import Decision
 from casewise.storage.files.jsonl import read_jsonl
 
 __all__ = ["Sealer", "TrafficLine", "read_traffic", "traffic_line"]

@@ -11,7 +11,7 @@ import polars as pl
 from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.evaluation.options import ReportOptions
 from casewise.records import ShortRepr
-from casewise.stats.agreeing.labels import VOTES, LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import VOTES, LabelPolicy
 from casewise.stats.agreeing.sample import as_probability
 from casewise.stats.core.arrays import FloatArray
 

@@ -10,7 +10,7 @@ import polars as pl
 from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.records import FULL, NO_CONTEXT, Arm
 from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, measure
-from casewise.stats.agreeing.labels import VOTES, LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import UnscoredPolicy
 from casewise.stats.agreeing.shapley import shapley_values

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from casewise.evaluation.judged_runs import JudgedRuns
-from casewise.stats.agreeing.labels import VOTES, LabelPolicy, labels
+from casewise.stats.agreeing.labels_and_ties import VOTES, LabelPolicy, labels
 from casewise.storage.runs.log_kind import last_rows
 
 __all__ = ["covered_mass_table"]

@@ -9,9 +9,9 @@ from typing import Any
 from casewise.evaluation.judged_runs import JudgedRuns, Series
 from casewise.records import ShortRepr
 from casewise.stats.agreeing.calibration import Calibration, calibration
-from casewise.stats.agreeing.cost import CostCurve, cost_curve
+from casewise.stats.agreeing.cost_of_thresholds import CostCurve, cost_curve
 from casewise.stats.agreeing.estimates import Estimate, estimate
-from casewise.stats.agreeing.labels import LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy
 from casewise.stats.agreeing.metrics import FLOORS
 from casewise.stats.agreeing.over_refusal import Refusals, refusals
 from casewise.stats.agreeing.pairs import PairResults, find_pairs, pair_results

@@ -27,7 +27,7 @@ from casewise.evaluation.subsets import SubsetScore, as_wanted, subset_notes, su
 from casewise.evaluation.yardsticks import Backdrop, Beside, besides
 from casewise.replying.labelled import labels_notes, read_reply_labels
 from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate, estimate, measure
-from casewise.stats.agreeing.labels import PUBLISHED, LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import PUBLISHED, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import Sample, right
 from casewise.stats.core.arrays import BoolArray

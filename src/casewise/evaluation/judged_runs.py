@@ -18,9 +18,9 @@ from casewise.errors import BenchmarkError, DataError
 from casewise.records import ELICITATIONS, Arm, Elicitation, ShortRepr
 from casewise.replying.behaviour import POLICIES, Behaviour, Policy, behaviours_in
 from casewise.replying.logs import REPLIES, ReplyManifest
-from casewise.stats.agreeing.cost import fitted_verdicts
+from casewise.stats.agreeing.cost_of_thresholds import fitted_verdicts
 from casewise.stats.agreeing.judged import judged_by_raters, query_numbers
-from casewise.stats.agreeing.labels import VOTES, LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import VOTES, LabelPolicy
 from casewise.stats.agreeing.repeats import JudgeNoise, item_values, judge_noise
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy
 from casewise.stats.core.arrays import FloatArray

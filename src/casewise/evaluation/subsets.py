@@ -15,7 +15,7 @@ from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.yardsticks import Backdrop
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.hard_items import HardScore, hard_score
-from casewise.stats.agreeing.labels import VOTES
+from casewise.stats.agreeing.labels_and_ties import VOTES
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import right
 from casewise.stats.core.arrays import BoolArray

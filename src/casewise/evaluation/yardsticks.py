@@ -16,7 +16,7 @@ from casewise.records import ShortRepr
 from casewise.records.base import digest
 from casewise.stats.agreeing.estimates import STUDENT, Estimate, difference_of, estimate_of, measure
 from casewise.stats.agreeing.judged import judged_by_raters
-from casewise.stats.agreeing.labels import VOTES, LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, constant_accuracy, right
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray

@@ -25,7 +25,7 @@ from casewise.prompting.context_words import in_words
 from casewise.records import SCALES, Arm, Judgement, Scored
 from casewise.runs.made_texts import made_in
 from casewise.showing import MadeTexts, show_item
-from casewise.stats.agreeing.labels import labels
+from casewise.stats.agreeing.labels_and_ties import labels
 from casewise.stats.agreeing.metrics import METRICS
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text

@@ -16,7 +16,7 @@ from casewise.auditing.audit import Audit
 from casewise.evaluation.judge_numbers import JudgeNumbers
 from casewise.evaluation.judged_runs import long_table
 from casewise.exporting.lm_eval import asked_rows
-from casewise.stats.agreeing.labels import LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.hugging_face import write_hugging_face
 from casewise.storage.benchmarks.parquet import write_table

@@ -15,7 +15,7 @@ from casewise.judging.asking.elicitations import options_for
 from casewise.judging.judges.live import find_prompts
 from casewise.records import SCALES, Elicitation
 from casewise.showing import arm_named, show_item
-from casewise.stats.agreeing.labels import LabelPolicy, labels
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.files.atomic import write_text
 

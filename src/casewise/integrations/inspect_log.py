@@ -11,7 +11,7 @@ from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import SCALES, Arm, Judgement, Scored
 from casewise.runs.made_texts import made_in
 from casewise.showing import MadeTexts, show_item
-from casewise.stats.agreeing.labels import VOTES, LabelPolicy, labels
+from casewise.stats.agreeing.labels_and_ties import VOTES, LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
 from casewise.storage.benchmarks.load import load_benchmark

@@ -22,7 +22,7 @@ from casewise.judging.running.plan import Selection, select
 from casewise.models.inspect_bridge import inspect_messages, reply_of
 from casewise.records import SCALES, Arm, Elicitation, Item, Unscored
 from casewise.showing import arm_named, check_arms, show_item
-from casewise.stats.agreeing.labels import LabelPolicy, labels
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
 from casewise.storage.benchmarks.load import load_benchmark

@@ -6,7 +6,7 @@ from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, random_sample, sample_of, some
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.cost import cheapest_threshold, cost_curve, fitted_verdicts, turning_point
+from casewise.stats.agreeing.cost_of_thresholds import cheapest_threshold, cost_curve, fitted_verdicts, turning_point
 from casewise.stats.words.baseline import Folds
 
 

@@ -6,7 +6,7 @@ from tests.support.annotated import annotated_study
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreeing.calibration import bin_terms, calibration, equal_mass_bins
-from casewise.stats.agreeing.cost import cost_curve
+from casewise.stats.agreeing.cost_of_thresholds import cost_curve
 from casewise.stats.agreeing.estimates import Estimate, apart, difference_of, estimate, estimate_of, measure, named
 from casewise.stats.agreeing.hard_items import hard_score
 from casewise.stats.agreeing.metrics import metrics_named

@@ -5,7 +5,7 @@ import pytest
 
 from casewise.errors import ConfigurationError
 from casewise.stats.deciding.calibrators import Platt
-from casewise.stats.deciding.decisions import Fitted, Wanted, fit_thresholds, held_out, measured
+from casewise.stats.deciding.fitted_thresholds import Fitted, Wanted, fit_thresholds, held_out, measured
 from casewise.stats.deciding.promises import Evidence
 
 

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from casewise.stats.agreeing.labels import LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy
 from casewise.stats.people.coded_ratings import code_ratings
 from casewise.studies.analysing.analysis import label_table
 

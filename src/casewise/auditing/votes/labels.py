@@ -9,7 +9,7 @@ from casewise.auditing.subject import Subject
 from casewise.auditing.votes.intent_votes import look_at_intent_votes
 from casewise.auditing.votes.rates import look_at_rates
 from casewise.auditing.votes.vote_patterns import look_at_columns, look_at_gap
-from casewise.stats.agreeing.labels import PUBLISHED, labels
+from casewise.stats.agreeing.labels_and_ties import PUBLISHED, labels
 from casewise.stats.people.stability import JEFFREYS, UNIFORM, same_label
 
 __all__ = ["audit_labels"]

@@ -17,7 +17,7 @@ from casewise.evaluation.published.replay import notes_of
 from casewise.evaluation.yardsticks import Backdrop
 from casewise.records import Elicitation
 from casewise.stats.agreeing.judged import judged_by_raters
-from casewise.stats.agreeing.labels import LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import BoolArray, FloatArray
 from casewise.storage.benchmarks.published_outputs import PublishedOutput, item_ids, read_output

@@ -21,7 +21,7 @@ from casewise.evaluation.subsets import subset_notes
 from casewise.evaluation.yardsticks import Backdrop, People, against_others, plain
 from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
-from casewise.stats.agreeing.labels import PUBLISHED
+from casewise.stats.agreeing.labels_and_ties import PUBLISHED
 from casewise.stats.agreeing.metrics import FLOORS, REFUSALS, metrics_named
 from casewise.stats.agreeing.pairs import PairIndex, find_pairs, measured_flips
 from casewise.stats.agreeing.sample import Sample

@@ -19,7 +19,7 @@ from casewise.replying.behaviour import POLICIES, WORTH, Behaviour, Policy
 from casewise.replying.labelled import ReplyLabels
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.judged import query_numbers
-from casewise.stats.agreeing.labels import LabelPolicy, labels
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy, labels
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.measured import TotalsByCluster, share
 from casewise.stats.core.prediction_powered import PredictionPowered, labels_needed, prediction_powered_rate

@@ -18,7 +18,7 @@ from casewise.evaluation.subsets import as_wanted
 from casewise.replying.behaviour import POLICIES, WORTH, Behaviour, Policy
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of
 from casewise.stats.agreeing.judged import query_numbers
-from casewise.stats.agreeing.labels import labels
+from casewise.stats.agreeing.labels_and_ties import labels
 from casewise.stats.agreeing.sample import right
 from casewise.stats.agreeing.terms import AGREEMENT, ROUNDING
 from casewise.stats.core.arrays import BoolArray, FloatArray

@@ -15,7 +15,7 @@ from casewise.records import Arm
 from casewise.replying.behaviour import POLICIES, WORTH, Behaviour, Policy
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.judged import query_numbers
-from casewise.stats.agreeing.labels import LabelPolicy, labels
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy, labels
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.measured import Functional, TotalsByCluster, share
 

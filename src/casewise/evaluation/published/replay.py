@@ -13,7 +13,7 @@ from casewise.records import Elicitation, Scored, ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.filled_in import of_raw_values
 from casewise.stats.agreeing.judged import judged
-from casewise.stats.agreeing.labels import PUBLISHED, VOTES, LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named, published_cross_entropy, value_of
 from casewise.storage.benchmarks.published_outputs import OutputRow, PublishedOutput, read_output
 

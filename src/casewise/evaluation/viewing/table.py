@@ -13,7 +13,7 @@ from casewise.evaluation.judged_runs import JudgedRun, Series
 from casewise.records import Arm, ShortRepr
 from casewise.showing.transforms import role_of
 from casewise.stats.agreeing.judged import verdicts
-from casewise.stats.agreeing.labels import LabelPolicy, labels
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.runs.judgement_table import last_attempts
 

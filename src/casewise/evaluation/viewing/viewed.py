@@ -13,7 +13,7 @@ import polars as pl
 from casewise.evaluation.judged_runs import JudgedRun, Series, distinct, opened, read_series
 from casewise.evaluation.viewing.table import Judged, ViewedTable, of_people, with_series
 from casewise.replying.logs import replies_in
-from casewise.stats.agreeing.labels import VOTES, LabelPolicy
+from casewise.stats.agreeing.labels_and_ties import VOTES, LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
 from casewise.storage.runs.item_notes import ItemNote, add_item_note, read_item_notes

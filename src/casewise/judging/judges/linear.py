@@ -10,7 +10,7 @@ from casewise.errors import BenchmarkError, JudgeError
 from casewise.judging.judge import Answer, Ask, LocalJudge
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.stats.agreeing.judged import query_numbers
-from casewise.stats.agreeing.labels import LabelPolicy, labels
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy, labels
 from casewise.stats.words.baseline import Folds, LinearBaseline, out_of_fold
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import Features, item_table, texts

@@ -24,7 +24,7 @@ from casewise.reporting.document import (
     table_of,
 )
 from casewise.stats.agreeing.calibration import Calibration
-from casewise.stats.agreeing.cost import CostPoint
+from casewise.stats.agreeing.cost_of_thresholds import CostPoint
 from casewise.stats.agreeing.estimates import ESTIMATE_COLUMNS, Estimate
 from casewise.stats.agreeing.over_refusal import RefusalRates, Refusals
 from casewise.stats.agreeing.pairs import PairResults

@@ -11,7 +11,7 @@ import numpy as np
 
 from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
-from casewise.stats.agreeing.cost import TurningPoint, turning_point
+from casewise.stats.agreeing.cost_of_thresholds import TurningPoint, turning_point
 from casewise.stats.agreeing.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.agreeing.metrics import METRICS, REFUSALS
 from casewise.stats.agreeing.pairs import PairIndex, measured_flips

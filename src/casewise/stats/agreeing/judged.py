@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from casewise.errors import StatisticsError
 from casewise.records import SCALES, Elicitation
-from casewise.stats.agreeing.labels import VOTES, LabelPolicy, column, labels
+from casewise.stats.agreeing.labels_and_ties import VOTES, LabelPolicy, column, labels
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, as_probability
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.raters import Raters

@@ -14,7 +14,7 @@ from casewise.records import ShortRepr
 from casewise.stats import Agreement, Ceilings, OracleAccuracy, Reliability, agreement_of_votes, oracle_accuracy
 from casewise.stats import ceilings as vote_ceilings
 from casewise.stats import reliability as vote_reliability
-from casewise.stats.agreeing.labels import LabelPolicy, labels
+from casewise.stats.agreeing.labels_and_ties import LabelPolicy, labels
 from casewise.stats.people.annotators import AnnotatorTable, annotator_table
 from casewise.stats.people.attrition import Attrition, attrition
 from casewise.stats.people.coded_ratings import CodedRatings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, cast, get_args
 
 from casewise.errors import ConfigurationError
-from casewise.stats.agreeing.labels import LabelBase, LabelPolicy, Ties
+from casewise.stats.agreeing.labels_and_ties import LabelBase, LabelPolicy, Ties
 from casewise.stats.core.arrays import checked_share
 from casewise.stats.people.attrition import Flow
 from casewise.studies.design.freeze import Departure

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.records import ShortRepr
-from casewise.stats.agreeing.cost import cheapest_threshold
+from casewise.stats.agreeing.cost_of_thresholds import cheapest_threshold
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.measured import TotalsByCluster, share
