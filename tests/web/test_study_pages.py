@@ -15,6 +15,7 @@ from casewise.studies.recruiters.protocol import RecruiterIds
 from casewise.studies.running.answers import lapse_and_void
 from casewise.studies.running.owner import overview, people_states, to_be_paid
 from casewise.studies.running.rounds import set_state
+from casewise.studies.watching.monitoring import monitor
 
 QUIZ = {f"question-{index}": right for index, right in enumerate(RIGHT)}
 
@@ -219,7 +220,7 @@ def test_skipping_a_check_voids_where_failing_one_does(app):
         assert overview(connection, study).valid == 0
 
 
-def test_who_stops_without_rating_anything_is_not_paid_unasked(app, study):
+def test_who_stops_without_rating_anything_is_paid_for_their_time_alone(app, study):
     idle, busy = Walker(app, study, "idle"), Walker(app, study, "busy")
     for walker in (idle, busy):
         walker.to_rating()
@@ -230,10 +231,9 @@ def test_who_stops_without_rating_anything_is_not_paid_unasked(app, study):
 
     with app.state.database.read() as connection:
         found = to_be_paid(connection, study, vault=app.state.vault)
-    assert ([person.person for person in found.people], [person.person for person in found.doubtful]) == (
-        ["busy"],
-        ["idle"],
-    )
+    assert ([person.person for person in found.people], found.doubtful) == (["busy"], [])
+    assert "THANKS42" in busy.page
+    assert "SORRY42" in idle.page
 
 
 def test_a_check_has_a_situation_like_the_pages_around_it(app):
@@ -536,6 +536,32 @@ def test_whose_items_others_took_meanwhile_is_told_so_and_not_that_all_is_answer
     assert "You have answered all pages" not in away.page
     assert "others took the requests that you had not answered yet" in away.page
     assert [page.state for page in rows(app, tables.pages) if page.state == "surplus"] == ["surplus"]
+    away.send("/questions")
+    assert "did not come to the end" in away.page
+    assert {row.outcome for row in rows(app, tables.annotators)} == {"stopped", "completed"}
+
+
+def test_who_was_away_until_others_had_taken_everything_is_paid_for_their_time_and_has_completed_nothing(app):
+    one_each = design(conditions=["no_context"], ratings={"per_item": 1}, attention={"checks_per_batch": 2})
+    study = opened(app.state.database, one_each, queries=3)
+    away, other = Walker(app, study, "ann"), Walker(app, study, "ben")
+    away.to_rating()
+    with app.state.database.write() as connection:
+        lapse_and_void(connection, study, now=datetime.now(UTC) + timedelta(hours=1))
+    assert other.to_end() == "/end"
+
+    assert away.open("/rate") == "/questions", "and no attention check alone"
+    assert "You are paid" in away.page
+    assert "Undo" not in away.page
+    assert away.send("/questions") == "/end"
+    assert "SORRY42" in away.page
+    assert "THANKS42" not in away.page
+    with app.state.database.read() as connection:
+        found, seen = to_be_paid(connection, study, vault=app.state.vault), monitor(connection, study, now=START)
+    assert ([one.person for one in found.people], found.doubtful) == (["ben"], [])
+    assert seen.funnel.finished == {"no_context": 1}
+    pay = study.design.pay
+    assert seen.money.spent == pytest.approx((pay.per_batch + pay.screen_out) * (1 + pay.fee_percent / 100))
 
 
 def test_an_address_that_cannot_be_is_answered_in_words_for_people(app, study):

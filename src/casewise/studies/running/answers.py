@@ -25,6 +25,7 @@ __all__ = [
     "Progress",
     "Shown",
     "Taken",
+    "answered_items",
     "answers_of",
     "as_answer",
     "finish_batch",
@@ -38,7 +39,7 @@ __all__ = [
 
 Decision = Literal["respond", "refuse", "skip"]
 Taken = Literal["rated", "skipped", "surplus", "again", "over"]
-BatchOutcome = Literal["completed", "stopped", "too_many_skips"]
+BatchOutcome = Literal["completed", "stopped", "left_early", "too_many_skips"]
 
 PAGES, ANNOTATORS, ITEMS = tables.pages, tables.annotators, tables.items
 
@@ -317,10 +318,18 @@ def as_answer(row: Row[Any], expected: dict[str, Any]) -> AnsweredPage:
 def finish_batch(
     connection: Connection, study: Round, annotator_id: str, *, outcome: BatchOutcome = "completed", now: datetime
 ) -> None:
-    """The annotator is done, stops early, or skipped too much: open pages re-open; the outcome says which code they get."""
+    """The annotator is done, stops early, or skipped too much: open pages re-open; the outcome says which code they get.
+
+    Whoever has lost pages to others has stopped and not completed; whoever answered no item at all, because they stopped
+    or because others took them all, left early: their time is paid as that of those who leave before the first request.
+    """
     annotator = locked(connection, annotator_id)
     if annotator is None or annotator.stage != "rating":
         return
+    if outcome == "completed" and progress(connection, annotator_id).lost:
+        outcome = "stopped"
+    if not answered_items(connection, annotator_id):
+        outcome = "left_early"
     release(connection, annotator_id, states={"waiting": "dropped", "lapsed": "dropped"})
     ended: str = outcome
     if must_void(answers_of(connection, study, annotator_id), study.design):
@@ -332,6 +341,12 @@ def finish_batch(
         .values(stage="done", outcome=ended, finished_at=now, lease_until=None)
     )
     note(connection, study.id, ended, at=now, by="annotator", annotator_id=annotator_id)
+
+
+def answered_items(connection: Connection, annotator_id: str) -> int:
+    """How many items somebody rated or skipped."""
+    mine = (PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None))
+    return int(connection.scalars(select(func.count()).where(*mine)).one())
 
 
 def void(connection: Connection, study: Round, annotator_id: str, *, why: str, by: str, now: datetime) -> int:

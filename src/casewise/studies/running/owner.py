@@ -260,7 +260,9 @@ def to_be_paid(connection: Connection, study: Round, *, vault: Vault) -> Payable
 
     Whoever took another batch and was never back has completed the first.
     """
-    rated = select(PAGES.c.annotator_id).where(PAGES.c.study_id == study.id, PAGES.c.verdict.is_not(None))
+    rated = select(PAGES.c.annotator_id).where(
+        PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.verdict.is_not(None)
+    )
     further = (
         select(tables.events.c.annotator_id)
         .where(tables.events.c.study_id == study.id, tables.events.c.kind == "assigned")

@@ -284,8 +284,18 @@ def resume(connection: Connection, study: Round, annotator_id: str, *, now: date
         .where(ANNOTATORS.c.id == annotator_id)
         .values(lapsed=False, lease_until=lease_end(study, now))
     )
+    if not again:
+        drop_checks_alone(connection, annotator_id)
     note(connection, study.id, "resumed", at=now, annotator_id=annotator_id, detail={"items": again})
     return again
+
+
+def drop_checks_alone(connection: Connection, annotator_id: str) -> None:
+    """Attention checks check nothing where others took every item."""
+    mine, item = PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item"
+    if connection.execute(select(PAGES.c.position).where(mine, item, PAGES.c.answered_at.is_not(None))).first() is None:
+        checks = update(PAGES).where(mine, PAGES.c.kind == "check", PAGES.c.state == "waiting")
+        connection.execute(checks.values(state="dropped"))
 
 
 def hold_again(connection: Connection, page: Row[Any], slot_id: int) -> None:

@@ -21,6 +21,7 @@ from casewise.studies.running.answers import (
     Decision,
     Given,
     Shown,
+    answered_items,
     finish_batch,
     next_page,
     progress,
@@ -68,7 +69,7 @@ CODES: dict[str, Outcome] = {
     "left_early": "screened_out",
     "too_many_skips": "completed",
 }
-"""Who stops early, or finds no item left, is paid too; the owner sees which it was."""
+"""Who stops early, or finds no item left, is paid too, and whoever answered no item for their time; the owner sees which it was."""
 
 
 SCRIPT_HEADER = "X-Casewise-Script"
@@ -257,8 +258,12 @@ def questions_page(request: Request, study: ThisRound, at: Now) -> Response:
         if who.lapsed or next_page(connection, study, who.id) is not None:
             return redirect(here(study, "rate"))
         another, lost = may_take_another(connection, study, who, now=at), progress(connection, who.id).lost
-    asked, remarks = study.design.demographics, study.phase in {"pilot", "preview"}
-    return show(request, study, "questions", questions=asked, remarks=remarks, another=another, lost=lost)
+        nothing = not answered_items(connection, who.id)
+    asked = () if nothing else study.design.demographics
+    remarks = study.phase in {"pilot", "preview"}
+    return show(
+        request, study, "questions", questions=asked, remarks=remarks, another=another, lost=lost, nothing=nothing
+    )
 
 
 @router.post("/another")
