@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, case, func, select
 
 from casewise.database.tables import study as tables
 from casewise.studies.recruiters import RecruiterIds, known_as
@@ -39,7 +39,7 @@ class PeopleQuery:
     """Whom to find; what is empty asks for nothing."""
 
     search: str = ""
-    """The beginning of an annotator's number, or the recruiter's id of a person."""
+    """The beginning of an annotator's number. It stands in addresses, so it is never anybody's id at the recruiter."""
     condition: str = ""
     status: str = ""
     """A stage, an outcome, or `left out`."""
@@ -76,10 +76,10 @@ class FoundPeople:
 
 
 def find_people(
-    connection: Connection, study: Round, wanted: PeopleQuery, *, vault: Vault, limit: int, offset: int = 0
+    connection: Connection, study: Round, wanted: PeopleQuery, *, limit: int, offset: int = 0
 ) -> FoundPeople:
     """The people who fit `wanted`, `limit` of them from `offset` on; the last `limit` or fewer where that is beyond them."""
-    where = fitting(study, wanted, vault)
+    where = fitting(study, wanted)
     total = int(connection.scalars(select(func.count()).select_from(ANNOTATORS).where(*where)).one())
     offset = min(offset, max(0, total - 1) // limit * limit)
     assessed = select(func.max(ANNOTATORS.c.assessed_at)).where(ANNOTATORS.c.study_id == study.id)
@@ -91,12 +91,10 @@ def find_people(
     return FoundPeople(people, total, offset, connection.scalars(assessed).one())
 
 
-def fitting(study: Round, wanted: PeopleQuery, vault: Vault) -> list[ColumnElement[bool]]:
+def fitting(study: Round, wanted: PeopleQuery) -> list[ColumnElement[bool]]:
     where: list[ColumnElement[bool]] = [ANNOTATORS.c.study_id == study.id]
     if search := "".join(wanted.search.split()):
-        fingerprint = vault.fingerprint(study.name, known_as(search, study.design.recruiter))
-        begins = ANNOTATORS.c.id.startswith(search.lower(), autoescape=True)
-        where.append(or_(begins, ANNOTATORS.c.fingerprint == fingerprint))
+        where.append(ANNOTATORS.c.id.startswith(search.lower(), autoescape=True))
     if wanted.condition:
         where.append(ANNOTATORS.c.condition == wanted.condition)
     if wanted.status == "left out":
@@ -175,6 +173,7 @@ def with_submission(connection: Connection, study: Round, submission: str, *, va
 
     Ids are sealed, so each is opened until it is found.
     """
+    submission = "".join(submission.split())
     keys, person = tables.keys, known_as(submission, study.design.recruiter)
     if not person:
         return None

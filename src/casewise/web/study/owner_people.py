@@ -70,8 +70,8 @@ def shown(
 ) -> Response:
     """The page; where something could not be done, with the reason and with all that was `typed`."""
     with database_of(request).read() as connection:
-        vault, offset = vault_of(request), (listed.page - 1) * PEOPLE_A_PAGE
-        found = find_people(connection, study, listed.query, vault=vault, limit=PEOPLE_A_PAGE, offset=offset)
+        offset = (listed.page - 1) * PEOPLE_A_PAGE
+        found = find_people(connection, study, listed.query, limit=PEOPLE_A_PAGE, offset=offset)
         stages = count_stages(connection, study.id)
     values: dict[str, Any] = {
         "study": study,
@@ -112,7 +112,7 @@ def act(request: Request, owner: Owner, study: ThisRound, form: SentForm, listed
 
 @router.post("/find")
 def find_submission(request: Request, _owner: Owner, study: ThisRound, form: SentForm, listed: Listed) -> Response:
-    """From the recruiter's submission to the annotator. It is sent, so that no address holds it."""
+    """From the recruiter's submission, or a person's id there, to the annotator. It is sent, so that no address holds it."""
     submission = form.get("submission", "").strip()[:LONGEST_WORD]
     with database_of(request).read() as connection:
         found = with_submission(connection, study, submission, vault=vault_of(request))
