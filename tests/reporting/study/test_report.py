@@ -87,9 +87,27 @@ def test_everything_is_written_to_the_folder(full, tmp_path):
     full.write(tmp_path / "out")
 
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"report.html", "report.md", "report.json", "tables.tex", "figures", "tables", "mixed_model"}
+    files = {"report.html", "report.md", "report.json", "tables.tex", "written.json"}
+    assert names == files | {"figures", "tables", "mixed_model"}
     assert pl.read_parquet(tmp_path / "out" / "tables" / "tasks.parquet").height == 20
     assert "var(--" not in (tmp_path / "out" / "figures" / "panel-curve.svg").read_text()
+
+
+def test_a_report_made_anew_removes_what_it_no_longer_has_and_nothing_of_others(full, frame, tmp_path):
+    out = tmp_path / "out"
+    full.write(out)
+    before = {str(path.relative_to(out)) for path in out.glob("*/*") if "mixed_model" not in path.parts}
+    (out / "figures" / "mine.svg").write_text("drawn by hand")
+    (out / "written.json").write_text(json.dumps([*before, "../precious", "figures/../../precious.svg"]))
+    (tmp_path / "precious.svg").write_text("not of this folder")
+
+    study_report(RatingsSource(frame.filter(pl.col("condition") == "safe_revised"), "a study")).write(out)
+
+    after = {str(path.relative_to(out)) for path in out.glob("*/*") if "mixed_model" not in path.parts}
+    assert {"figures/category-h.svg", "tables/contrasts.parquet"} <= before - after
+    assert after - before == {"figures/mine.svg"}
+    assert sorted(json.loads((out / "written.json").read_text())) == sorted(after - {"figures/mine.svg"})
+    assert (tmp_path / "precious.svg").exists()
 
 
 def test_anonymous_votes_say_what_is_not_available(frame):

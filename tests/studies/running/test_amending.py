@@ -80,8 +80,10 @@ def test_more_ratings_of_each_item_keep_what_was_rated(store, study, path, tmp_p
 
 def test_a_round_is_amended_while_it_is_paused_and_only_in_what_keeps_what_was_rated(store, study, path):
     changed(path, r"per_item = 2 ", "per_item = 3 ")
-    with pytest.raises(StudyError, match="pause the round first"):
-        amended(store, study, path)
+    with store.read() as connection, pytest.raises(StudyError, match="pause the round first"):
+        amendment_of(connection, study, read_plan(path))
+    with store.write() as connection:
+        set_state(connection, study.id, "paused", by="owner", now=START)
     changed(path, r"per_item = 3 ", "per_item = 1 ")
     with pytest.raises(StudyError, match="only be raised"):
         amended(store, study, path)

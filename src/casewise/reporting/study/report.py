@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
@@ -39,6 +40,7 @@ from casewise.studies.analysing.ratings_source import RatingsSource, read_rating
 __all__ = ["StudyReport", "study_report", "write_exported_model"]
 
 MIXED_MODEL = "mixed_model"
+OWN_NAME = re.compile(r"(figures|tables)/[\w-]+\.(svg|parquet)")
 
 
 @dataclass(frozen=True)
@@ -159,18 +161,36 @@ class StudyReport:
             )
 
     def write_faces(self, folder: Path) -> None:
-        """The report as it is, without R's part."""
+        """The report as it is, without R's part; what an earlier one wrote and this one does not have is removed."""
         for name in ("figures", "tables"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         write_text(folder / "report.html", html(self.document))
         write_text(folder / "report.md", markdown(self.document))
         write_text(folder / "report.json", json_text(self.as_json()))
         write_text(folder / "tables.tex", latex(self.document))
+        written: list[str] = []
         for figure in self.document.figures():
-            write_text(folder / "figures" / f"{figure.name}.svg", standalone(figure.svg))
+            written.append(f"figures/{figure.name}.svg")
+            write_text(folder / written[-1], standalone(figure.svg))
         revision = {"revision": self.revision.table} if self.revision else {}
         for name, table in (frames(self.analysis) | revision).items():
-            table.write_parquet(folder / "tables" / f"{name}.parquet")
+            written.append(f"tables/{name}.parquet")
+            table.write_parquet(folder / written[-1])
+        remove_earlier(folder, written)
+
+
+WRITTEN = "written.json"
+"""The figures and tables of a report's folder that are the report's own, so that the next one can tell them from others."""
+
+
+def remove_earlier(folder: Path, written: Sequence[str]) -> None:
+    """Remove the figures and tables that the earlier report listed and this one did not write, and list this one's."""
+    path = folder / WRITTEN
+    listed = parse(read_text(path), path=path) if path.is_file() else []
+    for name in listed if isinstance(listed, list) else ():
+        if name not in written and OWN_NAME.fullmatch(str(name)):
+            (folder / name).unlink(missing_ok=True)
+    write_text(path, json_text(list(written)))
 
 
 def study_report(

@@ -75,8 +75,10 @@ def public(name: str, old: Any, new: Any) -> str:
 def amendment_of(connection: Connection, study: Round, plan: StudyPlan) -> Amendment:
     """What it would mean for `study` to go on as `plan` has it now.
 
-    Raises StudyError: nothing is changed, or something that cannot be while keeping what was rated.
+    Raises StudyError: it cannot be amended now; nothing is changed, or something that cannot be while keeping what was
+    rated.
     """
+    refuse_now(connection, study, plan)
     changes = changed(study.design, plan.design)
     there = shown_items(connection, study.id)
     old, new = {item.item_id: item for item in there}, {item.item_id: item for item in plan.material.items}
@@ -181,14 +183,9 @@ def amend(
 ) -> None:
     """Have the round go on as amended: the same link, the same people, and all that was rated.
 
-    Raises StudyError: the round is not paused: servers read a round once a minute, and people must not rate by two
-    designs at once. Or there are categories that people in the tutorial or the quiz were not warned of.
+    Raises StudyError: it cannot be amended now.
     """
-    if round_state(connection, study.id) != "paused":
-        raise StudyError(
-            "pause the round first (casewise study pause), amend it, and let people in again after a minute"
-        )
-    refuse_unwarned(connection, study, plan)
+    refuse_now(connection, study, plan)
     more = wanted.per_item - study.design.ratings.per_item
     if more:
         add_slots(connection, study, shown_items(connection, study.id), more=more)
@@ -204,7 +201,15 @@ def amend(
     note(connection, study.id, "amended", at=now, by=by, detail={"why": why, "changes": list(wanted.said)})
 
 
-def refuse_unwarned(connection: Connection, study: Round, plan: StudyPlan) -> None:
+def refuse_now(connection: Connection, study: Round, plan: StudyPlan) -> None:
+    """Refuse where the round is not paused, for servers read it once a minute and people must not rate by two designs at once.
+
+    Or where there are categories that people in the tutorial or the quiz were not warned of.
+    """
+    if round_state(connection, study.id) != "paused":
+        raise StudyError(
+            "pause the round first (casewise study pause), amend it, and let people in again after a minute"
+        )
     warned = {name for name, _ in study.categories}
     added = [name for name, _ in plan.material.categories if name not in warned]
     people = tables.annotators
