@@ -158,3 +158,18 @@ def test_the_command_takes_what_was_frozen_and_marks_what_departs(tmp_path):
     assert departing["departures"][-1] == "analysis.correction: frozen as 'bonferroni', now 'none'"
     wrong = CliRunner().invoke(app, [*words, "--correction", "tukey"])
     assert isinstance(wrong.exception, ConfigurationError)
+
+
+def test_a_report_takes_the_place_of_no_other_round_and_of_no_benchmark_of_the_same_name(tmp_path):
+    folder, out = exported_demo(tmp_path / "exported", analysis={}), tmp_path / "out"
+
+    def of_round(**said):
+        study = json.loads((folder / "study.json").read_text()) | {"frozen": None, "version": "1", **said}
+        (folder / "study.json").write_text(json.dumps(study))
+        return study_report(folder)
+
+    of_round(phase="pilot").write_faces(out)
+    of_round(phase="pilot").check_place(out)
+    for other in (of_round(phase="main"), of_round(phase="pilot", version="2"), study_report("demo")):
+        with pytest.raises(ConfigurationError, match="is no report of 'demo'"):
+            other.check_place(out)

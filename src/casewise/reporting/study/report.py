@@ -73,6 +73,11 @@ class StudyReport:
         """The hash of what the study froze; None where it did not."""
         return self.study.frozen.digest if self.study and self.study.frozen else None
 
+    @property
+    def round(self) -> list[str]:
+        """Version and phase of the study's round; empty where the ratings are no exported study's."""
+        return list(self.study.round) if self.study else []
+
     @cached_property
     def document(self) -> Document:
         """The report laid out."""
@@ -119,6 +124,7 @@ class StudyReport:
             "name": self.name,
             "notes": list(self.notes),
             "frozen": self.frozen,
+            "round": self.round,
             "departures": list(self.departures),
             "not_available": a.not_available,
             "options": {**plain(asdict(a.options)), "bonferroni_level": a.bonferroni_level, "paper_level": PAPER_LEVEL},
@@ -155,9 +161,11 @@ class StudyReport:
             return
         there = folder / "report.json"
         said = parse(read_text(there), path=there) if there.is_file() else {}
-        if (said.get("name"), said.get("frozen")) != (self.name, self.frozen):
+        now = {"name": self.name, "frozen": self.frozen, "round": self.round}
+        if any(said.get(part) != value for part, value in now.items()):
+            which = f"{self.name!r}" + (f" {self.round[0]} ({self.round[-1]})" if self.round else "")
             raise ConfigurationError(
-                f"{folder} exists and is no report of {self.name!r}, and nothing is overwritten; choose another place"
+                f"{folder} exists and is no report of {which}, and nothing is overwritten; choose another place"
             )
 
     def write_faces(self, folder: Path) -> None:

@@ -52,6 +52,8 @@ class ExportedStudy:
     """Whether people said what a chatbot should do, or what replies do."""
     own_answers: tuple[dict[str, Any], ...] = ()
     """Answers to the questions: `item_id`, `annotator_id` and `answers` by name."""
+    round: tuple[str, ...] = ()
+    """Version and phase of the round: a study's pilot, its main round and the benchmark it rated may have one name."""
 
 
 def read_exported_study(folder: Path) -> ExportedStudy | None:
@@ -83,6 +85,7 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         amendments=tuple(f"{'; '.join(one['changes'])} ({one['why']})" for one in about.get("amendments", ())),
         languages={person["annotator_id"]: person["language"] for person in people if person.get("language")},
         questions=tuple(OwnQuestion.model_validate(question) for question in design.get("questions", ())),
+        round=tuple(str(about[part]) for part in ("version", "phase") if part in about),
         rates=design.get("rates", "requests"),
         own_answers=tuple(
             line
