@@ -12,6 +12,7 @@ from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.running.admission import admit
 from casewise.studies.running.annotators import annotator
 from casewise.studies.running.answers import Given, finish_batch, lapse_and_void, next_page, take_answer
+from casewise.studies.running.events import note, read_events
 from casewise.studies.running.further import further_pay, may_take_another, take_another
 from casewise.studies.running.owner import forget, to_be_paid
 from casewise.studies.running.quality import AnsweredPage, failed_checks
@@ -130,6 +131,27 @@ def test_further_batches_are_owed_by_what_was_answered_of_them_and_count_as_spen
         assert further_pay(connection, study) == further_pay(connection, study, who) == {who: 2.0}
         assert monitor(connection, study, now=START).money.spent == 5.0
         assert [one.person for one in to_be_paid(connection, study, vault=VAULT).people] == ["alice"]
+
+
+def test_what_was_spent_on_somebody_stays_spent_when_they_withdraw(store):
+    study = opened(store, plan(pay={"per_batch": 3.0, "screen_out": 0.5}), queries=9)
+    who = rated_a_batch(store, study, "alice")
+    another(store, study, who)
+    for _ in range(2):
+        answer(store, study, who)
+    left = begun(store, study, "ben")
+    begun(store, study, "cat")
+    with store.write() as connection:
+        for one in (who, left):
+            finish_batch(connection, study, one, outcome="stopped", now=START)
+        note(connection, study.id, "bonus begun", at=START, annotator_id=who, detail={"amount": 0.25, "for": "thanks"})
+        assert monitor(connection, study, now=START).money.spent == 5.0 + 0.25 + 0.5
+        for name in ("alice", "ben", "cat", who):
+            assert forget(connection, study, name, vault=VAULT, by="owner", now=START)
+        money = monitor(connection, study, now=START).money
+        log = read_events(connection, study.id)
+    assert (money.spent, money.promised) == (5.75, 0.0)
+    assert [event["annotator_id"] for event in log if event["kind"] == "cost of withdrawn"] == [None, None]
 
 
 def test_what_is_to_come_is_for_the_people_whom_the_open_slots_take(store):

@@ -17,6 +17,7 @@ from casewise.studies.recruiters import RecruiterIds, known_as
 from casewise.studies.running.annotators import count_stages, person_of
 from casewise.studies.running.answers import COUNTS_FOR_QUALITY, as_answer
 from casewise.studies.running.events import note
+from casewise.studies.running.paying import WITHDRAWN, cost_of
 from casewise.studies.running.privacy import Vault
 from casewise.studies.running.quality import AnsweredPage, Dissent, Flag, Skips, disagreement, flags
 from casewise.studies.running.rounds import Round
@@ -301,6 +302,8 @@ def forget(connection: Connection, study: Round, who: str, *, vault: Vault, by: 
         raise StudyError(f"nobody in {study.name} {study.version} ({study.phase}) has the id {who!r}")
     withdraws = now.date() <= study.design.privacy.withdraw_until
     if withdraws:
+        if cost := cost_of(connection, study, row):
+            note(connection, study.id, WITHDRAWN, at=now, by=by, detail={"cost": cost})
         withdraw(connection, study, row.id, fingerprint=row.fingerprint, now=now)
     delete_personal(connection, row.id)
     detail = {"ratings": "withdrawn" if withdraws else "kept"}

@@ -13,8 +13,9 @@ from sqlalchemy import Connection, case, func, select
 from casewise.database.tables import study as tables
 from casewise.studies.design.design import Pay
 from casewise.studies.running.admission import waiting_people
-from casewise.studies.running.further import FURTHER, further_pay
+from casewise.studies.running.further import further_pay
 from casewise.studies.running.owner import Overview, overview
+from casewise.studies.running.paying import PAID_AS_SCREEN_OUT, PAID_IN_FULL, bonuses, cost_of_withdrawn
 from casewise.studies.running.rounds import Round, round_state
 from casewise.studies.running.slots import people_needed
 
@@ -25,17 +26,13 @@ PAGES, ANNOTATORS, EVENTS = tables.pages, tables.annotators, tables.events
 RECENT = timedelta(hours=3)
 """Over which the pace is taken."""
 
-PAID_IN_FULL = ("completed", "stopped", "no_room", "too_many_skips", "failed_checks")
-"""Outcomes that take a place at the recruiter; who failed checks is paid or not by a person's decision, and counted."""
-PAID_AS_SCREEN_OUT = ("screened_out", "left_early")
-
 
 @dataclass(frozen=True, slots=True)
 class Money:
     """In the design's currency, the recruiter's fee included."""
 
     spent: float
-    """On those who ended, whether or not the recruiter has paid them yet."""
+    """On those who ended, whether or not the recruiter has paid them yet, and whether or not they withdrew later."""
     promised: float
     """To those who are in the tutorial, the quiz or a batch now; not to whoever left and whose lease has ended."""
     to_come: float
@@ -121,7 +118,7 @@ def monitor(connection: Connection, study: Round, *, now: datetime) -> Monitor:
             seen,
             under_way=waiting + rating_people(connection, study.id),
             people=max(0, people_needed(connection, study) - waiting) if going else 0,
-            besides=sum(further.values()) + bonuses(connection, study.id),
+            besides=sum(further.values()) + bonuses(connection, study.id) + cost_of_withdrawn(connection, study.id),
         ),
         funnel=funnel(connection, study, seen),
         last_outcomes=last_outcomes(connection, study.id),
@@ -156,12 +153,6 @@ def minutes_before(connection: Connection, study_id: str) -> float | None:
     return median(minutes) if minutes else None
 
 
-def bonuses(connection: Connection, study_id: str) -> float:
-    """What was paid by hand, or may have been; bonuses for further batches count as owed already."""
-    query = select(EVENTS.c.detail).where(EVENTS.c.study_id == study_id, EVENTS.c.kind == "bonus begun")
-    return sum(float(said["amount"]) for said in connection.scalars(query) if said.get("for") != FURTHER)
-
-
 def rating_people(connection: Connection, study_id: str) -> int:
     """Those in a batch whose lease has not ended."""
     here = (ANNOTATORS.c.study_id == study_id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(False))
@@ -171,7 +162,7 @@ def rating_people(connection: Connection, study_id: str) -> int:
 def money_of(pay: Pay, seen: Overview, *, under_way: int, people: int, besides: float) -> Money:
     """What a round has cost, and will by those under way and by `people` who are yet to come.
 
-    `besides`: for further batches and bonuses.
+    `besides`: for further batches, bonuses, and on who withdrew.
     """
     fee, stages = 1 + pay.fee_percent / 100, seen.stages
     full = sum(stages.get(outcome, 0) for outcome in PAID_IN_FULL)
