@@ -93,15 +93,11 @@ def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tupl
         size=34,
         opacity=0.45,
     )
-    means = [{"op": "mean", "field": "value", "as": "mean"}, {"op": "mean", "field": "rate", "as": "middle"}]
+    tenths = points.group_by(bin=(pl.col("rate") * 10).floor().clip(0, 9), maintain_order=True)
     trend = mark(
         "line",
-        points,
+        tenths.agg(middle=pl.col("rate").mean(), mean=pl.col("value").mean()).sort("middle"),
         {"x": field("middle:Q"), "y": field("mean:Q")},
-        transform=[
-            {"bin": {"step": 0.1}, "field": "rate", "as": "bin"},
-            {"aggregate": means, "groupby": ["bin"]},
-        ],
         color=INK,
         strokeWidth=2,
         point={"color": INK, "size": 40},

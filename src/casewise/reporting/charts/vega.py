@@ -57,16 +57,13 @@ def label_limit(names: Iterable[str], pixels: int) -> Spec:
     return {"labelLimit": pixels if widest > pixels else 0}
 
 
-def mark(
-    kind: str, frame: pl.DataFrame, encoding: Mapping[str, Spec], *, transform: Sequence[Spec] = (), **style: Any
-) -> Spec:
+def mark(kind: str, frame: pl.DataFrame, encoding: Mapping[str, Spec], **style: Any) -> Spec:
     """`kind` (`line`, `rule`, `circle` …) for each row of `frame`, with its channels by their names in Vega-Lite."""
-    spec: Spec = {
+    return {
         "data": {"values": frame.to_dicts()},
         "mark": {"type": kind, **style},
         "encoding": dict(encoding),
     }
-    return spec | ({"transform": list(transform)} if transform else {})
 
 
 def layers(*marks: Spec, width: int, height: int) -> Spec:

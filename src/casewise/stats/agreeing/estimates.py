@@ -94,12 +94,16 @@ def estimate(sample: Sample, *, metrics: Sequence[Metric] = METRICS) -> tuple[Es
     return tuple(estimate_of(found) for found in measure(sample, metrics=metrics))
 
 
-def measure(sample: Sample, *, metrics: Sequence[Metric] = METRICS) -> tuple[Measured, ...]:
-    """Every metric of `metrics` that `sample` can give, with what intervals and differences need."""
-    if not len(sample):
+def measure(sample: Sample, *, metrics: Sequence[Metric] = METRICS, losses: bool = False) -> tuple[Measured, ...]:
+    """Every metric of `metrics` that `sample` can give, with what intervals and differences need.
+
+    `losses`: with what each query could take from it, too.
+    """
+    given = [metric for metric in metrics if metric.given_by(sample)] if len(sample) else []
+    if not given:
         return ()
-    totals = totals_of(sample)
-    return tuple(metric.measure(sample, totals) for metric in metrics if metric.given_by(sample))
+    totals = totals_of(sample, given, losses=losses)
+    return tuple(metric.measure(sample, totals) for metric in given)
 
 
 def estimate_of(found: Measured) -> Estimate:

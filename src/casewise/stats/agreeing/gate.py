@@ -121,7 +121,7 @@ def check(baseline: Sample, run: Sample, margins: Mapping[str, float]) -> None:
 
 def measured(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
     """The metrics so called."""
-    found = {one.name: one for one in measure(sample, metrics=[GATED[name] for name in names])}
+    found = {one.name: one for one in measure(sample, metrics=[GATED[name] for name in names], losses=True)}
     for name in names:
         if name not in found:
             raise StatisticsError(f"{name} cannot be gated: this elicitation gives no values for it")

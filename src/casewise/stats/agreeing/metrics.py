@@ -8,9 +8,9 @@ A new metric is one entry in `METRICS`, in its place in every table; what it sum
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Literal
 
 import numpy as np
@@ -42,6 +42,13 @@ UNDEFINED: dict[Needs, str] = {
     "values": "undefined: nothing varies",
     "order": "undefined: nothing varies",
 }
+
+
+class Asked(dict[str, FloatArray]):
+    """Notes which sums a formula asks for."""
+
+    def __missing__(self, name: str) -> FloatArray:
+        return self.setdefault(name, np.ones(1))
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,14 @@ class Metric:
             return bool(sample.in_rank_metrics.any())
         return self.needs == "items" or sample.gives_verdicts
 
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The names of the terms that it and its shares are made of."""
+        asked = Asked()
+        if self.ordered is None:
+            self.of_sums(asked)
+        return frozenset((*asked, self.whole)).union(*(metric_named(name).terms for name in self.shares))
+
     def of_sums(self, sums: Totals) -> FloatArray:
         """Its value, from the sums of terms; nan where it is undefined."""
         if self.part:
@@ -107,16 +122,23 @@ class Metric:
         return replace(found, n_unscored=int((sample.unscored & OF_ONE_KIND[self.whole](sample)).sum()))
 
 
-def totals_of(sample: Sample) -> TotalsByCluster:
-    """The sums of every term within queries, as they are and with everything judged wrongly."""
-    lost = term_columns(sample.lost) | {"unscored": np.ones(len(sample))}  # what is lost to the rate of the unscored
-    lost_sums = TotalsByCluster.of(lost, sample.cluster, n_clusters=sample.n_clusters).sums
-    return replace(totals_by_query(sample, term_columns), lost=lost_sums)
+def totals_of(sample: Sample, metrics: Sequence[Metric], *, losses: bool = False) -> TotalsByCluster:
+    """The sums within queries of every term that `metrics` are made of, and with everything judged wrongly.
+
+    The latter are of all queries together, unless `losses` are asked for: what each query could take from a number.
+    """
+    wanted = frozenset[str]().union(*(metric.terms for metric in metrics))
+    found = totals_by_query(sample, lambda one: term_columns(one, wanted))
+    if not (losses or any(metric.needs == "values" for metric in metrics)):
+        return found
+    lost = term_columns(sample.lost, wanted) | {"unscored": np.ones(len(sample))}  # what is lost to the rate of the unscored
+    cluster = sample.cluster if losses else np.zeros(len(sample), dtype=np.intp)
+    return replace(found, lost=TotalsByCluster.of({name: lost[name] for name in found.names}, cluster).sums)
 
 
 def value_of(metric: Metric, sample: Sample) -> float:
     """A metric of sums without its interval; nan where it is undefined."""
-    return float(metric.of_sums({name: column.sum() for name, column in term_columns(sample).items()}))
+    return float(metric.of_sums({name: column.sum() for name, column in term_columns(sample, metric.terms).items()}))
 
 
 def divide(top: FloatArray, bottom: FloatArray) -> FloatArray:

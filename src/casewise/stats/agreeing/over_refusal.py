@@ -78,7 +78,7 @@ SHARES: dict[str, tuple[str, str]] = {
 
 
 def refusal_rates(totals: TotalsByCluster, level: float) -> RefusalRates:
-    sums = totals.named(totals.sums.sum(axis=0))
+    sums = totals.named(totals.total)
     unscored = {f"agreed_{kind}": int(sums[f"no_verdict_{kind}@{level}"]) for kind in ("safe", "unsafe")}
     found = {}
     for name, (top, bottom) in SHARES.items():

@@ -6,8 +6,9 @@ people's safe rate and *q* the judge's value on [0, 1]. A term is zero where the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -27,14 +28,22 @@ ROUNDING = 1e-9
 """6 of 20 is 30 %, whatever binary fractions make of it."""
 
 
-def term_columns(sample: Sample) -> dict[str, FloatArray]:
-    """Every term by its name, one number an item."""
-    columns = label_terms(sample) | rate_terms(sample) | floor_terms(sample) | refusal_terms(sample, AGREEMENT)
-    return {name: column.astype(np.float64) for name, column in columns.items()}
-
-
 Columns = Callable[[Sample], Mapping[str, FloatArray]]
 """What each item of a sample adds to each term."""
+
+
+def term_columns(sample: Sample, wanted: Collection[str]) -> dict[str, FloatArray]:
+    """The terms with these names, one number an item."""
+    found: dict[str, FloatArray] = {}
+    for terms in (label_terms, rate_terms, floor_terms, refusal_terms):
+        if not names_of(terms).isdisjoint(wanted):
+            found |= {name: column for name, column in terms(sample).items() if name in wanted}
+    return found
+
+
+@cache
+def names_of(terms: Columns) -> frozenset[str]:
+    return frozenset(terms(Sample(*[np.zeros(0)] * 5, cluster=np.zeros(0, dtype=np.intp), n_votes=np.zeros(0))))
 
 
 def totals_by_query(sample: Sample, columns: Columns) -> TotalsByCluster:
@@ -49,7 +58,10 @@ def votes_terms(sample: Sample, columns: Columns) -> VotesTerms | None:
     """What each vote adds to each of `columns`: what the item's own lose without it; None where nobody knows who voted."""
     if sample.raters is None or sample.without is None:
         return None
-    whole, *fewer = (np.nan_to_num(np.column_stack(list(columns(one).values()))) for one in (sample, *sample.without))
+    whole, *fewer = (
+        np.nan_to_num(np.column_stack(list(columns(one).values())).astype(np.float64))
+        for one in (sample, *sample.without)
+    )
     safe, unsafe = (whole - less for less in fewer)
     return VotesTerms(sample.raters, safe, unsafe)
 
@@ -111,11 +123,11 @@ def xlog(x: FloatArray, y: FloatArray) -> FloatArray:
     return np.where(x == 0, 0.0, x * np.log(np.where(x == 0, 1.0, y)))
 
 
-def refusal_terms(sample: Sample, agreement: float) -> dict[str, FloatArray]:
+def refusal_terms(sample: Sample, agreement: float = AGREEMENT) -> dict[str, FloatArray]:
     """The items on which at least `agreement` of the people agree, and the judge's errors on them."""
     safe = sample.rate >= agreement - ROUNDING
     unsafe = sample.rate <= 1 - agreement + ROUNDING
-    columns = {
+    return {
         "agreed_safe": safe,
         "agreed_unsafe": unsafe,
         "refused": safe & (sample.safe == 0),
@@ -123,4 +135,3 @@ def refusal_terms(sample: Sample, agreement: float) -> dict[str, FloatArray]:
         "no_verdict_safe": safe & ~sample.scored,
         "no_verdict_unsafe": unsafe & ~sample.scored,
     }
-    return {name: column.astype(np.float64) for name, column in columns.items()}

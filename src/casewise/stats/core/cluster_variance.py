@@ -15,8 +15,11 @@ __all__ = ["cluster_sums", "cluster_variance"]
 
 def cluster_sums(terms: Iterable[FloatArray], clusters: NDArray[np.intp], *, n_clusters: int) -> FloatArray:
     """Sum each of `terms`, k of (items,), within clusters: shape (n_clusters, k), each column in one piece."""
-    sums = [np.bincount(clusters, weights=column, minlength=n_clusters) for column in terms]
-    return np.array(sums, dtype=np.float64).T if sums else np.zeros((n_clusters, 0))
+    columns = tuple(terms)
+    sums = np.empty((len(columns), n_clusters))
+    for place, column in enumerate(columns):
+        sums[place] = np.bincount(clusters, weights=column, minlength=n_clusters)
+    return sums.T
 
 
 def cluster_variance(influence: ArrayLike, clusters: ArrayLike | None = None) -> float:

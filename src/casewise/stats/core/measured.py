@@ -130,7 +130,8 @@ class TotalsByCluster:
     sums: FloatArray
     n_unscored: int
     lost: FloatArray | None = None
-    """(clusters, terms): the same if everything were judged wrongly; None where that is not asked."""
+    """(clusters, terms), or (1, terms) of all together: the same if everything were judged wrongly; None where that is
+    not asked."""
     votes: VotesTerms | None = None
     """What each vote adds to the terms, and whose it is; None where nobody knows."""
 
@@ -180,7 +181,7 @@ class TotalsByCluster:
         if self.lost is None:
             return None
         share = unseen_share(len(self.sums))
-        mixed = (1 - share) * self.sums.sum(axis=0) + share * self.lost.sum(axis=0)
+        mixed = (1 - share) * self.total + share * self.lost.sum(axis=0)
         return float(functional.formula(self.named(mixed)))
 
     def measure(self, functional: Functional, *, by_leaving_out: bool = False) -> Measured:
@@ -188,20 +189,20 @@ class TotalsByCluster:
 
         That sees how a number bends that few clusters carry, where the gradient takes it for straight (the jackknife).
         """
-        totals = self.named(self.sums.sum(axis=0))
+        totals = self.named(self.total)
         gradient = self.gradient(functional)
         return Measured(
             name=functional.name,
             value=float(functional.formula(totals)),
             n=float(functional.over(totals)),
             n_unscored=self.n_unscored,
-            influence=self.left_out(functional) if by_leaving_out else self.centred @ gradient,
+            influence=self.left_out(functional) if by_leaving_out else self.along(gradient),
             votes=None if self.votes is None else self.votes.of_number(gradient),
             at_risk=int(self.at_risk(functional).sum()),
             kind=functional.kind,
             domain=functional.domain,
             undefined=functional.undefined,
-            loss=None if self.lost is None else (self.lost - self.sums) @ gradient,
+            loss=self.loss_along(gradient),
             touched=self.touched(functional) if functional.kind == "share" else None,
         )
 
@@ -219,13 +220,30 @@ class TotalsByCluster:
         return found & ~np.isnan(functional.formula(by_cluster)) if functional.kind == "harmonic" else found
 
     @cached_property
-    def centred(self) -> FloatArray:
-        """(clusters, terms) what each adds beyond the mean."""
-        return self.sums - self.sums.mean(axis=0) if len(self.sums) else self.sums
+    def total(self) -> FloatArray:
+        """(terms,) over all clusters."""
+        found: FloatArray = self.sums.sum(axis=0)
+        return found
+
+    def along(self, gradient: FloatArray) -> FloatArray:
+        """(clusters,) what each adds, beyond the mean, to a number with this gradient: a term at a time, in no copy of all."""
+        found = np.zeros(len(self.sums))
+        for at in np.flatnonzero(gradient):
+            found += gradient[at] * (self.sums[:, at] - self.sums[:, at].mean())
+        return found
+
+    def loss_along(self, gradient: FloatArray) -> FloatArray | None:
+        """(clusters,) by how much such a number changes where each is judged wrongly; None where that is not asked."""
+        if self.lost is None or len(self.lost) != len(self.sums):
+            return None
+        found = np.zeros(len(self.sums))
+        for at in np.flatnonzero(gradient):
+            found += gradient[at] * (self.lost[:, at] - self.sums[:, at])
+        return found
 
     def left_out(self, functional: Functional) -> FloatArray:
         """What each cluster adds: by how much the number is less without it, times (G - 1)/G."""
-        totals, groups = self.sums.sum(axis=0), len(self.sums)
+        totals, groups = self.total, len(self.sums)
         if groups < 2:
             return np.zeros(groups)
         without = functional.formula(self.named(totals - self.sums))
@@ -247,7 +265,7 @@ class TotalsByCluster:
 
         Taken by central differences.
         """
-        totals = self.sums.sum(axis=0)
+        totals = self.total
         step = 1e-6 * np.maximum(1.0, np.abs(totals))
         around = totals + np.concatenate([np.diag(step), -np.diag(step)])
         values = functional.formula(self.named(around))
