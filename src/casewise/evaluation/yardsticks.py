@@ -245,7 +245,7 @@ def oracle_of(subject: Subject, rows: BoolArray) -> OracleAccuracy:
         counted = {name: float(value) for name, value in asdict(found).items() if name != "by_prior"}
         return counted | found.by_prior
 
-    ids = digest(sorted(subject.items["item_id"].to_numpy()[rows].tolist()))
+    ids = "all" if rows.all() else digest(sorted(subject.items["item_id"].to_numpy()[rows].tolist()))
     numbers = worked_out_numbers(subject.benchmark, f"oracle of items {ids}, seed {seed}", work, made_with="scipy")
     low, high, ties, items = (numbers.pop(name) for name in ("ci_low", "ci_high", "ties", "items"))
     return OracleAccuracy(numbers, low, high, int(ties), int(items))

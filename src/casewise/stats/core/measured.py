@@ -172,6 +172,16 @@ class TotalsByCluster:
             self, names=names, sums=self.sums[:, at], lost=None if self.lost is None else self.lost[:, at], votes=votes
         )
 
+    def beside(self, other: TotalsByCluster) -> Self:
+        """These terms, and those of the same clusters in `other`."""
+        votes = self.votes
+        if votes is not None and other.votes is not None:
+            safe, unsafe = (np.hstack(pair) for pair in zip(votes[1:], other.votes[1:], strict=True))
+            votes = VotesTerms(votes.raters, safe, unsafe)
+        return replace(
+            self, names=self.names + other.names, sums=np.concatenate([self.sums.T, other.sums.T]).T, votes=votes
+        )
+
     def named(self, totals: FloatArray) -> Totals:
         """Totals of shape (..., terms) by name."""
         return dict(zip(self.names, np.moveaxis(totals, -1, 0), strict=True))

@@ -83,8 +83,7 @@ def fitted_beta(s: IntArray, m: IntArray) -> tuple[float, float]:
 
     Beta-binomial maximum likelihood by fixed point (Minka 2000, Estimating a Dirichlet distribution, eq. 55).
     """
-    pairs, times = np.unique(np.stack([s, m], axis=1), axis=0, return_counts=True)
-    x, n = pairs.T
+    x, n, _, times = KindsOfItems.of(s, m)
     a = b = 1.0
     for _ in range(5000):
         spread = times @ (digamma(a + b + n) - digamma(a + b))
@@ -109,7 +108,13 @@ class KindsOfItems(NamedTuple):
     @classmethod
     def of(cls, safe: IntArray, votes: IntArray) -> Self:
         past = int(votes.max(initial=0)) + 1
-        kinds, which, times = np.unique(safe * past + votes, return_inverse=True, return_counts=True)
+        codes = safe * past + votes
+        if past**2 > len(codes):
+            kinds, which, times = np.unique(codes, return_inverse=True, return_counts=True)
+        else:  # counted, which takes a tenth of sorting
+            times = np.bincount(codes)
+            kinds, which = np.flatnonzero(times), (np.cumsum(times > 0) - 1)[codes]
+            times = times[kinds]
         return cls(*np.divmod(kinds, past), which, times)
 
 

@@ -24,7 +24,7 @@ from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
 from casewise.stats.core.cluster_variance import cluster_sums
 from casewise.stats.core.majorities import chance_of_majority
-from casewise.stats.people.ceiling import fitted_beta, rates_of_any_shape
+from casewise.stats.people.ceiling import KindsOfItems, fitted_beta, rates_of_any_shape
 from casewise.stats.people.vote_reliability import checked_votes
 
 __all__ = ["OracleAccuracy", "oracle_accuracy"]
@@ -34,6 +34,8 @@ MOST_CUTS = 40
 GRID = np.linspace(0, 1, 201)
 """True rates that a spread is made of."""
 DRAWS, DRAWN_AT_ONCE = 1_000, 50
+MANY_CLUSTERS = 100_000
+"""Above which no number is drawn for each, but as many as there are places to look at."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,10 @@ def _by_prior(s: IntArray, m: IntArray, stratum: IntArray | None) -> dict[str, f
 
 def _right(s: IntArray, m: IntArray, *, a: float, b: float) -> FloatArray:
     """Posterior probability that the true rate lies on the votes' side of one half."""
-    below: FloatArray = np.asarray(betainc(a + s, b + m - s, 0.5), dtype=float)
-    return np.where(2 * s > m, 1 - below, below)
+    kinds = KindsOfItems.of(s, m)
+    below: FloatArray = np.asarray(betainc(a + kinds.safe, b + kinds.votes - kinds.safe, 0.5), dtype=float)
+    right: FloatArray = np.where(2 * kinds.safe > kinds.votes, 1 - below, below)[kinds.which]
+    return right
 
 
 def _right_of_fitted(s: IntArray, m: IntArray) -> FloatArray:
@@ -185,7 +189,9 @@ def _band(deviations: FloatArray, cluster: IntArray, *, rng: np.random.Generator
     groups = int(cluster.max()) + 1
     sums = cluster_sums(deviations.T, cluster, n_clusters=groups) / len(cluster)
     error = np.maximum(np.sqrt(groups / (groups - 1) * (sums**2).sum(0)), 1 / len(cluster))
-    blocks = [rng.standard_normal((DRAWN_AT_ONCE, groups)) @ sums for _ in range(DRAWS // DRAWN_AT_ONCE)]
+    if groups > MANY_CLUSTERS:  # so many normal draws come to one with their covariance
+        sums = np.linalg.qr(sums, mode="r")
+    blocks = [rng.standard_normal((DRAWN_AT_ONCE, len(sums))) @ sums for _ in range(DRAWS // DRAWN_AT_ONCE)]
     drawn = np.abs(np.concatenate(blocks)) / error
     half: FloatArray = float(np.quantile(drawn.max(1, initial=0.0), level)) * error
     return half

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +31,9 @@ __all__ = [
     "reference_weight",
     "usual_reference",
 ]
+
+AT_ONCE = 4_000_000
+"""Items times panels that are summed at once."""
 
 Likeness = Callable[[FloatArray, FloatArray], FloatArray]
 """How well a panel's share of safe votes, or a judge's value, agrees with a reference's share."""
@@ -139,7 +142,9 @@ def panel_curve(
     """
     used = _Used.of(safe, votes, clusters, reference_size, raters)
     sizes = np.arange(1, whole(largest, "largest", least=1) + 1)
-    totals = used.totals(lambda s, m: _panel_agreement(s, m, reference_size, sizes), n_terms=len(sizes))
+    totals = used.totals(lambda s, m: np.ones((len(s), 1)), ["items"]).beside(
+        used.totals(lambda s, m: _panel_agreement(s, m, reference_size, sizes), map(str, range(len(sizes))))
+    )
     found = [estimate_of(totals.measure(share("panel", str(column), "items"))) for column in range(len(sizes))]
     agreement, low, high = np.array([(one.estimate, *(one.limits or (np.nan, np.nan))) for one in found]).T
     return PanelCurve(
@@ -237,40 +242,47 @@ class _Used(NamedTuple):
             raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
         return found[self.kept]
 
-    def totals(self, terms: TermsOfCounts, *, n_terms: int) -> TotalsByCluster:
-        """Sums of the columns of `terms`, named by their places, and of `items`."""
-
-        def columns(s: IntArray, m: IntArray) -> FloatArray:
-            return np.vstack([np.ones(len(s)), terms(s, m).T]).T
-
-        names = ("items", *map(str, range(n_terms)))
+    def totals(self, terms: TermsOfCounts, names: Iterable[str]) -> TotalsByCluster:
+        """Sums of the columns of `terms`, which have these names."""
         counts = self.safe, self.votes
-        return TotalsByCluster.of_counts(columns, counts, self.ids, names=names, raters=self.raters)
+        return TotalsByCluster.of_counts(terms, counts, self.ids, names=tuple(names), raters=self.raters)
 
 
 def _worth(judge: FloatArray, used: _Used, *, sizes: IntArray, likeness: Likeness) -> PanelWorth:
     reference_size = used.reference_size
     r = np.arange(reference_size + 1)
 
-    def terms(s: IntArray, m: IntArray) -> FloatArray:
-        chance = _of_references(s, m, reference_size)
-        agrees = (chance * likeness(judge[:, None], r / reference_size)).sum(1)
-        return np.vstack([agrees, _panel_agreement(s, m, reference_size, sizes, likeness).T]).T
+    def of_judge(s: IntArray, m: IntArray) -> FloatArray:
+        agrees = _of_references(s, m, reference_size)
+        agrees *= likeness(judge[:, None], r / reference_size)
+        return np.vstack([np.ones(len(s)), agrees.sum(1)]).T
 
-    totals = used.totals(terms, n_terms=1 + len(sizes))
+    judges = used.totals(of_judge, ("items", "judge"))
     # A divergence leans to large values, which limits on a scale of its bounds do not know.
     domain = (0.0, 1.0) if likeness is same_majority else ANYWHERE
-    own = estimate_of(totals.only("items", "0").measure(_mean("0", domain=domain)))
-    means = totals.sums.sum(0)[1:] / totals.sums[:, 0].sum()
-    panels = map(str, range(1, 1 + len(sizes)))
-    ahead = [estimate_of(totals.only("items", "0", panel).measure(_mean("0", panel))) for panel in panels]
+    own = judges.measure(_mean("judge", domain=domain))
+    limits = estimate_of(own)
+    behind: list[tuple[float, float]] = []
+    at_once = max(1, AT_ONCE // len(used.votes))
+    for begin in range(0, len(sizes), at_once):
+        ends = begin, begin + at_once
+        names = [str(size) for size in sizes[slice(*ends)]]
+        panels = partial(
+            _panel_agreement, reference_size=reference_size, sizes=sizes, likeness=likeness, some=slice(*ends)
+        )
+        both = judges.beside(used.totals(panels, names))
+        ahead = (estimate_of(both.only("items", "judge", name).measure(_mean("judge", name))) for name in names)
+        behind += [(-_end(one, 0), -_end(one, 1)) for one in ahead]
+        if all(max(side) > 0 for side in zip(*behind, strict=True)):
+            break  # the judge is behind all larger panels, too
     # The panels that the judge is not told from: where the limits of its lead over them pass 0.
-    few, many = (_place(0.0, -np.array([_end(one, side) for one in ahead]), sizes) for side in (0, 1))
+    few, many = (_place(0.0, np.array(side), sizes[: len(behind)]) for side in zip(*behind, strict=True))
+    kinds, of_kinds = _kinds_agreement(used.safe, used.votes, reference_size, sizes, likeness)
     return PanelWorth(
-        agreement=float(means[0]),
-        ci_low=_end(own, 0),
-        ci_high=min(_end(own, 1), float(likeness(np.ones(1), np.ones(1))[0])),
-        people=_place(float(means[0]), means[1:], sizes),
+        agreement=own.value,
+        ci_low=_end(limits, 0),
+        ci_high=min(_end(limits, 1), float(likeness(np.ones(1), np.ones(1))[0])),
+        people=_place(own.value, kinds.times @ of_kinds / len(used.votes), sizes),
         people_low=few,
         people_high=many,
         items=len(used.votes),
@@ -303,13 +315,26 @@ def _place(agreement: float, curve: FloatArray, sizes: IntArray) -> float:
 
 
 def _panel_agreement(
-    s: IntArray, m: IntArray, reference_size: int, sizes: IntArray, likeness: Likeness = same_majority
+    s: IntArray,
+    m: IntArray,
+    reference_size: int,
+    sizes: IntArray,
+    likeness: Likeness = same_majority,
+    *,
+    some: slice = slice(None),
 ) -> FloatArray:
-    """(items, sizes) expected agreement."""
+    """(items, sizes) expected agreement, of `some` of the sizes."""
+    kinds, agreement = _kinds_agreement(s, m, reference_size, sizes, likeness)
+    return agreement.T[some, kinds.which].T
+
+
+def _kinds_agreement(
+    s: IntArray, m: IntArray, reference_size: int, sizes: IntArray, likeness: Likeness
+) -> tuple[KindsOfItems, FloatArray]:
+    """The kinds of items, and (kinds, sizes) expected agreement."""
     kinds = KindsOfItems.of(s, m)
     of_kinds = tuple(zip(kinds.safe.tolist(), kinds.votes.tolist(), kinds.times.tolist(), strict=True))
-    agreement = _agreement_of_kinds(of_kinds, reference_size, tuple(sizes.tolist()), likeness)
-    return agreement.T[:, kinds.which].T
+    return kinds, _agreement_of_kinds(of_kinds, reference_size, tuple(sizes.tolist()), likeness)
 
 
 @lru_cache(maxsize=16)

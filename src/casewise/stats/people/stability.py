@@ -12,7 +12,7 @@ from casewise.errors import StatisticsError
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.checks import checked_votes_of_items, whole
 from casewise.stats.core.majorities import chance_of_majority, log_choose, majority_weight
-from casewise.stats.people.ceiling import fitted_beta
+from casewise.stats.people.ceiling import KindsOfItems, fitted_beta
 
 __all__ = ["JEFFREYS", "UNIFORM", "BetaPrior", "fit_beta", "predicted_counts", "same_label"]
 
@@ -84,10 +84,12 @@ def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatA
     """
     successes, sizes = checked_votes_of_items(safe, votes)
     found = np.full(len(sizes), np.nan)
-    for s, m in {(int(s), int(m)) for s, m in zip(successes, sizes, strict=True) if m > 0}:
-        again_safe = majority_again(s, m, prior=prior)
-        w = float(majority_weight(s, m))
-        found[(successes == s) & (sizes == m)] = w * again_safe + (1 - w) * (1 - again_safe)
+    kinds = KindsOfItems.of(successes, sizes)
+    for kind, (s, m) in enumerate(zip(kinds.safe.tolist(), kinds.votes.tolist(), strict=True)):
+        if m > 0:
+            again_safe = majority_again(s, m, prior=prior)
+            w = float(majority_weight(s, m))
+            found[kinds.which == kind] = w * again_safe + (1 - w) * (1 - again_safe)
     return found
 
 
