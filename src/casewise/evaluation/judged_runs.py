@@ -28,7 +28,7 @@ from casewise.stats.core.raters import Raters
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
 from casewise.storage.benchmarks.load import load_benchmark
-from casewise.storage.long_table import LONG_COLUMNS, judges_rows, people_rows
+from casewise.storage.long_table import LONG_COLUMNS, judges_rows, people_rows, places_of
 from casewise.storage.runs.judgement_run import JUDGEMENTS, RunManifest, read_run
 from casewise.storage.runs.judgement_table import judgement_table, last_attempts
 from casewise.storage.runs.run_folder import kind_of, run_notes
@@ -82,11 +82,12 @@ class JudgedRun(ShortRepr):
         """The file that its judgements come from."""
         return self.path / (JUDGEMENTS if self.behaviour is None else REPLIES.file)
 
-    def judgements(self) -> pl.DataFrame:
-        """Every judgement, with the columns of `judgement_table`, or those of them that reports need."""
+    def judgements(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Every judgement, with the columns of `judgement_table`, or those of them that reports need; or with `columns`."""
         if self.behaviour is None or self.policy is None:
-            return judgement_table(self.log)
-        return self.behaviour.judgements(self.policy)
+            return judgement_table(self.log, columns=columns)
+        found = self.behaviour.judgements(self.policy)
+        return found if columns is None else found.select(columns)
 
 
 @dataclass(frozen=True, repr=False)
@@ -305,7 +306,7 @@ def read_series(
 ) -> list[Series]:
     """The series of one run, from its judgements where somebody has read them already."""
     path = run.log
-    every = (run.judgements() if judgements is None else judgements).select(NEEDED)
+    every = run.judgements(NEEDED) if judgements is None else judgements.select(NEEDED)
     if not len(every):
         raise DataError(path, None, "holds no judgements yet; run casewise judge again to go on with it")
     keys = ["elicitation", "arm", *(["repeat"] if by_repeat else [])]
@@ -318,10 +319,10 @@ def read_series(
         last.drop_nulls("read_as").group_by([*keys, "read_as"]).len().sort("len", "read_as").iter_rows()
     ):
         read_as_of.setdefault(tuple(map(str, parts)), {})[str(how)] = n
-    long = judges_rows(items, last, rater_id=judge, source=path)
+    placed = last.select(*keys, "value", "unscored_reason", place=places_of(items, last, source=path))
     del last
     found = []
-    for key, group in long.group_by(keys, maintain_order=True):
+    for key, group in placed.group_by(keys, maintain_order=True):
         names = tuple(map(str, key))
         one = series_of(group, run, names, items)
         found.append(
@@ -347,13 +348,14 @@ def by_key(table: pl.DataFrame, keys: list[str], what: pl.Expr, *, where: pl.Exp
 
 def series_of(group: pl.DataFrame, run: JudgedRun, key: tuple[str, ...], items: pl.DataFrame) -> Series:
     how: Elicitation = key[0]  # type: ignore[assignment]  # from judgements
-    order = items.select("item_id").with_row_index("place")
-    per_item = item_values(group, elicitation=how).join(order, on="item_id", maintain_order="left")
+    per_item = item_values(group.select("value", item_id="place"), elicitation=how)
+    repeats = int(per_item["n_repeats"].to_numpy().max())
     values, asked = np.full(len(items), np.nan), np.zeros(len(items), dtype=np.bool_)
-    places = per_item["place"].to_numpy()
+    places = per_item["item_id"].to_numpy()
     values[places] = per_item["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     asked[places] = True
-    unscored = group.filter(pl.col("value").mean().over("item_id").is_null()).unique("item_id", maintain_order=True)
+    silent = group.join(per_item.filter(n_scored=0), left_on="place", right_on="item_id", how="semi")
+    unscored = silent.unique("place", maintain_order=True)
     reasons = unscored["unscored_reason"].cast(pl.String).value_counts(sort=True)
     return Series(
         run=run,
@@ -363,9 +365,9 @@ def series_of(group: pl.DataFrame, run: JudgedRun, key: tuple[str, ...], items: 
         values=values,
         asked=asked,
         reasons={str(row["unscored_reason"]): row["count"] for row in reasons.to_dicts()},
-        repeats=int(per_item["n_repeats"].to_numpy().max()),
+        repeats=repeats,
         n_judged=len(group),
-        noise=judge_noise(per_item, query_numbers(items)[places]),
+        noise=judge_noise(per_item, query_numbers(items)[places]) if repeats > 1 else None,
         versions=(),
         cost_usd=None,
     )
@@ -388,7 +390,7 @@ def long_table(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | Non
     runs, found = opened(paths, benchmark)
     items, names = item_table(found), distinct([run.manifest.judge_name for run in runs])
     said = (
-        judges_rows(items, last_attempts(run.judgements()), rater_id=name, source=run.log).cast(LONG_COLUMNS)
+        judges_rows(items, last_attempts(run.judgements(NEEDED)), rater_id=name, source=run.log).cast(LONG_COLUMNS)
         for run, name in zip(runs, names, strict=True)
     )
     return pl.concat([people_rows(found), *said])

@@ -15,7 +15,7 @@ from casewise.errors import DataError
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
 
-__all__ = ["LONG_COLUMNS", "judges_rows", "people_rows"]
+__all__ = ["LONG_COLUMNS", "judges_rows", "people_rows", "places_of"]
 
 LONG_COLUMNS = pl.Schema(
     {
@@ -67,11 +67,18 @@ def judges_rows(items: pl.DataFrame, judgements: pl.DataFrame, *, rater_id: str,
 
     Raises DataError: a judgement is of an item that is not in the table.
     """
-    of_item = items.select("item_id", pl.col(OF_ITEM[1:]).cast(pl.Categorical))
+    of_item = items.select(pl.col(OF_ITEM[1:]).cast(pl.Categorical))
     needed = judgements.select("item_id", "elicitation", "arm", "repeat", "value", "unscored_reason")
-    rows = needed.join(of_item, on="item_id", how="inner", maintain_order="left")
-    if len(rows) < len(judgements):
-        stray = judgements.join(of_item, on="item_id", how="anti")["item_id"][0]
-        raise DataError(source, None, f"holds a judgement of an item that the benchmark has not: {stray}")
+    rows = needed.hstack(of_item[places_of(items, judgements, source=source)])
     whose = rows.with_columns(rater_kind=pl.lit("judge", pl.Categorical), rater_id=pl.lit(rater_id, pl.Categorical))
     return whose.select(*LONG_COLUMNS)
+
+
+def places_of(items: pl.DataFrame, judgements: pl.DataFrame, *, source: Path) -> pl.Series:
+    """The place of each judgement's item among `items`. Arguments and errors as of `judges_rows`."""
+    known = items.select("item_id").with_row_index("place")
+    places = judgements.select("item_id").join(known, on="item_id", how="left", maintain_order="left")["place"]
+    if places.has_nulls():
+        stray = judgements["item_id"][int(places.is_null().arg_max() or 0)]
+        raise DataError(source, None, f"holds a judgement of an item that the benchmark has not: {stray}")
+    return places

@@ -138,7 +138,7 @@ NEEDED = ("item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "uns
 
 def not_shown(runs: JudgedRuns) -> dict[str, BoolArray]:
     """Which items could not be shown, by arm; an arm in which all could is absent."""
-    said = last_attempts(runs.series[0].run.judgements().select(NEEDED))
+    said = last_attempts(runs.series[0].run.judgements(NEEDED))
     hidden = said.filter(pl.col("unscored_reason").cast(pl.String) == "not_shown").with_columns(
         pl.col("arm").cast(pl.String)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -77,29 +77,34 @@ BLOCK = 1 << 23
 LONG = ("item_id", "judge_id", "elicitation", "arm")
 
 
-def judgement_table(path: Path, *, replies: Literal["leave", "keep"] = "leave") -> pl.DataFrame:
+def judgement_table(
+    path: Path, *, replies: Literal["leave", "keep"] = "leave", columns: Sequence[str] | None = None
+) -> pl.DataFrame:
     """The judgements of the log at `path`, every attempt a row.
 
-    Columns are those of `Judgement`, with the outcome spread out into `value`, `low`, `high` and `unscored_reason`.
-    Raw replies are left on disk unless `replies` is `keep`.
+    Columns are those of `Judgement`, with the outcome spread out into `value`, `low`, `high` and `unscored_reason`; or
+    `columns` of these. Raw replies are left on disk unless `replies` is `keep`.
 
     Raises DataError: a line is no judgement; the message names it.
     """
-    if not path.is_file() or not path.stat().st_size:
-        return spread(pl.DataFrame(schema=SCHEMA), replies)
-    return parsed(path, blocks(path), replies)
+    lines = blocks(path) if path.is_file() and path.stat().st_size else ()
+    return parsed(path, lines, replies, columns)
 
 
-def parsed(path: Path, lines: Iterable[bytes], replies: Literal["leave", "keep"]) -> pl.DataFrame:
+def parsed(
+    path: Path, lines: Iterable[bytes], replies: Literal["leave", "keep"], columns: Sequence[str] | None = None
+) -> pl.DataFrame:
+    parts = [spread(pl.DataFrame(schema=SCHEMA), replies).select(columns or pl.all())]
     try:
-        parts = [spread(pl.read_ndjson(block, schema=SCHEMA), replies) for block in lines]
+        for block in lines:
+            part = spread(pl.read_ndjson(block, schema=SCHEMA), replies)
+            if part.select(broken().any()).item():
+                name_the_line(path)
+            parts.append(part.select(columns or pl.all()))
     except pl.exceptions.PolarsError as error:
         name_the_line(path)
         raise DataError(path, None, f"cannot be read: {error}") from error
-    table = pl.concat(parts, rechunk=True) if parts else spread(pl.DataFrame(schema=SCHEMA), replies)
-    if table.select(broken().any()).item():
-        name_the_line(path)
-    return table
+    return pl.concat(parts, rechunk=True)
 
 
 class GrowingLog:
