@@ -236,6 +236,8 @@ class Subject(ShortRepr):
 
 def raters_of(benchmark: Benchmark, items: pl.DataFrame) -> Raters | None:
     """Who gave which vote on the rows of `items`; None where votes are anonymous."""
+    if not benchmark.rated.annotators:
+        return None
     votes = benchmark.rated.arrays(items["item_id"])
     if not len(votes.annotator) or (votes.annotator < 0).any():
         return None

@@ -19,7 +19,6 @@ from casewise.stats import (
     panel_worth,
 )
 from casewise.stats.agreeing.estimates import Estimate
-from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.distributions.distances import distances_of, reachable_entropy_correlation
 from casewise.stats.people.new_person import AgainstNewPerson, against_new_person
@@ -102,7 +101,7 @@ def _judge(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmongPeop
     verdict[series.asked] = sample.safe
     why: list[str] = []
     who = None if runs.raters is None else runs.raters.where(series.asked)
-    query = query_numbers(runs.items)[series.asked]
+    query = runs.cluster[series.asked]
 
     def worth(of: FloatArray, question: Callable[..., PanelWorth]) -> PanelWorth | None:
         safe, votes = votes_of(runs, series.asked)
@@ -126,6 +125,8 @@ def _judge(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmongPeop
 
 
 def _alternative(runs: JudgedRuns, verdict: FloatArray) -> AlternativeAnnotator | None:
+    if not runs.benchmark.rated.annotators:
+        return None
     ratings = runs.benchmark.rated.arrays(runs.items["item_id"])
     known = (ratings.annotator >= 0) & ~np.isnan(verdict[ratings.item])
     if not known.any():

@@ -11,7 +11,10 @@ import json
 import shutil
 from array import array
 from collections.abc import Sequence
+from functools import cached_property, partial
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -79,11 +82,7 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
             queries=RecordColumns(Query, pl.read_parquet(place / "queries.parquet")),
             contexts=context_file(folder / "contexts.jsonl", pl.read_parquet(place / "contexts.parquet")),
             items=RecordColumns(Item, items),
-            ratings=RatingColumns(
-                pl.read_parquet(place / "ratings.parquet"),
-                items=pl.read_parquet(place / "rated.parquet")["id"],
-                annotators=about["annotators"],
-            ),
+            ratings=KeptRatings(place, manifest.counts.ratings, about["annotators"]),
             **manifest.frame,
             digest=about["digest"],
             item_columns=columns.select(*ITEM_COLUMNS),
@@ -93,6 +92,38 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
         return None
     (place / ABOUT).touch()
     return found
+
+
+class KeptRatings(RatingColumns):
+    """The ratings of a benchmark that was kept, read when one is asked for: a report of anonymous votes needs none of them.
+
+    Their files are held open, so that removing them changes nothing. Raises ValueError, OSError or polars' errors: they are
+    damaged, as far as their ends tell.
+    """
+
+    def __init__(self, place: Path, n: int, annotators: Sequence[str]) -> None:
+        self.annotators = tuple(annotators)
+        self._n, self._files = n, {name: mapped(place / f"{name}.parquet") for name in ("ratings", "rated")}
+
+    def __len__(self) -> int:
+        return self._n
+
+    @cached_property
+    def table(self) -> pl.DataFrame:  # type: ignore[override]
+        return pl.read_parquet(self._files["ratings"][:])
+
+    @cached_property
+    def item_ids(self) -> pl.Series:  # type: ignore[override]
+        return pl.read_parquet(self._files["rated"][:])["id"]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(RatingColumns, self.table, items=self.item_ids, annotators=self.annotators), ()
+
+
+def mapped(path: Path) -> mmap:
+    pl.read_parquet_schema(path)
+    with path.open("rb") as file:
+        return mmap(file.fileno(), 0, access=ACCESS_READ)
 
 
 def keep(benchmark: Benchmark, manifest: Manifest) -> None:
