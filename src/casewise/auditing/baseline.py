@@ -153,7 +153,7 @@ def telling_phrases(subject: Subject) -> tuple[list[dict[str, Any]], list[dict[s
     """The phrases of contexts that speak most for safe, and for unsafe, with their coefficients."""
 
     def work() -> dict[str, float]:
-        sides = weighty_phrases(subject.context_words, subject.label, n=PHRASES)
+        sides = weighty_phrases(subject.context_words, subject.label[subject.words_read], n=PHRASES)
         return {f"{side}{one.text}": one.coefficient for side, ones in zip("+-", sides, strict=True) for one in ones}
 
     found = worked_out_numbers(
@@ -182,7 +182,8 @@ def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> Base
 def estimates(subject: Subject, values: FloatArray, *, policy: LabelPolicy) -> dict[str, Estimate]:
     sample = judged_by_raters(subject.items, values, subject.raters, elicitation="probability", policy=policy)
     metrics = metrics_named("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")
-    found = estimate(sample, metrics=metrics)
+    read = ~np.isnan(values)
+    found = estimate(sample if read.all() else sample.where(read), metrics=metrics)
     return {one.name: one for one in found}
 
 
@@ -207,7 +208,8 @@ def gain_over_constant(subject: Subject, values: FloatArray, rows: BoolArray | N
 
     with :math:`a_i`, :math:`c_i` the weight of people's label on the classifier's and on the constant verdict.
     """
-    known = ~np.isnan(subject.label) if rows is None else rows & ~np.isnan(subject.label)
+    known = ~np.isnan(subject.label) & ~np.isnan(values)
+    known &= True if rows is None else rows
     label = subject.label[known]
     constant = label if label.mean() >= 0.5 else 1 - label
     difference = right(values[known] > 0.5, label) - constant
@@ -282,8 +284,8 @@ def query_alone(subject: Subject, values: FloatArray) -> Finding | None:
 
 def shortcut(subject: Subject) -> Finding | None:
     """Contexts exchanged between queries and rated anew: does the prediction stay where people change?"""
-    moved = subject.exchanged & ~np.isnan(subject.label)
-    stayed = ~subject.exchanged & ~np.isnan(subject.label)
+    known = ~np.isnan(subject.label) & ~np.isnan(subject.baseline)
+    moved, stayed = subject.exchanged & known, ~subject.exchanged & known
     if moved.sum() < LEAST_EXCHANGED or not gain_over_constant(subject, subject.baseline, stayed).holds():
         return None
     hit = right(subject.baseline > 0.5, subject.label)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,9 @@ LEAST_ITEMS = 20
 
 LARGE, FOLDS_OF_LARGE = 20_000, 3
 """Of so many items a classifier learns from two thirds: three fits instead of ten, a quarter of the time."""
+
+MOST_READ = 100_000
+"""Items from which a classifier on words learns and which it predicts; of more, so many in whole queries drawn at random."""
 
 LISTED = 20
 """Items named in a finding at most."""
@@ -174,7 +178,7 @@ class Subject(ShortRepr):
         """Why no classifier can be fitted; None where one can."""
         if not self.with_context.any():
             return "no item has a context"
-        learnt = ~np.isnan(self.label) & ~self.exchanged
+        learnt = ~np.isnan(self.label) & ~self.exchanged & self.words_read
         if len(np.unique(self.query[learnt])) < self.folds:
             return f"it holds out queries in {self.folds} folds, and there are fewer queries with ratings"
         if self.label[learnt].min() > 0.5 or self.label[learnt].max() < 0.5:
@@ -187,15 +191,24 @@ class Subject(ShortRepr):
         return min(self.options.folds, FOLDS_OF_LARGE) if len(self.items) >= LARGE else self.options.folds
 
     @cached_property
+    def words_read(self) -> BoolArray:
+        """Of which items words are read: all, or of a very large benchmark whole queries drawn at random, always the same."""
+        items = np.bincount(self.query)
+        order = np.random.default_rng(0).permutation(len(items))
+        drawn = np.zeros(len(items), dtype=bool)
+        drawn[order] = np.cumsum(items[order]) <= MOST_READ
+        return drawn[self.query]
+
+    @cached_property
     def baseline(self) -> FloatArray:
         """P(safe) of each item from the words of its context, by a classifier that saw no item of its query.
 
-        Exchanged items are predicted, not learnt from. It is the benchmark's own, so it is kept for the next report of
+        nan for an item whose words are not read. Exchanged items are predicted, not learnt from. It is the benchmark's own, so it is kept for the next report of
         any run over it.
         """
         return worked_out(
             self.benchmark,
-            f"words of contexts, queries held out in {self.folds} folds",
+            f"words of contexts, queries held out in {self.folds} folds{'' if self.words_read.all() else ', of some'}",
             lambda: self.predict(self.context_words, self.query),
             made_with="scipy",
         )
@@ -217,17 +230,28 @@ class Subject(ShortRepr):
 
     @cached_property
     def context_words(self) -> WordCounts:
-        """The words of every item's context, counted once for all that read them."""
-        return WordCounts.of(self.written)
+        """The words of the contexts that are read, counted once for all that read them."""
+        if self.words_read.all():
+            return WordCounts.of(self.written)
+        shown = column_of_records(self.benchmark.items, "context_id").filter(pl.Series(self.words_read))
+        stated = map(self.benchmark.written, shown)
+        return WordCounts.of("\n".join(one.texts.values()) if one else "" for one in stated)
 
     def predict(
         self, written: Iterable[str] | WordCounts, groups: NDArray[np.intp], *, folds: int | None = None
     ) -> FloatArray:
-        """P(safe) from `written`, with whole `groups` held out; see `casewise.stats.words.baseline`."""
-        n = min(folds or self.folds, len(np.unique(groups)))
-        weight = np.where(self.exchanged, np.nan, self.label)
+        """P(safe) from `written`, with whole `groups` held out; see `casewise.stats.words.baseline`.
+
+        `written`: of every item, or as `context_words`. nan for an item whose words are not read.
+        """
+        rows = self.words_read
+        n = min(folds or self.folds, len(np.unique(groups[rows])))
+        weight = np.where(self.exchanged, np.nan, self.label)[rows]
         model = LinearBaseline(n_folds=n)
-        return out_of_fold(written, weight, folds=Folds.of(groups, n=n, seed=model.seed), model=model)
+        read = written if isinstance(written, WordCounts) else compress(written, rows)
+        found = np.full(len(rows), np.nan)
+        found[rows] = out_of_fold(read, weight, folds=Folds.of(groups[rows], n=n, seed=model.seed), model=model)
+        return found
 
     def named(self, mask: BoolArray) -> tuple[str, ...]:
         """Ids of the first items of `mask`."""

@@ -89,8 +89,8 @@ def rates(subject: Subject, name: str) -> np.ndarray[tuple[int], np.dtype[np.flo
 
 def low_margin(subject: Subject) -> BoolArray:
     need_baseline(subject, "low-margin")
-    unsure = np.abs(subject.baseline - 0.5)
-    n = max(1, round(LOW_MARGIN * len(unsure)))
+    unsure = np.abs(subject.baseline - 0.5)  # nan, which is sorted last, where no words are read
+    n = max(1, round(LOW_MARGIN * int(subject.words_read.sum())))
     found = np.zeros(len(unsure), dtype=bool)
     found[np.argsort(unsure, kind="stable")[:n]] = True
     return found
@@ -99,7 +99,8 @@ def low_margin(subject: Subject) -> BoolArray:
 def hard(subject: Subject) -> BoolArray:
     need_baseline(subject, "hard")
     verdict = (subject.baseline > 0.5).astype(float)
-    return halves(subject.n_safe, subject.n_votes, verdict=verdict).chosen >= POSSIBLY_HARD
+    chosen = halves(subject.n_safe, subject.n_votes, verdict=verdict).chosen >= POSSIBLY_HARD
+    return chosen & subject.words_read
 
 
 def need_baseline(subject: Subject, name: str) -> None:

@@ -90,7 +90,7 @@ class ShortAnswer(ShortRepr):
         found, people = self.beside, self.beside.people
         yield Yardstick("Always the same verdict", found.constant, None, None, why="by the labels themselves")
         if found.words:
-            yield Yardstick.of("Words of the context alone", found.words["accuracy"])
+            yield Yardstick.of(found.words_title, found.words["accuracy"])
         if found.intent is not None:
             yield Yardstick.of("Copying the author's intent", found.intent)
         if people.same_again is not None:

@@ -89,7 +89,8 @@ def plain(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chose
     (accuracy,) = estimate(sample, metrics=metrics_named("accuracy"))
     words = None
     if subject.why_no_baseline is None:
-        words = float(right(subject.baseline[chosen] > 0.5, subject.label[chosen]).mean())
+        read = chosen & subject.words_read
+        words = float(right(subject.baseline[read] > 0.5, subject.label[read]).mean()) if read.any() else None
     again = subject.same_again[chosen]
     return SubsetScore(series.name, name, accuracy, words, float(np.nanmean(again)), None, len(sample), len(sample))
 

@@ -50,7 +50,7 @@ def known_queries(subject: Subject) -> KnownQueries:
     label = np.where(labelled, subject.label, 0.5)
     margin = np.abs(2 * subject.n_safe / np.maximum(subject.n_votes, 1) - 1)
     intended = np.nan_to_num(subject.intended, nan=0.5)
-    words = subject.baseline if subject.why_no_baseline is None else np.full(len(ids), 0.5)
+    words = np.full(len(ids), 0.5) if subject.why_no_baseline else np.nan_to_num(subject.baseline, nan=0.5)
     agreement = label * words + (1 - label) * (1 - words)
     features = np.column_stack([margin, label, np.abs(label - intended), agreement])
     counts = np.bincount(place).astype(float)

@@ -88,13 +88,16 @@ class Backdrop(ShortRepr):
         """
         subject = self.subject
         judge = self.measured(sample)
-        words = None if subject.why_no_baseline else self.values(self.words, asked, "probability", policy)
+        read = asked & subject.words_read
+        fitted = subject.why_no_baseline is None and read.any()
+        words = self.values(self.words, read, "probability", policy) if fitted else None
+        judge_there = judge if (read == asked).all() else self.measured(sample.where(read[asked]))
         intent = (
             None if np.isnan(subject.intended[asked]).all() else self.values(subject.intended, asked, "binary", policy)
         )
         others = self.people(asked)
         verdicts = {"judge": sample.safe}
-        if words:
+        if words and judge_there is judge:
             verdicts["words"] = (self.words[asked] > 0.5).astype(float)
         if intent:
             verdicts["intent"] = subject.intended[asked]
@@ -102,7 +105,8 @@ class Backdrop(ShortRepr):
             judge={name: estimate_of(found) for name, found in judge.items()},
             words={name: estimate_of(found) for name, found in (words or {}).items()},
             why_no_words=subject.why_no_baseline,
-            ahead_of_words=difference_of(judge["accuracy"], words["accuracy"]) if words else None,
+            words_of=None if judge_there is judge else int(read.sum()),
+            ahead_of_words=difference_of(judge_there["accuracy"], words["accuracy"]) if words else None,
             intent=estimate_of(intent["accuracy"]) if intent else None,
             constant=constant_accuracy(sample.weight[sample.labelled]),
             people=others,
@@ -121,8 +125,9 @@ class Backdrop(ShortRepr):
     def values(
         self, values: FloatArray, asked: BoolArray, elicitation: Any, policy: LabelPolicy
     ) -> dict[str, Measured]:
+        subject = self.subject
         whole = judged_by_raters(
-            self.subject.items, values, self.subject.raters, elicitation=elicitation, policy=policy
+            subject.items, values, subject.raters, elicitation=elicitation, policy=policy, cluster=subject.query
         )
         return self.measured(whole if asked.all() else whole.where(asked))
 
@@ -152,6 +157,8 @@ class Beside(ShortRepr):
     words: dict[str, Estimate]
     """The context-only classifier's numbers; empty where there is none, and `why_no_words` then says why."""
     why_no_words: str | None
+    words_of: int | None
+    """How many items the classifier's numbers are over, where words are not read of all."""
     ahead_of_words: Estimate | None
     """The judge's accuracy less the classifier's, on the same items."""
     intent: Estimate | None
@@ -162,9 +169,16 @@ class Beside(ShortRepr):
     """Accuracy of each against the majority of `people.others` people, who is one person's reference too: the judge's,
     the words', the intent's, the better constant verdict's. Items with more votes than that."""
 
+    @property
+    def words_title(self) -> str:
+        """What the classifier reads, and of how many items where not of all."""
+        some = "" if self.words_of is None else f", of {self.words_of:,} items drawn at random"
+        return f"Words of the context alone{some}"
+
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {
+            **({} if self.words_of is None else {"words_of": self.words_of}),
             "words": {name: plain(found) for name, found in self.words.items()},
             "why_no_words": self.why_no_words,
             "ahead_of_words": plain(self.ahead_of_words),

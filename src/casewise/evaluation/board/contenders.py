@@ -133,7 +133,7 @@ def baselines(runs: JudgedRuns, backdrop: Backdrop, options: ReportOptions) -> I
     """What scores without weighing a case: a classifier on words, the author's intent, one verdict for all."""
     subject = backdrop.subject
     one = partial(contender, runs, options=options)
-    if subject.why_no_baseline is None:
+    if subject.why_no_baseline is None and subject.words_read.all():
         yield one("Words of the context alone", "probability", subject.baseline)
     if not np.isnan(subject.intended).all():
         yield one("The author's intent", "binary", subject.intended)

@@ -36,7 +36,7 @@ def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judg
     p, few = found.people, {name: with_interval(one) for name, one in found.against_others.items()}
     rows = [row(judge, found.judge, few.get("judge", "–"))]
     if found.words:
-        title = "Words of the context alone (linear classifier, queries held out)"
+        title = f"{found.words_title} (linear classifier, queries held out)"
         rows.append(row(title, found.words, few.get("words", "–")))
     if found.intent is not None:
         rows.append(row("Copying the author's intent", {"accuracy": found.intent}, few.get("intent", "–")))

@@ -43,7 +43,8 @@ def term_columns(sample: Sample, wanted: Collection[str]) -> dict[str, FloatArra
 
 @cache
 def names_of(terms: Columns) -> frozenset[str]:
-    return frozenset(terms(Sample(*[np.zeros(0)] * 5, cluster=np.zeros(0, dtype=np.intp), n_votes=np.zeros(0))))
+    none = np.zeros(0)
+    return frozenset(terms(Sample(none, none, none, none, none, cluster=np.zeros(0, dtype=np.intp), n_votes=none)))
 
 
 def totals_by_query(sample: Sample, columns: Columns) -> TotalsByCluster:

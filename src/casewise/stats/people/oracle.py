@@ -190,7 +190,7 @@ def _band(deviations: FloatArray, cluster: IntArray, *, rng: np.random.Generator
     sums = cluster_sums(deviations.T, cluster, n_clusters=groups) / len(cluster)
     error = np.maximum(np.sqrt(groups / (groups - 1) * (sums**2).sum(0)), 1 / len(cluster))
     if groups > MANY_CLUSTERS:  # so many normal draws come to one with their covariance
-        sums = np.linalg.qr(sums, mode="r")
+        sums = np.linalg.qr(sums).R
     blocks = [rng.standard_normal((DRAWN_AT_ONCE, len(sums))) @ sums for _ in range(DRAWS // DRAWN_AT_ONCE)]
     drawn = np.abs(np.concatenate(blocks)) / error
     half: FloatArray = float(np.quantile(drawn.max(1, initial=0.0), level)) * error

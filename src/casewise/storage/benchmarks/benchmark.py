@@ -227,11 +227,15 @@ class Benchmark:
 
     def written_of(self, item: Item) -> StatedTexts | None:
         """What the context that `item` shows states, and who wrote it: of one in a file no record is made."""
-        if item.context_id is None:
+        return self.written(item.context_id)
+
+    def written(self, context_id: str | None) -> StatedTexts | None:
+        """The same of the context with this id."""
+        if context_id is None:
             return None
         if isinstance(self.contexts, ContextFile):
-            return self.contexts.written(item.context_id)
-        return self.context[item.context_id].written
+            return self.contexts.written(context_id)
+        return self.context[context_id].written
 
     @cached_property
     def pairs(self) -> dict[str, tuple[Item, ...]]:
