@@ -46,14 +46,13 @@ def against_people(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> tuple[Pe
 
 def beside_rates(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> PeopleAndJudge:
     sample = runs.sample(series, policy=policy)
-    points = pl.DataFrame(
-        {
-            "rate": sample.rate,
-            "value": series.values[series.asked],
-            "verdict": [verdict_word(v) for v in sample.safe],
-            "label": [label_word(w) for w in sample.weight],
-        }
-    ).filter(pl.col("rate").is_finite())
+    points = (
+        pl.DataFrame(
+            {"rate": sample.rate, "value": series.values[series.asked], "safe": sample.safe, "w": sample.weight}
+        )
+        .filter(pl.col("rate").is_finite())
+        .select("rate", "value", verdict=VERDICT, label=LABEL)
+    )
     tenth = (pl.col("rate") * 10).floor().clip(0, 9) / 10
     means = (
         points.filter(pl.col("value").is_finite())
@@ -70,12 +69,13 @@ def beside_rates(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> Peopl
     return PeopleAndJudge(series, points, means, counts)
 
 
-def verdict_word(safe: float) -> str:
-    return "unscored" if np.isnan(safe) else "safe" if safe else "unsafe"
+VERDICT = (
+    pl.when(pl.col("safe").is_nan()).then(pl.lit("unscored")).when(pl.col("safe") != 0).then(pl.lit("safe"))
+).otherwise(pl.lit("unsafe"))
 
-
-def label_word(weight: float) -> str:
-    return "safe" if weight > 0.5 else "unsafe" if weight < 0.5 else "tie"
+LABEL = (pl.when(pl.col("w").is_nan()).then(pl.lit("tie")).when(pl.col("w") > 0.5).then(pl.lit("safe"))).otherwise(
+    pl.when(pl.col("w") < 0.5).then(pl.lit("unsafe")).otherwise(pl.lit("tie"))
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,10 +110,9 @@ def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]
     found: list[Misjudged] = []
     for series in runs.series:
         distance = distances(runs, series, options.labels)
-        asked = runs.items.filter(pl.Series(series.asked))
-        values = series.values[series.asked]
+        asked = np.flatnonzero(series.asked)
         worst = [
-            one_misjudged(runs, series, asked.row(int(place), named=True), float(values[place]), float(distance[place]))
+            one_misjudged(runs, series, int(asked[place]), float(distance[place]))
             for place in np.argsort(-distance, kind="stable")[: options.disagreements]
             if distance[place] >= 0
         ]
@@ -134,7 +133,8 @@ def distances(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> FloatArr
     return np.where(wrong & ~np.isnan(distance), distance, -1.0)
 
 
-def one_misjudged(runs: JudgedRuns, series: Series, item: dict[str, Any], value: float, distance: float) -> Misjudged:
+def one_misjudged(runs: JudgedRuns, series: Series, place: int, distance: float) -> Misjudged:
+    item = runs.items.row(place, named=True)
     return Misjudged(
         judge=series.name,
         item_id=item["item_id"],
@@ -144,7 +144,7 @@ def one_misjudged(runs: JudgedRuns, series: Series, item: dict[str, Any], value:
         intended_safe=item["intended_safe"],
         n_safe=item["n_safe"],
         n_votes=item["n_votes"],
-        value=value,
+        value=float(series.values[place]),
         elicitation=series.elicitation,
         distance=distance,
     )

@@ -14,7 +14,7 @@ from casewise.evaluation.yardsticks import Beside, plain, share_in_words
 from casewise.records import ShortRepr
 from casewise.stats.agreeing.estimates import Estimate, estimate_of
 from casewise.stats.agreeing.over_refusal import RefusalRates
-from casewise.stats.core.arrays import FloatArray, IntArray
+from casewise.stats.core.arrays import FloatArray, IntArray, renumbered
 from casewise.stats.core.measured import TotalsByCluster, share
 from casewise.stats.people.new_person import AgainstNewPerson, leave_one_out
 
@@ -129,8 +129,8 @@ def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate, Est
 
     Intervals are over queries, and people where it is known who voted.
     """
-    items = runs.items.filter(series.asked)
-    verdict, votes = runs.sample(series).safe, items["n_votes"].to_numpy()
+    verdict = runs.sample(series).safe
+    safe, votes = (runs.items[name].to_numpy()[series.asked] for name in ("n_safe", "n_votes"))
     known = votes > 1
     if not known.any():
         return None
@@ -138,9 +138,9 @@ def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate, Est
     def terms(s: IntArray, m: IntArray) -> FloatArray:
         return np.column_stack([leave_one_out(verdict[known], s, m), np.ones(len(s))])
 
-    _, query = np.unique(items["query_id"].to_numpy()[known], return_inverse=True)
+    query = renumbered(runs.cluster[series.asked][known])
     who = None if runs.raters is None else runs.raters.where(series.asked).where(known)
-    counts = items["n_safe"].to_numpy()[known], votes[known]
+    counts = safe[known], votes[known]
     found = TotalsByCluster.of_counts(terms, counts, query, names=("judge", "person", "items"), raters=who)
     totals = replace(found, n_unscored=int(np.isnan(verdict[known]).sum()))
     judge, person = (estimate_of(totals.measure(share(name, name, "items"))) for name in ("judge", "person"))

@@ -57,7 +57,7 @@ def details_of(runs: JudgedRuns, *, labels: LabelPolicy, unscored: UnscoredPolic
     for series in runs.series:
         sample = runs.sample(series, policy=labels, unscored=unscored)
         by_votes = runs.sample(series, policy=votes, unscored=unscored)
-        asked = runs.items.filter(series.asked)
+        asked = runs.items.select("pair_id", "intended_safe").filter(series.asked)
         has_values = bool(by_votes.in_rate_metrics.any())
         yield Details(
             series=series,

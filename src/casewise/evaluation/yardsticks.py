@@ -19,7 +19,7 @@ from casewise.stats.agreeing.judged import judged_by_raters
 from casewise.stats.agreeing.labels_and_ties import VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
 from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, constant_accuracy, right
-from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray, renumbered
 from casewise.stats.core.measured import Measured, TotalsByCluster, share
 from casewise.stats.people.ceiling import Ceilings, ceilings
 from casewise.stats.people.oracle import OracleAccuracy, oracle_accuracy
@@ -214,7 +214,7 @@ def against_others(
         weight = reference_weight(safe, votes, reference_size=reference_size)
         return np.column_stack([np.ones(len(safe)), *(right(verdict, weight) for verdict in said.values())])
 
-    query = np.unique(subject.query[rows], return_inverse=True)[1]
+    query = renumbered(subject.query[rows])
     who = None if subject.raters is None else subject.raters.where(rows)
     totals = TotalsByCluster.of_counts(terms, counts, query, names=("items", *said), raters=who)
     return {name: estimate_of(totals.measure(share(name, name, "items"))) for name in said}

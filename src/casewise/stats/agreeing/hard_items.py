@@ -63,8 +63,11 @@ def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
     s, m = checked_votes_of_items(safe, votes)
     wrong = partly_known(verdict, "verdicts", shape=s.shape) > 0.5
     chosen, kept_safe = np.zeros(len(s)), np.zeros(len(s))
-    for some, out_of, said in {(int(a), int(b), bool(c)) for a, b, c in zip(s, m, wrong, strict=True) if b > 1}:
-        rows = (s == some) & (m == out_of) & (wrong == said)
+    past = int(m.max(initial=0)) + 1
+    code = (s * past + m) * 2 + wrong
+    for one in np.unique(code[m > 1]).tolist():
+        rows = code == one
+        (some, out_of), said = divmod(one // 2, past), bool(one % 2)
         first = out_of // 2
         a = np.arange(max(0, some + first - out_of), min(some, first) + 1)
         chance = hypergeometric(a, some, out_of, first)

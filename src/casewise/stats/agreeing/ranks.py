@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from casewise.stats.agreeing.sample import Sample
 from casewise.stats.core.arrays import FloatArray, IntArray
@@ -40,7 +41,7 @@ def auroc(sample: Sample) -> Measured:
         value=area(table),
         n=float(table.mass.sum()),
         n_unscored=int(sample.unscored.sum()),
-        at_risk=min(len(np.unique(sample.cluster[kept])) for kept in classes),
+        at_risk=min(n_different(sample.cluster[kept]) for kept in classes),
         kind="share",
         domain=(0.0, 1.0),
         undefined="undefined: a class is missing",
@@ -63,7 +64,7 @@ def spearman(sample: Sample) -> Measured:
         value=correlation(table),
         n=float(table.mass.sum()),
         n_unscored=int(sample.unscored.sum()),
-        at_risk=len(np.unique(sample.cluster[sample.in_rank_metrics])),
+        at_risk=n_different(sample.cluster[sample.in_rank_metrics]),
         domain=(-1.0, 1.0),
         undefined="undefined: nothing varies",
         unseen=correlation(Ranked.with_unseen(sample)),
@@ -101,6 +102,10 @@ class Ranked:
         """The same with as many queries judged wrongly as can go unseen."""
         share = unseen_share(sample.n_clusters)
         return cls.of(sample, sample.lost, mass=(1 - share, share))
+
+
+def n_different(cluster: NDArray[np.intp]) -> int:
+    return int(np.count_nonzero(np.bincount(cluster)))
 
 
 class ByCluster(TypedDict):

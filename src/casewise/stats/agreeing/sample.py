@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from casewise.records import SCALES, Elicitation, ShortRepr
-from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray, renumbered
 from casewise.stats.core.raters import Raters
 
 __all__ = ["Sample", "UnscoredPolicy", "as_probability", "constant_accuracy", "right"]
@@ -92,14 +92,13 @@ class Sample(ShortRepr):
 
     def where(self, mask: BoolArray) -> Self:
         """The items of `mask`, their queries numbered anew."""
-        _, cluster = np.unique(self.cluster[mask], return_inverse=True)
         return type(self)(
             weight=self.weight[mask],
             rate=self.rate[mask],
             safe=self.safe[mask],
             probability=self.probability[mask],
             value=self.value[mask],
-            cluster=cluster.astype(np.intp),
+            cluster=renumbered(self.cluster[mask]),
             n_votes=self.n_votes[mask],
             unscored_policy=self.unscored_policy,
             raters=None if self.raters is None else self.raters.where(mask),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray, checked_counts
+from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray, checked_counts, renumbered
 
 __all__ = [
     "checked_draws",
@@ -86,6 +86,8 @@ def coded_labels(values: ArrayLike, name: str) -> IntArray:
         raise StatisticsError(f"{name} must be one list of labels, not of shape {array.shape}")
     if array.dtype.kind == "f" and np.isnan(array).any():
         raise StatisticsError(f"{name} must not be missing; {np.isnan(array).sum()} of {array.size} are")
+    if array.dtype.kind in "iu":
+        return renumbered(array)
     try:
         codes: IntArray = np.unique(array, return_inverse=True)[1].ravel()
     except TypeError:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
+from casewise.stats.core.arrays import FloatArray, IntArray, checked_share, renumbered
 from casewise.stats.core.checks import checked_votes_of_items, clusters_of, partly_known
 from casewise.stats.core.cluster_variance import cluster_sums, cluster_variance
 from casewise.stats.core.intervals import degrees_of_freedom, unskewed, unskewed_statistic
@@ -98,11 +98,11 @@ def against_new_person(
     used = ~np.isnan(both[:, 0])
     ids = clusters_of(clusters, len(both))[used]
     d = both[used, 0] - both[used, 1]
-    groups = len(np.unique(ids))
+    places = renumbered(ids)
+    groups = int(places.max(initial=-1)) + 1
     if groups < 2:
         raise StatisticsError("a judge is held against a new person on two queries at least, with two votes on an item")
     difference = float(d.mean())
-    places = np.unique(ids, return_inverse=True)[1]
     own = cluster_sums([(d - difference) / len(d)], places, n_clusters=groups)[:, 0]
     df = degrees_of_freedom(own)
     if raters is not None:

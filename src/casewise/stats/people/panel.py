@@ -142,8 +142,9 @@ def panel_curve(
     """
     used = _Used.of(safe, votes, clusters, reference_size, raters)
     sizes = np.arange(1, whole(largest, "largest", least=1) + 1)
-    totals = used.totals(lambda s, m: np.ones((len(s), 1)), ["items"]).beside(
-        used.totals(lambda s, m: _panel_agreement(s, m, reference_size, sizes), map(str, range(len(sizes))))
+    totals = used.totals(
+        lambda s, m: np.vstack([np.ones(len(s)), _panel_agreement(s, m, reference_size, sizes).T]).T,
+        ("items", *map(str, range(len(sizes)))),
     )
     found = [estimate_of(totals.measure(share("panel", str(column), "items"))) for column in range(len(sizes))]
     agreement, low, high = np.array([(one.estimate, *(one.limits or (np.nan, np.nan))) for one in found]).T

@@ -71,7 +71,9 @@ def find(path: Path, ids: pl.DataFrame) -> NDArray[np.float64] | None:
     table = read(path)
     if table is None or set(table.columns) != {"item_id", "value"}:
         return None
-    values = ids.join(table, on="item_id", how="left", maintain_order="left")["value"]
+    if not table["item_id"].equals(ids["item_id"]):
+        table = ids.join(table, on="item_id", how="left", maintain_order="left")
+    values = table["value"]
     whole = len(values) == len(ids) and values.dtype == pl.Float64 and not values.has_nulls()
     return values.to_numpy() if whole else None
 
