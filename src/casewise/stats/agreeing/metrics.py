@@ -44,7 +44,7 @@ UNDEFINED: dict[Needs, str] = {
 }
 
 
-class Asked(dict[str, FloatArray]):
+class TermsAsked(dict[str, FloatArray]):
     """Notes which sums a formula asks for."""
 
     def __missing__(self, name: str) -> FloatArray:
@@ -89,7 +89,7 @@ class Metric:
     @cached_property
     def terms(self) -> frozenset[str]:
         """The names of the terms that it and its shares are made of."""
-        asked = Asked()
+        asked = TermsAsked()
         if self.ordered is None:
             self.of_sums(asked)
         return frozenset((*asked, self.whole)).union(*(metric_named(name).terms for name in self.shares))
