@@ -225,13 +225,17 @@ def test_who_stops_without_rating_anything_is_paid_for_their_time_alone(app, stu
     for walker in (idle, busy):
         walker.to_rating()
     busy.decide()
+    told = {}
     for walker in (idle, busy):
         walker.open("/pause")
+        told[walker] = walker.page
         walker.send("/stop")
 
     with app.state.database.read() as connection:
         found = to_be_paid(connection, study, vault=app.state.vault)
     assert ([person.person for person in found.people], found.doubtful) == (["busy"], [])
+    assert "You can stop here" in told[busy]
+    assert "You have answered nothing yet" in told[idle]
     assert "THANKS42" in busy.page
     assert "SORRY42" in idle.page
 

@@ -237,7 +237,8 @@ def pause_page(request: Request, study: ThisRound) -> Response:
     """A page without an item on it."""
     with database_of(request).read() as connection:
         who = standing_at(request, study, connection, "rating")
-        return show(request, study, "pause", progress=progress(connection, who.id))
+        nothing = not answered_items(connection, who.id)
+        return show(request, study, "pause", progress=progress(connection, who.id), nothing=nothing)
 
 
 @router.post("/stop")
