@@ -118,6 +118,14 @@ def test_anonymous_votes_say_what_is_not_available(frame):
     assert "clustered by query across conditions and by annotator" not in page
 
 
+def test_where_nobody_finished_in_a_condition_the_votes_are_not_called_anonymous(frame):
+    some = frame.with_columns(finished=pl.col("condition") == "no_context")
+    page = html(study_report(RatingsSource(some, "too early")).document)
+
+    assert "The same among those who finished" in page
+    assert "anonymous" not in page
+
+
 def test_one_condition_still_gives_a_report(frame):
     report = study_report(RatingsSource(frame.filter(pl.col("condition") == "no_context"), "one"))
 

@@ -29,7 +29,6 @@ from casewise.reporting.study.page_people import people_sections
 from casewise.reporting.study.without import left_out
 from casewise.reporting.study.written import contrast_name, p_value
 from casewise.studies.analysing.analysis import PAPER_LEVEL, StudyAnalysis
-from casewise.studies.analysing.options import AnalysisOptions
 
 __all__ = ["study_page"]
 
@@ -125,21 +124,23 @@ def contrasts(analysis: StudyAnalysis) -> Iterator[Block]:
         yield Notice(analysis.not_available["contrasts"])
         return
     options = analysis.options
-    yield recommended(analysis.contrasts, options, name="contrasts", caption="Differences of safe rates, as randomised")
+    said = "Differences of safe rates, as randomised"
+    if analysis.anonymous:
+        said += "; errors over queries only, since votes are anonymous"
+    yield recommended(analysis.contrasts, analysis, name="contrasts", caption=said)
     corrected = f" p is {CORRECTED[options.correction]} over the planned contrasts, at the level {options.alpha:g}."
     yield Prose((ANONYMOUS if analysis.anonymous else QUOTE_THIS) + corrected)
     if analysis.contrasts_of_completers is not None and len(analysis.contrasts_of_completers):
         caption = "The same among those who finished"
-        yield recommended(analysis.contrasts_of_completers, options, name="completers", caption=caption)
+        yield recommended(analysis.contrasts_of_completers, analysis, name="completers", caption=caption)
     yield as_in_paper(analysis)
     yield Prose(POOLED)
     yield equivalents(analysis)
     yield contrast_figure(analysis)
 
 
-def recommended(table: pl.DataFrame, options: AnalysisOptions, *, name: str, caption: str) -> Block:
-    known = table["like_error"].is_not_null().any()
-    cells = []
+def recommended(table: pl.DataFrame, analysis: StudyAnalysis, *, name: str, caption: str) -> Block:
+    options, cells = analysis.options, []
     for row in table.to_dicts():
         first = "like" if row["like_error"] is not None else "query"
         cells.append(
@@ -149,7 +150,7 @@ def recommended(table: pl.DataFrame, options: AnalysisOptions, *, name: str, cap
                 interval(row[f"{first}_ci_low"], row[f"{first}_ci_high"]),
                 p_value(row["recommended_p_corrected"]),
                 "–" if row["differs"] is None else "yes" if row["differs"] else "not shown",
-                interval(row["these_ci_low"], row["these_ci_high"]) if known else "anonymous votes",
+                "anonymous votes" if analysis.anonymous else interval(row["these_ci_low"], row["these_ci_high"]),
                 number(row["query_estimate"]),
             )
         )
@@ -158,8 +159,7 @@ def recommended(table: pl.DataFrame, options: AnalysisOptions, *, name: str, cap
         *("Contrast", "Difference", "Queries like these", p),
         *(f"Differs at {options.alpha:g}", "These queries", "Average per query"),
     )
-    said = caption if known else f"{caption}; errors over queries only, since votes are anonymous"
-    return table_of(name, said, heads, cells, frame=table)
+    return table_of(name, caption, heads, cells, frame=table)
 
 
 def as_in_paper(analysis: StudyAnalysis) -> Block:
