@@ -173,3 +173,20 @@ def test_a_report_takes_the_place_of_no_other_round_and_of_no_benchmark_of_the_s
     for other in (of_round(phase="main"), of_round(phase="pilot", version="2"), study_report("demo")):
         with pytest.raises(ConfigurationError, match="is no report of 'demo'"):
             other.check_place(out)
+
+
+def test_a_planned_contrast_that_nobody_has_rated_yet_is_named_and_the_others_are_told(tmp_path):
+    folder = exported_demo(tmp_path / "exported", analysis={})
+    plain = json.loads((folder / "study.json").read_text()) | {"frozen": None, "departures": []}
+    plain["design"]["contrasts"] = [["unsafe_revised", "safe_revised"], ["no_context", "safe_revised"]]
+    (folder / "study.json").write_text(json.dumps(plain))
+
+    found = study_report(folder)
+    assert found.analysis.contrasts.select("first", "second").rows() == [("unsafe_revised", "safe_revised")]
+    assert "no_context and safe_revised cannot be made" in html(found.document)
+    for asked in (
+        [("no_context", "safe_revised")],
+        [("unsafe_revised", "jailbreak"), ("unsafe_revised", "safe_revised")],
+    ):
+        with pytest.raises(StudyError, match="no ratings that count"):
+            study_report(folder, contrasts=tuple(asked))

@@ -90,7 +90,7 @@ def test_one_condition_has_no_contrasts_and_says_so(frame):
 def test_a_contrast_with_a_condition_without_ratings_is_an_error(frame):
     options = AnalysisOptions(contrasts=(("no_context", "jailbreak"),))
 
-    with pytest.raises(StudyError, match="'jailbreak', which has no ratings; there are no_context"):
+    with pytest.raises(StudyError, match="'jailbreak', which has no ratings that count; those of no_context"):
         analyse(code_ratings(frame), options)
 
 

@@ -230,6 +230,7 @@ def study_report(
         wanted["strata"] = tuple(dict.fromkeys((*wanted.get("strata", ()), "language")))
     options, departures = settle(wanted, study.planned if study else {}, frozen=bool(study and study.frozen))
     kept, left_out = found.split(options.exclude)
+    options, unmade = without_unrated(options, study, {*kept["condition"]})
     exported = None if isinstance(source, RatingsSource) or not Path(source).is_dir() else Path(source)
     code = partial(code_ratings, strata=options.strata, crossed=crossed, source=found.name)
     analysis = analyse(
@@ -245,7 +246,7 @@ def study_report(
     return StudyReport(
         analysis,
         found.name,
-        (*found.notes, *_said(study, departed)),
+        (*found.notes, *unmade, *_said(study, departed)),
         case_studies,
         study,
         departed,
@@ -253,6 +254,22 @@ def study_report(
         worth_of_revision(analysis.ratings, runs, level=options.level),
         exported,
     )
+
+
+def without_unrated(
+    options: AnalysisOptions, study: ExportedStudy | None, rated: set[str]
+) -> tuple[AnalysisOptions, tuple[str, ...]]:
+    """The options without the contrasts of the study's plan that nobody's ratings can tell yet, and a note on each.
+
+    Where none can be told, or one was asked for that is not of the plan, all stay: that is an error.
+    """
+    planned = (study.planned["contrasts"] if study else None) or ()
+    unmade = [pair for pair in options.contrasts or () if pair in planned and not {*pair} <= rated]
+    told = tuple(pair for pair in options.contrasts or () if pair not in unmade)
+    if not told:
+        return options, ()
+    said = "The planned contrast of {} and {} cannot be made: one of them has no ratings that count. p is corrected over the others."
+    return replace(options, contrasts=told), tuple(said.format(*pair) for pair in unmade)
 
 
 def write_exported_model(exported: Path) -> bool:

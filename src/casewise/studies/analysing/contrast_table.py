@@ -178,5 +178,5 @@ def _equivalence(table: pl.DataFrame, *, margin: float, alpha: float) -> list[pl
 def _index(ratings: CodedRatings, condition: str) -> int:
     if condition not in ratings.condition.names:
         names = ", ".join(ratings.condition.names)
-        raise StudyError(f"a contrast names {condition!r}, which has no ratings; there are {names}")
+        raise StudyError(f"a contrast names {condition!r}, which has no ratings that count; those of {names} do")
     return ratings.condition.names.index(condition)
