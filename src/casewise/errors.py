@@ -147,17 +147,21 @@ class ConfigurationError(CasewiseError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question to put behind "no … is called …", where one of `known` is nearly `name`; else nothing.
+    """A question to put behind "no … is called …", where one of `known`, or its last part, is nearly `name`; else nothing.
 
     Examples
     --------
     >>> did_you_mean("recal_safe", ["accuracy", "recall_safe"])
     " (did you mean 'recall_safe'?)"
+    >>> did_you_mean("type", ["sender", "recipient.type"])
+    " (did you mean 'recipient.type'?)"
     >>> did_you_mean("speed", ["accuracy", "recall_safe"])
     ''
     """
-    close = get_close_matches(name, list(known), n=1, cutoff=0.7)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    ends = {one: one.rpartition(".")[2] for one in known}
+    near = get_close_matches(name, [*ends, *ends.values()], n=1, cutoff=0.7)
+    close = [repr(one) for one, end in ends.items() if near and near[0] in (one, end)]
+    return f" (did you mean {' or '.join(close)}?)" if close else ""
 
 
 W = TypeVar("W", bound=str)

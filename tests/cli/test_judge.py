@@ -98,7 +98,9 @@ def test_an_unknown_judge_is_told_what_there_is(casewise):
     [
         (("--elicit", "guess"), "no elicitation is called 'guess'"),
         (("--ablate", "all"), "--ablate is 'all'"),
+        (("--ablate", "groups", "--ablate", "parameters"), "--ablate is given more than once"),
         (("--omit", "weather"), "no parameter of a context is called 'weather'"),
+        (("--omit", "type"), "called 'type' (did you mean 'recipient.type'?)"),
         (("--context-role", "tool"), "--context-role is 'tool'"),
         (("--prompts", "nowhere.toml"), "no prompts are called 'nowhere.toml'"),
         (("--prompts", "published"), "casewise data fetch casebench --prompts"),

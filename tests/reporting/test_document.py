@@ -10,9 +10,9 @@ from casewise.stats.agreeing.filled_in import FilledIn
 @pytest.mark.parametrize(
     ("name", "short"),
     [
-        ("recorded:claude-3-5-sonnet (score, without:sender)", "claude-3-5-sonnet score −sender"),
-        ("recorded:mixtral8x7B (probability)", "mixtral8x7B probability"),
-        ("gpt (binary, without:sender,transmission_principle.urgency)", "gpt binary −sender −urgency"),
+        ("recorded:claude-3-5-sonnet (score, without:sender)", "claude-3-5-sonnet (score) −sender"),
+        ("recorded:mixtral8x7B (probability)", "mixtral8x7B (probability)"),
+        ("gpt (binary, without:sender,transmission_principle.urgency)", "gpt (binary) −sender −urgency"),
         ("linear (probability)", "linear (probability)"),
         ("accuracy (of all)", "accuracy (of all)"),
         ("recorded:a (binary, none)", "recorded:a (binary, none)"),
@@ -24,7 +24,7 @@ def test_recorded_judges_have_short_names(name, short):
 
 def test_prose_and_notices_call_a_judge_what_tables_call_it():
     said = "These items do not tell recorded:my mixtral #2 (probability) from gpt (score, without:recipient.type)."
-    short = "These items do not tell my mixtral #2 probability from gpt score −type."
+    short = "These items do not tell my mixtral #2 (probability) from gpt (score) −type."
 
     assert Prose(said).text == short
     assert Document("t", said, (said,), ()).notices == (short,)
@@ -49,12 +49,12 @@ def test_the_main_table_of_a_page_is_open_and_other_long_ones_are_folded():
 
 
 def test_a_shortened_name_is_whole_where_the_mouse_is():
-    name = "recorded:claude <3> (score, without:sender)"
+    name = "recorded:gpt <3> (score, without:sender)"
     table = table_of("t", "Judges", ("Judge", "n"), [(name, 3)])
     page = html(Document("t", "", (), (Section("s", "S", (table,)),)))
 
-    assert table.rows == (("claude <3> score −sender", "3"),)
+    assert table.rows == (("gpt <3> (score) −sender", "3"),)
     assert (
-        '<th scope="row" data-head="Judge" title="recorded:claude &lt;3&gt; (score, without:sender)">claude &lt;3&gt; score −sender<'
+        '<th scope="row" data-head="Judge" title="recorded:gpt &lt;3&gt; (score, without:sender)">gpt &lt;3&gt; (score) −sender<'
         in page
     )

@@ -43,11 +43,13 @@ def fetch(
 
 
 def asked(terms: str) -> bool:
-    """Whether the user accepts the terms when asked at a terminal."""
+    """Whether the user accepts the terms when asked at a terminal; one who does not has read them and needs no more."""
     if not sys.stdin.isatty():
         return False
     note(terms)
-    return confirmed("Do you accept?")
+    if not confirmed("Do you accept?"):
+        raise ConfigurationError("the terms are not accepted, so nothing was fetched")
+    return True
 
 
 @app.command()

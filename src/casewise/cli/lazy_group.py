@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from casewise.cli.option_groups import as_json_too
@@ -23,6 +23,18 @@ class Entry(NamedTuple):
     """`module:name` of its function or its `typer.Typer`."""
     help: str
     """What the page of all commands says of it, in one line; the command's own help says more."""
+
+
+class OnceCommand(TyperCommand):
+    """A command that refuses an option of one value given twice; typer takes the last and says nothing."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = self.make_parser(ctx).parse_args(list(args))[2]
+        rest = super().parse_args(ctx, args)
+        for one in given:
+            if isinstance(one, TyperOption) and not (one.multiple or one.is_flag) and given.count(one) > 1:
+                ctx.fail(f"{one.opts[0]} is given more than once; it takes one value")
+        return rest
 
 
 class LazyCommands(MutableMapping[str, Any]):
@@ -60,21 +72,22 @@ def command_at(entry: Entry) -> Any:
     around = typer.Typer(add_completion=False, rich_markup_mode=None)
     around.callback()(nothing)
     if isinstance(found, typer.Typer):
-        all_as_json(found)
+        as_all_are(found)
         around.add_typer(found, name=entry.name)
     else:
-        around.command(entry.name)(as_json_too(found))
+        around.command(entry.name, cls=OnceCommand)(as_json_too(found))
     return vars(get_command(around))["commands"][entry.name]
 
 
-def all_as_json(app: typer.Typer) -> None:
-    """Give every command of `app`, and of what is under it, --json."""
+def as_all_are(app: typer.Typer) -> None:
+    """Give every command of `app`, and of what is under it, --json, and let none take an option twice."""
     for command in app.registered_commands:
+        command.cls = OnceCommand
         if command.callback is not None:
             command.callback = as_json_too(command.callback)
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            all_as_json(group.typer_instance)
+            as_all_are(group.typer_instance)
 
 
 def nothing() -> None:

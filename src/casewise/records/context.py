@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import ValidationError, model_validator
 from pydantic_core import from_json
 
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, did_you_mean
 from casewise.records.base import CHECKED_BEFORE, ContentRecord, Provenance, Record, content_id
 from casewise.records.statement import Statement, as_text
 
@@ -228,7 +228,7 @@ def checked_names(names: Iterable[str]) -> tuple[str, ...]:
     wanted = set(names)
     for name in sorted(wanted):
         if name not in known:
-            raise ConfigurationError(f"no parameter of a context is called {name!r}; there are: {', '.join(known)}")
+            raise ConfigurationError(f"no parameter of a context is called {name!r}{did_you_mean(name, known)}; there are: {', '.join(known)}")
     return in_order(wanted)
 
 
@@ -244,7 +244,7 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
     known = (*GROUPS, *PARAMETERS, *OPTIONAL)
     for name in sorted(wanted):
         if not NAME.fullmatch(name):
-            raise ConfigurationError(f"no parameter of a context is called {name!r}; there are: {', '.join(known)}")
+            raise ConfigurationError(f"no parameter of a context is called {name!r}{did_you_mean(name, known)}; there are: {', '.join(known)}")
     ordered = (*known, *sorted(wanted.difference(known)))
     return tuple(name for name in ordered if name in wanted and name.split(".")[0] not in wanted - {name})
 

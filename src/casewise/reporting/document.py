@@ -340,16 +340,14 @@ def short_name(name: str) -> str:
     >>> short_name("twin:all+verified:data/facts.jsonl@0da55ad1@2026-06-01")
     'twin:all+verified:facts.jsonl'
     >>> short_name("recorded:claude-3-5-sonnet (score, without:sender)")
-    'claude-3-5-sonnet score −sender'
+    'claude-3-5-sonnet (score) −sender'
     """
     return SERIES.sub(short_series, BY_FILE.sub(r"\1:\2", name))
 
 
 def short_series(found: re.Match[str]) -> str:
-    if not (found[1] or found[5]):
-        return found[0]
     without = (f" −{one.rpartition('.')[2]}" for one in (found[5] or "").split(",") if one)
-    return f"{found[2] or found[3]} {found[4]}{''.join(without)}"
+    return f"{found[2] or found[3]} ({found[4]}){''.join(without)}"
 
 
 def table_by(
