@@ -58,14 +58,13 @@ def test_margins_that_say_nothing_are_refused(text):
         parse_margins(text)
 
 
-def gated(runs, *more):
-    return run("gate", runs / "safe", "--baseline", runs / "intended", "--max-drop", "accuracy=0.05", *more)
+def gated(runs, *more, max_drop="accuracy=0.05"):
+    return run("gate", runs / "safe", "--baseline", runs / "intended", "--max-drop", max_drop, *more)
 
 
 def test_a_ci_reads_each_metric_from_junit(runs, tmp_path):
-    result = gated(
-        runs, "--max-drop", "accuracy=0.05,recall_safe=0.05,over_refusal=0.0001", "--junit", tmp_path / "j.xml"
-    )
+    several = "accuracy=0.05,recall_safe=0.05,over_refusal=0.0001"
+    result = gated(runs, "--junit", tmp_path / "j.xml", max_drop=several)
     suite = ET.parse(tmp_path / "j.xml").getroot()
     cases = {case.get("name"): [part.tag for part in case] for case in suite}
 

@@ -126,6 +126,20 @@ def test_what_grading_would_take_is_reckoned_without_a_call(replies):
     assert counting.asked == []
 
 
+def test_replies_that_come_after_others_were_discarded_are_graded(replies):
+    casewise.grade(replies, "words")
+    discard(replies)
+    model = FakeModel(lambda _messages, _options: "Here you are.")
+    casewise.collect("demo", model, out=replies.path, selection=Selection(limit=12))
+
+    assert casewise.grade(replies, "words").n_usable == 4
+    assert not any("has not graded" in note for note in casewise.report(replies.path).as_json()["notes"])
+    casewise.grade(replies, rubric(Counting()))
+    assert "has not graded 5 of 12 replies, whose texts were discarded." in " ".join(
+        casewise.report(replies.path).as_json()["notes"]
+    )
+
+
 def test_texts_can_be_removed_once_they_are_graded_and_the_numbers_stay(replies):
     casewise.grade(replies, "words")
     found = casewise.report(replies.path)
@@ -136,7 +150,7 @@ def test_texts_can_be_removed_once_they_are_graded_and_the_numbers_stay(replies)
     assert {file.name for file in replies.path.iterdir()}.isdisjoint({"metrics.json", "report.html"})
     after = casewise.report(replies.path).as_json()["does"]
 
-    assert gone == 7
+    assert (gone, discard(replies)) == (6, 0)
     assert before == after
     assert {reply.text for reply in replies_in(replies.path)} == {None, ""}
     assert "raw_reply" not in "".join(file.read_text() for file in replies.path.glob("grades/*/grades.jsonl"))

@@ -228,7 +228,9 @@ def checked_names(names: Iterable[str]) -> tuple[str, ...]:
     wanted = set(names)
     for name in sorted(wanted):
         if name not in known:
-            raise ConfigurationError(f"no parameter of a context is called {name!r}{did_you_mean(name, known)}; there are: {', '.join(known)}")
+            raise ConfigurationError(
+                f"no parameter of a context is called {name!r}{did_you_mean(name, known)}; there are: {', '.join(known)}"
+            )
     return in_order(wanted)
 
 
@@ -244,7 +246,9 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
     known = (*GROUPS, *PARAMETERS, *OPTIONAL)
     for name in sorted(wanted):
         if not NAME.fullmatch(name):
-            raise ConfigurationError(f"no parameter of a context is called {name!r}{did_you_mean(name, known)}; there are: {', '.join(known)}")
+            raise ConfigurationError(
+                f"no parameter of a context is called {name!r}{did_you_mean(name, known)}; there are: {', '.join(known)}"
+            )
     ordered = (*known, *sorted(wanted.difference(known)))
     return tuple(name for name in ordered if name in wanted and name.split(".")[0] not in wanted - {name})
 

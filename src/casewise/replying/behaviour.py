@@ -7,7 +7,7 @@ Every grader gives two judges, for what a partial answer counts as is a choice t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -135,11 +135,12 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
     for reply in replies:
         if text := reply.text or reply.refusal:
             texts.setdefault((reply.arm, reply.item_id), text)
-    found, gone = [], any(reply.text_digest and reply.text is None for reply in replies)
+    found = []
     for where, made in zip(graded, manifests, strict=True):
         name = made.grader_name if named[made.grader_name] == 1 else made.identity.grader
         rows = pl.DataFrame([row_of(reply, said[where]) for reply in replies], schema=COLUMNS)
-        notes = (*run_notes(folder), *run_notes(where), *missing(rows, name, gone=gone), *map(left_out, idle))
+        open_ = [one for one, why in zip(replies, rows["reason"], strict=True) if why == NOT_GRADED]
+        notes = (*run_notes(folder), *run_notes(where), *missing(open_, len(rows), name), *map(left_out, idle))
         found.append(Behaviour(folder, manifest, name, made.identity.grader, rows, notes, texts))
     return tuple(found)
 
@@ -206,7 +207,12 @@ def what_it_does(reply: CollectedReply, grade: Grade | None) -> tuple[Does, str 
     return grade.outcome, None
 
 
-def missing(rows: pl.DataFrame, grader: str, *, gone: bool) -> tuple[str, ...]:
-    n = len(rows.filter(pl.col("reason") == NOT_GRADED))
-    then = ", and their texts were discarded." if gone else "; grade again to go on with them."
-    return (f"{grader} has not graded {n:,} of {len(rows):,} replies{then}",) if n else ()
+def missing(ungraded: Sequence[CollectedReply], of: int, grader: str) -> Iterator[str]:
+    """What is said of replies without a grade: those with a text can be graded still."""
+    gone = sum(reply.text is None for reply in ungraded)
+    for n, then in (
+        (len(ungraded) - gone, "; grade again to go on with them."),
+        (gone, ", whose texts were discarded."),
+    ):
+        if n:
+            yield f"{grader} has not graded {n:,} of {of:,} replies{then}"

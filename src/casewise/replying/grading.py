@@ -137,17 +137,18 @@ class GradingKind(LoggedKind[GradeAsk, Graded, Grade]):
 
 
 def to_grade(folder: Path, benchmark: Benchmark) -> list[GradeAsk]:
-    """The replies that a grader must read: those with words."""
-    asks = []
+    """The replies that a grader must read: those with words that are still there."""
+    asks, gone = [], False
     for reply in replies_in(folder):
         if not reply.has_words:
             continue
         if reply.text is None:
-            raise DataError(
-                folder / REPLIES.file, None, "the replies' texts were discarded, so they cannot be graded anew"
-            )
+            gone = True
+            continue
         item = benchmark.item[reply.item_id]
         asks.append(GradeAsk(reply, ToGrade(benchmark.query[item.query_id].text, reply.text)))
+    if gone and not asks:
+        raise DataError(folder / REPLIES.file, None, "the replies' texts were discarded, so they cannot be graded anew")
     return asks
 
 
@@ -281,8 +282,9 @@ def discard_texts(replies: Path) -> int:
     """
     manifest = read_replies(replies)
     with RunFolder.hold(replies, manifest, REPLIES, private=True):
-        kept = [without_text(reply) for reply in every(replies / REPLIES.file, CollectedReply)]
-        gone = sum(reply.text_digest is not None for reply in kept)
+        there = every(replies / REPLIES.file, CollectedReply)
+        kept = [without_text(reply) for reply in there]
+        gone = sum(now != before for now, before in zip(kept, there, strict=True))
         for folder in grade_folders(replies):
             log = folder / GRADES.file
             with RunFolder.hold(folder, read_grades(folder), GRADES, private=True):

@@ -127,9 +127,9 @@ def replies_in(folder: Path) -> list[CollectedReply]:
 
 
 def texts_discarded(folder: Path) -> bool:
-    """Whether the replies' texts were removed, as the first reply with words tells."""
-    first = next((one for one in read_jsonl(folder / REPLIES.file, CollectedReply) if one.has_words), None)
-    return first is not None and first.text is None
+    """Whether the texts of all replies with words were removed, so that nothing is left to grade."""
+    texts = [one.text for one in read_jsonl(folder / REPLIES.file, CollectedReply) if one.has_words]
+    return bool(texts) and not any(texts)
 
 
 def grades_in(folder: Path) -> dict[tuple[str, str, int, str], Grade]:
