@@ -56,3 +56,12 @@ def test_a_threshold_for_nothing_is_refused(folder):
     assert isinstance(run("decider", "fit", "run").exception, ConfigurationError)
     assert isinstance(run("decider", "fit", "run", "--max-harm", "0.01").exception, StatisticsError)
     assert not (folder / "decider.toml").exists()
+
+
+def test_a_reply_that_is_no_text_is_named(folder):
+    run("decider", "fit", "run", "--ratio", "2")
+    (folder / "reply.txt").write_bytes(b"\xff\xfe")
+
+    said = run("decider", "ask", "decider.toml", "--query", "What dose?", "--reply", "reply.txt")
+    assert isinstance(said.exception, ConfigurationError)
+    assert "reply.txt: cannot be read as text" in str(said.exception)

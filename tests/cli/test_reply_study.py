@@ -28,7 +28,7 @@ def over_refusal(rates):
     return next(rate for rate in rates if rate["policy"] == "strict")["over_refusal"]["estimate"]
 
 
-def test_a_rehearsed_study_corrects_a_biased_graders_rate_within_its_interval(command, tmp_path):
+def test_a_rehearsed_study_corrects_a_biased_graders_rate_within_its_interval(command, tmp_path, monkeypatch):
     study, store = str(tmp_path / "study.toml"), str(tmp_path / "r.db")
     replies = casewise.collect("demo", "fake/rehearsal", out=tmp_path / "replies").path
     casewise.grade(replies, "rubric:fake/rehearsal")
@@ -36,9 +36,13 @@ def test_a_rehearsed_study_corrects_a_biased_graders_rate_within_its_interval(co
     casewise.grade(replies, misses)
     command("study", "init", str(replies), "--question", "reply", "--sample", "45", "--to", study, *WHO)
     command("study", "rehearse", study, "--annotators", "10", "--lease", "2", "--careless", "0", "--database", store)
+    half_way: set[int] = set()
+    monkeypatch.setattr(
+        "casewise.api.studies.write_exported_model",
+        lambda folder: half_way.update(stat.S_IMODE(one.stat().st_mode) for one in (folder, *folder.iterdir())),
+    )
     command("study", "export", str(tmp_path / "labels"), "--study", study, "--phase", "rehearsal", "--database", store)
-    assert stat.S_IMODE((tmp_path / "labels").stat().st_mode) == 0o700, "the replies are in it"
-    assert {stat.S_IMODE(one.stat().st_mode) for one in (tmp_path / "labels").rglob("*") if one.is_file()} == {0o600}
+    assert half_way == {0o700, 0o600}, "from the start"
     found = json.loads(command("report", str(replies), "--grader-labels", str(tmp_path / "labels"), "--json").out)
 
     assert any(note.startswith("SYNTHETIC LABELS of replies (labels): rated by a rehearsal") for note in found["notes"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from casewise.replying.logs import read_replies
 from casewise.reporting.study.report import write_exported_model
 from casewise.settings import Settings, from_environment
 from casewise.storage import write_benchmark
-from casewise.storage.files.atomic import to_owner_alone
+from casewise.storage.files.atomic import for_owner_alone
 from casewise.studies.design.design import Contact, Design, read_design
 from casewise.studies.design.languages import LANGUAGES
 from casewise.studies.design.presets import NOBODY, PRESETS
@@ -116,8 +116,8 @@ def init_replies(
     known = one_of(preset, PRESETS, "--preset", error=StudyError)
     whole = find_benchmark(read_replies(Path(replies)), benchmark)
     drawn = replies_to_label(Path(replies), whole, n=sample, rng=np.random.default_rng(seed))
-    write_benchmark(drawn, folder)
-    to_owner_alone(folder)
+    with for_owner_alone():
+        write_benchmark(drawn, folder)
     return init(str(folder), preset=known, to=to, name=name, contact=contact, rates="replies")
 
 
@@ -392,9 +392,11 @@ def forget(who: str, *, study: str | Path, phase: str = "main", database: str | 
 def export(folder: str | Path, *, study: str | Path, phase: str = "main", database: str | None = None) -> Exported:
     """Write the ratings as a benchmark folder, with a mixed model's script for R; one with replies only its owner may read."""
     plan = read_plan(Path(study))
-    with study_round(study, phase, database=database) as there, there.store.read() as connection:
+    with (
+        study_round(study, phase, database=database) as there,
+        there.store.read() as connection,
+        for_owner_alone() if there.round.design.rates == "replies" else nullcontext(),
+    ):
         made = write_export(connection, there.round, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))
-    write_exported_model(made.folder)
-    if there.round.design.rates == "replies":
-        to_owner_alone(made.folder)
+        write_exported_model(made.folder)
     return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -141,6 +142,7 @@ def ask(
 ) -> None:
     """What to do with one request: answer, refuse, or ask a person."""
     known = read_json(context) if context is not None else None
+    words = read_as("text", reply, str) if reply is not None else None
     made = api.deciding.Decider.load(decider, model=api.ModelOptions(base_url=base_url))
     if (query is None) == (messages is None):
         raise ConfigurationError("give either --query or --messages")
@@ -149,7 +151,7 @@ def ask(
     if messages is not None:
         found = made.decide_chat(read_json(messages), known)
     else:
-        found = made.decide(str(query), known, reply=reply.read_text(encoding="utf-8") if reply else None)
+        found = made.decide(str(query), known, reply=words)
     made.close()
     if as_json:
         print_json({**found.as_json(), "measured": made.measured})
@@ -276,7 +278,12 @@ def share(found: Any) -> str:
 
 
 def read_json(path: Path) -> Any:
+    return read_as("JSON", path, json.loads)
+
+
+def read_as(form: str, path: Path, parse: Callable[[str], Any]) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"{path}: cannot be read as JSON: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ConfigurationError(f"{path}: cannot be read as {form}: {why}") from error

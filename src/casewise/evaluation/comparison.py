@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from casewise.errors import BenchmarkError
-from casewise.evaluation.judged_runs import JudgedRuns, against_full_context, read_runs
+from casewise.evaluation.judged_runs import JudgedRuns, against_full_context, first_few, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import as_wanted, subset_notes
 from casewise.stats.agreeing.comparison import Comparison, Entrant, compare_judges
@@ -127,8 +127,7 @@ def sentence_of(found: Comparison) -> str:
             return f"{best} agrees with people better than {others[0]}, by more than chance: {numbers}."
         return f"These items do not tell {best} from {others[0]}: {numbers}."
     open_ = [other for other in others if other not in behind]
-    more = f" and {len(open_) - 3} more" if len(open_) > 3 else ""
-    rest = f"; not told from it: {', '.join(open_[:3])}{more}" if open_ else ""
+    rest = f"; not told from it: {first_few(open_)}" if open_ else ""
     return (
         f"{best} agrees best with people ({title} {scored[best]:.3f}): {len(behind)} of the other {len(others)} are behind "
         f"it by more than chance, each by its own interval{rest}."
@@ -149,7 +148,6 @@ def notes_of(runs: JudgedRuns, found: Comparison) -> Iterator[str]:
     yield from runs.judges_notes
     for name, places in found.left_out.items():
         if places:
-            ids = ", ".join(runs.benchmark.items[place].id for place in places[:5])
-            more = f" and {len(places) - 5:,} more" if len(places) > 5 else ""
-            yield f"{len(places):,} items that {name} was asked and another was not are left out: {ids}{more}."
+            ids = first_few([runs.benchmark.items[place].id for place in places], most=5)
+            yield f"{len(places):,} items that {name} was asked and another was not are left out: {ids}."
     yield from against_full_context([one.name for one in runs.series if not one.shown.shows_all], runs.items)

@@ -40,6 +40,7 @@ __all__ = [
     "against_full_context",
     "distinct",
     "find_benchmark",
+    "first_few",
     "long_table",
     "opened",
     "read_runs",
@@ -377,9 +378,14 @@ def against_full_context(names: Sequence[str], items: pl.DataFrame) -> tuple[str
     """What is to be said of series that were not shown all that people saw, by their names; nothing of none."""
     if not names or not items["intended_safe"].is_not_null().any():
         return ()
-    return (
-        f"Not shown all that people saw, so that their numbers are against full-context labels: {'; '.join(names)}.",
-    )
+    few = first_few(names, sep="; ")
+    return (f"Not shown all that people saw, so that their numbers are against full-context labels: {few}.",)
+
+
+def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ") -> str:
+    """`names` in a row; of more than `most` the first, and how many more."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return sep.join(names[:most]) + more
 
 
 def long_table(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> pl.DataFrame:

@@ -108,6 +108,30 @@ def test_a_question_asked_otherwise_is_said_to_confound_the_gap(both, tmp_path):
     assert [one.bridged for one in (*apart.models, *found.models)] == [False, True]
 
 
+def test_of_many_models_without_a_bridge_three_are_named(tmp_path):
+    names = [f"openai/{letter}" for letter in "abcde"]
+    says = [verdicts(tmp_path / f"says-{name[-1]}", SAYS, name=name) for name in names]
+    does = [replies(tmp_path / f"does-{name[-1]}", DOES, name=name) for name in names]
+
+    assert any("(openai/a, openai/b, openai/c and 2 more)" in note for note in beside(says, does).notes)
+
+
+def test_two_folders_of_other_names_are_a_pair_and_that_is_said(both, tmp_path):
+    other = beside([verdicts(tmp_path / "says", SAYS, name="openai/y")], [both[1]])
+
+    assert any(note.startswith("The verdicts are of openai/y and the replies of openai/x") for note in other.notes)
+    assert not any(note.startswith("The verdicts are of") for note in beside([both[0]], [both[1]]).notes)
+
+
+def test_where_nothing_is_said_and_nothing_done_that_is_known(both, tmp_path):
+    silent = casewise.judge("demo", LLMJudge(FakeModel("no idea")), out=tmp_path / "silent").path
+    empty = casewise.collect("demo", FakeModel(""), out=tmp_path / "empty")
+    casewise.grade(empty, "words")
+
+    assert beside([silent], [empty.path]).nothing_scored
+    assert not beside([silent], [both[1]]).nothing_scored
+
+
 def test_a_bridge_with_another_system_message_is_none(both, tmp_path):
     verified = verdicts(tmp_path / "bridge", SAYS, prompts=bridge_prompts(chat_with(verified=True)))
 

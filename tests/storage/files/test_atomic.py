@@ -9,7 +9,7 @@ import pytest
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import Rating
-from casewise.storage.files.atomic import read_text, replacing, write_text
+from casewise.storage.files.atomic import for_owner_alone, read_text, replacing, write_text
 from casewise.storage.files.jsonl import read_jsonl, write_jsonl
 
 
@@ -22,6 +22,17 @@ def test_a_file_is_written_whole_with_usual_permissions(tmp_path):
 
     assert (tmp_path / "new" / "file").read_text() == "text"
     assert (tmp_path / "new" / "file").stat().st_mode & 0o777 == 0o644
+
+
+def test_what_is_made_for_its_owner_alone_was_never_anybody_elses(tmp_path):
+    mask = os.umask(0o022)
+    try:
+        with for_owner_alone(), (tmp_path / "file").open("w") as file:
+            write_text(tmp_path / "folder" / "whole", "text")
+            assert os.fstat(file.fileno()).st_mode & 0o777 == 0o600
+        assert [one.stat().st_mode & 0o777 for one in sorted(tmp_path.rglob("*"))] == [0o600, 0o700, 0o600]
+    finally:
+        assert os.umask(mask) == 0o022
 
 
 def test_an_error_while_writing_leaves_the_old_file_and_nothing_else(tmp_path):

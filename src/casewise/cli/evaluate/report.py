@@ -131,7 +131,9 @@ def compare(
         return
     if runs or by_repeat or not (says and does):
         raise ConfigurationError("--says and --does go together, without other runs and without --by-repeat")
-    documents.present(api.replying.compare_says_does(says, does, benchmark=numbers.benchmark, options=options))
+    told = api.replying.compare_says_does(says, does, benchmark=numbers.benchmark, options=options)
+    documents.present(told)
+    end_with_code(told)
 
 
 @with_groups

@@ -12,7 +12,7 @@ import polars as pl
 
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.evaluation.doing.what_it_does import label_words
-from casewise.evaluation.judged_runs import JudgedRun, JudgedRuns, Series, read_runs
+from casewise.evaluation.judged_runs import JudgedRun, JudgedRuns, Series, first_few, read_runs
 from casewise.evaluation.options import ReportOptions
 from casewise.evaluation.subsets import as_wanted
 from casewise.replying.behaviour import POLICIES, WORTH, Behaviour, Policy
@@ -156,6 +156,11 @@ class SaysDoesNumbers:
     @property
     def benchmark(self) -> Benchmark:
         return self.runs.benchmark
+
+    @property
+    def nothing_scored(self) -> bool:
+        """Whether neither a verdict was given nor a reply graded."""
+        return self.runs.nothing_scored
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values; no reply's text."""
@@ -366,10 +371,14 @@ def terms_of(said: FloatArray, did: FloatArray, weight: FloatArray) -> dict[str,
 
 def notes_of(found: JudgedRuns, models: Sequence[SaysDoes]) -> Iterator[str]:
     yield from found.benchmark.notes()
+    yield from found.silent_notes
+    said, did = ({model_of(one): None for one in found.runs if (one.behaviour is None) is way} for way in (True, False))
+    if not said.keys() & did.keys():
+        yield f"The verdicts are of {first_few([*said])} and the replies of {first_few([*did])}: are these one model?"
     bridged = {one.model for one in models if one.bridged}
-    if unbridged := [one.model for one in models if one.model not in bridged]:
+    if unbridged := list(dict.fromkeys(one.model for one in models if one.model not in bridged)):
         yield (
-            f"The question was not asked in the very messages that the replies answer ({', '.join(dict.fromkeys(unbridged))}), so "
+            f"The question was not asked in the very messages that the replies answer ({first_few(unbridged)}), so "
             "part of the gap may be the wording, such as whether the circumstances are said to be verified. Ask again with "
             "casewise judge --prompts bridge, with what was given to casewise replies collect, and take the headline from that."
         )

@@ -125,6 +125,8 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
 def tied(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
     """Who may be first, where that is more than one."""
     first = [row.name for row in rows if row.best_rank == 1]
+    if len(first) > 4:
+        first[3:] = [f"{len(first) - 3:,} more"]
     if len(first) > 1:
         yield Prose(f"Tied: on these items {', '.join(first[:-1])} or {first[-1]} may be first.")
 

@@ -16,7 +16,7 @@ from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError
 from casewise.records import Context, Item, ParameterSet, Query, Rating, Revision, Taxonomy, paper_parameters
 from casewise.records.base import Record
 from casewise.storage.benchmarks.benchmark import About, Benchmark, BenchmarkCounts
-from casewise.storage.files.atomic import cannot_write, read_text, write_text
+from casewise.storage.files.atomic import cannot_write, current_umask, read_text, write_text
 from casewise.storage.files.strict_json import parse, what_is_wrong
 
 __all__ = [
@@ -91,7 +91,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
         raise cannot_write(folder, error) from error
     try:
         yield draft
-        draft.chmod(0o755)
+        draft.chmod(0o777 & ~current_umask())
         draft.replace(folder)
     except OSError as error:
         raise cannot_write(folder, error) from error

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from casewise.errors import ConfigurationError, DataError
 
-__all__ = ["cannot_read", "cannot_write", "read_text", "replacing", "to_owner_alone", "write_text"]
+__all__ = ["cannot_read", "cannot_write", "current_umask", "for_owner_alone", "read_text", "replacing", "write_text"]
 
 
 @contextmanager
@@ -40,11 +40,14 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
             Path(name).unlink()
 
 
-def to_owner_alone(folder: Path) -> None:
-    """Let only its owner look into a folder (0700), and read the files that are in it (0600)."""
-    folder.chmod(0o700)
-    for path in folder.rglob("*"):
-        path.chmod(0o700 if path.is_dir() else 0o600)
+@contextmanager
+def for_owner_alone() -> Iterator[None]:
+    """Files that the block makes are for their owner alone from the start (0600), and folders too (0700)."""
+    mask = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(mask)
 
 
 def cannot_write(path: Path, error: OSError) -> ConfigurationError:
@@ -58,6 +61,7 @@ def cannot_read(path: Path, error: OSError) -> DataError:
 
 
 def current_umask() -> int:
+    """What new files and folders are not allowed."""
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
