@@ -7,6 +7,7 @@ import pytest
 from tests.support.command import Command
 
 import casewise
+from casewise.reporting.study.report import write_exported_model
 
 pytestmark = pytest.mark.slow
 
@@ -37,12 +38,15 @@ def test_a_rehearsed_study_corrects_a_biased_graders_rate_within_its_interval(co
     command("study", "init", str(replies), "--question", "reply", "--sample", "45", "--to", study, *WHO)
     command("study", "rehearse", study, "--annotators", "10", "--lease", "2", "--careless", "0", "--database", store)
     half_way: set[int] = set()
-    monkeypatch.setattr(
-        "casewise.api.studies.write_exported_model",
-        lambda folder: half_way.update(stat.S_IMODE(one.stat().st_mode) for one in (folder, *folder.iterdir())),
-    )
+
+    def look_first(folder):
+        half_way.update(stat.S_IMODE(one.stat().st_mode) for one in (folder, *folder.iterdir()))
+        return write_exported_model(folder)
+
+    monkeypatch.setattr("casewise.api.studies.write_exported_model", look_first)
     command("study", "export", str(tmp_path / "labels"), "--study", study, "--phase", "rehearsal", "--database", store)
     assert half_way == {0o700, 0o600}, "from the start"
+    assert {stat.S_IMODE(one.stat().st_mode) for one in (tmp_path / "labels").rglob("*") if one.is_file()} == {0o600}
     found = json.loads(command("report", str(replies), "--grader-labels", str(tmp_path / "labels"), "--json").out)
 
     assert any(note.startswith("SYNTHETIC LABELS of replies (labels): rated by a rehearsal") for note in found["notes"])

@@ -392,11 +392,8 @@ def forget(who: str, *, study: str | Path, phase: str = "main", database: str | 
 def export(folder: str | Path, *, study: str | Path, phase: str = "main", database: str | None = None) -> Exported:
     """Write the ratings as a benchmark folder, with a mixed model's script for R; one with replies only its owner may read."""
     plan = read_plan(Path(study))
-    with (
-        study_round(study, phase, database=database) as there,
-        there.store.read() as connection,
-        for_owner_alone() if there.round.design.rates == "replies" else nullcontext(),
-    ):
+    whose = for_owner_alone() if plan.design.rates == "replies" else nullcontext()
+    with whose, study_round(study, phase, database=database) as there, there.store.read() as connection:
         made = write_export(connection, there.round, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))
         write_exported_model(made.folder)
     return made
