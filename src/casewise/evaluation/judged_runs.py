@@ -316,9 +316,8 @@ def read_series(
     del every
     versions_of = by_key(last, keys, pl.col("model_version").cast(pl.String).drop_nulls().unique().sort())
     read_as_of: dict[tuple[str, ...], dict[str, int]] = {}
-    for *parts, how, n in (
-        last.drop_nulls("read_as").group_by([*keys, "read_as"]).len().sort("len", "read_as").iter_rows()
-    ):
+    counted = last.drop_nulls("read_as").group_by([*keys, "read_as"]).len().sort("len", "read_as")
+    for *parts, how, n in counted.iter_rows():
         read_as_of.setdefault(tuple(map(str, parts)), {})[str(how)] = n
     placed = last.select(*keys, "value", "unscored_reason", place=places_of(items, last, source=path))
     del last
@@ -384,8 +383,7 @@ def against_full_context(names: Sequence[str], items: pl.DataFrame) -> tuple[str
 
 def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ") -> str:
     """`names` in a row; of more than `most` the first, and how many more."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return sep.join(names[:most]) + more
+    return sep.join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def long_table(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> pl.DataFrame:
