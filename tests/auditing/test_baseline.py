@@ -7,6 +7,7 @@ from tests.auditing.builders import WORDS, Row, benchmark_of, crowd, some_words
 from casewise.auditing.baseline import audit_baseline, gain_over_constant
 from casewise.auditing.subject import AuditOptions, Subject
 from casewise.records import Recipient
+from casewise.stats.agreeing.sample import right
 
 QUICK = AuditOptions(
     folds=5,
@@ -137,6 +138,20 @@ def test_a_large_benchmark_is_held_out_in_three_folds_at_most(monkeypatch):
 
     assert (folds, of_large.folds, Subject(benchmark, AuditOptions(folds=2)).folds) == (10, 3, 2)
     assert np.abs(of_large.baseline - predicted).max() > 0
+
+
+def test_an_audit_of_a_very_large_benchmark_measures_the_classifiers_on_the_items_whose_words_are_read(monkeypatch):
+    monkeypatch.setattr("casewise.auditing.subject.MOST_READ", 90)
+    subject = Subject(benchmark_of(crowd(np.random.default_rng(1))))
+
+    part = audit_baseline(subject)
+
+    read = subject.words_read
+    hit = right(subject.baseline[read] > 0.5, subject.label[read]).mean()
+    assert part.measured["baselines"][0]["votes"]["accuracy"]["estimate"] == pytest.approx(hit)
+    assert gain_over_constant(subject, subject.baseline) == gain_over_constant(
+        subject, subject.baseline, subject.words_read
+    )
 
 
 def test_verdicts_all_alike_leave_the_baseline_out():

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from tests.auditing.builders import benchmark_of, crowd, some_words
 
+from casewise.auditing.subsets import subset_rows
 from casewise.evaluation.yardsticks import Backdrop, what_it_shows
 from casewise.reporting.pages.judge_beside import beside_blocks
 from casewise.stats.agreeing.judged import judged
@@ -101,3 +102,28 @@ def test_the_oracle_is_worked_out_once_for_the_same_items(backdrop, monkeypatch)
     assert first.items == 100
     with pytest.raises(TypeError):
         Backdrop(backdrop.benchmark).people(others)
+
+
+def test_of_a_very_large_benchmark_the_words_of_some_queries_are_read_and_the_judge_stands_beside_them_there(
+    backdrop, monkeypatch
+):
+    monkeypatch.setattr("casewise.auditing.subject.MOST_READ", 70)
+    some = Backdrop(backdrop.benchmark)
+    subject, verdicts = some.subject, np.random.default_rng(4).integers(0, 2, 120).astype(float)
+
+    found = against(some, verdicts)
+    there = against(some, verdicts, subject.words_read)
+
+    assert 60 <= subject.words_read.sum() <= 70
+    assert not set(subject.query[subject.words_read]) & set(subject.query[~subject.words_read])
+    assert np.array_equal(np.isnan(subject.baseline), ~subject.words_read)
+    assert found.words == there.words
+    assert found.ahead_of_words == there.ahead_of_words
+    assert "words" not in found.against_others
+    assert f"of {subject.words_read.sum()} items drawn at random" in beside_blocks(found)[0].rows[1][0]
+    assert found.judge == against(backdrop, verdicts).judge
+    assert there.words_of is None
+    assert {name: subset_rows(subject, name)[~subject.words_read].any() for name in ("hard", "low-margin")} == {
+        "hard": False,
+        "low-margin": False,
+    }

@@ -56,7 +56,7 @@ def details_of(runs: JudgedRuns, *, labels: LabelPolicy, unscored: UnscoredPolic
     votes = LabelPolicy("votes", overrides=labels.overrides)
     for series in runs.series:
         sample = runs.sample(series, policy=labels, unscored=unscored)
-        by_votes = runs.sample(series, policy=votes, unscored=unscored)
+        by_votes = sample if votes == labels else runs.sample(series, policy=votes, unscored=unscored)
         asked = runs.items.select("pair_id", "intended_safe").filter(series.asked)
         has_values = bool(by_votes.in_rate_metrics.any())
         yield Details(

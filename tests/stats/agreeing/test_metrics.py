@@ -176,3 +176,12 @@ def test_a_metric_of_ones_own_is_measured_like_any_other():
 
     first, second = estimate(sample_of(**FOUR), metrics=[caution, metric_named("accuracy")])
     assert (first.name, first.estimate, second.name) == ("caution", 0.25, "accuracy")
+
+
+def test_a_metric_by_itself_which_sums_its_own_terms_alone_is_what_it_is_among_all():
+    sample = random_sample(np.random.default_rng(5))
+    together = named(estimate(sample))
+
+    for metric in METRICS:
+        (alone,) = estimate(sample, metrics=[metric])
+        assert alone == together[metric.name]

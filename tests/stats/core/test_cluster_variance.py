@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from casewise.stats import clustered_mean
+from casewise.stats.core.arrays import renumbered
 from casewise.stats.core.cluster_variance import cluster_sums, cluster_variance
+from casewise.stats.people.ceiling import KindsOfItems
 
 
 def test_the_variance_of_a_mean_from_influences_is_the_regressions():
@@ -29,3 +31,26 @@ def test_terms_are_summed_within_clusters():
     sums = cluster_sums(np.array([[1.0, 2, 4], [10, 20, 40]]), np.array([0, 1, 0]), n_clusters=2)
 
     assert sums.tolist() == [[5, 50], [2, 20]]
+
+
+@pytest.mark.parametrize("codes", [[], [3], [7, 2, 7, 0], [10**9, 5, 10**9], [-1, 4, -1]])
+def test_integers_are_numbered_anew_in_their_order(codes):
+    expected = np.unique(np.array(codes, dtype=int), return_inverse=True)[1]
+
+    assert renumbered(np.array(codes, dtype=int)).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("times", [1, 40])
+def test_kinds_of_items_are_the_same_whether_counted_or_sorted(times):
+    safe, votes = np.tile([2, 0, 5, 2], times), np.tile([3, 3, 5, 5], times)
+
+    found = KindsOfItems.of(safe, votes)
+
+    assert list(zip(found.safe, found.votes, found.times, strict=True)) == [
+        (0, 3, times),
+        (2, 3, times),
+        (2, 5, times),
+        (5, 5, times),
+    ]
+    assert found.safe[found.which].tolist() == safe.tolist()
+    assert found.votes[found.which].tolist() == votes.tolist()

@@ -84,3 +84,16 @@ def test_items_of_one_query_that_go_together_make_it_wider():
 def test_ties_alone_have_no_label():
     with pytest.raises(StatisticsError, match="no item has a majority"):
         of([2, 2], [4, 4])
+
+
+def test_many_clusters_are_drawn_for_by_their_covariance_which_comes_to_the_same(monkeypatch):
+    rng = np.random.default_rng(2)
+    safe, query = rng.binomial(5, rng.beta(2, 2, 3000)), np.repeat(np.arange(1500), 2)
+    each = of(safe, np.full(3000, 5), clusters=query)
+    monkeypatch.setattr("casewise.stats.people.oracle.MANY_CLUSTERS", 1_000)
+
+    together = of(safe, np.full(3000, 5), clusters=query)
+
+    assert together.by_prior == each.by_prior
+    assert 0 < abs(together.ci_low - each.ci_low) < 0.1 * (each.ci_high - each.ci_low)
+    assert together.ci_high == pytest.approx(each.ci_high, abs=0.1 * (each.ci_high - each.ci_low))

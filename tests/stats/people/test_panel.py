@@ -1,3 +1,5 @@
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 
@@ -126,3 +128,18 @@ def test_a_judge_that_knows_every_rate_is_worth_more_than_many_people_and_one_th
 
     assert knows.people > 40
     assert 1 < sure.people < 4
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize("worth", [panel_worth, distribution_worth])
+def test_panels_are_measured_only_as_far_as_the_judge_is_not_told_from_them(monkeypatch, worth, share):
+    rng = np.random.default_rng(3)
+    safe = rng.binomial(11, rng.beta(1, 1, 200))
+    judge = np.where(rng.random(200) < share, safe > 5, safe <= 5).astype(float)
+    counts = (safe, np.full(200, 11))
+    whole = worth(judge, *counts, clusters=np.arange(200) // 2)
+    monkeypatch.setattr("casewise.stats.people.panel.AT_ONCE", 400)
+
+    found = worth(judge, *counts, clusters=np.arange(200) // 2)
+
+    assert astuple(found) == pytest.approx(astuple(whole))

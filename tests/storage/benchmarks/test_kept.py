@@ -93,6 +93,17 @@ def test_what_is_damaged_is_read_anew_and_kept_anew(folder, name, damage):
     assert read(folder) == first
 
 
+def test_kept_ratings_are_read_when_one_is_asked_for_even_if_what_was_kept_is_gone_by_then(folder):
+    first = read(folder)
+    again = read(folder)
+    (place,) = places()
+    shutil.rmtree(place)
+
+    assert "table" not in vars(again.ratings)
+    assert len(again.ratings) == len(first.ratings)
+    assert pickle.loads(pickle.dumps(again.ratings)) == first.ratings
+
+
 def test_the_folder_may_move(folder, tmp_path):
     first = read(folder)
     shutil.move(folder, tmp_path / "elsewhere")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,11 +149,16 @@ class Gaps:
         of_gap = np.zeros((len(totals.names), n_bins))
         of_gap[places[0], range(n_bins)] = 1 / np.maximum(n, 1)
         of_squares = of_gap @ (2 * n / total * gap)
+        sums -= gap * counts  # in place, for there may be half a million queries
+        sums *= few
+        sums /= np.maximum(n, 1)
+        counts -= counts.sum(axis=1, keepdims=True) * n / total
+        counts /= total
         return cls(
             gap=gap,
             weight=n / total,
-            influence=few * (sums - gap * counts) / np.maximum(n, 1),
-            composition=(counts - counts.sum(axis=1, keepdims=True) * n / total) / total,
+            influence=sums,
+            composition=counts,
             more=totals.added_by_annotators(of_gap),
             votes=None if totals.votes is None else totals.votes.of_number(of_squares),
         )
@@ -223,19 +229,39 @@ def equal_mass_bins(values: FloatArray, n_bins: int) -> NDArray[np.intp]:
     return bins.astype(np.intp)
 
 
-def bin_terms(rated: Sample, bins: NDArray[np.intp], n_bins: int) -> dict[str, FloatArray]:
+def bin_terms(rated: Sample, bins: NDArray[np.intp], n_bins: int) -> Mapping[str, FloatArray]:
     q, r, m = rated.probability, rated.rate, rated.n_votes
     several = m > 1
-    columns = {
-        "n": np.ones(len(rated)),
-        "brier": (q - r) ** 2,
-        "several": several,
-        "noise": several * r * (1 - r) / np.maximum(m - 1, 1),
+    each = {"n": np.ones(len(rated)), "gap": q - r, "rate": r}
+
+    def in_bin(b: int, of: FloatArray) -> FloatArray:
+        return np.where(bins == b, of, 0.0)
+
+    columns: dict[str, Callable[[], FloatArray]] = {
+        "n": lambda: np.ones(len(rated)),
+        "brier": lambda: (q - r) ** 2,
+        "several": lambda: several.astype(np.float64),
+        "noise": lambda: several * r * (1 - r) / np.maximum(m - 1, 1),
     }
     for b in range(n_bins):
-        inside = bins == b
-        columns |= {f"n{b}": inside, f"gap{b}": inside * (q - r), f"rate{b}": inside * r}
-    return {name: column.astype(np.float64) for name, column in columns.items()}
+        columns |= {f"{name}{b}": partial(in_bin, b, of) for name, of in each.items()}
+    return MadeWhenAsked(columns)
+
+
+class MadeWhenAsked(Mapping[str, FloatArray]):
+    """Columns by name, each made when it is asked for and not kept: those of ten bins do not lie in memory together."""
+
+    def __init__(self, columns: Mapping[str, Callable[[], FloatArray]]) -> None:
+        self._columns = columns
+
+    def __getitem__(self, name: str) -> FloatArray:
+        return self._columns[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
 
 def functionals(n_bins: int) -> list[Functional]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +13,12 @@ from casewise.stats.core.checks import coded_labels, of_one_length, vector
 __all__ = ["cluster_sums", "cluster_variance"]
 
 
-def cluster_sums(terms: Iterable[FloatArray], clusters: NDArray[np.intp], *, n_clusters: int) -> FloatArray:
+def cluster_sums(
+    terms: Collection[FloatArray] | FloatArray, clusters: NDArray[np.intp], *, n_clusters: int
+) -> FloatArray:
     """Sum each of `terms`, k of (items,), within clusters: shape (n_clusters, k), each column in one piece."""
-    columns = tuple(terms)
-    sums = np.empty((len(columns), n_clusters))
-    for place, column in enumerate(columns):
+    sums = np.empty((len(terms), n_clusters))
+    for place, column in enumerate(terms):
         sums[place] = np.bincount(clusters, weights=column, minlength=n_clusters)
     return sums.T
 
