@@ -259,6 +259,15 @@ def test_who_is_left_out_by_hand_in_the_middle_has_stopped_and_can_be_paid(store
     assert [one.person for one in paid.people] == ["alice"]
 
 
+@pytest.mark.parametrize(("ends", "outcome"), [("stopped", "left_early"), ("too_many_skips", "too_many_skips")])
+def test_who_answered_no_item_left_early_unless_skipping_checks_ended_it(store, ends, outcome):
+    study = opened(store)
+    who = begun(store, study, "alice")
+    with store.write() as connection:
+        finish_batch(connection, study, who, outcome=ends, now=START)
+        assert people_states(connection, study)[0].outcome == outcome
+
+
 def test_forgetting_before_the_date_withdraws_everything(store):
     study = opened(store)
     who = finished(store, study, "alice")

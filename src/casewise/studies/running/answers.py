@@ -328,7 +328,7 @@ def finish_batch(
         return
     if outcome == "completed" and progress(connection, annotator_id).lost:
         outcome = "stopped"
-    if not answered_items(connection, annotator_id):
+    if outcome != "too_many_skips" and not answered_items(connection, annotator_id):
         outcome = "left_early"
     release(connection, annotator_id, states={"waiting": "dropped", "lapsed": "dropped"})
     ended: str = outcome
