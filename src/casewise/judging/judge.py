@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import SimpleNamespace
@@ -125,8 +126,8 @@ class Judge(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What a reader of its report must know about it."""
 
-    def shared_key(self, ask: Ask) -> str | None:
-        """Equal for asks that one call answers; None for an ask that shares its call with no other."""
+    def shared_key(self, ask: Ask) -> Hashable:
+        """Equal for asks that one call answers, as is its `str`, on every machine; None for an ask that shares its call with no other."""
 
     def usually(self, ask: Ask) -> Usage:
         """What a call takes, roughly."""
@@ -174,7 +175,7 @@ class LocalJudge(Costless):
     sees_layouts: bool = True
     weights_bytes: int | None = None
 
-    def shared_key(self, _ask: Ask) -> str | None:
+    def shared_key(self, _ask: Ask) -> Hashable:
         return None
 
 

@@ -76,7 +76,7 @@ class DurableRun(Generic[A, B]):
     def name(self, ask: A) -> str:
         """What names a call wherever it is answered: what is asked, by whichever of the asks that share it."""
         shared = self.plan.shared_key(ask)
-        whole = self.kind.key(ask) if shared is None else (shared,)
+        whole = self.kind.key(ask) if shared is None else (str(shared),)
         return hashed((*whole, str(ask.attempt))).hex()
 
     def count_held(self, progress: RunProgress) -> None:

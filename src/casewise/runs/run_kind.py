@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
@@ -49,8 +49,8 @@ class Asks(Generic[A]):
     """How many asks it has."""
     retries: int = 0
     """How often an ask is repeated at most because its answer was of no use."""
-    shared_key: Callable[[A], str | None] = lambda _ask: None
-    """Equal for asks that one call answers; None for one that shares its call with no other."""
+    shared_key: Callable[[A], Hashable] = lambda _ask: None
+    """Equal for asks that one call answers, as is its `str`, on every machine; None for one that shares its call with no other."""
     numbered: Callable[[], Numbered[A]] | None = None
     """The same bundles by numbers, where these are known before an ask is made."""
 
@@ -63,7 +63,7 @@ class Asks(Generic[A]):
         if len(bundle) == 1:
             yield bundle
             return
-        groups: dict[str | int, list[A]] = {}
+        groups: dict[Hashable, list[A]] = {}
         for place, ask in enumerate(bundle):
             key = self.shared_key(ask)
             groups.setdefault(place if key is None else key, []).append(ask)

@@ -130,6 +130,17 @@ def test_both_items_of_a_pair_are_one_call_without_their_context():
     assert judge.shared_key(ask(arm=NO_CONTEXT)) != judge.shared_key(ask(arm=NO_CONTEXT, repeat=1))
 
 
+def test_another_order_of_the_same_context_is_another_call():
+    judge, one = LLMJudge(FakeModel()), ask(safe=True)
+    turned = replace(one.shown, context=dict(reversed(one.shown.context.items())))
+    other = replace(one)
+    other.__dict__["shown"] = turned
+
+    assert turned == one.shown
+    assert judge.shared_key(other) != judge.shared_key(one)
+    assert judge.messages(other) != judge.messages(one)
+
+
 def test_the_id_changes_with_all_that_decides_the_replies():
     judges = [
         LLMJudge(FakeModel()),

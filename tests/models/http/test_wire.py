@@ -5,6 +5,7 @@ import pytest
 
 from casewise.errors import ConfigurationError
 from casewise.models.http.capabilities import Capabilities
+from casewise.models.http.client import written
 from casewise.models.http.endpoints import find_endpoint, parse_model_name
 from casewise.models.http.retry import RetryPolicy, requested_wait_s
 from casewise.models.http.wire import WrongShape, read_error, read_reply
@@ -213,3 +214,10 @@ def test_first_tokens_are_found_from_a_tokenizer():
         "safe": [" safe", "safe"],
         "unsafe": [" un", "un"],
     }
+
+
+@pytest.mark.parametrize("said", ["plain", "café ☕", "half \ud800", '\x00\n"\\'])
+def test_a_body_is_read_as_it_was_meant(said):
+    body = {"model": "tiny", "messages": [{"role": "user", "content": said}], "n": 1, "top_p": 0.5, "stop": None}
+
+    assert json.loads(written(body)) == body

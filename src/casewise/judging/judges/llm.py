@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,10 +19,36 @@ from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredR
 from casewise.records.base import digest
 from casewise.runs.estimate import at_most, usually
 from casewise.runs.limits import Spend
+from casewise.showing import ShownItem
 
 __all__ = ["LLMJudge"]
 
-WHAT_IS_ASKED = json.JSONEncoder(default=vars)
+AS_JSON = json.JSONEncoder(default=vars)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WhatIsAsked:
+    """What decides the words of a call. It is written as text only where it has to be, which takes ten times as long."""
+
+    shown: ShownItem
+    elicitation: Elicitation
+    repeat: int
+    attempt: int
+
+    @property
+    def _in_brief(self) -> tuple[str, Elicitation, int, int]:
+        return (self.shown.query, self.elicitation, self.repeat, self.attempt)
+
+    def __hash__(self) -> int:
+        return hash(self._in_brief)
+
+    def __eq__(self, other: object) -> bool:
+        """Their text settles it: dictionaries are equal whatever the order of what they say."""
+        alike = isinstance(other, WhatIsAsked) and self._in_brief == other._in_brief and self.shown == other.shown
+        return alike and str(self) == str(other)
+
+    def __str__(self) -> str:
+        return AS_JSON.encode([self.shown, self.elicitation, self.repeat, self.attempt])
 
 
 @dataclass
@@ -116,12 +142,12 @@ class LLMJudge:
         asked = self.prompts.render(ask.elicitation, shown.query, shown.context, placement=shown.placement)
         return asked if self.options.system is None else (Message("system", self.options.system), *asked)
 
-    def shared_key(self, ask: Ask) -> str:
+    def shared_key(self, ask: Ask) -> Hashable:
         """Equal for asks that one call answers: the same is shown, and asked for in the same way.
 
         The words follow from these, so they need not be written out to be compared.
         """
-        return WHAT_IS_ASKED.encode([ask.shown, ask.elicitation, ask.repeat, ask.attempt])
+        return WhatIsAsked(ask.shown, ask.elicitation, ask.repeat, ask.attempt)
 
     async def answer(self, ask: Ask) -> Answer:
         """Ask the model. A call that it will not answer is unscored; what stops the run is raised."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 import lazy_loader
+from pydantic_core import to_json
 
 from casewise.errors import ModelError, Unavailable
 from casewise.models.http.capabilities import Capabilities
@@ -201,7 +202,7 @@ class EndpointClient:
         started = time.perf_counter()
         async with session.post(
             f"{self.endpoint.base_url}/{path}",
-            data=json.dumps(body).encode(),
+            data=written(body),
             proxy=self.proxy,
             allow_redirects=False,
         ) as answer:
@@ -249,6 +250,14 @@ class EndpointClient:
         if isinstance(error, TimeoutError):
             return f"no answer within {self.options.timeout_s:g} s"
         return self.redact(f"{type(error).__name__}: {error}")
+
+
+def written(body: dict[str, Any]) -> bytes:
+    """A request's body. Half a character has no UTF-8 and is written as an escape."""
+    try:
+        return to_json(body)
+    except ValueError:
+        return json.dumps(body).encode()
 
 
 def is_error(text: str) -> bool:
