@@ -127,9 +127,11 @@ def sentence_of(found: Comparison) -> str:
             return f"{best} agrees with people better than {others[0]}, by more than chance: {numbers}."
         return f"These items do not tell {best} from {others[0]}: {numbers}."
     open_ = [other for other in others if other not in behind]
+    level = [name for name in others if scored[name] == scored[best]]
+    same = f", the same as {first_few(level)}" if level else ""
     rest = f"; not told from it: {first_few(open_)}" if open_ else ""
     return (
-        f"{best} agrees best with people ({title} {scored[best]:.3f}): {len(behind)} of the other {len(others)} are behind "
+        f"{best} agrees best with people ({title} {scored[best]:.3f}{same}): {len(behind)} of the other {len(others)} are behind "
         f"it by more than chance, each by its own interval{rest}."
     )
 

@@ -148,6 +148,11 @@ class People(ShortRepr):
     """How often one who knows what a very large crowd says would."""
     ceilings: Ceilings | None
 
+    @property
+    def others_in_words(self) -> str:
+        """Who one is held against."""
+        return f"{self.others} {'person' if self.others == 1 else 'people'}" if self.others else "people"
+
 
 @dataclass(frozen=True, repr=False)
 class Beside(ShortRepr):

@@ -78,6 +78,9 @@ def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
     assert two.sentence.startswith("constant:intended (binary) agrees with people better than constant:safe")
     assert compare(runs[0], runs[0]).sentence.startswith("These items do not tell")
     assert "2 of the other 2 are behind it" in three.sentence
+    level = compare(runs[0], runs[0], runs[1]).sentence
+    assert "the same as" in level
+    assert "the same as" not in three.sentence
 
 
 def test_flips_refusals_and_harm_have_paired_differences(runs):

@@ -205,6 +205,8 @@ def test_the_words_of_a_files_verdicts_can_be_said():
     cases = [{"query": "Who?", "label": "1"}, {"query": "When?", "label": "0"}]
     with pytest.raises(DataError, match="--safe-word"):
         casewise.load_frame(cases)
+    with pytest.raises(DataError, match="'votes' is true, and nobody said"):
+        casewise.load_frame([{"query": "Who?", "votes": [True]}])
     found = casewise.load_frame(cases, safe_words=["0"], unsafe_words=["1"])
     assert [votes.safe for votes in found.votes.values()] == [0, 1]
 

@@ -49,7 +49,7 @@ def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judg
     said = f"{oracle.low:.3f} to {oracle.high:.3f}" if oracle else "–"
     limits = interval(oracle.ci_low, oracle.ci_high) if oracle else "–"
     rows.append(("One who knows what a very large crowd says", said, limits, "–", number(top.pearson if top else None)))
-    head = ("Who", "Accuracy", "95 % interval", f"Against {p.others} people", "Pearson's r")
+    head = ("Who", "Accuracy", "95 % interval", f"Against {p.others_in_words}", "Pearson's r")
     return (table_of(name, "What to read the numbers beside", head, rows), Prose(what_it_shows(found)))
 
 

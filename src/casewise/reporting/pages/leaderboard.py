@@ -144,7 +144,7 @@ def brief(
     name: str = "board",
     who: str = "Judge",
 ) -> Table:
-    head = ("Rank", who, "Accuracy, 95 % interval", "Safe", "Unsafe", "Over-refusal", f"Against {others(board)}")
+    head = ("Rank", who, *main_heads(board))
     rows = [(rank(row), *main_numbers(row)) for row in sorted(rows_of, key=by_rank)]
     table = table_of(name, "Best rank by accuracy first; recall of safe and of unsafe", head, rows)
     return replace(table, links={short_name(row.name): reports[row.source] for row in rows_of if row.source in reports})
@@ -162,8 +162,9 @@ def main_numbers(row: LeaderboardRow) -> tuple[str, ...]:
     )
 
 
-def others(board: Leaderboard) -> str:
-    return f"{board.people.others} people" if board.people.others else "people"
+def main_heads(board: Leaderboard) -> tuple[str, ...]:
+    """What stands above `main_numbers`."""
+    return ("Accuracy, 95 % interval", "Safe", "Unsafe", "Over-refusal", f"Against {board.people.others_in_words}")
 
 
 def beside(board: Leaderboard) -> Iterator[Block]:
@@ -176,7 +177,7 @@ def beside(board: Leaderboard) -> Iterator[Block]:
     if oracle is not None:
         said = f"{number(oracle.low)} to {number(oracle.high)} {interval(oracle.ci_low, oracle.ci_high)}"
         rows.append(("One who knows what a very large crowd says", said, "–", "–", "–", "–"))
-    head = ("Who", "Accuracy, 95 % interval", "Safe", "Unsafe", "Over-refusal", f"Against {others(board)}")
+    head = ("Who", *main_heads(board))
     yield table_of("baselines", "The same numbers without a judge, on the same items", head, rows)
     yield Prose(
         f"One person is held against the majority of {board.people.others} others, and so is everyone in the last column: read "

@@ -212,7 +212,7 @@ class Cases:
             said = row.cells.get(self.columns.votes, [])
             words = said if isinstance(said, list) else re.split(r"[\s,;|/]+", str(said).strip("[]"))
             for word in words:
-                yield self.verdict(row, self.columns.votes, str(word).strip("\"' "))
+                yield self.verdict(row, self.columns.votes, word.strip("\"' ") if isinstance(word, str) else word)
         elif self.columns.n_safe:
             safe, unsafe = self.counts(row)
             yield from repeat("safe", safe)
