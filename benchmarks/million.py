@@ -5,7 +5,7 @@
 
 `lines` is a run of 900 items with repeats, as `report.py` writes it: read, counted against its plan and what is left of
 it found, without a call. `items` is a benchmark of that many items (two short contexts a query, three votes an item) with a
-run over all of them: loaded twice, gone on with, reported; and `casewise judge` itself going on with a run by `constant:safe` of which
+run over all of them: loaded twice, gone on with, reported twice by `casewise report`; and `casewise judge` itself going on with a run by `constant:safe` of which
 a hundredth is left, and once more when nothing is. Each step is a process of its own; processor time and peak memory.
 It takes about 3 GB of disk where temporary files go.
 """
@@ -28,7 +28,12 @@ sys.argv = ["casewise", "judge", str(folder / "bench"), "--judge", "constant:saf
 main()
 """
 
-REPORT = "import casewise\n(folder / 'report.html').write_text(casewise.report(folder / 'run').to_html())"
+REPORT = """
+import sys
+from casewise.cli.app import main
+sys.argv = ["casewise", "report", str(folder / "run")]
+main()
+"""
 
 GO_ON = """
 from types import SimpleNamespace
@@ -150,7 +155,8 @@ def main() -> None:
         judged = {"casewise judge, a hundredth left": JUDGE, "casewise judge, nothing left": JUDGE}
         steps = {"load, first": LOAD, "load": LOAD, **judged} if what == "items" else {}
         print(f"| {n:,} {what} | seconds | processor s | peak MiB |\n|---|---:|---:|---:|")
-        for step, code in {**steps, "gone on with": go_on, "report": REPORT}.items():
+        steps |= {"gone on with": go_on, "report, the first, page and all": REPORT, "report, page and all": REPORT}
+        for step, code in steps.items():
             seconds, processor, peak = measured_code(code, Path(name))
             print(f"| {step} | {seconds:.1f} | {processor:.1f} | {peak:.0f} |", flush=True)
 

@@ -90,7 +90,8 @@ class ShortAnswer(ShortRepr):
         found, people = self.beside, self.beside.people
         yield Yardstick("Always the same verdict", found.constant, None, None, why="by the labels themselves")
         if found.words:
-            yield Yardstick.of(found.words_title, found.words["accuracy"])
+            some = f" ({found.of_some})" if found.of_some else ""
+            yield Yardstick.of(f"Words of the context alone{some}", found.words["accuracy"])
         if found.intent is not None:
             yield Yardstick.of("Copying the author's intent", found.intent)
         if people.same_again is not None:

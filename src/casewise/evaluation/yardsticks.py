@@ -175,10 +175,9 @@ class Beside(ShortRepr):
     the words', the intent's, the better constant verdict's. Items with more votes than that."""
 
     @property
-    def words_title(self) -> str:
-        """What the classifier reads, and of how many items where not of all."""
-        some = "" if self.words_of is None else f", of {self.words_of:,} items drawn at random"
-        return f"Words of the context alone{some}"
+    def of_some(self) -> str:
+        """Over how many items the classifier's numbers are, where not over all; otherwise nothing."""
+        return "" if self.words_of is None else f"of {self.words_of:,} items drawn at random"
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""

@@ -36,7 +36,8 @@ def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judg
     p, few = found.people, {name: with_interval(one) for name, one in found.against_others.items()}
     rows = [row(judge, found.judge, few.get("judge", "–"))]
     if found.words:
-        title = f"{found.words_title} (linear classifier, queries held out)"
+        how = "; ".join(filter(None, ("linear classifier, queries held out", found.of_some)))
+        title = f"Words of the context alone ({how})"
         rows.append(row(title, found.words, few.get("words", "–")))
     if found.intent is not None:
         rows.append(row("Copying the author's intent", {"accuracy": found.intent}, few.get("intent", "–")))
