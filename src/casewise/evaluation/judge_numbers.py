@@ -133,7 +133,9 @@ class JudgeNumbers:
     @cached_property
     def backdrop(self) -> Backdrop:
         """The benchmark's own yardsticks: a classifier on words, the intent, constant verdicts, people."""
-        return Backdrop(self.benchmark, self.options.seed)
+        found = Backdrop(self.benchmark, self.options.seed)
+        vars(found.subject)["query"] = self.runs.cluster  # a million ids are numbered once
+        return found
 
     @cached_property
     def besides(self) -> dict[str, Beside]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 import numpy as np
@@ -45,7 +45,7 @@ def auroc(sample: Sample) -> Measured:
         kind="share",
         domain=(0.0, 1.0),
         undefined="undefined: a class is missing",
-        unseen=area(Ranked.with_unseen(sample)),
+        unseen=area(table.with_unseen(sample)),
         votes=votes_of(sample, lambda label, _: area_influence(table, label)),
         **by_cluster(area_influence(table, table.weight), sample),
     )
@@ -67,7 +67,7 @@ def spearman(sample: Sample) -> Measured:
         at_risk=n_different(sample.cluster[sample.in_rank_metrics]),
         domain=(-1.0, 1.0),
         undefined="undefined: nothing varies",
-        unseen=correlation(Ranked.with_unseen(sample)),
+        unseen=correlation(table.with_unseen(sample)),
         votes=votes_of(sample, lambda _, rate: correlation_influence(table, rate)),
         **by_cluster(correlation_influence(table, table.rate), sample),
     )
@@ -97,11 +97,10 @@ class Ranked:
             mass=np.concatenate([np.full(int(kept.sum()), each) for _, kept, each in parts]),
         )
 
-    @classmethod
-    def with_unseen(cls, sample: Sample) -> Ranked:
-        """The same with as many queries judged wrongly as can go unseen."""
+    def with_unseen(self, sample: Sample) -> Ranked:
+        """Of `sample` and of it lost, as many queries judged wrongly as can go unseen."""
         share = unseen_share(sample.n_clusters)
-        return cls.of(sample, sample.lost, mass=(1 - share, share))
+        return replace(self, mass=np.repeat([1 - share, share], len(self.mass) // 2))
 
 
 def n_different(cluster: NDArray[np.intp]) -> int:
