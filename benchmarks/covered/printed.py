@@ -125,6 +125,7 @@ WITHOUT = frozenset(
         "rates_of_any_shape",
         "reachable_entropy_correlation",
         "reference_weight",
+        "renumbered",
         "right",
         "same_label",
         "share",
