@@ -348,13 +348,15 @@ def by_key(table: pl.DataFrame, keys: list[str], what: pl.Expr, *, where: pl.Exp
 
 def series_of(group: pl.DataFrame, run: JudgedRun, key: tuple[str, ...], items: pl.DataFrame) -> Series:
     how: Elicitation = key[0]  # type: ignore[assignment]  # from judgements
-    per_item = item_values(group.select("value", item_id="place"), elicitation=how)
-    repeats = int(per_item["n_repeats"].to_numpy().max())
+    per_item = group.select("value", item_id="place")
+    repeats = int(np.bincount(per_item["item_id"].to_numpy()).max())
+    if repeats > 1:
+        per_item = item_values(per_item, elicitation=how)
     values, asked = np.full(len(items), np.nan), np.zeros(len(items), dtype=np.bool_)
     places = per_item["item_id"].to_numpy()
     values[places] = per_item["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     asked[places] = True
-    silent = group.join(per_item.filter(n_scored=0), left_on="place", right_on="item_id", how="semi")
+    silent = group.join(per_item.filter(pl.col("value").is_null()), left_on="place", right_on="item_id", how="semi")
     unscored = silent.unique("place", maintain_order=True)
     reasons = unscored["unscored_reason"].cast(pl.String).value_counts(sort=True)
     return Series(
