@@ -104,7 +104,7 @@ def parsed(
     except pl.exceptions.PolarsError as error:
         name_the_line(path)
         raise DataError(path, None, f"cannot be read: {error}") from error
-    return pl.concat(parts, rechunk=True)
+    return pl.concat(parts)
 
 
 class GrowingLog:
