@@ -87,8 +87,7 @@ class JudgedRun(ShortRepr):
         """Every judgement, with the columns of `judgement_table`, or those of them that reports need; or with `columns`."""
         if self.behaviour is None or self.policy is None:
             return judgement_table(self.log, columns=columns)
-        found = self.behaviour.judgements(self.policy)
-        return found if columns is None else found.select(columns)
+        return self.behaviour.judgements(self.policy).select(columns or pl.all())
 
 
 @dataclass(frozen=True, repr=False)
@@ -306,10 +305,9 @@ def read_series(
     run: JudgedRun, judge: str, items: pl.DataFrame, *, by_repeat: bool = False, judgements: pl.DataFrame | None = None
 ) -> list[Series]:
     """The series of one run, from its judgements where somebody has read them already."""
-    path = run.log
     every = run.judgements(NEEDED) if judgements is None else judgements.select(NEEDED)
     if not len(every):
-        raise DataError(path, None, "holds no judgements yet; run casewise judge again to go on with it")
+        raise DataError(run.log, None, "holds no judgements yet; run casewise judge again to go on with it")
     keys = ["elicitation", "arm", *(["repeat"] if by_repeat else [])]
     cost_of = by_key(every, keys, pl.col("cost_usd").drop_nulls().sum(), where=pl.col("cost_usd").is_not_null())
     last = last_attempts(every)
@@ -319,7 +317,7 @@ def read_series(
     counted = last.drop_nulls("read_as").group_by([*keys, "read_as"]).len().sort("len", "read_as")
     for *parts, how, n in counted.iter_rows():
         read_as_of.setdefault(tuple(map(str, parts)), {})[str(how)] = n
-    placed = last.select(*keys, "value", "unscored_reason", place=places_of(items, last, source=path))
+    placed = last.select(*keys, "value", "unscored_reason", place=places_of(items, last, source=run.log))
     del last
     found = []
     for key, group in placed.group_by(keys, maintain_order=True):
