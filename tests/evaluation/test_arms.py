@@ -88,3 +88,11 @@ def test_arms_of_a_scalar_are_compared_by_its_fitted_verdicts():
         "recall_safe",
         "recall_unsafe",
     }
+
+
+def test_the_worst_disagreements_are_those_of_a_judge_that_was_shown_what_people_saw(tmp_path):
+    run = judge("demo", "fake/rehearsal", arms="full without:recipient", out=tmp_path / "run")
+    found = report(run).as_json()["disagreements"]
+
+    assert len(found) == 10
+    assert {one["judge"] for one in found} == {"fake/rehearsal (binary)"}

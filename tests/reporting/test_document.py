@@ -2,7 +2,18 @@ import re
 
 import pytest
 
-from casewise.reporting.document import Document, Prose, Section, interval, number, percent, short_name, table_of
+from casewise.reporting.document import (
+    Document,
+    Exhibit,
+    Figure,
+    Prose,
+    Section,
+    interval,
+    number,
+    percent,
+    short_name,
+    table_of,
+)
 from casewise.reporting.faces.html import html
 from casewise.stats.agreeing.filled_in import FilledIn
 
@@ -29,6 +40,9 @@ def test_prose_and_notices_call_a_judge_what_tables_call_it():
     assert Prose(said).text == short
     assert Document("t", said, (said,), ()).notices == (short,)
     assert Document("t", said, (said,), ()).subtitle == short
+    chart, table = Figure("f", said, said, ""), table_of("t", said, ("a",), [])
+    assert (chart.caption, chart.alt, table.caption) == (short, short, short)
+    assert Exhibit("h", ((said, "safe"),), "q", ()).facts == ((short, "safe"),)
 
 
 def test_what_rounds_to_zero_has_no_sign():

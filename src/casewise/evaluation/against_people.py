@@ -106,9 +106,9 @@ class Misjudged(ShortRepr):
 
 
 def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]:
-    """The items on which a judge's verdict is not people's, furthest apart first."""
+    """The items on which a judge's verdict is not people's, furthest apart first; of series that were shown what people saw."""
     found: list[Misjudged] = []
-    for series in runs.series:
+    for series in runs.main_series:
         distance = distances(runs, series, options.labels)
         asked = np.flatnonzero(series.asked)
         worst = [

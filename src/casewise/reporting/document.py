@@ -95,6 +95,10 @@ class Figure(ShortRepr):
     svg: str
     behind: Table | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "caption", short_name(self.caption))
+        object.__setattr__(self, "alt", short_name(self.alt))
+
 
 CHATBOT = "chatbot"
 
@@ -113,6 +117,9 @@ class Exhibit(ShortRepr):
     """The judge, or `CHATBOT`."""
     marked: bool = False
     """Whether its texts mark what was added as `[+ … +]` and what is gone as `[- … -]`."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "facts", tuple((short_name(name), said) for name, said in self.facts))
 
 
 @dataclass(frozen=True)
@@ -308,7 +315,7 @@ def table_of(
     hover = {short: cell for row in whole for cell in row if (short := short_name(cell)) != cell}
     written = tuple(tuple(map(short_name, row)) for row in whole)
     numeric = tuple(bool(written) and all(looks_numeric(row[i]) for row in written) for i in range(len(columns)))
-    return Table(name, caption, tuple(columns), written, numeric, frame, hover)
+    return Table(name, short_name(caption), tuple(columns), written, numeric, frame, hover)
 
 
 SERIES = re.compile(

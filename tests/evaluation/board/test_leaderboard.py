@@ -220,3 +220,12 @@ def test_judges_and_items_are_put_on_one_scale_where_that_is_asked_for(folders):
     said = html(leaderboard_page(board))
     assert "Judges and items on one scale" in said
     assert json.loads(json.dumps(board.as_json()))["scale"]["items_that_place"] == list(board.scale.chosen)
+
+
+def test_where_each_item_has_one_vote_nothing_is_said_of_one_person(tmp_path):
+    cases = [{"query": f"{n}?", "label": "safe" if n % 2 else "unsafe"} for n in range(6)]
+    run = casewise.judge(casewise.load_frame(cases), "constant:safe", out=tmp_path / "run")
+    page = casewise.leaderboard(run).to_markdown()
+
+    assert "Against 1 person" in page
+    assert "One person is held" not in page

@@ -179,11 +179,16 @@ def beside(board: Leaderboard) -> Iterator[Block]:
         rows.append(("One who knows what a very large crowd says", said, "–", "–", "–", "–"))
     head = ("Who", *main_heads(board))
     yield table_of("baselines", "The same numbers without a judge, on the same items", head, rows)
-    yield Prose(
-        f"One person is held against the majority of {board.people.others} others, and so is everyone in the last column: read "
-        "one person beside that. Of one who knows what a very large crowd says stand the least and the most over several "
-        "spreads of true rates, and an interval whatever the spread; it is no bound on a judge."
-    )
+    if one is not None:
+        yield Prose(
+            f"One person is held against the majority of {board.people.others_in_words}, and so is everyone in the last column: "
+            "read one person beside that."
+        )
+    if oracle is not None:
+        yield Prose(
+            "Of one who knows what a very large crowd says stand the least and the most over several spreads of true rates, and "
+            "an interval whatever the spread; it is no bound on a judge."
+        )
 
 
 def how_to_read(board: Leaderboard) -> str:
