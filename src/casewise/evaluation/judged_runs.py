@@ -322,10 +322,9 @@ def read_series(
     found = []
     for key, group in placed.group_by(keys, maintain_order=True):
         names = tuple(map(str, key))
-        one = series_of(group, run, names, items)
         found.append(
             replace(
-                one,
+                series_of(group, run, names, items),
                 judge=judge,
                 cost_usd=cost_of.get(names),
                 versions=tuple(versions_of[names]),
