@@ -59,6 +59,7 @@ def test_repetitions_say_what_each_analysis_is_worth(design):
     "words",
     [
         ("report", "none.csv"),
+        ("report", "columns.csv"),
         ("report", "demo", "--contrast", "safe_revised"),
         ("report", "demo", "--contrast", "safe_revised:nothing"),
         ("report", "demo", "--stratum", "age"),
@@ -66,5 +67,8 @@ def test_repetitions_say_what_each_analysis_is_worth(design):
         ("simulate", "--design", "none.toml"),
     ],
 )
-def test_what_cannot_be_is_an_error_and_no_traceback(words):
+def test_what_cannot_be_is_an_error_and_no_traceback(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "columns.csv").write_text("item_id,query_id\na,b\n", encoding="utf-8")
+
     assert isinstance(run(*words).exception, CasewiseError)

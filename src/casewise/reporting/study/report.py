@@ -230,7 +230,7 @@ def study_report(
         wanted["strata"] = tuple(dict.fromkeys((*wanted.get("strata", ()), "language")))
     options, departures = settle(wanted, study.planned if study else {}, frozen=bool(study and study.frozen))
     kept, left_out = found.split(options.exclude)
-    options, unmade = without_unrated(options, study, {*kept["condition"]})
+    options, unmade = without_unrated(options, study, kept) if study else (options, ())
     exported = None if isinstance(source, RatingsSource) or not Path(source).is_dir() else Path(source)
     code = partial(code_ratings, strata=options.strata, crossed=crossed, source=found.name)
     analysis = analyse(
@@ -257,13 +257,13 @@ def study_report(
 
 
 def without_unrated(
-    options: AnalysisOptions, study: ExportedStudy | None, rated: set[str]
+    options: AnalysisOptions, study: ExportedStudy, ratings: pl.DataFrame
 ) -> tuple[AnalysisOptions, tuple[str, ...]]:
     """The options without the contrasts of the study's plan that nobody's ratings can tell yet, and a note on each.
 
     Where none can be told, or one was asked for that is not of the plan, all stay: that is an error.
     """
-    planned = (study.planned["contrasts"] if study else None) or ()
+    planned, rated = study.planned["contrasts"] or (), {*ratings["condition"]}
     unmade = [pair for pair in options.contrasts or () if pair in planned and not {*pair} <= rated]
     told = tuple(pair for pair in options.contrasts or () if pair not in unmade)
     if not told:
