@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 import tomllib
 from pathlib import Path
 
@@ -44,6 +45,8 @@ def run(tmp_path):
 )  # rdflib's own, within mlcroissant
 def test_croissant_is_what_its_own_validator_accepts(tmp_path, caplog):
     mlcroissant = pytest.importorskip("mlcroissant")
+    # absl's handler, made on import, holds what pytest captures and closes it when somebody configures logging anew.
+    pytest.importorskip("absl.logging").get_absl_handler().python_handler.stream = sys.__stderr__
     (tmp_path / "about.toml").write_text(ABOUT, encoding="utf-8")
     done = api.hand_on(["demo"], tmp_path / "out", to="croissant", about=tmp_path / "about.toml")
 
