@@ -107,9 +107,11 @@ def test_the_oracle_is_worked_out_once_for_the_same_items(backdrop, monkeypatch)
 def test_of_a_very_large_benchmark_the_words_of_some_queries_are_read_and_the_judge_stands_beside_them_there(
     backdrop, monkeypatch
 ):
+    verdicts = np.random.default_rng(4).integers(0, 2, 120).astype(float)
+    of_all = against(backdrop, verdicts)
     monkeypatch.setattr("casewise.auditing.subject.MOST_READ", 70)
     some = Backdrop(backdrop.benchmark)
-    subject, verdicts = some.subject, np.random.default_rng(4).integers(0, 2, 120).astype(float)
+    subject = some.subject
 
     found = against(some, verdicts)
     there = against(some, verdicts, subject.words_read)
@@ -121,7 +123,7 @@ def test_of_a_very_large_benchmark_the_words_of_some_queries_are_read_and_the_ju
     assert found.ahead_of_words == there.ahead_of_words
     assert "words" not in found.against_others
     assert f"of {subject.words_read.sum()} items drawn at random" in beside_blocks(found)[0].rows[1][0]
-    assert found.judge == against(backdrop, verdicts).judge
+    assert found.judge == of_all.judge
     assert there.words_of is None
     assert {name: subset_rows(subject, name)[~subject.words_read].any() for name in ("hard", "low-margin")} == {
         "hard": False,
