@@ -66,8 +66,8 @@ THRESHOLD = {thresholds}
 
 
 def items(**_):
-    lines = (Path(__file__).parent / "items.jsonl").read_text(encoding="utf-8").splitlines()
-    return {{"test": Dataset.from_list([json.loads(line) for line in lines])}}
+    with (Path(__file__).parent / "items.jsonl").open(encoding="utf-8") as lines:
+        return {{"test": Dataset.from_list([json.loads(line) for line in lines])}}
 
 
 def score(doc, results, elicitation):

@@ -14,6 +14,7 @@ from casewise.prompting.substitution import filled
 from casewise.records import ShownContext
 from casewise.records.base import digest
 from casewise.records.toml import shipped_toml
+from casewise.storage.files.atomic import read_text
 
 __all__ = ["Chat", "chat_with"]
 
@@ -96,10 +97,7 @@ def chat_with(
 
 
 def own_system(path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(path, None, f"no system prompt can be read: {error}") from error
+    text = read_text(path).strip()
     if "{context}" not in text:
         raise DataError(path, None, "does not hold {context}: write it where the circumstances are to stand")
     return text

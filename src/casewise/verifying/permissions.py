@@ -10,6 +10,7 @@ from typing import Any
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import Context
+from casewise.storage.files.atomic import read_text
 from casewise.verifying.facts import Facts
 from casewise.verifying.structured import HeldClaim, subjects_of
 
@@ -95,11 +96,7 @@ WIDTHS = {"p": (5,), "g": (3,)}
 
 
 def check_lines(path: Path) -> None:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeError) as error:
-        raise DataError(path, None, f"cannot be read: {error}") from error
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text(path).splitlines(), 1):
         parts = [part.strip() for part in line.partition("#")[0].split(",")]
         if parts == [""]:
             continue

@@ -41,6 +41,15 @@ def test_a_row_of_staff_is_known_by_its_line_and_an_empty_cell_is_unknown(tmp_pa
     assert len((tmp_path / "facts.jsonl").read_text().splitlines()) == 2
 
 
+def test_a_cell_may_hold_lines(tmp_path, mapping):
+    (tmp_path / "staff.csv").write_text(
+        'context,title,ward,licence\nc_1,"Nurse\nof nights\u2028and days",3,\nc_2,Cook,,\n'
+    )
+    found = extracted(tmp_path, staff=tmp_path / "staff.csv", mapping=mapping)
+    assert found["c_1", "recipient.type"].value == "Nurse\nof nights\u2028and days"
+    assert (found["c_2", "recipient.type"].value, found["c_2", "recipient.type"].source) == ("Cook", "staff.csv:4")
+
+
 def token(claims, key=b"secret", algorithm="HS256"):
     head, body = (
         base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in ({"alg": algorithm}, claims)

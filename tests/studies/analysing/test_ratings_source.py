@@ -117,6 +117,9 @@ def test_an_exported_study_brings_its_plan_and_its_people(tmp_path):
         {"annotator_id": "2", "condition": "b", "outcome": "stopped", "voided": False},
         {"annotator_id": "3", "condition": "b", "outcome": "failed_checks", "voided": True},
         {"annotator_id": "4", "condition": None, "outcome": "screened_out", "voided": False},
+        {"annotator_id": "5", "condition": None, "outcome": "left_early", "voided": False},
+        {"annotator_id": "6", "condition": None, "outcome": None, "voided": False},
+        {"annotator_id": "7", "condition": None, "outcome": "no_room", "voided": False},
     ]
     (tmp_path / "study.json").write_text(json.dumps(study))
     (tmp_path / "annotators.jsonl").write_text("".join(json.dumps(person) + "\n" for person in people))
@@ -127,8 +130,8 @@ def test_an_exported_study_brings_its_plan_and_its_people(tmp_path):
     assert found.finished == {"1", "3"}
     assert found.flow is not None
     assert found.flow.counts == {
-        "consented": (4,),
-        "passed": (3,),
+        "consented": (7,),
+        "passed": (4,),
         "assigned": (1, 2),
         "finished": (1, 1),
         "void": (0, 1),

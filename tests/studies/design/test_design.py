@@ -154,7 +154,7 @@ def test_an_owners_text_replaces_ours(tmp_path):
 
 
 def test_a_text_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"texts\.warning: cannot read"):
+    with pytest.raises(ConfigurationError, match=r"texts\.warning: .*cannot be read"):
         read_wording(design(texts={"warning": "warning.md"}), tmp_path)
 
 

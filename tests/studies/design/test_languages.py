@@ -12,9 +12,11 @@ from tests.support.study import START, design
 
 from casewise.errors import ConfigurationError, StudyError
 from casewise.prompting.context_words import FOR_ANNOTATORS
+from casewise.records.translation import Translation
 from casewise.studies.design.languages import LANGUAGES, Speech, messages_in
 from casewise.studies.design.own_questions import ASKED, DEMOGRAPHICS, ENDS, REQUEST
 from casewise.studies.design.replies import REPLY_QUESTION
+from casewise.studies.design.translating import read_translations, write_translations
 from casewise.studies.design.wording import ABOUT_YOU, KEPT_AS_WRITTEN, read_wording
 from casewise.studies.running.plan import init_study, read_plan
 from casewise.web.errors import SAYINGS, TITLES
@@ -157,3 +159,9 @@ def test_an_owners_own_text_is_asked_for_in_every_language(path):
 
 def test_an_amount_is_written_as_the_language_writes_it():
     assert [Speech(language).money(1202.5, "EUR") for language in LANGUAGES] == ["1202.50 EUR", "1202,50 EUR"]
+
+
+def test_translations_of_texts_with_lines_come_back_from_their_file(tmp_path):
+    texts = [Translation(of="q_1", language="es", source="one\u2028two\x85three", text="uno\u2029dos")]
+    write_translations(texts, tmp_path / "translations.jsonl")
+    assert read_translations(tmp_path / "translations.jsonl") == texts

@@ -7,6 +7,7 @@ import binascii
 import csv
 import hashlib
 import hmac
+import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ def read_mapping(path: Path) -> Mapped:
 
 def staff_rows(path: Path, mapping: Mapped, *, subject: str = ANYONE) -> Iterator[KnownParameter]:
     """What a CSV of staff says, a person a row. Raises DataError: the file has no column that the mapping names."""
-    lines = csv.DictReader(read_text(path).removeprefix("\ufeff").splitlines())
+    lines = csv.DictReader(io.StringIO(read_text(path), newline=""))
     wanted = {
         *([mapping.subject] if mapping.subject else []),
         *(n for names in mapping.parameters.values() for n in names),

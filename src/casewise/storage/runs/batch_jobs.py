@@ -118,10 +118,8 @@ class JobLog:
     def read(cls, folder: Path) -> JobLog:
         """The same of a folder that another process may be working on: nothing is written."""
         found = cls(folder)
-        if found.path.exists():
-            whole = found.path.read_text(encoding="utf-8").rpartition("\n")[0]
-            for line in whole.splitlines():
-                found.step(JobEvent.model_validate_json(line))
+        for event in read_jsonl(found.path, JobEvent, growing=True) if found.path.exists() else ():
+            found.step(event)
         return found
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,9 @@ from pydantic import ValidationError
 
 from casewise.errors import DataError
 from casewise.stats.people.attrition import Flow
+from casewise.storage.files.atomic import read_text
+from casewise.storage.files.jsonl import numbered_lines
+from casewise.storage.files.strict_json import parse
 from casewise.studies.design.design import Analysis, problems
 from casewise.studies.design.freeze import Frozen, read_frozen, unflattened
 from casewise.studies.design.own_questions import OwnQuestion
@@ -64,7 +66,9 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
     """
     if not (folder / "study.json").is_file() or not (folder / "annotators.jsonl").is_file():
         return None
-    about = _json(folder / "study.json", (folder / "study.json").read_text(encoding="utf-8"), None)
+    about = parse(read_text(folder / "study.json"), path=folder / "study.json")
+    if not isinstance(about, dict):
+        raise DataError(folder / "study.json", None, "is no study: not an object of JSON")
     people = _lines(folder / "annotators.jsonl")
     design = about.get("design", {})
     frozen = read_frozen(about["frozen"], source=str(folder / "study.json")) if about.get("frozen") else None
@@ -108,16 +112,7 @@ def _failed(person: dict[str, Any]) -> bool:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    text = path.read_text(encoding="utf-8")
-    return [_json(path, line, number) for number, line in enumerate(text.splitlines(), start=1)]
-
-
-def _json(path: Path, text: str, line: int | None) -> dict[str, Any]:
-    try:
-        value: dict[str, Any] = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DataError(path, line, f"is not JSON: {error}") from None
-    return value
+    return [parse(line, path=path, line=number) for number, line in numbered_lines(path)]
 
 
 def _flow(people: list[dict[str, Any]], conditions: tuple[str, ...]) -> Flow | None:
@@ -133,7 +128,7 @@ def _flow(people: list[dict[str, Any]], conditions: tuple[str, ...]) -> Flow | N
         conditions,
         {
             "consented": (len(people),),
-            "passed": (sum(person.get("outcome") != "screened_out" for person in people),),
+            "passed": (sum(bool(one.get("condition")) or one.get("outcome") == "no_room" for one in people),),
             "assigned": by_condition(assigned),
             "finished": by_condition([person for person in assigned if person.get("outcome") in RATED_ALL]),
             "void": by_condition([person for person in assigned if person.get("voided")]),

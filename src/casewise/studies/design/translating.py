@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from casewise.errors import ConfigurationError, DataError, StudyError
 from casewise.records.translation import Translation
+from casewise.storage.files.jsonl import numbered_lines
 from casewise.studies.design.design import Design
 from casewise.studies.design.languages import LanguageCode, messages_in
 from casewise.studies.design.material import Material, StudyItem
@@ -43,12 +44,8 @@ def read_translations(path: Path) -> list[Translation]:
 
     Raises DataError: the file cannot be read, or a line is no translation.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(path, None, f"translations cannot be read: {error}") from error
     found = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in numbered_lines(path):
         try:
             found.append(Translation.model_validate_json(line))
         except ValidationError as error:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, DataError
+from casewise.storage.files.atomic import read_text
 from casewise.studies.design.design import Design
 from casewise.studies.design.languages import ENGLISH, LanguageCode, Speech
 from casewise.studies.design.questions import Check, Question, read_checks, read_quiz
@@ -126,6 +127,6 @@ def source(design: Design, page: str, folder: Path, language: LanguageCode) -> s
     if language != design.languages[0]:
         path = path.parent / language / path.name
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"texts.{page}: cannot read {path}: {error}") from error
+        return read_text(path)
+    except DataError as error:
+        raise ConfigurationError(f"texts.{page}: {error}") from error

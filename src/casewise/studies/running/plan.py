@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -15,6 +14,8 @@ from casewise.errors import ConfigurationError, StudyError
 from casewise.records.item import CONDITIONS, NO_CONTEXT_CONDITION
 from casewise.records.translation import Translation
 from casewise.storage import Benchmark, load_benchmark
+from casewise.storage.files.atomic import read_text
+from casewise.storage.files.strict_json import parse
 from casewise.studies.design.cost import StudyEstimate, estimate
 from casewise.studies.design.design import Contact, Design, read_design
 from casewise.studies.design.freeze import (
@@ -153,7 +154,7 @@ def read_plan(path: Path) -> StudyPlan:
     beside = frozen_path(path)
     frozen = None
     if beside.exists():
-        frozen = read_frozen(json.loads(beside.read_text(encoding="utf-8")), source=str(beside))
+        frozen = read_frozen(parse(read_text(beside), path=beside), source=str(beside))
     translations = read_translations(path.parent / design.translations) if design.translations else []
     material = translated_material(design, collect(design, benchmark), translations)
     translated = {

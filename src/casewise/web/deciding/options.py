@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from casewise.errors import ConfigurationError
+from casewise.storage.files.atomic import read_text
 
 __all__ = ["ServiceOptions", "key_digest", "keys_in"]
 
@@ -51,12 +52,9 @@ def key_digest(key: str) -> str:
 def keys_in(path: Path) -> frozenset[str]:
     """Digests of the keys in a file, one a line; lines that begin with # are left out.
 
-    Raises ConfigurationError: it cannot be read, holds none, or one that is short.
+    Raises DataError: it cannot be read. ConfigurationError: it holds none, or one that is short.
     """
-    try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: no keys can be read: {error}") from error
+    lines = [line.strip() for line in read_text(path).splitlines()]
     keys = [line for line in lines if line and not line.startswith("#")]
     if not keys or any(len(key) < SHORTEST_KEY for key in keys):
         raise ConfigurationError(f"{path}: write keys of at least {SHORTEST_KEY} random characters, one a line")
