@@ -48,7 +48,7 @@ class Row:
     """One item to be: its query, what its context says, and people's votes."""
 
     query: str
-    intended_safe: bool
+    intended_safe: bool | None
     votes: Sequence[int]
     category: str = CATEGORIES[0]
     words: str = "plain words"

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.auditing.builders import benchmark_of, crowd, some_words
@@ -61,6 +63,16 @@ def test_everything_is_over_the_items_that_were_asked(backdrop):
     found = against(backdrop, np.ones(120), asked)
 
     assert found.judge["accuracy"].n == found.words["accuracy"].n == 40
+
+
+def test_who_copies_the_intent_is_said_to_have_none_of_some_items():
+    rows = crowd(np.random.default_rng(1), queries=20)
+    found = against(
+        Backdrop(benchmark_of([replace(one, intended_safe=None) for one in rows[:4]] + rows[4:])), np.ones(40)
+    )
+
+    assert found.intent.n_unscored == 4
+    assert "Copying the author's intent (4 items state none)" in [row[0] for row in beside_blocks(found)[0].rows]
 
 
 def test_few_items_have_no_baseline_and_say_why():

@@ -203,8 +203,8 @@ class Subject(ShortRepr):
     def baseline(self) -> FloatArray:
         """P(safe) of each item from the words of its context, by a classifier that saw no item of its query.
 
-        nan for an item whose words are not read. Exchanged items are predicted, not learnt from. It is the benchmark's own, so it is kept for the next report of
-        any run over it.
+        nan for an item whose words are not read. Exchanged items are predicted, not learnt from. It is the benchmark's
+        own, so it is kept for the next report of any run over it.
         """
         return worked_out(
             self.benchmark,

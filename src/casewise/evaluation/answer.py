@@ -93,7 +93,7 @@ class ShortAnswer(ShortRepr):
             some = f" ({found.of_some})" if found.of_some else ""
             yield Yardstick.of(f"Words of the context alone{some}", found.words["accuracy"])
         if found.intent is not None:
-            yield Yardstick.of("Copying the author's intent", found.intent)
+            yield Yardstick.of(f"Copying the author's intent{found.without_intent}", found.intent)
         if people.same_again is not None:
             yield Yardstick("A second study (predicted)", people.same_again, None, None, why="by a model of the votes")
         if people.oracle is not None:

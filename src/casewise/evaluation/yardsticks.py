@@ -179,6 +179,12 @@ class Beside(ShortRepr):
         """Over how many items the classifier's numbers are, where not over all; otherwise nothing."""
         return "" if self.words_of is None else f"of {self.words_of:,} items drawn at random"
 
+    @property
+    def without_intent(self) -> str:
+        """How many items state no intent, and count as wrong where it is copied; nothing where all do."""
+        none = self.intent.n_unscored if self.intent else 0
+        return f" ({none:,} items state none)" if none else ""
+
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {

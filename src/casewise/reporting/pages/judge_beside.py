@@ -40,7 +40,8 @@ def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judg
         title = f"Words of the context alone ({how})"
         rows.append(row(title, found.words, few.get("words", "–")))
     if found.intent is not None:
-        rows.append(row("Copying the author's intent", {"accuracy": found.intent}, few.get("intent", "–")))
+        title = f"Copying the author's intent{found.without_intent}"
+        rows.append(row(title, {"accuracy": found.intent}, few.get("intent", "–")))
     rows.append(("Always the same verdict", number(found.constant), "–", few.get("constant", "–"), "–"))
     if p.one_person is not None:
         rows.append(("One person", "–", "–", with_interval(p.one_person), "–"))

@@ -131,9 +131,8 @@ def totals_of(sample: Sample, metrics: Sequence[Metric], *, losses: bool = False
     found = totals_by_query(sample, lambda one: term_columns(one, wanted))
     if not (losses or any(metric.needs == "values" for metric in metrics)):
         return found
-    lost = term_columns(sample.lost, wanted) | {
-        "unscored": np.ones(len(sample))
-    }  # what is lost to the rate of the unscored
+    lost = term_columns(sample.lost, wanted)
+    lost["unscored"] = np.ones(len(sample))  # what is lost to the rate of the unscored
     cluster = sample.cluster if losses else np.zeros(len(sample), dtype=np.intp)
     return replace(found, lost=TotalsByCluster.of({name: lost[name] for name in found.names}, cluster).sums)
 
