@@ -114,6 +114,7 @@ def test_judge_async_is_awaited():
     assert run.judgements["value"].unique().to_list() == [1.0]
 
 
+@pytest.mark.slow
 def test_a_report_has_polars_tables_and_shows_itself(tmp_path):
     run = casewise.judge("demo", "constant:intended", out=tmp_path / "run")
     report = casewise.report(run)

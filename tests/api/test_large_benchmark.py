@@ -31,6 +31,7 @@ def test_a_run_over_it_is_judged_and_reported_the_same(large, tmp_path):
     assert read.equals(held)
 
 
+@pytest.mark.slow
 def test_an_audit_of_it_finds_the_same(large):
     options = AuditOptions(splits=10, folds=5)
 

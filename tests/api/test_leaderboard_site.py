@@ -19,6 +19,7 @@ def gated(tmp_path):
     return tmp_path / "gated"
 
 
+@pytest.mark.slow
 def test_each_row_leads_to_its_report_without_gated_items_or_paths(gated, tmp_path):
     run = api.judge(str(gated), "constant:safe", out=tmp_path / "run")
     page = api.leaderboard(run).write_site(tmp_path / "site").read_text()

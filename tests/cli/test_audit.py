@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from casewise.cli.app import app
@@ -9,6 +10,7 @@ def run(*words):
     return CliRunner().invoke(app, list(words))
 
 
+@pytest.mark.slow
 def test_the_audit_of_the_demo_is_one_json_document_and_fails_when_asked_to(tmp_path):
     page = tmp_path / "audit.html"
 
@@ -20,6 +22,7 @@ def test_the_audit_of_the_demo_is_one_json_document_and_fails_when_asked_to(tmp_
     assert "coverage.thin" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_finding_that_is_not_made_does_not_fail():
     result = run("audit", "demo", "--fail-on", "labels.intent-in-votes")
 

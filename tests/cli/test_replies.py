@@ -19,6 +19,7 @@ def graded(command, tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_replies_are_collected_graded_and_reported(command, graded):
     said = command("report", graded)
 
@@ -145,6 +146,7 @@ def test_a_check_can_be_reckoned_and_begins_only_what_its_limits_let_it_finish(c
     assert "leave out --discard-replies" in command(*check, "--discard-replies").err
 
 
+@pytest.mark.slow
 def test_texts_are_removed_where_that_is_asked(command, graded):
     said = command("replies", "grade", graded, "--grader", "rubric:fake/rehearsal", "--discard-replies")
 

@@ -326,6 +326,7 @@ def test_what_was_never_released_has_a_preset_which_needs_generated_contexts(cas
     assert "floor 9.00" in casewise("study check")
 
 
+@pytest.mark.slow
 def test_flags_are_said_beside_their_false_alarms(casewise, opened_study):
     store, study = opened_study
     finished(store, study, "a")

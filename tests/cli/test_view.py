@@ -24,6 +24,7 @@ def test_a_copy_of_what_an_address_names_is_written(command, tmp_path):
     assert "nothing is overwritten" in again.err
 
 
+@pytest.mark.slow
 def test_a_gated_benchmark_is_copied_without_its_texts(command, tmp_path):
     api.convert("demo", tmp_path / "gated")
     about = json.loads((tmp_path / "gated" / "benchmark.json").read_text())

@@ -102,6 +102,7 @@ def test_reviewers_read_the_titles_and_what_they_write_is_checked_against_the_se
     assert "Their role" in ada.get(f"{here}/history").text
 
 
+@pytest.mark.slow
 def test_the_whole_way(app, draft, own, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for place in draft.places():

@@ -118,6 +118,7 @@ def test_on_either_database_a_write_is_kept_and_an_error_raised(store):
     assert kept(store) == {"a"}
 
 
+@pytest.mark.slow
 def test_nothing_that_was_answered_is_lost_when_the_process_is_killed(grouping):
     answered: set[str] = set()
     for kill in range(3):

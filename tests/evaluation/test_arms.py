@@ -50,6 +50,7 @@ def test_one_arm_alone_has_nothing_to_compare():
     assert not len(report(judge("demo", "fake/rehearsal")).arms)
 
 
+@pytest.mark.slow
 def test_the_page_says_against_what_the_numbers_are(ablated):
     page = ablated.to_markdown()
 

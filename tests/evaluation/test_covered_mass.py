@@ -15,6 +15,7 @@ def half_refusing(messages, options):
     return Reply("safe", "length", (Position("safe", top[0].logprob, top, complete=True),))
 
 
+@pytest.mark.slow
 def test_the_mass_is_given_by_peoples_label():
     found = report(judge("demo", LLMJudge(FakeModel(half_refusing)), elicitations=("probability",)))
     table = found.covered_mass

@@ -140,6 +140,7 @@ def test_replies_that_come_after_others_were_discarded_are_graded(replies):
     )
 
 
+@pytest.mark.slow
 def test_texts_can_be_removed_once_they_are_graded_and_the_numbers_stay(replies):
     casewise.grade(replies, "words")
     found = casewise.report(replies.path)

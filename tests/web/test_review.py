@@ -99,6 +99,7 @@ def test_the_full_way_of_one_context(app, here):
     assert "Cleo" in history
 
 
+@pytest.mark.slow
 def test_why_a_context_came_back_is_said_at_the_top_until_it_is_approved(app, here):
     ada, ben, cleo = (enter(app, name) for name in ("ada", "ben", "cleo"))
     page = f"/review/contexts/{here.place().id}"

@@ -221,6 +221,7 @@ def test_the_json_route_survives_whatever_is_sent(tmp_path):
     assert not {status for status, known, signed in answers if not signed} & {200}
 
 
+@pytest.mark.slow
 def test_an_annotator_gets_nowhere_but_to_their_own_pages(app, study):
     walker = Walker(app, study)
     walker.to_rating()

@@ -245,6 +245,7 @@ def test_a_bridge_of_another_wording_is_no_judge_and_makes_no_gap_of_wording(bot
     assert not any(sign in written for sign in ("#2", ", ("))
 
 
+@pytest.mark.slow
 def test_pairs_that_nothing_else_tells_apart_are_named_by_their_folders(both, tmp_path):
     found = beside([verdicts(tmp_path / "again", SAYS), both[0]], [both[1]])
 

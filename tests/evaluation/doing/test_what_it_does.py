@@ -112,6 +112,7 @@ def test_two_graders_are_held_against_each_other(tmp_path):
     assert len(casewise.report(path).does) == 2
 
 
+@pytest.mark.slow
 def test_two_functions_of_one_name_are_held_apart_by_what_they_do(tmp_path):
     path = planted(tmp_path / "replies", texts=[f"{DOES[place % 3]} {place}" for place in range(90)])
     casewise.grade(path, lambda query, reply: "answers")
@@ -202,6 +203,7 @@ def test_what_a_folder_holds_is_the_last_attempt_at_each_reply(tmp_path):
     assert set(seen.rows["does"]) == {"answers"}
 
 
+@pytest.mark.slow
 def test_a_grader_that_graded_nothing_is_left_out_and_said(tmp_path):
     def breaks(query, reply):
         raise RuntimeError("no such rubric")

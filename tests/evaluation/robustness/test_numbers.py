@@ -86,6 +86,7 @@ def test_a_judge_that_will_not_judge_is_not_robust_but_silenced():
     assert (row.turned.estimate, row.turned.n) == (None, 0)
 
 
+@pytest.mark.slow
 def test_a_judge_that_turns_about_over_nothing_is_not_said_to_believe():
     found = attacked(Moody(), attacks="claim,order,format", defences="none")
     rows = [row for row in found.rows if row.counts]

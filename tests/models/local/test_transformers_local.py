@@ -59,6 +59,7 @@ def one_at_a_time(model, prompt):
         return torch.log_softmax(model._model(ids).logits[0, -1].float(), dim=-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_tokens", [60, 400, 100_000])
 def test_batched_and_prefix_shared_probabilities_equal_those_of_one_at_a_time(model, batch_tokens):
     model.options = LocalOptions(batch_tokens=batch_tokens)
@@ -154,6 +155,7 @@ def test_of_one_token_to_draw_from_it_is_drawn(model):
     assert replies(model, PROMPTS[:1], ReplyOptions(8, 1.0, seed=1))[0].text != greedy
 
 
+@pytest.mark.slow
 def test_a_run_with_a_local_model_gives_probabilities(folder, tmp_path):
     benchmark = load_benchmark("demo")
     judge = live_judge(f"hf:{folder}", LiveOptions())

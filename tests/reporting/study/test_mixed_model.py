@@ -58,6 +58,7 @@ def test_the_table_has_every_rating_under_its_names():
     assert sorted(table.with_columns(pl.col("safe") == 1).iter_rows()) == sorted(expected.iter_rows())
 
 
+@pytest.mark.slow
 def test_what_r_found_stands_in_the_next_report_of_the_same_ratings_alone(tmp_path):
     frame = crowd_table(crowd_plan(queries=6))
     frame.write_csv(tmp_path / "ratings.csv")

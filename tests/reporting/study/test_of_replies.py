@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from tests.support.exported import exported_demo
 
 from casewise.reporting.faces.html import html
@@ -15,6 +16,7 @@ def without_conditions(text):
     return re.sub(r"(?:un)?safe(?:\\?_| )revised", "", text)
 
 
+@pytest.mark.slow
 def test_nothing_in_it_is_called_safe_but_the_conditions(tmp_path):
     folder = exported_demo(tmp_path / "rated", analysis={"alpha": 0.05})
     as_requests = study_report(folder).document

@@ -25,6 +25,7 @@ def verdicts(out):
     return {line["item_id"]: line["outcome"] for line in lines_of(out)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_is_handed_over_is_collected_by_the_same_call_and_is_what_a_live_run_finds(out, tmp_path, shape):
     with taking_batches(looks=1) as server:

@@ -55,6 +55,7 @@ def test_a_grader_that_says_nothing_gets_no_weight_to_speak_of_and_a_good_one_is
     assert good.ci_high - good.ci_low < good.by_labels_high - good.by_labels_low
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labelled", [50, 100, 300])
 @pytest.mark.parametrize("centre", [0.0, -2.0])
 def test_the_interval_holds_peoples_rate_as_often_as_it_says(labelled, centre):

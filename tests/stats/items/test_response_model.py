@@ -14,6 +14,7 @@ def judged(seed, *, judges=40, items=600, wrong_labels=0.03, steep=0.4):
     return ability, b, sign, right.astype(float)
 
 
+@pytest.mark.slow
 def test_judges_and_items_come_out_where_they_were_put():
     ability, b, sign, right = judged(0)
     found = fit_responses(right)
@@ -55,6 +56,7 @@ def test_rasch_has_one_discrimination_and_missing_answers_are_left_out():
     assert np.corrcoef(found.ability, fit_responses(right, rasch=True).ability)[0, 1] > 0.9
 
 
+@pytest.mark.slow
 def test_a_hundred_chosen_items_place_judges_that_were_left_out_better_than_as_many_at_random():
     _, _, _, right = judged(5, judges=40, items=900)
     rng = np.random.default_rng(0)

@@ -68,6 +68,7 @@ def people_alone(rng, *, values, conditions, people, items=25, sd=1.0):
     )
 
 
+@pytest.mark.slow
 def test_the_interaction_test_keeps_its_size_with_twelve_people_a_cell():
     rng = np.random.default_rng(3)
     p = [rates(people_alone(rng, values=3, conditions=5, people=12)).p for _ in range(60)]

@@ -32,6 +32,7 @@ def test_a_deviation_by_hand():
     assert assumed_deviation(0.0, discordance=0.1, items_per_query=2, correlation=1) == pytest.approx(np.sqrt(0.1))
 
 
+@pytest.mark.slow
 def test_the_queries_asked_for_find_the_difference_as_often_as_promised():
     rng = np.random.default_rng(3)
     pilot = query_differences(*two_judges(400, rng=rng)[:2], clusters=np.arange(400).repeat(2))

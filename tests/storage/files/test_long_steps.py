@@ -40,6 +40,7 @@ def test_a_report_and_what_it_keeps_are_steps(tmp_path, monkeypatch):
     assert told[-1].endswith("the report's numbers, all told")
 
 
+@pytest.mark.slow
 def test_a_page_says_how_to_make_it_again_without_the_path_of_a_machine(tmp_path, monkeypatch):
     run = api.judge("demo", "constant:safe", out=tmp_path / "runs" / "one").path
     monkeypatch.chdir(tmp_path)
