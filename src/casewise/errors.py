@@ -147,7 +147,7 @@ class ConfigurationError(CasewiseError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question to put behind "no … is called …", where one of `known`, or its last part, is nearly `name`; else nothing.
+    """A question to put behind "no … is called …", where one of `known`, or its last part or a word of that, is nearly `name`.
 
     Examples
     --------
@@ -155,12 +155,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     " (did you mean 'recall_safe'?)"
     >>> did_you_mean("type", ["sender", "recipient.type"])
     " (did you mean 'recipient.type'?)"
+    >>> did_you_mean("purpose", ["sender", "transmission_principle.sender_purpose"])
+    " (did you mean 'transmission_principle.sender_purpose'?)"
     >>> did_you_mean("speed", ["accuracy", "recall_safe"])
     ''
     """
     ends = {one: one.rpartition(".")[2] for one in known}
     near = get_close_matches(name, [*ends, *ends.values()], n=1, cutoff=0.7)
-    close = [repr(one) for one, end in ends.items() if near and near[0] in (one, end)]
+    close = [repr(one) for one, end in ends.items() if (near[0] in (one, end) if near else name in end.split("_"))]
     return f" (did you mean {' or '.join(close)}?)" if close else ""
 
 
