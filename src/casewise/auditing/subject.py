@@ -96,6 +96,11 @@ class Subject(ShortRepr):
         return self.items["n_votes"].to_numpy()
 
     @cached_property
+    def condition(self) -> IntArray:
+        """(items,) a number for each condition."""
+        return self.items["condition"].cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
+
+    @cached_property
     def intended(self) -> FloatArray:
         """1 where the context is intended safe, 0 where unsafe, nan without a context or where nobody said."""
         return self.items["intended_safe"].cast(pl.Float64).fill_null(np.nan).to_numpy()
@@ -220,9 +225,8 @@ class Subject(ShortRepr):
 
     def _same_again(self) -> FloatArray:
         found = np.full(len(self.items), np.nan)
-        condition = self.items["condition"].to_numpy()
-        for name in np.unique(condition):
-            mine = condition == name
+        for one in np.unique(self.condition).tolist():
+            mine = self.condition == one
             safe, votes = self.n_safe[mine], self.n_votes[mine]
             prior = fit_beta(safe, votes) if (votes > 1).sum() >= LEAST_ITEMS else UNIFORM
             found[mine] = same_label(safe, votes, prior=prior)

@@ -264,7 +264,7 @@ def oracle_of(subject: Subject, rows: BoolArray) -> OracleAccuracy:
             subject.n_votes[rows],
             rng=np.random.default_rng(seed),
             clusters=subject.query[rows],
-            strata=subject.items["condition"].to_numpy()[rows],
+            strata=subject.condition[rows],
         )
         counted = {name: float(value) for name, value in asdict(found).items() if name != "by_prior"}
         return counted | found.by_prior

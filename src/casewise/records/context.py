@@ -71,6 +71,9 @@ GROUP_MODELS: dict[str, type[Record]] = {
     "transmission_principle": TransmissionPrinciple,
 }
 
+FIELDS = tuple(
+    (group, tuple((name, f"{group}.{name}") for name in one.model_fields)) for group, one in GROUP_MODELS.items()
+)
 PARAMETERS = tuple(f"{group}.{name}" for group, model in GROUP_MODELS.items() for name in model.model_fields)
 """Dotted names of the parameters of the three groups, in reading order."""
 
@@ -172,11 +175,9 @@ class StatedTexts(NamedTuple):
         """From a line that was read as a context before, to the byte: a fifth of the time that its record takes."""
         said = from_json(line)
         found: dict[str, Any] = {}
-        for group, model in GROUP_MODELS.items():
+        for group, names in FIELDS:
             if stated := said.get(group):
-                found |= {
-                    f"{group}.{name}": stated[name] for name in model.model_fields if stated.get(name) is not None
-                }
+                found |= {dotted: stated[name] for name, dotted in names if stated.get(name) is not None}
         found |= {name: said[name] for name in OPTIONAL if said.get(name) is not None}
         if said.get("own") or not all(isinstance(text, str) for text in found.values()):
             return cls(*Context.model_validate_json(line, strict=True, context=CHECKED_BEFORE).written)

@@ -17,12 +17,13 @@ Source: Lin (1991), IEEE Trans. Information Theory 37, 145-151. Paninski (2003),
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, xlogy
 
-from casewise.stats.core.arrays import FloatArray
+from casewise.stats.core.arrays import FloatArray, IntArray, renumbered
 from casewise.stats.core.checks import checked_votes_of_items
 
 __all__ = ["debiased", "entropy", "jensen_shannon"]
@@ -63,12 +64,20 @@ def debiased(of_rate: Callable[..., FloatArray], safe: ArrayLike, votes: ArrayLi
                     of_rate, s[some, None].astype(float), size, [one[some, None] for one in others]
                 )
             else:
-                alike, which = np.unique(
-                    np.array([s[some], *(one[some] for one in others)]), axis=1, return_inverse=True
-                )
-                values = of_rate(NODES, *alike[1:, :, None])
-                found[some] = (_weights(size)[alike[0].astype(int)] * values).sum(1)[which]
+                first, alike = _alike(s[some], *(one[some] for one in others))
+                values = of_rate(NODES, *(one[some][first, None] for one in others))
+                found[some] = (_weights(size)[s[some][first]] * values).sum(1)[alike]
     return found
+
+
+def _alike(*columns: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """The first row of each kind of rows, and (rows,) of which kind each is: column by column, which is faster than whole rows."""
+    kind = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        values, code = np.unique(column, return_inverse=True)
+        kind = renumbered(kind * len(values) + code)
+    first, kinds = np.unique(kind, return_index=True, return_inverse=True)[1:]
+    return first, kinds
 
 
 def _weights(votes: int) -> FloatArray:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -168,8 +170,9 @@ def check_files(folder: Path, manifest: Manifest) -> None:
 
     Raises DataError: one is missing, or is not the one that the manifest speaks of.
     """
-    for name, expected in manifest.files.items():
-        check_sum(folder / name, expected)
+    names, expected = manifest.files.keys(), manifest.files.values()
+    with ThreadPoolExecutor() as pool:  # a sum is taken outside of Python's lock
+        deque(pool.map(check_sum, (folder / name for name in names), expected), maxlen=0)
 
 
 def check_sum(path: Path, expected: str) -> None:
