@@ -17,8 +17,21 @@ STYLE = "</style><style>body{display:none}</style>"
 MARKDOWN = "[link](javascript:alert(1)) ![x](http://x.invalid/y.png) `code` **bold** | cell | <b>"
 LATEX = r"\input{/etc/passwd} $x_1$ 100% & {brace} ~ ^ #1 \end{tabular}"
 TERMINAL = "\x1b]0;title\x07\x1b[31mred\x9b31m [bold]markup[/bold] [/]"
+SEPARATORS = "line\u2028paragraph\u2029next\x85back\bform\fvertical\vreturn\r\nend"
 
-TEXTS = (SCRIPT, IMAGE, QUOTES, SVG, STYLE, MARKDOWN, LATEX, TERMINAL, "{{ 7 * 7 }} {% raw %} ${7*7} {0}")
+TEXTS = (
+    SCRIPT,
+    IMAGE,
+    QUOTES,
+    SVG,
+    STYLE,
+    MARKDOWN,
+    LATEX,
+    TERMINAL,
+    SEPARATORS,
+    "{{ 7 * 7 }} {% raw %} ${7*7} {0}",
+    "constructor",
+)
 
 
 def nasty_benchmark() -> Benchmark:

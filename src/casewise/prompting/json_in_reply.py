@@ -14,6 +14,8 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
+from casewise.records.base import all_writable
+
 __all__ = ["Found", "closest_key", "find_objects", "top_objects"]
 
 Found = dict[str, Any]
@@ -63,7 +65,7 @@ def read_object(text: str, start: int) -> tuple[Found | None, int]:
     except (ValueError, RecursionError):
         end = closing_brace(text, start)
         value = repaired(text[start:end])
-    return (value, end) if isinstance(value, dict) else (None, end)
+    return (all_writable(value), end) if isinstance(value, dict) else (None, end)
 
 
 def closing_brace(text: str, start: int) -> int:
@@ -141,7 +143,7 @@ def top_objects(text: str) -> Iterator[dict[str, Any]]:
                 return  # cut off: what is whole inside is only a part
             at = text.find("{", at + 1)
             continue
-        yield value
+        yield all_writable(value)
         at = text.find("{", end)
 
 

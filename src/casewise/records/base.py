@@ -18,6 +18,7 @@ __all__ = [
     "ContentRecord",
     "Provenance",
     "Record",
+    "all_writable",
     "canonical_json",
     "content_id",
     "digest",
@@ -48,6 +49,15 @@ def digest(value: Any) -> str:
 def writable(text: str) -> str:
     """`text` with halves of characters (lone surrogates) written as escapes: JSON can hold them, UTF-8 and files cannot."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def all_writable(value: Any) -> Any:
+    """A JSON value with every text and key in it as `writable` has them."""
+    if isinstance(value, str):
+        return writable(value)
+    if isinstance(value, list):
+        return [all_writable(one) for one in value]
+    return {all_writable(key): all_writable(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 def content_id(kind: str, value: Any) -> str:

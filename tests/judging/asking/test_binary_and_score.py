@@ -67,6 +67,14 @@ def test_strictly_read_only_what_was_asked_for_counts(reply):
     assert came_to(parse_score('{"judgement": 7, "explanation": "x"}', strict=True)) == 7
 
 
+@pytest.mark.parametrize("said", ['"half \\ud800"', "'half \\ud800'"])
+def test_half_a_character_that_a_reply_escapes_can_be_written_down(said):
+    outcome = parse_binary(f'{{"judgement": "safe", "explanation": {said}}}').outcome
+    assert isinstance(outcome, Scored)
+    assert outcome.explanation == "half \\ud800"
+    assert Scored.model_validate_json(outcome.line()) == outcome
+
+
 def test_the_explanation_is_kept():
     outcome = parse_binary('{"judgement": "safe", "explanation": "A nurse asks."}').outcome
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from casewise.models.http.capabilities import Capabilities
 from casewise.models.protocol import Message, Position, Reply, ReplyOptions, TokenLogprob, Usage
-from casewise.records.base import writable
+from casewise.records.base import all_writable
 
 __all__ = ["ServerError", "WrongShape", "optional_text", "parsed", "read_error", "read_reply", "request_body"]
 
@@ -96,15 +96,7 @@ MAY_BE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 def loaded(text: str) -> Any:
     """The JSON in `text`, in which halves of characters are written as escapes: they can be escaped there and nowhere else."""
     payload = json.loads(text)
-    return whole(payload) if MAY_BE_HALF.search(text) else payload
-
-
-def whole(value: Any) -> Any:
-    if isinstance(value, str):
-        return writable(value)
-    if isinstance(value, list):
-        return [whole(one) for one in value]
-    return {writable(key): whole(one) for key, one in value.items()} if isinstance(value, dict) else value
+    return all_writable(payload) if MAY_BE_HALF.search(text) else payload
 
 
 def described(text: str) -> str:

@@ -41,8 +41,12 @@ STYLE = {
     "title": {"color": INK, "fontSize": 13, "anchor": "start"},
 }
 
-ESCAPED_CONTROL = re.compile(r"\\u(00[01][0-9a-f]|007f|00[89][0-9a-f]|fffe|ffff)")
-"""Control characters in a chart's JSON. SVG cannot hold them, and the renderer ends the whole process at one."""
+NOT_DRAWN = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:[bf]|u(?:00[01][0-9a-f]|007f|00[89][0-9a-f]|202[89]|fffe|ffff))")
+"""Control characters and line separators, escaped in a chart's JSON, behind whatever backslashes stand for themselves. SVG cannot
+hold the ones, and the renderer ends the whole process at them; the others are no part of its expressions."""
+
+TAKEN = re.compile(r'"(constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|to(?:Locale)?String|valueOf)"')
+"""Names that every object of JavaScript has: the renderer finds these instead of what is called so."""
 
 
 def field(name: str, /, **settings: Any) -> Spec:
@@ -79,4 +83,5 @@ def faceted(spec: Spec, facet: Spec) -> Spec:
 def svg(spec: Spec) -> str:
     """A specification in the house style as standalone SVG."""
     styled = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": STYLE, **spec}
-    return drawn(ESCAPED_CONTROL.sub(r"\\ufffd", json.dumps(styled, sort_keys=True)))
+    drawable = NOT_DRAWN.sub(r"\1\\ufffd", json.dumps(styled, sort_keys=True))
+    return drawn(TAKEN.sub(r'"\1\\u200b"', drawable))
