@@ -11,6 +11,7 @@ CasewiseError
 ├── RunConflict           another process, or other settings, hold this run folder
 ├── Stopped               work that ended before its plan did, and can be gone on with
 ├── StudyError            a study, its people or its design
+│   └── RecruiterRefused  the recruiter said no, so nothing was done there
 ├── StatisticsError       a question that has no answer, or counts that cannot be
 └── ConfigurationError    a setting, an option or a missing extra
 
@@ -36,6 +37,7 @@ __all__ = [
     "ExitCode",
     "JudgeError",
     "ModelError",
+    "RecruiterRefused",
     "RunConflict",
     "StatisticsError",
     "Stopped",
@@ -55,7 +57,7 @@ class ExitCode(IntEnum):
     DONE = 0
     """It was done."""
     NO = 1
-    """A check said no: `gate`, `audit --fail-on`; or Prolific did to a submission: `prolific approve`."""
+    """A check said no: `gate`, `audit --fail-on`; or Prolific did: `prolific approve`, `pay-further`."""
     USAGE = 2
     """Bad input, a bad option, or a service that cannot be used as it was asked to be."""
     CANNOT_TELL = 3
@@ -136,6 +138,14 @@ class Stopped(CasewiseError):
 
 class StudyError(CasewiseError):
     """A study, its people or its design."""
+
+
+class RecruiterRefused(StudyError):
+    """The recruiter said no to a request, so that nothing was done; `status` is what it answered."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class StatisticsError(CasewiseError, ValueError):

@@ -2,7 +2,9 @@
 and webhooks there."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from threading import Barrier
 
 import pytest
 from sqlalchemy import select, update
@@ -69,7 +71,7 @@ def test_an_annotator_is_written_to_and_the_words_are_not_kept(prolific, there):
 
 def test_a_bonus_is_paid_once_whatever_becomes_of_the_answer(prolific, there):
     who, place = there
-    prolific.breaks_after_paying = True
+    prolific.breaks = "POST /bulk"
     with pytest.raises(StudyError, match="502"):
         api.prolific.bonus(who, 1.5, **place)
     with pytest.raises(StudyError, match="begun"):
@@ -77,7 +79,7 @@ def test_a_bonus_is_paid_once_whatever_becomes_of_the_answer(prolific, there):
     assert prolific.bonuses == {"bonus-0": "sub-1,1.50"}
     assert prolific.paid == ["bonus-0"]
 
-    prolific.breaks_after_paying = False
+    prolific.breaks = ""
     api.prolific.bonus(who, 2, again=True, **place)
     assert prolific.paid == ["bonus-0", "bonus-1"]
     assert [kind for kind, _ in events(place)] == ["bonus begun", "bonus begun", "bonus paid"]
@@ -85,8 +87,8 @@ def test_a_bonus_is_paid_once_whatever_becomes_of_the_answer(prolific, there):
     assert money.spent == pytest.approx(3.5 * (1 + pay.fee_percent / 100))
 
 
-def test_further_batches_are_paid_once_each_as_a_bonus(prolific, there, tmp_path):
-    _, place = there
+def with_two_batches(place):
+    """Somebody who rated two batches of another version; their number, and what the second is worth."""
     toml = (
         place["study"]
         .read_text()
@@ -123,10 +125,86 @@ def test_further_batches_are_paid_once_each_as_a_bonus(prolific, there, tmp_path
         with store.write() as connection:
             finish_batch(connection, study, first.id, now=START)
     assert given
-    assert api.prolific.pay_further(**place) == [(first.id, study.design.pay.per_batch)]
-    assert prolific.bonuses == {"bonus-0": f"sub-2,{study.design.pay.per_batch:.2f}"}
+    return first.id, study.design.pay.per_batch
+
+
+def test_further_batches_are_paid_once_each_as_a_bonus(prolific, there):
+    _, place = there
+    who, owed = with_two_batches(place)
+    prolific.has_no_money = True
+    (refused,) = api.prolific.pay_further(**place)
+    assert (refused.annotator, refused.amount, refused.state) == (who, owed, "not paid")
+    assert "the balance is too low" in refused.why
+    prolific.has_no_money = False
+    (paid,) = api.prolific.pay_further(**place)
+    assert paid == api.prolific.FurtherPaid(who, owed, "paid")
+    assert prolific.bonuses == {"bonus-0": f"sub-2,{owed:.2f}", "bonus-1": f"sub-2,{owed:.2f}"}
     assert api.prolific.pay_further(**place) == []
+    assert prolific.paid == ["bonus-1"]
+
+
+def test_a_further_batch_whose_payment_was_not_answered_is_named_each_time_and_not_paid_again(prolific, there):
+    _, place = there
+    with_two_batches(place)
+    prolific.breaks = "POST /bulk"
+    for said in ("502", "begun before; see at Prolific"):
+        (one,) = api.prolific.pay_further(**place)
+        assert one.state == "in doubt"
+        assert said in one.why
     assert prolific.paid == ["bonus-0"]
+
+
+def test_two_commands_at_once_pay_one_bonus(prolific, there):
+    who, place = there
+    prolific.meet = Barrier(2)  # both have prepared theirs before either is paid
+
+    def pay(_number):
+        try:
+            api.prolific.bonus(who, 1.5, **place)
+        except StudyError as error:
+            return str(error)
+        return "paid"
+
+    with ThreadPoolExecutor(2) as two:
+        said = sorted(two.map(pay, range(2)))
+    assert len(prolific.bonuses) == 2
+    assert len(prolific.paid) == 1
+    assert "begun before" in said[0]
+    assert said[1] == "paid"
+
+
+def test_a_bonus_that_was_refused_is_not_spent_and_may_be_paid_later(prolific, there):
+    who, place = there
+    prolific.has_no_money = True
+    with pytest.raises(StudyError, match="the balance is too low"):
+        api.prolific.bonus(who, 1.5, **place)
+    assert api.studies.status(**place).monitor.money.spent == 0
+    prolific.has_no_money = False
+    api.prolific.bonus(who, 1.5, **place)
+    assert prolific.paid == ["bonus-1"]
+    for wrong in (float("inf"), 0.004):
+        with pytest.raises(StudyError, match=r"0\.01 or more"):
+            api.prolific.bonus(who, wrong, again=True, **place)
+
+
+def test_what_may_have_been_done_is_not_to_be_repeated_blindly(prolific, there):
+    who, place = there
+    prolific.breaks = "P"
+    with pytest.raises(StudyError, match=r"502.*look at Prolific before you repeat it"):
+        api.prolific.message(who, "hello", **place)
+    with pytest.raises(StudyError, match=r"502.*try again"):
+        api.prolific.set_places("study-1", 12)
+    assert len(prolific.messages) == 1
+
+
+def test_only_a_refusal_means_that_no_place_can_be_taken_away(prolific, there):
+    prolific.places |= {"total_available_places": 500}
+    _, place = there
+    api.studies.change_state(state="closed", **place)
+    prolific.breaks = "PATCH"
+    with pytest.raises(StudyError, match=r"502.*try again"):
+        api.prolific.fit_places("study-1", **place)
+    assert prolific.paused == []
 
 
 def test_a_return_is_asked_for_and_a_second_request_is_told(prolific, there):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from json import dumps, loads
+from threading import Barrier
 from typing import Any
 
 CONFIRM = "confirm with this"
@@ -32,10 +33,19 @@ class StandIn:
     confirmed: list[str] = field(default_factory=list)
     busy: int = 0
     """How many more requests are answered with 429."""
-    breaks_after_paying: bool = False
-    """Whether a payment is made and then answered with 502, as a broken line would."""
+    breaks: str = ""
+    """How requests begin ("POST /messages") that are done and then answered with 502, as a broken line would."""
+    has_no_money: bool = False
+    meet: Barrier | None = None
+    """Where payments wait for each other to be prepared."""
 
-    def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
+        if self.breaks and f"{method} {path}".startswith(self.breaks):
+            self.done(method, path, body)
+            return 502, {"error": "bad gateway"}
+        return self.done(method, path, body)
+
+    def done(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
         if self.busy:
             self.busy -= 1
             return 429, {"error": {"title": "Too many requests"}}
@@ -46,10 +56,14 @@ class StandIn:
             case ["submissions", "bonus-payments"]:
                 name = f"bonus-{len(self.bonuses)}"
                 self.bonuses[name] = body["csv_bonuses"]
+                if self.meet is not None:
+                    self.meet.wait(10)
                 return 201, {"id": name, "total_amount": 1}
             case ["bulk-bonus-payments", name, "pay"] if name in self.bonuses:
+                if self.has_no_money:
+                    return 400, {"error": {"detail": "the balance is too low"}}
                 self.paid.append(name)
-                return (502, {"error": "bad gateway"}) if self.breaks_after_paying else (202, {})
+                return 202, None
             case ["submissions", submission, "request-return"]:
                 if submission in self.returns:
                     return 400, {"error": {"detail": "a return was requested already"}}
@@ -107,7 +121,7 @@ def stand_in(token: str) -> Iterator[StandIn]:
             known = self.headers["Authorization"] == f"Token {token}"
             failed = (401, {"error": "Authentication failed"})
             status, said = state.answer(self.command, self.path, body) if known else failed
-            text = dumps(said).encode()
+            text = b"" if said is None else dumps(said).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("X-Hook-Secret", CONFIRM)

@@ -8,19 +8,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
+from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from casewise.api.studies import study_round
-from casewise.database.tables import study as tables
-from casewise.errors import ConfigurationError, StudyError
+from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.runs.waiting import finished
 from casewise.settings import from_environment
 from casewise.studies.recruiters.prolific_client import (
     API,
+    BUSY,
     Approval,
     ProlificClient,
     filters_of,
@@ -35,13 +36,15 @@ from casewise.studies.running.annotators import person_of
 from casewise.studies.running.events import note
 from casewise.studies.running.further import FURTHER, further_pay
 from casewise.studies.running.owner import Payable, everybody, to_be_paid
+from casewise.studies.running.paying import begun_bonuses
 from casewise.studies.running.plan import read_plan
 from casewise.studies.running.rounds import Round, round_state
-from casewise.studies.running.slots import people_needed
+from casewise.studies.running.slots import hold_study, people_needed
 from casewise.studies.watching.upkeep import keep_up
 
 __all__ = [
     "FittedPlaces",
+    "FurtherPaid",
     "approve",
     "ask_return",
     "bonus",
@@ -61,8 +64,10 @@ HOOKS = "/prolific/hooks"
 """Where the app listens (`casewise.web.security.csrf.HOOKS_PATH`)."""
 
 PAID_FURTHER = {"completed", "stopped"}
+BEGUN = "a bonus was begun before; see at Prolific whether it was paid"
 
 T = TypeVar("T")
+BonusCheck = Callable[[Connection, Round, str, str], None]
 
 
 def client() -> ProlificClient:
@@ -185,8 +190,8 @@ def fit_places(
         try:
             if wanted != places.total:
                 await prolific.set_places(prolific_study, wanted)
-        except StudyError as error:
-            if wanted > places.total:
+        except RecruiterRefused as error:
+            if wanted > places.total or error.status == BUSY:
                 raise
             if not needed:
                 await prolific.pause(prolific_study)
@@ -270,55 +275,81 @@ def bonus(
     why: str = "",
     database: str | None = None,
 ) -> None:
-    """Pay an annotator a bonus in the study's currency; `why` stands in the log.
+    """Pay an annotator a bonus in the study's currency, to two decimals; `why` stands in the log.
 
     Prolific pays as often as it is told to, so one that was begun here, whether or not its answer came, is not paid a
-    second time but with `again`.
+    second time but with `again`. One that Prolific refused was not begun.
 
     Raises
     ------
     StudyError
         A bonus was begun for this annotator before.
     """
+    amount = round(amount, 2)
+    if not (isfinite(amount) and amount > 0):
+        raise StudyError(f"a bonus is an amount of 0.01 or more, not {amount}")
     with of_annotator(study, phase, annotator, database=database) as (who, keep):
-        if not again and bonus_begun(study, phase, annotator, database=database):
-            raise StudyError(
-                f"a bonus was begun for {annotator} before; see at Prolific whether it was paid, and say --again for another"
-            )
+        if not again:
+            with study_round(study, phase, database=database) as there, there.store.read() as connection:
+                none_begun(connection, there.round, annotator, why)
         made = talked(lambda prolific: prolific.set_up_bonus(who.study, who.session, amount))
-        keep("bonus begun", {"amount": amount, "payment": made, "for": why})
-        talked(lambda prolific: prolific.pay_bonus(made))
+        keep("bonus begun", {"amount": amount, "payment": made, "for": why}, None if again else none_begun)
+        try:
+            talked(lambda prolific: prolific.pay_bonus(made))
+        except RecruiterRefused:
+            keep("bonus refused", {"amount": amount, "payment": made})
+            raise
         keep("bonus paid", {"amount": amount, "payment": made})
 
 
-def pay_further(study: str | Path, *, phase: str = "main", database: str | None = None) -> list[tuple[str, float]]:
-    """Pay a bonus to all who ended and rated more than one batch, once each; to whom, and how much."""
+@dataclass(frozen=True)
+class FurtherPaid:
+    """What became of what somebody is owed for further batches."""
+
+    annotator: str
+    amount: float
+    state: Literal["paid", "not paid", "in doubt"]
+    """In doubt: Prolific was told to pay, and did not answer that it does."""
+    why: str = ""
+
+
+def pay_further(study: str | Path, *, phase: str = "main", database: str | None = None) -> list[FurtherPaid]:
+    """Pay a bonus to all who ended and rated more than one batch, once each; one that is not paid stops no other.
+
+    Whoever was paid before is not listed. Who is in doubt is, each time, and is not paid again from here.
+    """
     with study_round(study, phase, database=database) as there, there.store.read() as connection:
         owed = further_pay(connection, there.round)
         ended = {name for name in owed if (who := find_annotator(connection, name)) and who.outcome in PAID_FURTHER}
-        events = tables.events
-        query = select(events.c.annotator_id, events.c.detail).where(
-            events.c.study_id == there.round.id, events.c.kind == "bonus begun"
-        )
-        begun = {name for name, detail in connection.execute(query) if detail.get("for") == FURTHER}
-        known = {name for name in ended - begun if person_of(connection, name, vault=there.vault) is not None}
-    paid = sorted((name, owed[name]) for name in known)
-    for name, amount in paid:
-        bonus(name, amount, study=study, phase=phase, again=True, why=FURTHER, database=database)
-    return paid
+        begun = {one.annotator_id: one.paid for one in begun_bonuses(connection, there.round.id) if one.why == FURTHER}
+        known = {name for name in ended - begun.keys() if person_of(connection, name, vault=there.vault) is not None}
+    done = [
+        FurtherPaid(name, owed[name], "in doubt", BEGUN) for name in sorted(ended & begun.keys()) if not begun[name]
+    ]
+    for name in sorted(known):
+        try:
+            bonus(name, owed[name], study=study, phase=phase, why=FURTHER, database=database)
+            done.append(FurtherPaid(name, owed[name], "paid"))
+        except StudyError as error:
+            with study_round(study, phase, database=database) as there, there.store.read() as connection:
+                told = any(one.why == FURTHER for one in begun_bonuses(connection, there.round.id, name))
+            done.append(FurtherPaid(name, owed[name], "in doubt" if told else "not paid", str(error)))
+    return done
 
 
-def bonus_begun(study: str | Path, phase: str, annotator: str, *, database: str | None) -> bool:
-    events = tables.events
-    with study_round(study, phase, database=database) as there, there.store.read() as connection:
-        query = select(events.c.id).where(events.c.annotator_id == annotator, events.c.kind == "bonus begun")
-        return connection.execute(query).first() is not None
+def none_begun(connection: Connection, study: Round, annotator: str, why: str) -> None:
+    """Nothing, unless a bonus was begun for somebody: any, or one for the same reason, if it has one.
+
+    Raises StudyError: there was.
+    """
+    if any(why in {"", one.why} for one in begun_bonuses(connection, study.id, annotator)):
+        raise StudyError(f"{annotator}: {BEGUN}, and say --again for another")
 
 
 @contextmanager
 def of_annotator(
     study: str | Path, phase: str, annotator: str, *, database: str | None
-) -> Iterator[tuple[RecruiterIds, Callable[[str, dict[str, Any]], None]]]:
+) -> Iterator[tuple[RecruiterIds, Callable[..., None]]]:
     """An annotator's ids at Prolific, and what puts on record what is done with them.
 
     Raises
@@ -334,8 +365,11 @@ def of_annotator(
         if person is None:
             raise StudyError(f"nobody in this round has the number {annotator!r}, or the ids are deleted by now")
 
-        def keep(kind: str, detail: dict[str, Any]) -> None:
+        def keep(kind: str, detail: dict[str, Any], check: BonusCheck | None = None) -> None:
             with there.store.write() as connection:
+                if check is not None:
+                    hold_study(connection, there.round)
+                    check(connection, there.round, annotator, detail["for"])
                 note(
                     connection,
                     there.round.id,

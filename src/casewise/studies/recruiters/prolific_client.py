@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from json import loads
 from types import TracebackType
 from typing import Any, Literal, Self
 
 import aiohttp
 
-from casewise.errors import ConfigurationError, StudyError
+from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.studies.design.design import Design
 from casewise.studies.design.replies import RatedThing
 
-__all__ = ["API", "Approval", "Places", "ProlificClient", "filters_of", "study_request", "to_set_by_hand"]
+__all__ = ["API", "BUSY", "Approval", "Places", "ProlificClient", "filters_of", "study_request", "to_set_by_hand"]
 
 API = "https://api.prolific.com/api/v1"
 
@@ -26,6 +27,9 @@ DESCRIPTIONS: dict[RatedThing, str] = {
     "replies": "You read what a chatbot replied to requests, and say what it did. Some of it is unpleasant to read.",
 }
 """What people at Prolific read before they begin."""
+
+BUSY = 429
+MAYBE_DONE = "it may have been done all the same, so look at Prolific before you repeat it"
 
 NOT_CONSENTED = {"action": "REQUEST_RETURN", "return_reason": "Withdrew consent"}
 
@@ -151,7 +155,7 @@ class ProlificClient:
 
     async def create_study(self, request: dict[str, Any]) -> str:
         """Create an unpublished study and return its id."""
-        return str((await self._call("POST", "/studies/", request))["id"])
+        return told(await self._call("POST", "/studies/", request), "id")
 
     async def publish(self, study: str) -> None:
         """Let people in."""
@@ -183,18 +187,19 @@ class ProlificClient:
 
     async def eligible(self, filters: list[dict[str, Any]]) -> int:
         """How many people pass all filters; 0 for fewer than 25."""
-        return round(float((await self._call("POST", "/eligibility-count/", {"filters": filters}))["count"]))
+        return round(float(told(await self._call("POST", "/eligibility-count/", {"filters": filters}), "count")))
 
     async def create_secret(self, workspace: str) -> str:
         """A secret that the workspace's webhooks are signed with; the one before is no longer."""
-        return str((await self._call("POST", "/hooks/secrets/", {"workspace_id": workspace}))["value"])
+        return told(await self._call("POST", "/hooks/secrets/", {"workspace_id": workspace}), "value")
 
     async def subscribe(self, workspace: str, event: str, url: str) -> str:
         """Have Prolific tell `url` of each such event, and confirm it; the subscription's id."""
         body = {"workspace_id": workspace, "event_type": event, "target_url": url}
         made, headers = await self._answer("POST", "/hooks/subscriptions/", body)
-        await self._call("POST", f"/hooks/subscriptions/{made['id']}/", {"secret": headers.get("X-Hook-Secret", "")})
-        return str(made["id"])
+        name = told(made, "id")
+        await self._call("POST", f"/hooks/subscriptions/{name}/", {"secret": headers.get("X-Hook-Secret", "")})
+        return name
 
     async def submission_status(self, submission: str) -> str:
         """Where a submission stands: ACTIVE, AWAITING REVIEW, APPROVED, RETURNED, …"""
@@ -231,7 +236,7 @@ class ProlificClient:
     async def set_up_bonus(self, study: str, submission: str, amount: float) -> str:
         """Prepare a bonus, in the study's currency; its id, with which `pay_bonus` pays it."""
         body = {"study_id": study, "csv_bonuses": f"{submission},{amount:.2f}"}
-        return str((await self._call("POST", "/submissions/bonus-payments/", body))["id"])
+        return told(await self._call("POST", "/submissions/bonus-payments/", body), "id")
 
     async def pay_bonus(self, bonus: str) -> None:
         """Pay what was prepared. Prolific pays again each time it is told so: never repeat this on a doubtful answer."""
@@ -239,7 +244,7 @@ class ProlificClient:
 
     async def create_group(self, project: str, name: str) -> str:
         """A participant group in a project; returns its id."""
-        return str((await self._call("POST", "/participant-groups/", {"project_id": project, "name": name}))["id"])
+        return told(await self._call("POST", "/participant-groups/", {"project_id": project, "name": name}), "id")
 
     async def add_to_group(self, group: str, people: list[str]) -> None:
         """Put people in a group, so that a later study keeps them out."""
@@ -253,13 +258,38 @@ class ProlificClient:
     ) -> tuple[dict[str, Any], Mapping[str, str]]:
         if self._session is None:
             raise ConfigurationError("use ProlificClient in an `async with` block")
+        repeats = method != "POST" or path.endswith("/transition/")  # without harm
+        advice = "try again" if repeats else MAYBE_DONE
         try:
             async with self._session.request(method, self._api + path, json=body) as response:
-                if response.status == 401:
-                    raise ConfigurationError("Prolific did not accept the token; set CASEWISE_PROLIFIC_TOKEN anew")
-                if response.status >= 400:
-                    text = (await response.text())[:500]
-                    raise StudyError(f"Prolific answered {response.status} to {method} {path}: {text}")
-                return dict(await response.json()) if response.status != 204 else {}, response.headers
+                text, status = await response.text(errors="replace"), response.status
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise StudyError(f"Prolific could not be reached for {method} {path}: {error!r}; try again") from error
+            raise StudyError(f"Prolific could not be reached for {method} {path}: {error!r}; {advice}") from error
+        if status == 401:
+            raise ConfigurationError("Prolific did not accept the token; set CASEWISE_PROLIFIC_TOKEN anew")
+        said = f"Prolific answered {status} to {method} {path}: {text[:500]}"
+        if status >= 500:
+            raise StudyError(f"{said}; {advice}")
+        if status >= 400:
+            busy = "; wait a minute and try again" if status == BUSY else ""
+            raise RecruiterRefused(said + busy, status=status)
+        return read_object(text), response.headers
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """What a request that was taken is answered with; nothing where that is no JSON object, for it was taken."""
+    try:
+        said = loads(text)
+    except ValueError:
+        said = None
+    return said if isinstance(said, dict) else {}
+
+
+def told(said: Mapping[str, Any], name: str) -> str:
+    """What Prolific has to say of what it made.
+
+    Raises StudyError: it does not.
+    """
+    if name not in said:
+        raise StudyError(f"Prolific took the request and did not say the {name!r}; {MAYBE_DONE}")
+    return str(said[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
@@ -10,7 +11,15 @@ from casewise.database.tables import study as tables
 from casewise.studies.running.further import FURTHER, further_pay
 from casewise.studies.running.rounds import Round
 
-__all__ = ["PAID_AS_SCREEN_OUT", "PAID_IN_FULL", "WITHDRAWN", "bonuses", "cost_of", "cost_of_withdrawn"]
+__all__ = [
+    "PAID_AS_SCREEN_OUT",
+    "PAID_IN_FULL",
+    "WITHDRAWN",
+    "begun_bonuses",
+    "bonuses",
+    "cost_of",
+    "cost_of_withdrawn",
+]
 
 EVENTS = tables.events
 
@@ -21,12 +30,34 @@ WITHDRAWN = "cost of withdrawn"
 """An event of no annotator: what a person had cost stays spent when all that is known of them is deleted."""
 
 
+@dataclass(frozen=True, slots=True)
+class Bonus:
+    """One that the recruiter was told to pay and did not refuse; `paid` if it said so."""
+
+    annotator_id: str
+    amount: float
+    why: str
+    paid: bool
+
+
+def begun_bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> list[Bonus]:
+    """What was paid by hand or for further batches, or may have been, to all or to one."""
+    mine = [] if annotator_id is None else [EVENTS.c.annotator_id == annotator_id]
+    query = select(EVENTS.c.annotator_id, EVENTS.c.kind, EVENTS.c.detail).where(
+        EVENTS.c.study_id == study_id, EVENTS.c.kind.in_(("bonus begun", "bonus refused", "bonus paid")), *mine
+    )
+    rows = connection.execute(query.order_by(EVENTS.c.id)).all()
+    ends = {(kind, said.get("payment")) for _, kind, said in rows}
+    return [
+        Bonus(who, float(said["amount"]), said.get("for", ""), ("bonus paid", said.get("payment")) in ends)
+        for who, kind, said in rows
+        if kind == "bonus begun" and ("bonus refused", said.get("payment")) not in ends
+    ]
+
+
 def bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> float:
     """What was paid by hand, or may have been, to all or to one; bonuses for further batches count as owed already."""
-    query = select(EVENTS.c.detail).where(EVENTS.c.study_id == study_id, EVENTS.c.kind == "bonus begun")
-    if annotator_id is not None:
-        query = query.where(EVENTS.c.annotator_id == annotator_id)
-    return sum(float(said["amount"]) for said in connection.scalars(query) if said.get("for") != FURTHER)
+    return sum(one.amount for one in begun_bonuses(connection, study_id, annotator_id) if one.why != FURTHER)
 
 
 def cost_of(connection: Connection, study: Round, who: Row[Any]) -> float:
