@@ -47,6 +47,10 @@ def test_own_questions_are_answered_by_keyboard_alone(browser, tmp_path, width, 
             page.screenshot(path=str(Path(SCREENSHOTS) / f"own-{width}-{scheme}.png"), full_page=True)
         assert serious_problems(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        ends, points = page.locator(".scale span"), page.locator(".scale input")
+        assert abs(ends.first.bounding_box()["x"] - points.first.bounding_box()["x"]) < 10
+        high, last = ends.last.bounding_box(), points.last.bounding_box()
+        assert abs(high["x"] + high["width"] - last["x"] - last["width"]) < 40, "each end stands above its own point"
         page.get_by_label("What decided?").select_option(label="the request itself")
         page.get_by_role("button", name="Next").focus()
         page.keyboard.press("Enter")

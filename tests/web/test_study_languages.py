@@ -77,6 +77,24 @@ def test_error_pages_are_in_the_language_that_was_chosen(app, study):
     assert "Aquí no hay nada" in answer.text
 
 
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"csrf": "of another page"}, "Este formulario ya no es válido"),
+        ({"csrf": "x" * 2_000_000}, "Eso es más de lo que envía"),
+        ({"csrf": "\0"}, "contiene un carácter"),
+    ],
+)
+def test_a_form_that_is_refused_is_so_in_the_annotators_language(app, study, form, said):
+    walker = Walker(app, study)
+    walker.open("/language?to=es")
+    walker.arrive()
+    walker.guest.client.headers["accept"] = "text/html"
+    answer = walker.guest.client.post(f"{walker.at}/consent", data=form)
+    assert said in answer.text
+    assert "No es para usted" not in answer.text
+
+
 @pytest.mark.parametrize("place", ["{at}/nowhere", "/study/none/rate"])
 def test_error_pages_are_in_the_browsers_language_where_none_was_chosen(app, study, place):
     walker = Walker(app, study)

@@ -13,7 +13,7 @@ from casewise.database.tables import study as tables
 from casewise.studies.recruiters.invitations import Invitations
 from casewise.studies.recruiters.protocol import RecruiterIds
 from casewise.studies.running.answers import lapse_and_void
-from casewise.studies.running.owner import overview, people_states, to_be_paid
+from casewise.studies.running.owner import forget, overview, people_states, to_be_paid
 from casewise.studies.running.rounds import set_state
 from casewise.studies.watching.monitoring import monitor
 
@@ -478,6 +478,17 @@ def test_the_first_pages_are_small_and_load_nothing_from_elsewhere(app, study):
 
     assert total < 100_000
     assert not re.search(r'(?:href|src)="(?:https?:)?//', walker.page)
+
+
+def test_who_withdrew_is_not_told_to_keep_a_number_to_withdraw_with(app, study):
+    walker = Walker(app, study)
+    walker.to_end()
+    assert "Keep it if you may want to withdraw later" in walker.page
+    with app.state.database.write() as connection:
+        forget(connection, study, "alice", vault=app.state.vault, by="owner", now=datetime.now(UTC))
+    walker.open("/end")
+    assert "You withdrew" in walker.page
+    assert "Keep it if you may want to withdraw later" not in walker.page
 
 
 @pytest.mark.parametrize("path", ["/rate", "/quiz", "/tutorial", "/questions", "/end", "/pause"])

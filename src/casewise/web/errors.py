@@ -76,5 +76,7 @@ def problem(request: Request, status: int, message: str) -> Response:
     values: dict[str, Any] = {"title": TITLES.get(status, "That did not work"), "message": message}
     if request.url.path.startswith("/study/"):
         t = spoken_before(request)
+        if status == 403:  # no page of theirs asks for a role: a form was out of date
+            values["title"] = TITLES[400]
         values |= {"t": t, "lang": t.language, "direction": t.direction}
     return render(request, "problem.html", status=status, **values)

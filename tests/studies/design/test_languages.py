@@ -24,6 +24,7 @@ from casewise.web.errors import SAYINGS, TITLES
 TEMPLATES = Path(str(files("casewise.web"))) / "templates"
 ANNOTATORS = [path for path in sorted((TEMPLATES / "study").glob("*.html")) if not path.name.startswith("owner")]
 OTHERS = [language for language in LANGUAGES if language != "en"]
+REFUSED = re.compile(r'HTTPException\(\s*\d+,\s*((?:"[^"]*"\s*)+)')
 SAID = re.compile(r'\bt\("((?:[^"\\]|\\.)*)"')
 
 
@@ -43,6 +44,9 @@ def said_in_code():
         yield from (question.ask, *question.options)
     yield from (f"{date(2026, month, 1):%B}" for month in range(1, 13))
     yield from (*TITLES.values(), *SAYINGS.values())
+    for path in (*(package / "web/security").glob("*.py"), package / "web/study/session.py"):
+        for words in REFUSED.findall(path.read_text(encoding="utf-8")):
+            yield "".join(re.findall(r'"([^"]*)"', words))
 
 
 @pytest.mark.parametrize("language", OTHERS)

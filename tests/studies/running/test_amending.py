@@ -102,6 +102,11 @@ def test_another_country_is_an_amendment_and_another_condition_is_another_study(
     found, after = amended(store, study, path)
     assert found.changes == {"eligibility.countries": ([], ["Kenya"])}
     assert after.design.eligibility.countries == ("Kenya",)
+    assert found.currency == "EUR"
+    changed(path, r"per_batch = 4\.0", "per_batch = 5.0")
+    with pytest.raises(StudyError, match=r"agreed to \(changed: pay\.per_batch\)"):
+        amended(store, after, path)
+    changed(path, r"per_batch = 5\.0", "per_batch = 4.0")
     changed(path, r"conditions = \[.*", 'conditions = ["safe_revised", "unsafe_revised", "no_context"]')
     with pytest.raises(StudyError, match="conditions cannot change"):
         amended(store, after, path)

@@ -52,6 +52,7 @@ class Amendment:
     before: StudyEstimate
     after: StudyEstimate
     """Of all ratings, and of the people and money still to come for them: what is spent or promised already is not in it."""
+    currency: str
     power: tuple[PowerChange, ...]
     """None of a contrast whose ratings are too few to say."""
 
@@ -101,6 +102,7 @@ def amendment_of(connection: Connection, study: Round, plan: StudyPlan) -> Amend
             ledger(plan.material.items),
             free={name: slots[name] + more if name in old else per_item for name in new},
         ),
+        currency=plan.design.pay.currency,
         power=tuple(power_changes(connection, study, plan, queries=(queries_of(there), queries_of(new.values())))),
     )
 
@@ -132,7 +134,10 @@ def refuse_what_cannot(
     if missing:
         raise StudyError(f"item {missing[0]!r} is no longer there; what people rate now cannot be taken away")
     if plan.wording != study.wording:
-        raise StudyError("the texts differ from those that people agreed to; give `version` a new value")
+        touched = ", ".join(changes) or "the files of [texts]"
+        raise StudyError(
+            f"the texts differ from those that people agreed to (changed: {touched}); take that back, or give `version` a new value"
+        )
 
 
 def ledger(items: Sequence[StudyItem]) -> list[LedgerItem]:

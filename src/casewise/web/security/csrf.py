@@ -58,7 +58,5 @@ async def check_csrf(request: Request) -> None:
     known = read_cookie(request, BROWSER_COOKIE) is not None
     if not known or not hmac.compare_digest((sent or "").encode(), csrf_token(request).encode()):
         raise HTTPException(
-            403,
-            "This form is out of date: you signed in or out since, or cookies are off. "
-            "Go back, reload the page and send it again.",
+            403, "This form is out of date, or cookies are off. Go back, reload the page and send it again."
         )
