@@ -223,13 +223,14 @@ def test_one_refused_submission_stops_no_other_and_approving_again_changes_nothi
     with fake_prolific([], refuse="session-2") as api:
         monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
         monkeypatch.setenv("CASEWISE_PROLIFIC_API", api)
-        with_outcomes({1: "no_room", 2: "no_room", 3: "no_room", 4: "too_many_skips"})
+        with_outcomes({1: "no_room", 2: "no_room", 3: "no_room", 4: "too_many_skips", 5: "failed_checks"})
         approve = "study prolific approve --phase pilot"
         first = casewise(f"{approve} --no-doubtful", exit_code=1)
         again = casewise(f"{approve} --doubtful", exit_code=1)
 
     assert "2 approved, 0 approved before, 1 refused" in first
     assert "1 left to decide" in first
+    assert "1 failed attention checks: whether they are paid is decided at Prolific" in first
     assert re.search(r"session-2 +refused   +Prolific.*it was returned", first)
     assert "1 approved, 2 approved before, 1 refused" in again
 

@@ -120,9 +120,12 @@ def approve(
         counts=dict(counts),
         submissions=[{"submission": one.submission, "state": one.state, "why": one.why} for one in done],
         left_to_decide=len(left),
+        failed_checks=found.failed_checks,
     )
     if left:
         say(f"{len(left)} left to decide: look at them under People and flags")
+    if found.failed_checks:
+        say(f"{found.failed_checks} failed attention checks: whether they are paid is decided at Prolific, not here")
     if counts["refused"]:
         raise typer.Exit(ExitCode.NO)
 

@@ -254,6 +254,8 @@ class Payable:
     """Those who finished, stopped early, or found no item left."""
     doubtful: list[RecruiterIds]
     """Those who skipped more than the design allows, or who rated nothing of what they were given: somebody decides."""
+    failed_checks: int = 0
+    """How many more were left out for failed checks: whether they are paid is decided at the recruiter."""
 
 
 def to_be_paid(connection: Connection, study: Round, *, vault: Vault) -> Payable:
@@ -275,7 +277,8 @@ def to_be_paid(connection: Connection, study: Round, *, vault: Vault) -> Payable
         ANNOTATORS.c.outcome.in_(("completed", "stopped", "no_room", "too_many_skips"))
         | (ANNOTATORS.c.lapsed & (ANNOTATORS.c.stage == "rating") & ANNOTATORS.c.id.in_(further)),
     )
-    found = Payable([], [])
+    failed = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.outcome == "failed_checks")
+    found = Payable([], [], connection.scalars(select(func.count()).where(*failed)).one())
     for annotator_id, outcome, has_rated in connection.execute(query.order_by(ANNOTATORS.c.consented_at)).all():
         person = person_of(connection, annotator_id, vault=vault)
         sure = outcome == "no_room" or (has_rated and outcome != "too_many_skips")
