@@ -11,6 +11,7 @@ from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 from casewise.api import attack, judge, report
+from casewise.errors import ConfigurationError
 from casewise.judging.judges.live import LiveOptions, live_judge
 from casewise.judging.running.plan import Plan, Selection
 from casewise.judging.running.run import Target, judge_into
@@ -124,6 +125,8 @@ def test_a_model_of_inspect_is_a_judge_of_ours(monkeypatch, tmp_path):
 
 
 def test_a_run_is_exported_as_a_log_that_inspect_reads():
+    from casewise.integrations.inspect_log import export_inspect_log
+
     judge("demo", "fake/rehearsal", elicitations=("binary", "score"), out="run")
     done = subprocess.run(
         [
@@ -142,6 +145,9 @@ def test_a_run_is_exported_as_a_log_that_inspect_reads():
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    for place, problem in (("run.eval", "nothing is overwritten"), ("log", "ends in .eval or .json")):
+        with pytest.raises(ConfigurationError, match=problem):
+            export_inspect_log(Path("run"), Path(place))
     log = json.loads(program("log", "dump", done.stdout.strip()))
 
     assert len(log["samples"]) == 180

@@ -28,15 +28,19 @@ NAN = float("nan")
 def export_inspect_log(
     run: Path, target: Path, *, benchmark: str | Path | None = None, policy: LabelPolicy = VOTES
 ) -> Path:
-    """Write the judgements of a run as an Inspect log (`.eval`); each repeat is an epoch, the last attempt counts.
+    """Write the judgements of a run as an Inspect log (`.eval` or `.json`); each repeat is an epoch, the last attempt counts.
 
-    Raises ConfigurationError: the extra `[inspect]` is not installed. DataError, BenchmarkError: there is no such run,
+    Raises ConfigurationError: the extra `[inspect]` is not installed, `target` ends otherwise or is there already. DataError, BenchmarkError: there is no such run,
     it holds nothing, or its benchmark is another one.
     """
     try:
         from inspect_ai.log import write_eval_log
     except ImportError as error:
         raise ConfigurationError(f"this needs Inspect AI: pip install 'casewise[inspect]' ({error})") from error
+    if target.suffix not in (".eval", ".json"):
+        raise ConfigurationError(f"{target}: an Inspect log ends in .eval or .json, by which inspect view finds it")
+    if target.exists():
+        raise ConfigurationError(f"{target} exists, and nothing is overwritten; choose another place")
     manifest = read_run(run)
     found = load_benchmark(benchmark if benchmark is not None else manifest.benchmark_source)
     if found.digest != manifest.identity.benchmark:
