@@ -87,6 +87,14 @@ def test_h_is_help_everywhere(program):
         assert program(*words, "-h").out == program(*words, "--help").out
 
 
+def test_a_path_that_is_no_text_is_refused_before_anything_is_written(program):
+    said = program("judge", "demo", "--judge", "constant:safe", "--out", "run\udcfc")
+
+    assert said.code == 2
+    assert "is not utf-8: rename the file" in said.err
+    assert not list(Path().glob("run*"))
+
+
 def test_a_command_that_is_nearly_one_is_told(program):
     said = program("leaderbord")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from casewise.errors import ConfigurationError
 from casewise.records import ParameterSet, Taxonomy
+from casewise.records.base import writable
 from casewise.settings import outputs_folder
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.case_columns import CaseColumns
@@ -158,7 +159,7 @@ def source_of(given: Source, loaded: Benchmark) -> str:
     """What finds the benchmark again: the name, or the absolute path."""
     if isinstance(given, Benchmark):
         return loaded.name
-    return str(given) if given in ("demo", "casebench") else str(Path(given).resolve())
+    return str(given) if given in ("demo", "casebench") else writable(str(Path(given).resolve()))
 
 
 def fetch(

@@ -107,6 +107,7 @@ def main() -> None:
     """The program. What a user can act on is said in a line and ends with its exit code; nobody sees a traceback."""
     gc.set_threshold(GARBAGE)
     print_what_the_terminal_can()
+    refuse_what_is_no_text(sys.argv[1:])
     if DRAWING.issuperset(sys.argv[1:2] or [""]) and not {"--help", "-h"}.intersection(sys.argv):
         api.draw_apart()
     if COMPLETING in os.environ:
@@ -134,6 +135,16 @@ def main() -> None:
             f"casewise itself failed ({type(error).__name__}: {error}); that is a bug. "
             "Set CASEWISE_DEBUG=1 to see where, and report it.",
             code=ExitCode.INTERNAL,
+        )
+
+
+def refuse_what_is_no_text(words: list[str]) -> None:
+    """A path may be any bytes; what a run records of it has to be UTF-8."""
+    if strange := next((word for word in words if any("\ud800" <= letter <= "\udfff" for letter in word)), None):
+        fail(
+            f"{strange} is not {sys.getfilesystemencoding()}: rename the file, or set the locale that it was named under "
+            "(LC_ALL=C.UTF-8)",
+            code=ExitCode.USAGE,
         )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import casewise
+from casewise.api.benchmarks import import_cases
 from casewise.api.replying import CollectOptions
 from casewise.api.reports import report_options
 from casewise.errors import DataError
@@ -216,3 +217,17 @@ def test_a_grader_that_graded_nothing_is_left_out_and_said(tmp_path):
     (found,) = behaviours_in(replies.path)
     assert any("graded none of these replies" in note for note in found.notes)
     casewise.report(replies.path).write_metrics(tmp_path)
+
+
+def test_replies_on_which_nobody_voted_are_reported_without_a_share(tmp_path):
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text('{"query": "A?", "context": "in a clinic", "n_safe": 0, "n_unsafe": 0}', encoding="utf-8")
+    import_cases(cases, tmp_path / "unlabelled")
+    replies = casewise.collect(tmp_path / "unlabelled", FakeModel("Here is how."), out=tmp_path / "replies")
+    casewise.grade(replies, "words")
+
+    found = casewise.report(replies.path)
+    (does,) = found.does
+    assert (does.always_answer, does.always_refuse) == (None, None)
+    assert "always answering would give –" in found.to_markdown()
+    found.write_metrics(tmp_path)

@@ -39,8 +39,8 @@ class CorrectedRate:
 
     policy: Policy
     rate: str
-    by_grader: float
-    """What the grader alone says, over these replies."""
+    by_grader: float | None
+    """What the grader alone says, over these replies; None where there are none."""
     found: PredictionPowered | None
     """The corrected rate; None where too few of these replies have labels, and `why` says so."""
     why: str
@@ -155,7 +155,7 @@ def rate(
     query: np.ndarray[Any, Any],
 ) -> CorrectedRate:
     f, y, ids = grader[where], people[where], query[where]
-    alone = float(f.mean()) if len(f) else float("nan")
+    alone = float(f.mean()) if len(f) else None
     try:
         found = prediction_powered_rate(f, y, clusters=ids)
     except StatisticsError as error:

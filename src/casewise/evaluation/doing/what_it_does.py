@@ -58,8 +58,8 @@ class WhatItDoes:
     """Of refusals and partial answers, what they give as their ground: ground to number of replies."""
     cut_off: int
     """How many replies met the limit on their length."""
-    always_answer: float
-    always_refuse: float
+    always_answer: float | None
+    always_refuse: float | None
     """The share of right replies of a chatbot that always does one thing."""
 
     def as_json(self) -> dict[str, Any]:
@@ -98,8 +98,8 @@ def of_arm(one: Behaviour, arm: str, items: pl.DataFrame, weight: FloatArray) ->
         ),
         grounds={str(row["ground"]): int(row["count"]) for row in grounds.to_dicts()},
         cut_off=int(rows["cut_off"].sum()),
-        always_answer=float(decided.mean()) if len(decided) else float("nan"),
-        always_refuse=float(1 - decided.mean()) if len(decided) else float("nan"),
+        always_answer=float(decided.mean()) if len(decided) else None,
+        always_refuse=float(1 - decided.mean()) if len(decided) else None,
     )
 
 
@@ -150,7 +150,7 @@ class GraderPair:
     second: str
     n: int
     """Replies that both have scored."""
-    agree: float
+    agree: float | None
     """The share of them of which both say the same."""
     parted: tuple[tuple[str, str, int], ...]
     """What the first and the second say of the others, commonest first, with their numbers."""
@@ -171,6 +171,6 @@ def grader_pairs(runs: JudgedRuns) -> Iterator[GraderPair]:
             first.grader,
             second.grader,
             len(both),
-            same / len(both) if len(both) else float("nan"),
+            same / len(both) if len(both) else None,
             tuple(parted.iter_rows()),
         )
