@@ -60,6 +60,23 @@ def test_own_questions_are_answered_by_keyboard_alone(browser, tmp_path, width, 
     assert kept == {"sure": 4, "why": [0], "words": "For few, from far", "which": 0}
 
 
+def test_pressing_next_too_early_leads_to_what_was_not_seen_yet(browser, tmp_path):
+    path = empty_database(tmp_path / "study.db")
+    with database.open(path) as store:
+        study = opened(store, asking(quiz={"attempts": 2}))
+    with served_app(path) as server:
+        context = browser.new_context(viewport={"width": 390, "height": 500})
+        context.add_cookies(cookies_of_somebody_rating(server.url, path, study))
+        page = context.new_page()
+        page.add_init_script("addEventListener('DOMContentLoaded', () => scrollTo(0, document.body.scrollHeight))")
+        page.goto(f"{server.url}/study/{study.id}/rate")
+        page.wait_for_timeout(800)
+        assert page.locator("#decide[data-ready]").count() == 0
+        page.evaluate("document.querySelector('#decide').noValidate = true")
+        page.get_by_role("button", name="Next").dispatch_event("click")
+        page.wait_for_selector("#decide[data-ready]", timeout=5000)
+
+
 def cookies_of_somebody_rating(url, path, study):
     """The cookies of an annotator who passed the quiz, walked there without a screen."""
     from tests.support.server import KEY

@@ -126,6 +126,8 @@
     if (event.target !== form()) return;
     event.preventDefault();
     const skips = event.submitter && event.submitter.value === "skip";
+    const unseen = sight.parts.find((part) => part.seen_s === null);
+    if (!skips && unseen && !isSeen(unseen.element, unseen.pinned)) unseen.element.scrollIntoView({ block: "center" });
     if (sending || !(skips || ready())) return;
     sending = true;
     const body = new URLSearchParams(new FormData(form(), event.submitter));
