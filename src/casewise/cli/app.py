@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from importlib.metadata import requires
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -106,6 +107,7 @@ def casewise(
 def main() -> None:
     """The program. What a user can act on is said in a line and ends with its exit code; nobody sees a traceback."""
     gc.set_threshold(GARBAGE)
+    open_what_is_closed()
     print_what_the_terminal_can()
     refuse_what_is_no_text(sys.argv[1:])
     if DRAWING.issuperset(sys.argv[1:2] or [""]) and not {"--help", "-h"}.intersection(sys.argv):
@@ -136,6 +138,13 @@ def main() -> None:
             "Set CASEWISE_DEBUG=1 to see where, and report it.",
             code=ExitCode.INTERNAL,
         )
+
+
+def open_what_is_closed() -> None:
+    """A scheduler may start a program with its streams closed; the next file that is opened would stand in their place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 (as long as the program)
 
 
 def refuse_what_is_no_text(words: list[str]) -> None:

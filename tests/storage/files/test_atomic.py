@@ -70,12 +70,23 @@ except ConfigurationError as error:
     print(error)
 """
 
+FILL_A_TABLE = (
+    FILL.replace("import sys", "import sys\nimport polars as pl")
+    .replace(
+        'write_text(Path(sys.argv[1]), "x" * 1000)',
+        """with replacing(Path(sys.argv[1])) as file:
+        pl.DataFrame({"x": range(1000)}).write_parquet(file)""",
+    )
+    .replace("import write_text", "import replacing")
+)
 
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
+
+@pytest.mark.parametrize("fill", [FILL, FILL_A_TABLE], ids=["text", "parquet"])
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(fill, tmp_path):
     file = tmp_path / "file"
     file.write_text("old")
     done = subprocess.run(
-        [sys.executable, "-c", FILL, file], capture_output=True, text=True, check=True, preexec_fn=small_disk
+        [sys.executable, "-c", fill, file], capture_output=True, text=True, check=True, preexec_fn=small_disk
     )
 
     assert "cannot write" in done.stdout

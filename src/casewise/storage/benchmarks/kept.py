@@ -146,7 +146,7 @@ def keep(benchmark: Benchmark, manifest: Manifest) -> None:
         kept = sorted(place.parent.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime, reverse=True)
         for oldest in kept[MOST:]:
             shutil.rmtree(oldest.parent, ignore_errors=True)
-    except (OSError, CasewiseError):
+    except (OSError, pl.exceptions.PolarsError, CasewiseError):  # polars says a full disk in its own words
         shutil.rmtree(place, ignore_errors=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,9 @@ from typing import BinaryIO
 from casewise.errors import ConfigurationError, DataError
 
 __all__ = ["cannot_read", "cannot_write", "current_umask", "for_owner_alone", "read_text", "replacing", "write_text"]
+
+OS_ERROR = re.compile(r"\(os error (\d+)\)")
+"""How a library in Rust says an error of the system, in an exception of its own."""
 
 
 @contextmanager
@@ -35,6 +39,10 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
         Path(name).replace(path)
     except OSError as error:
         raise cannot_write(path, error) from error
+    except Exception as error:
+        if (found := OS_ERROR.search(str(error))) is None:
+            raise
+        raise cannot_write(path, OSError(int(found[1]), os.strerror(int(found[1])))) from error
     finally:
         with suppress(OSError):
             Path(name).unlink()
