@@ -56,6 +56,12 @@ def test_a_file_of_cases_becomes_a_benchmark_with_what_it_states(file):
     assert found.notes() == ()
 
 
+def test_a_context_may_be_a_whole_document(file):
+    found = read_cases(file(csv_of([{**CASES[0], "context": "x" * 200_000}])))
+
+    assert len(found.contexts[0].shown()["situation"]["description"]) == 200_000
+
+
 @pytest.mark.parametrize("delimiter", [";", "\t"])
 def test_the_dialects_of_spreadsheet_programs_read_the_same(file, delimiter):
     plain = read_cases(file(csv_of(CASES)))

@@ -110,6 +110,7 @@ def of_csv(path: Path, text: str) -> tuple[tuple[str, ...], list[CaseRow]]:
 
 def records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The records of a CSV text that are not blank, with the line that each begins on."""
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a context may be a whole document
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     begins = 1
     try:
