@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from casewise.reporting.document import Forest, ForestRow, interval, number, p_value, percent, table_of
-from casewise.reporting.faces.terminal import print_forest, print_table
+from casewise.reporting.faces.terminal import plain, print_forest, print_table
 
 HEAD = ("Metric", "Baseline", "Run", "Drop", "Bounds", "Allowed", "Decision")
 ROWS = [
@@ -77,3 +77,7 @@ def test_a_name_too_long_for_a_forest_is_cut_and_its_numbers_are_not():
     assert [line.endswith("50.0 % [25.0, 75.0]") for line in said] == [False, True, True, False]
     assert "…" in said[2]
     assert max(map(len, said)) <= 80
+
+
+def test_a_line_that_ends_as_windows_ends_it_holds_no_damage():
+    assert plain("one\r\ntwo\rthree") == "one\ntwo\ufffdthree"

@@ -184,5 +184,5 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
 
 
 def plain(text: str) -> str:
-    """`text` with every control character as �, for a terminal would obey it."""
-    return CONTROL.sub("\ufffd", text)
+    """`text` with every control character as �, for a terminal would obey it; a line may end as Windows ends it."""
+    return CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
