@@ -12,7 +12,16 @@ from typing import BinaryIO
 
 from casewise.errors import ConfigurationError, DataError
 
-__all__ = ["cannot_read", "cannot_write", "current_umask", "for_owner_alone", "read_text", "replacing", "write_text"]
+__all__ = [
+    "cannot_add",
+    "cannot_read",
+    "cannot_write",
+    "current_umask",
+    "for_owner_alone",
+    "read_text",
+    "replacing",
+    "write_text",
+]
 
 OS_ERROR = re.compile(r"\(os error (\d+)\)")
 """How a library in Rust says an error of the system, in an exception of its own."""
@@ -61,6 +70,13 @@ def for_owner_alone() -> Iterator[None]:
 def cannot_write(path: Path, error: OSError) -> ConfigurationError:
     return ConfigurationError(
         f"cannot write {path}: {error.strerror or error}; choose another place or make room, nothing was changed there"
+    )
+
+
+def cannot_add(path: Path, error: OSError) -> ConfigurationError:
+    """The same of a file that lines are added to."""
+    return ConfigurationError(
+        f"cannot write {path}: {error.strerror or error}; what it holds is kept: make room, and run the same again"
     )
 
 

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from casewise.records.base import Record
-from casewise.storage.files.atomic import cannot_write, replacing
+from casewise.storage.files.atomic import cannot_add, replacing
 from casewise.storage.files.jsonl import read_jsonl
 from casewise.storage.runs.run_folder import cut_torn_line
 
@@ -148,7 +148,7 @@ class JobLog:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise cannot_write(self.path, error) from error
+            raise cannot_add(self.path, error) from error
         return self.step(event)
 
     def results_of(self, mark: str) -> Path:

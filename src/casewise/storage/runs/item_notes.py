@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from casewise.records.base import Record
-from casewise.storage.files.atomic import cannot_write
+from casewise.storage.files.atomic import cannot_add
 from casewise.storage.files.jsonl import read_jsonl
 
 __all__ = ["ITEM_NOTES", "ItemNote", "add_item_note", "read_item_notes"]
@@ -52,4 +52,4 @@ def add_item_note(run: Path, note: ItemNote) -> None:
         with (run / ITEM_NOTES).open("a", encoding="utf-8") as file:
             file.write(note.line() + "\n")
     except OSError as error:
-        raise cannot_write(run / ITEM_NOTES, error) from error
+        raise cannot_add(run / ITEM_NOTES, error) from error

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from casewise.errors import DataError, RunConflict
 from casewise.records.base import Record
 from casewise.storage.benchmarks.manifest import read_manifest_file
-from casewise.storage.files.atomic import cannot_write, read_text, write_text
+from casewise.storage.files.atomic import cannot_add, cannot_write, read_text, write_text
 from casewise.storage.files.jsonl import read_jsonl, record
 from casewise.storage.files.strict_json import parse
 from casewise.storage.runs.log_kind import AnyManifest, LogKind
@@ -127,7 +127,7 @@ class RunFolder(Generic[M, R]):
                 os.fsync(self._log)
                 self._synced = time.monotonic()
         except OSError as error:
-            raise cannot_write(self.log_path, error) from error
+            raise cannot_add(self.log_path, error) from error
 
     def records(self) -> Iterator[R]:
         """What the log holds so far."""
@@ -168,7 +168,7 @@ class RunFolder(Generic[M, R]):
             with (self.path / SESSIONS).open("a", encoding="utf-8") as file:
                 file.write(session.line() + "\n")
         except OSError as error:
-            raise cannot_write(self.path / SESSIONS, error) from error
+            raise cannot_add(self.path / SESSIONS, error) from error
 
 
 def as_text(line: bytes, path: Path, number: int) -> str:
@@ -247,7 +247,7 @@ def close_log(log: int, path: Path) -> None:
     try:
         os.fsync(log)
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise cannot_add(path, error) from error
     finally:
         os.close(log)
 
