@@ -74,8 +74,9 @@ def test_a_bonus_is_paid_once_whatever_becomes_of_the_answer(prolific, there):
     prolific.breaks = "POST /bulk"
     with pytest.raises(StudyError, match="502"):
         api.prolific.bonus(who, 1.5, **place)
-    with pytest.raises(StudyError, match="begun"):
-        api.prolific.bonus(who, 1.5, **place)
+    for why in ("", "another reason"):
+        with pytest.raises(StudyError, match="begun"):
+            api.prolific.bonus(who, 1.5, why=why, **place)
     assert prolific.bonuses == {"bonus-0": "sub-1,1.50"}
     assert prolific.paid == ["bonus-0"]
 

@@ -338,11 +338,11 @@ def pay_further(study: str | Path, *, phase: str = "main", database: str | None 
 
 
 def none_begun(connection: Connection, study: Round, annotator: str, why: str) -> None:
-    """Nothing, unless a bonus was begun for somebody: any, or one for the same reason, if it has one.
+    """Nothing, unless a bonus was begun for somebody: any, or for further batches one for these.
 
     Raises StudyError: there was.
     """
-    if any(why in {"", one.why} for one in begun_bonuses(connection, study.id, annotator)):
+    if any(why != FURTHER or one.why == FURTHER for one in begun_bonuses(connection, study.id, annotator)):
         raise StudyError(f"{annotator}: {BEGUN}, and say --again for another")
 
 

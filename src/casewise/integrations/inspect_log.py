@@ -30,8 +30,8 @@ def export_inspect_log(
 ) -> Path:
     """Write the judgements of a run as an Inspect log (`.eval` or `.json`); each repeat is an epoch, the last attempt counts.
 
-    Raises ConfigurationError: the extra `[inspect]` is not installed, `target` ends otherwise or is there already. DataError, BenchmarkError: there is no such run,
-    it holds nothing, or its benchmark is another one.
+    Raises ConfigurationError: the extra `[inspect]` is not installed, `target` ends otherwise or is there already.
+    DataError, BenchmarkError: there is no such run, it holds nothing, or its benchmark is another one.
     """
     try:
         from inspect_ai.log import write_eval_log

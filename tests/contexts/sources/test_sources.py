@@ -50,6 +50,23 @@ def test_a_cell_may_hold_lines(tmp_path, mapping):
     assert (found["c_2", "recipient.type"].value, found["c_2", "recipient.type"].source) == ("Cook", "staff.csv:4")
 
 
+@pytest.mark.parametrize(
+    ("rows", "problem"), [('c_1,"open,,\n', "staff.csv:2: is no CSV"), ("c_1,Nurse\n", "staff.csv:2: has 2 cells")]
+)
+def test_a_broken_row_of_staff_is_refused_with_its_line(tmp_path, mapping, rows, problem):
+    (tmp_path / "staff.csv").write_text("context,title,ward,licence\n" + rows)
+    with pytest.raises(DataError, match=problem):
+        extracted(tmp_path, staff=tmp_path / "staff.csv", mapping=mapping)
+
+
+def test_a_cell_of_staff_may_be_long(tmp_path, mapping):
+    (tmp_path / "staff.csv").write_text(f"context,title,ward,licence\nc_1,{'x' * 200_000},3,\n")
+    assert (
+        len(extracted(tmp_path, staff=tmp_path / "staff.csv", mapping=mapping)["c_1", "recipient.type"].value)
+        == 200_000
+    )
+
+
 def token(claims, key=b"secret", algorithm="HS256"):
     head, body = (
         base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in ({"alg": algorithm}, claims)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import csv
 import hashlib
 import hmac
-import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from typing import Any
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records.toml import read_toml
+from casewise.storage.benchmarks.case_file import read_case_rows
 from casewise.storage.files.atomic import cannot_read, read_text
 from casewise.verifying.facts import ANYONE
 from casewise.verifying.known import KnownParameter
@@ -62,16 +61,16 @@ def read_mapping(path: Path) -> Mapped:
 
 
 def staff_rows(path: Path, mapping: Mapped, *, subject: str = ANYONE) -> Iterator[KnownParameter]:
-    """What a CSV of staff says, a person a row. Raises DataError: the file has no column that the mapping names."""
-    lines = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    """What a CSV of staff says, a person a row. Raises DataError: it is none, or has no column that the mapping names."""
+    columns, rows = read_case_rows(path)
     wanted = {
         *([mapping.subject] if mapping.subject else []),
         *(n for names in mapping.parameters.values() for n in names),
     }
-    if missing := sorted(wanted - set(lines.fieldnames or ())):
-        raise DataError(path, 1, f"has no column {missing[0]!r}; there are {', '.join(lines.fieldnames or ())}")
-    for row in lines:
-        yield from mapping.rows(row, source=f"{path.name}:{lines.line_num}", subject=subject)
+    if missing := sorted(wanted - set(columns)):
+        raise DataError(path, 1, f"has no column {missing[0]!r}; there are {', '.join(columns)}")
+    for row in rows:
+        yield from mapping.rows(row.cells, source=f"{path.name}:{row.line}", subject=subject)
 
 
 PUBLIC = (b"-----BEGIN", b"ssh-", b"ecdsa-", b"0\x82", b"0\x81")

@@ -80,7 +80,7 @@ def frame_rows(frame: Any, name: str) -> tuple[tuple[str, ...], list[CaseRow]]:
 def of_mappings(path: Path, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[tuple[str, ...], list[CaseRow]]:
     found = [case_row(path, line, row) for line, row in rows]
     if not found:
-        raise DataError(path, None, "holds no cases")
+        raise DataError(path, None, "holds no rows")
     return tuple(dict.fromkeys(name for row in found for name in row.cells)), found
 
 
@@ -94,7 +94,7 @@ def of_csv(path: Path, text: str) -> tuple[tuple[str, ...], list[CaseRow]]:
     delimiter = announced or max(DELIMITERS, key=outside_quotes.count)
     lines = list(records(path, text, delimiter))[1 if announced else 0 :]
     if len(lines) < 2:
-        raise DataError(path, None, "holds no cases" if lines else "is empty")
+        raise DataError(path, None, "holds no rows" if lines else "is empty")
     line, header = lines[0]
     columns = tuple(cell.strip() for cell in header)
     if wrong := [name for name, n in Counter(columns).items() if n > 1 or not name]:
