@@ -72,7 +72,7 @@ def test_who_copies_the_intent_is_said_to_have_none_of_some_items():
     )
 
     assert found.intent.n_unscored == 4
-    assert "Copying the author's intent (4 items state none)" in [row[0] for row in beside_blocks(found)[0].rows]
+    assert "Copying the author's intent (4 without)" in [row[0] for row in beside_blocks(found)[0].rows]
 
 
 def test_few_items_have_no_baseline_and_say_why():

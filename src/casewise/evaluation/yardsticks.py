@@ -183,7 +183,7 @@ class Beside(ShortRepr):
     def without_intent(self) -> str:
         """How many items state no intent, and count as wrong where it is copied; nothing where all do."""
         none = self.intent.n_unscored if self.intent else 0
-        return f" ({none:,} items state none)" if none else ""
+        return f" ({none:,} without)" if none else ""
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
