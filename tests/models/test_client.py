@@ -6,6 +6,7 @@ from aiohttp import web
 from tests.support.fault_server import FaultServer
 
 from casewise.errors import ExitCode, Unauthorised, Unavailable, Unreachable, WentAway
+from casewise.models.http.concurrency import AdaptiveGate
 from casewise.models.http.endpoints import ENDPOINTS, Key, find_endpoint
 from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
 from casewise.models.http.retry import RetryPolicy
@@ -284,18 +285,30 @@ def test_a_model_without_logprobs_is_asked_no_second_time():
 
 
 def test_the_number_of_calls_under_way_grows_from_few_to_the_cap():
+    under_way = []
+
     async def go():
-        async with FaultServer(latency_s=0.02) as server:
-            model = client(server, concurrency=40)
-            at_first = model.gate.limit
-            await asyncio.gather(*(model.reply(ASK, WORDS) for _ in range(200)))
-            await model.close()
-            return at_first, server.most_in_flight
+        gate = AdaptiveGate(most=40, start=16)
 
-    at_first, most = asyncio.run(go())
+        async def one():
+            async with gate:
+                under_way.append(gate.in_flight)
+                await asyncio.sleep(0)
+            gate.succeeded()
 
-    assert at_first == 16
-    assert 16 < most <= 40
+        await asyncio.gather(*(one() for _ in range(200)))
+
+    asyncio.run(go())
+
+    assert max(under_way[:16]) == 16
+    assert 16 < max(under_way) <= 40
+
+
+@pytest.mark.parametrize(("address", "calls"), [("http://127.0.0.1:8000/v1", 40), ("https://192.0.2.7/v1", 16)])
+def test_a_server_on_this_machine_is_sent_as_many_calls_at_once_as_it_ever_will(address, calls):
+    endpoint = find_endpoint("openai/tiny", base_url=address, environment={})
+
+    assert OpenAICompatibleModel("openai/tiny", endpoint, options=ClientOptions(40)).gate.limit == calls
 
 
 def test_the_number_of_calls_under_way_shrinks_when_there_are_too_many():

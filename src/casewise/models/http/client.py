@@ -113,6 +113,9 @@ class Lesson:
     message: str
 
 
+FIRST_CALLS = 16
+"""How many calls go at once to a server elsewhere before it has answered any; one on this machine refuses nobody's quota."""
+
 LONGEST_SCHOOLING = 6
 """Lessons that one call may bring before we stop believing that the next try will differ."""
 
@@ -124,11 +127,14 @@ class EndpointClient:
         self.endpoint = endpoint
         self.options = options
         self.can = Capabilities()
-        self.gate = AdaptiveGate(most=options.concurrency)
+        self.gate = AdaptiveGate(
+            most=options.concurrency, start=FIRST_CALLS if endpoint.remote else options.concurrency
+        )
         self.instead: Instead | None = None
         """Takes the calls while it is set; nothing is posted then."""
         self._key = key
         self._rng = random.Random()  # noqa: S311 - spreads retries; no result depends on it
+        aiohttp.ClientSession  # noqa: B018 - loaded here, which takes a tenth of a second, and not while the first calls wait
         self._session: aiohttp.ClientSession | None = None
         self.proxy = proxy_for(endpoint.base_url)
         self.outage = Outage(

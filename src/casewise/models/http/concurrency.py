@@ -19,7 +19,7 @@ class AdaptiveGate:
     the many refusals of one overload are one piece of news.
     """
 
-    def __init__(self, *, most: int, start: int = 16, shrink: float = 0.5, cooldown_s: float = 1.0) -> None:
+    def __init__(self, *, most: int, start: int, shrink: float = 0.5, cooldown_s: float = 1.0) -> None:
         self.most = most
         self.limit = float(min(start, most))
         self.in_flight = 0
