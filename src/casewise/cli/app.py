@@ -108,9 +108,7 @@ def casewise(
 def main() -> None:
     """The program. What a user can act on is said in a line and ends with its exit code; nobody sees a traceback."""
     gc.set_threshold(GARBAGE)
-    atexit.register(
-        gc.freeze
-    )  # Python would look through all that was imported once more as it ends: a fifth of a second
+    atexit.register(gc.freeze)  # or Python looks through all that was imported as it ends: a fifth of a second
     open_what_is_closed()
     print_what_the_terminal_can()
     refuse_what_is_no_text(sys.argv[1:])

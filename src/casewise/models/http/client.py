@@ -127,9 +127,8 @@ class EndpointClient:
         self.endpoint = endpoint
         self.options = options
         self.can = Capabilities()
-        self.gate = AdaptiveGate(
-            most=options.concurrency, start=FIRST_CALLS if endpoint.remote else options.concurrency
-        )
+        most = options.concurrency
+        self.gate = AdaptiveGate(most=most, start=FIRST_CALLS if endpoint.remote else most)
         self.instead: Instead | None = None
         """Takes the calls while it is set; nothing is posted then."""
         self._key = key
