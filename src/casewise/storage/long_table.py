@@ -14,6 +14,7 @@ import polars as pl
 from casewise.errors import DataError
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.item_table import item_table
+from casewise.storage.record_columns import places_among
 
 __all__ = ["LONG_COLUMNS", "judges_rows", "people_rows", "places_of"]
 
@@ -76,9 +77,8 @@ def judges_rows(items: pl.DataFrame, judgements: pl.DataFrame, *, rater_id: str,
 
 def places_of(items: pl.DataFrame, judgements: pl.DataFrame, *, source: Path) -> pl.Series:
     """The place of each judgement's item among `items`. Arguments and errors as of `judges_rows`."""
-    known = items.select("item_id").with_row_index("place")
-    places = judgements.select("item_id").join(known, on="item_id", how="left", maintain_order="left")["place"]
-    if places.has_nulls():
-        stray = judgements["item_id"][int(places.is_null().arg_max() or 0)]
+    places = places_among(items["item_id"], judgements["item_id"])
+    if len(places) and places.min() < 0:
+        stray = judgements["item_id"][int(places.argmin())]
         raise DataError(source, None, f"holds a judgement of an item that the benchmark has not: {stray}")
-    return places
+    return pl.Series("place", places)

@@ -92,6 +92,7 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
         raise StatisticsError(f"a calibration curve needs a bin at least, not {n_bins}")
     counted = sample.in_rate_metrics
     rated = sample.where(counted)
+    known = measure(rated, metrics=metrics_named("brier"))  # before there are totals of every bin, which are large
     bins = equal_mass_bins(rated.probability, max(1, min(n_bins, rated.n_clusters // QUERIES_A_BIN)))
     n_used = int(bins.max()) + 1 if len(bins) else 0
     totals = replace(
@@ -99,7 +100,7 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
     )
     found = {f.name: estimate_of(totals.measure(f)) for f in functionals(n_used)}
     gaps = Gaps.of(totals, n_used)
-    (brier,) = measure(rated, metrics=metrics_named("brier")) or (totals.measure(BRIER),)
+    (brier,) = known or (totals.measure(BRIER),)
     brier = replace(brier, n_unscored=totals.n_unscored)
     score = estimate_of(brier)
     part = calibration_part(score, gaps)

@@ -169,15 +169,14 @@ PairTerms = Callable[[Sample, PairIndex], dict[str, FloatArray]]
 def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, Measured]:
     """Every share that these terms give, over the queries that have pairs."""
     columns = terms(sample, pairs)
+    shares = {name: parts for name, parts in SHARES.items() if parts[0] in columns}
+    unscored = {name: int((columns[bottom] * columns["unscored"]).sum()) for name, (_, bottom) in shares.items()}
     _, cluster = np.unique(sample.cluster[pairs.safe], return_inverse=True)
     totals = TotalsByCluster.of(columns, cluster.astype(np.intp))
+    del columns  # as large as the totals, of half a million pairs
     totals = replace(totals, votes=votes_of_pairs(terms, sample, pairs))
     return {
-        name: replace(
-            totals.measure(share(name, top, bottom)), n_unscored=int((columns[bottom] * columns["unscored"]).sum())
-        )
-        for name, (top, bottom) in SHARES.items()
-        if top in columns
+        name: replace(totals.measure(share(name, *parts)), n_unscored=unscored[name]) for name, parts in shares.items()
     }
 
 
