@@ -67,7 +67,7 @@ def predictions(benchmark: Benchmark, features: Features, model: LinearBaseline)
     if n_queries < model.n_folds:
         raise BenchmarkError(
             f"the linear judge learns from ratings with queries held out in {model.n_folds} folds, "
-            f"but {benchmark.name!r} has {n_queries} queries with ratings"
+            f"but {benchmark.name!r} has ratings of only {n_queries}"
         )
     if np.nanmin(weight) > 0.5 or np.nanmax(weight) < 0.5:
         raise BenchmarkError(f"people's verdicts on {benchmark.name!r} are all alike: there is nothing to learn")
