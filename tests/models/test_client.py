@@ -311,10 +311,11 @@ def test_a_server_on_this_machine_is_sent_as_many_calls_at_once_as_it_ever_will(
     assert OpenAICompatibleModel("openai/tiny", endpoint, options=ClientOptions(40)).gate.limit == calls
 
 
-def test_the_number_of_calls_under_way_shrinks_when_there_are_too_many():
+@pytest.mark.parametrize("fault", ["429", "slow"])
+def test_the_number_of_calls_under_way_shrinks_when_there_are_too_many(fault):
     async def go():
-        async with FaultServer(script=["429"]) as server:
-            model = client(server, concurrency=16)
+        async with FaultServer(script=[fault], slow_s=2.0) as server:
+            model = client(server, concurrency=16, timeout_s=0.2)
             await model.reply(ASK, WORDS)
             await model.close()
             return model.gate.limit

@@ -190,6 +190,8 @@ class EndpointClient:
             try:
                 exchange = await self._post(request.path, body)
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                if isinstance(error, TimeoutError) and not cannot_connect(error):
+                    self.gate.overloaded()  # its answers take too long with so many calls under way
                 return Fault(
                     f"{self.endpoint.name} at {self.endpoint.base_url}: {self._spoken(error)}",
                     unreachable=cannot_connect(error),
