@@ -30,7 +30,7 @@ from casewise.studies.recruiters.prolific_client import (
 )
 from casewise.studies.recruiters.prolific_hooks import SUBMISSION_EVENT
 from casewise.studies.recruiters.protocol import RecruiterIds
-from casewise.studies.running.admission import waiting_people
+from casewise.studies.running.admission import people_needed
 from casewise.studies.running.annotators import annotator as find_annotator
 from casewise.studies.running.annotators import person_of
 from casewise.studies.running.events import note
@@ -39,7 +39,7 @@ from casewise.studies.running.owner import Payable, everybody, to_be_paid
 from casewise.studies.running.paying import begun_bonuses
 from casewise.studies.running.plan import read_plan
 from casewise.studies.running.rounds import Round, round_state
-from casewise.studies.running.slots import hold_study, people_needed
+from casewise.studies.running.slots import hold_study
 from casewise.studies.watching.upkeep import keep_up
 
 __all__ = [
@@ -210,9 +210,7 @@ def needed_now(connection: Connection, study: Round, *, now: datetime) -> int:
     if state == "paused":
         raise StudyError("the round is paused, so it lets nobody in; resume it first: casewise study resume")
     keep_up(connection, study, now=now)
-    if state == "closed":
-        return 0
-    return max(0, people_needed(connection, study) - waiting_people(connection, study, now=now))
+    return 0 if state == "closed" else people_needed(connection, study, now=now)
 
 
 def eligible(study: str | Path) -> int:

@@ -334,8 +334,9 @@ def amending(
     """
     plan = read_plan(Path(study))
     with study_round(study, phase, database=database) as there:
-        with there.store.read() as connection:
-            found = amendment_of(connection, there.round, plan)
+        with there.store.write() as connection:
+            keep_up(connection, there.round, now=datetime.now(UTC))  # as `status`: both count the same slots as open
+            found = amendment_of(connection, there.round, plan, now=datetime.now(UTC))
 
         def go_on() -> None:
             with there.store.write() as connection:

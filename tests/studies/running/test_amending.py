@@ -16,6 +16,7 @@ from casewise.studies.running.answers import void
 from casewise.studies.running.export import export
 from casewise.studies.running.plan import freeze_plan, init_study, open_plan, read_plan
 from casewise.studies.running.rounds import load_round, set_state
+from casewise.studies.watching.monitoring import monitor
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def study(store, path):
 def amended(store, study, path):
     with store.write() as connection:
         plan = read_plan(path)
-        found = amendment_of(connection, study, plan)
+        found = amendment_of(connection, study, plan, now=START)
         amend(connection, study, plan, found, why="too wide intervals", by="owner", now=START)
         return found, load_round(connection, study.id)
 
@@ -62,7 +63,7 @@ def test_more_ratings_of_each_item_keep_what_was_rated(store, study, path, tmp_p
 
     assert found.changes == {"ratings.per_item": (2, 3)}
     assert found.after.ratings == 264
-    assert (found.before.annotators, found.after.annotators) == (4, 8)  # for 38 slots, then 82, of each condition
+    assert (found.before.people, found.after.people) == (4, 8)  # for 38 slots, then 82, of each condition
     assert [change.contrast for change in found.power] == [("safe_revised", "unsafe_revised")]
     now = seen(store, after)
     assert (before.valid, before.promised, now.valid, now.promised) == (100, 176, 100, 264)
@@ -81,7 +82,7 @@ def test_more_ratings_of_each_item_keep_what_was_rated(store, study, path, tmp_p
 def test_a_round_is_amended_while_it_is_paused_and_only_in_what_keeps_what_was_rated(store, study, path):
     changed(path, r"per_item = 2 ", "per_item = 3 ")
     with store.read() as connection, pytest.raises(StudyError, match="pause the round first"):
-        amendment_of(connection, study, read_plan(path))
+        amendment_of(connection, study, read_plan(path), now=START)
     with store.write() as connection:
         set_state(connection, study.id, "paused", by="owner", now=START)
     changed(path, r"per_item = 3 ", "per_item = 1 ")
@@ -110,6 +111,33 @@ def test_another_country_is_an_amendment_and_another_condition_is_another_study(
     changed(path, r"conditions = \[.*", 'conditions = ["safe_revised", "unsafe_revised", "no_context"]')
     with pytest.raises(StudyError, match="conditions cannot change"):
         amended(store, after, path)
+
+
+def test_what_is_still_to_come_is_one_sum_for_status_and_amend(store, study, path):
+    finished(store, study, "a")
+    with store.write() as connection:
+        assert admit(connection, study, RecruiterIds("in the tutorial"), vault=VAULT, now=START)
+        set_state(connection, study.id, "paused", by="owner", now=START)
+    with store.read() as connection:
+        money = monitor(connection, study, now=START).money
+    assert money.promised == study.design.pay.per_batch
+    changed(path, r"per_item = 2 ", "per_item = 3 ")
+    found, after = amended(store, study, path)
+    assert (found.before.cost, found.before.people) == (
+        money.to_come,
+        6,
+    )  # three for 63 slots, four for 88, one is there
+    with store.read() as connection:
+        assert found.after.cost == monitor(connection, after, now=START).money.to_come > money.to_come
+    assert found.caution is None
+
+
+def test_another_fee_is_said_to_hold_for_what_was_spent_too(store, study, path):
+    with store.write() as connection:
+        set_state(connection, study.id, "paused", by="owner", now=START)
+    changed(path, r"fee_percent = [0-9.]+", "fee_percent = 50.0")
+    found, _ = amended(store, study, path)
+    assert "counted with the new fee too" in str(found.caution)
 
 
 def benchmark_of(folder, queries):

@@ -235,8 +235,10 @@ def amend(
             say(said, said=list(found.said))
         before, after = found.before, found.after
         say(f"ratings: {before.ratings:,}, then {after.ratings:,}", ratings=[before.ratings, after.ratings])
-        to_come, money = [before.total, after.total], found.currency
-        say(f"cost to come: {before.total:,.2f} {money}, then {after.total:,.2f} {money}", to_come=to_come)
+        to_come, money = [before.cost, after.cost], found.currency
+        say(f"cost to come: {before.cost:,.2f} {money}, then {after.cost:,.2f} {money}", to_come=to_come)
+        if found.caution:
+            note(found.caution)
         for power in found.power:
             first, second = power.contrast
             say(f"power to tell {first} from {second} by 0.05: {power.before:.0%}, then {power.after:.0%}")

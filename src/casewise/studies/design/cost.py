@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
@@ -52,13 +51,13 @@ class StudyEstimate:
         )
 
 
-def estimate(design: Design, items: list[LedgerItem], *, free: Mapping[str, int] | None = None) -> StudyEstimate:
-    """Play the design to its end with people who all finish, and add up; of a round under way from its `free` slots, by item.
+def estimate(design: Design, items: list[LedgerItem]) -> StudyEstimate:
+    """Play the design to its end with people who all finish, and add up.
 
     minutes = before + (items + checks) x seconds per page / 60;
     pay = annotators x per_batch + screened out x screen_out; fees = pay x fee_percent / 100.
     """
-    batches = play(design, items, free)
+    batches = play(design, items)
     pages = design.ratings.per_annotator + design.attention.checks_per_batch
     minutes = design.pay.minutes_before + pages * design.pay.seconds_per_page / 60
     rate = design.quiz.expected_pass_rate
@@ -79,7 +78,7 @@ def estimate(design: Design, items: list[LedgerItem], *, free: Mapping[str, int]
     )
 
 
-def play(design: Design, items: list[LedgerItem], free: Mapping[str, int] | None = None) -> list[int]:
+def play(design: Design, items: list[LedgerItem]) -> list[int]:
     """Sizes of the batches it takes when everyone finishes."""
     ledger = Ledger(
         items,
@@ -87,8 +86,6 @@ def play(design: Design, items: list[LedgerItem], free: Mapping[str, int] | None
         batch_size=design.ratings.per_annotator,
         rng=np.random.default_rng(design.seed),
     )
-    if free is not None:
-        ledger.free = dict(free)
     sizes: list[int] = []
     while any(ledger.open_slots().values()):
         sizes.append(len(ledger.arrive(str(len(sizes)))))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -22,7 +23,16 @@ from casewise.studies.running.events import note
 from casewise.studies.running.privacy import Vault
 from casewise.studies.running.rounds import Round, round_state
 
-__all__ = ["NotLetIn", "admit", "has_room", "took_part", "waiting_people", "why_not_let_in"]
+__all__ = [
+    "NotLetIn",
+    "admit",
+    "has_room",
+    "open_slots_by_query",
+    "people_needed",
+    "took_part",
+    "waiting_people",
+    "why_not_let_in",
+]
 
 NotLetIn = Literal["already", "closed", "paused", "full"]
 
@@ -61,11 +71,28 @@ def has_room(connection: Connection, study: Round, *, now: datetime) -> bool:
     if counted(connection, is_open, most=whole_batches + 1) > whole_batches:
         return True
     free = expired_slots(connection, study, now=now) + open_slots_by_query(connection, study)
-    by_condition: dict[str, list[int]] = {}
-    for (condition, _), slots in free.items():
-        by_condition.setdefault(condition, []).append(slots)
     waiting = waiting_people(connection, study, now=now)
-    return free.total() > most_taken(by_condition, people=waiting, size=each)
+    return free.total() > most_taken(by_condition(free), people=waiting, size=each)
+
+
+def by_condition(free: Mapping[tuple[str, str], int]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for (condition, _), slots in free.items():
+        found.setdefault(condition, []).append(slots)
+    return found
+
+
+def people_needed(
+    connection: Connection, study: Round, free: Mapping[tuple[str, str], int] | None = None, *, now: datetime
+) -> int:
+    """How many people, beside those who wait for a batch, it takes to fill the open slots, or those of `free`.
+
+    By condition and query: a batch each, and one item of a query each.
+    """
+    size = study.design.ratings.per_annotator
+    slots = by_condition(open_slots_by_query(connection, study) if free is None else free)
+    needed = sum(max(-(-sum(of_queries) // size), *of_queries) for of_queries in slots.values())
+    return max(0, needed - waiting_people(connection, study, now=now))
 
 
 def open_slots_by_query(connection: Connection, study: Round) -> Counter[tuple[str, str]]:

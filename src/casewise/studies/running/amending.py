@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,15 +13,16 @@ from sqlalchemy import Connection, func, insert, select, update
 from casewise.database.tables import study as tables
 from casewise.errors import StatisticsError, StudyError
 from casewise.stats.power.studies import PilotRatings, study_power, variance_of
-from casewise.studies.design.cost import StudyEstimate, estimate
 from casewise.studies.design.design import Design
-from casewise.studies.design.ledger import LedgerItem
 from casewise.studies.design.material import StudyItem
+from casewise.studies.running.admission import open_slots_by_query, people_needed
+from casewise.studies.running.annotators import count_stages
 from casewise.studies.running.events import note
+from casewise.studies.running.paying import cost_of_more
 from casewise.studies.running.plan import StudyPlan
 from casewise.studies.running.rounds import ROWS_AT_ONCE, Round, add_items, round_state, shown_items
 
-__all__ = ["FOUND", "Amendment", "PowerChange", "amend", "amendment_of"]
+__all__ = ["FOUND", "Amendment", "PowerChange", "ToCome", "amend", "amendment_of"]
 
 MAY_CHANGE = {"benchmark", "ratings", "eligibility", "pay", "alerts", "quality"}
 """Tables of `study.toml` that an amendment may change; of the ratings only that there are more of each item, of the
@@ -42,6 +42,18 @@ class PowerChange:
 
 
 @dataclass(frozen=True)
+class ToCome:
+    """All ratings of a round, and the people and money still to come for them.
+
+    What is spent or promised already is not in it: it is `Monitor.money.to_come`.
+    """
+
+    ratings: int
+    people: int
+    cost: float
+
+
+@dataclass(frozen=True)
 class Amendment:
     """What a changed study means for a round that runs."""
 
@@ -49,9 +61,8 @@ class Amendment:
     """Setting to what it was and will be."""
     new_items: tuple[StudyItem, ...]
     per_item: int
-    before: StudyEstimate
-    after: StudyEstimate
-    """Of all ratings, and of the people and money still to come for them: what is spent or promised already is not in it."""
+    before: ToCome
+    after: ToCome
     currency: str
     power: tuple[PowerChange, ...]
     """None of a contrast whose ratings are too few to say."""
@@ -64,6 +75,16 @@ class Amendment:
             found.append(f"{len(self.new_items):,} items were added; they have ratings of the later part only")
         return tuple(found)
 
+    @property
+    def caution(self) -> str | None:
+        """What whoever amends must know of the money, and an analysis need not."""
+        if "pay.fee_percent" not in self.changes:
+            return None
+        return (
+            "what was spent is counted with the new fee too: that is right where the old one was wrong, and not where the "
+            "recruiter has changed it; what was paid is on the recruiter's invoices"
+        )
+
 
 def public(name: str, old: Any, new: Any) -> str:
     if name.startswith("alerts"):
@@ -73,7 +94,7 @@ def public(name: str, old: Any, new: Any) -> str:
     return f"{name} was {old!r} and is {new!r}"
 
 
-def amendment_of(connection: Connection, study: Round, plan: StudyPlan) -> Amendment:
+def amendment_of(connection: Connection, study: Round, plan: StudyPlan, *, now: datetime) -> Amendment:
     """What it would mean for `study` to go on as `plan` has it now.
 
     Raises StudyError: it cannot be amended now; nothing is changed, or something that cannot be while keeping what was
@@ -89,19 +110,22 @@ def amendment_of(connection: Connection, study: Round, plan: StudyPlan) -> Amend
     added = tuple(item for name, item in new.items() if name not in old)
     if not changes and not added:
         raise StudyError("nothing is changed: raise ratings.per_item, add items, or change eligibility in study.toml")
-    is_open = (tables.slots.c.study_id == study.id, tables.slots.c.holder_id.is_(None))
-    slots = Counter(connection.scalars(select(tables.slots.c.item_id).where(*is_open)))
     per_item, more = plan.design.ratings.per_item, plan.design.ratings.per_item - study.design.ratings.per_item
+    free, stages = open_slots_by_query(connection, study), count_stages(connection, study.id)
+
+    def to_come(design: Design, items: int) -> ToCome:
+        people = people_needed(connection, study, free, now=now)
+        return ToCome(items * design.ratings.per_item, people, cost_of_more(design.pay, stages, people=people))
+
+    before = to_come(study.design, len(old))
+    for item in new.values():
+        free[item.condition, item.query_id] += more if item.item_id in old else per_item
     return Amendment(
         changes=changes,
         new_items=added,
         per_item=per_item,
-        before=estimate(study.design, ledger(there), free={name: slots[name] for name in old}),
-        after=estimate(
-            plan.design,
-            ledger(plan.material.items),
-            free={name: slots[name] + more if name in old else per_item for name in new},
-        ),
+        before=before,
+        after=to_come(plan.design, len(new)),
         currency=plan.design.pay.currency,
         power=tuple(power_changes(connection, study, plan, queries=(queries_of(there), queries_of(new.values())))),
     )
@@ -138,10 +162,6 @@ def refuse_what_cannot(
         raise StudyError(
             f"the texts differ from those that people agreed to (changed: {touched}); take that back, or give `version` a new value"
         )
-
-
-def ledger(items: Sequence[StudyItem]) -> list[LedgerItem]:
-    return [LedgerItem(item.item_id, item.query_id, item.condition) for item in items]
 
 
 def queries_of(items: Iterable[StudyItem]) -> int:

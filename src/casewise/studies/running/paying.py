@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
 from casewise.database.tables import study as tables
+from casewise.studies.design.design import Pay
 from casewise.studies.running.further import FURTHER, further_pay
 from casewise.studies.running.rounds import Round
 
@@ -18,6 +20,7 @@ __all__ = [
     "begun_bonuses",
     "bonuses",
     "cost_of",
+    "cost_of_more",
     "cost_of_withdrawn",
 ]
 
@@ -67,6 +70,17 @@ def cost_of(connection: Connection, study: Round, who: Row[Any]) -> float:
     if who.outcome in PAID_IN_FULL:
         return besides + pay.per_batch
     return besides + (pay.screen_out if who.outcome in PAID_AS_SCREEN_OUT else 0.0)
+
+
+def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
+    """What it takes until `people` more have rated a batch, with those who will not pass the quiz meanwhile and the fee.
+
+    `stages`: how many people are where now, or ended how.
+    """
+    passed = sum(stages.get(stage, 0) for stage in (*PAID_IN_FULL, "rating"))
+    failed = stages.get("screened_out", 0)
+    rate = (passed + 14) / (passed + failed + 20)  # as if fourteen of twenty had passed before the first came
+    return people * (pay.per_batch + pay.screen_out * (1 - rate) / rate) * (1 + pay.fee_percent / 100)
 
 
 def cost_of_withdrawn(connection: Connection, study_id: str) -> float:

@@ -8,7 +8,6 @@ who both had added one would wait for each other. On SQLite every write has the 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -33,7 +32,6 @@ __all__ = [
     "lease_end",
     "open_in",
     "open_slots",
-    "people_needed",
     "release",
     "resume",
     "take_slot",
@@ -121,17 +119,6 @@ def open_slots(connection: Connection, study_id: str) -> dict[str, int]:
         .group_by(SLOTS.c.condition)
     )
     return {row[0]: row[1] for row in connection.execute(query)}
-
-
-def people_needed(connection: Connection, study: Round) -> int:
-    """How many more people it takes to fill the open slots: a batch each, and one item of a query each."""
-    each, people = study.design.ratings.per_annotator, 0
-    for condition, slots in open_slots(connection, study.id).items():
-        by_query: Counter[str] = Counter()
-        for item in open_in(connection, study.id, condition)[0]:
-            by_query[item.query_id] += item.slots
-        people += max(-(-slots // each), *by_query.values())
-    return people
 
 
 def open_in(connection: Connection, study_id: str, condition: str) -> tuple[list[Open], dict[str, int]]:

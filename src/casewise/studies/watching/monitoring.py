@@ -12,12 +12,17 @@ from sqlalchemy import Connection, case, func, select
 
 from casewise.database.tables import study as tables
 from casewise.studies.design.design import Pay
-from casewise.studies.running.admission import waiting_people
+from casewise.studies.running.admission import people_needed, waiting_people
 from casewise.studies.running.further import further_pay
 from casewise.studies.running.owner import Overview, overview
-from casewise.studies.running.paying import PAID_AS_SCREEN_OUT, PAID_IN_FULL, bonuses, cost_of_withdrawn
+from casewise.studies.running.paying import (
+    PAID_AS_SCREEN_OUT,
+    PAID_IN_FULL,
+    bonuses,
+    cost_of_more,
+    cost_of_withdrawn,
+)
 from casewise.studies.running.rounds import Round, round_state
-from casewise.studies.running.slots import people_needed
 
 __all__ = ["Funnel", "Money", "Monitor", "arrivals", "monitor"]
 
@@ -117,7 +122,7 @@ def monitor(connection: Connection, study: Round, *, now: datetime) -> Monitor:
             study.design.pay,
             seen,
             under_way=waiting + rating_people(connection, study.id),
-            people=max(0, people_needed(connection, study) - waiting) if going else 0,
+            people=people_needed(connection, study, now=now) if going else 0,
             besides=sum(further.values()) + bonuses(connection, study.id) + cost_of_withdrawn(connection, study.id),
         ),
         funnel=funnel(connection, study, seen),
@@ -167,13 +172,10 @@ def money_of(pay: Pay, seen: Overview, *, under_way: int, people: int, besides: 
     fee, stages = 1 + pay.fee_percent / 100, seen.stages
     full = sum(stages.get(outcome, 0) for outcome in PAID_IN_FULL)
     partly = sum(stages.get(outcome, 0) for outcome in PAID_AS_SCREEN_OUT)
-    passed, failed = full + stages.get("rating", 0), stages.get("screened_out", 0)
-    rate = (passed + 14) / (passed + failed + 20)  # as if fourteen of twenty had passed before the first came
-    each = pay.per_batch + pay.screen_out * (1 - rate) / rate
     return Money(
         spent=(full * pay.per_batch + partly * pay.screen_out + besides) * fee,
         promised=under_way * pay.per_batch * fee,
-        to_come=people * each * fee,
+        to_come=cost_of_more(pay, stages, people=people),
         budget=pay.budget,
     )
 
