@@ -235,6 +235,7 @@ def test_who_stops_without_rating_anything_is_paid_for_their_time_alone(app, stu
         found = to_be_paid(connection, study, vault=app.state.vault)
     assert ([person.person for person in found.people], found.doubtful) == (["busy"], [])
     assert "You can stop here" in told[busy]
+    assert ["Your answers are kept." in told[walker] for walker in (busy, idle)] == [True, False]
     assert "You have answered nothing yet" in told[idle]
     assert "THANKS42" in busy.page
     assert "SORRY42" in idle.page
@@ -299,6 +300,7 @@ def test_failed_checks_void_where_the_design_says_so(app):
     walker.send("/questions")
 
     assert "different" in walker.page
+    assert "A person, and no program, decides whether you are paid." in walker.page
     with app.state.database.read() as connection:
         seen = overview(connection, study)
     assert seen.valid == 0
@@ -488,6 +490,8 @@ def test_who_withdrew_is_not_told_to_keep_a_number_to_withdraw_with(app, study):
         forget(connection, study, "alice", vault=app.state.vault, by="owner", now=datetime.now(UTC))
     walker.open("/end")
     assert "You withdrew" in walker.page
+    assert "THANKS42" not in walker.page
+    assert "Back to where you found the study" not in walker.page
     assert "Keep it if you may want to withdraw later" not in walker.page
 
 

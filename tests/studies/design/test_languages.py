@@ -134,6 +134,8 @@ def test_a_study_in_two_languages_shows_each_item_in_both_under_one_id(path):
     assert item.shown["in"]["es"]["query"] == f"ES {item.shown['query']}"
     assert item.shown["in"]["es"]["context"].keys() == item.shown["context"].keys()
     assert plan.translated["es"].wording.consent.startswith("### De qué se trata")
+    assert "que lee bien la lengua de esta página" in " ".join(plan.translated["es"].wording.consent.split())
+    assert "that you read English well" in " ".join(plan.wording.consent.split())
     assert "ES " in next(iter(plan.translated["es"].words.values()))
 
 

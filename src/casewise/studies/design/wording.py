@@ -10,7 +10,7 @@ from pathlib import Path
 from casewise.errors import ConfigurationError, DataError
 from casewise.storage.files.atomic import read_text
 from casewise.studies.design.design import Design
-from casewise.studies.design.languages import ENGLISH, LanguageCode, Speech
+from casewise.studies.design.languages import ENGLISH, LanguageCode, Speech, in_english
 from casewise.studies.design.questions import Check, Question, read_checks, read_quiz
 
 __all__ = ["PAGES", "StudyWording", "fill", "read_wording"]
@@ -71,6 +71,9 @@ def fill(text: str, known: dict[str, str]) -> str:
 
 def values(design: Design, t: Speech = ENGLISH) -> dict[str, str]:
     """What the texts may speak of."""
+    readers = design.eligibility.languages
+    if t.language != design.languages[0] and in_english(t.language) not in readers:
+        readers = ()  # whoever reads this page reads its language, and no other
     pay, ratings, pages = design.pay, design.ratings, design.ratings.per_annotator + design.attention.checks_per_batch
     minutes = round(pay.minutes_before + pages * pay.seconds_per_page / 60)
     return {
@@ -80,7 +83,7 @@ def values(design: Design, t: Speech = ENGLISH) -> dict[str, str]:
         "email": design.contact.email,
         "ethics": design.contact.ethics_approval or t("This study has not been reviewed by an ethics board."),
         "minimum_age": str(design.eligibility.minimum_age),
-        "languages": t(" or ").join(map(t, design.eligibility.languages)) or t("the language of this page"),
+        "languages": t(" or ").join(map(t, readers)) or t("the language of this page"),
         "items": str(ratings.per_annotator),
         "most_items": str(ratings.per_annotator * ratings.most_batches),
         "minutes": str(minutes),

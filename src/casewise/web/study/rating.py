@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from casewise.studies.design.languages import LanguageCode
 from casewise.studies.design.own_questions import OwnAnswer
-from casewise.studies.recruiters import Outcome
+from casewise.studies.recruiters import Finish, Outcome
 from casewise.studies.running.annotators import Annotator, keep_questions, leave_before_batch, person_of
 from casewise.studies.running.answers import (
     Decision,
@@ -296,7 +296,9 @@ def end_page(request: Request, study: ThisRound) -> Response:
         who = standing_at(request, study, connection, "done")
         person = person_of(connection, who.id, vault=vault_of(request))
         further = further_pay(connection, study, who.id).get(who.id)
-    finish = recruiter_of(request, study).finish(CODES.get(who.outcome or "completed", "completed"), person)
+    # Who withdrew has no ids left to be sent back by, and did not complete: whoever deleted them settles it with them.
+    back = None if who.outcome == "withdrawn" else CODES.get(who.outcome or "completed", "completed")
+    finish = recruiter_of(request, study).finish(back, person) if back else Finish()
     there = study.worded(language_of(request, study))
     wording = there.screened_out if who.outcome == "screened_out" else there.debriefing
     response = show(
