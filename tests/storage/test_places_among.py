@@ -11,18 +11,18 @@ def test_ids_are_found_among_others_wherever_they_stand(n):
 
     places = places_among(ids, wanted)
 
-    assert places.tolist() == [*range(n)][::-1] + [*range(n)][n // 2 :]
+    assert places.to_list() == [*range(n)][::-1] + [*range(n)][n // 2 :]
 
 
 @pytest.mark.parametrize("ids", [[], ["item_0"], ["item_0", "item_1", "item_2"]])
 def test_an_id_that_is_not_among_the_others_has_no_place(ids):
     wanted = pl.Series([*ids, "item_9", *ids], dtype=pl.String)
 
-    assert places_among(pl.Series(ids, dtype=pl.String), wanted).tolist() == [*range(len(ids)), -1, *range(len(ids))]
+    assert places_among(pl.Series(ids, dtype=pl.String), wanted).to_list() == [*range(len(ids)), None, *range(len(ids))]
 
 
 def test_two_ids_with_one_hash_keep_their_places(monkeypatch):
     ids = pl.Series([f"item_{i}" for i in range(5)])
     monkeypatch.setattr(pl.Series, "hash", lambda self: pl.Series([7] * len(self), dtype=pl.UInt64))
 
-    assert places_among(ids, ids.reverse()).tolist() == [4, 3, 2, 1, 0]
+    assert places_among(ids, ids.reverse()).to_list() == [4, 3, 2, 1, 0]

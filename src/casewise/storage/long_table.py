@@ -78,7 +78,7 @@ def judges_rows(items: pl.DataFrame, judgements: pl.DataFrame, *, rater_id: str,
 def places_of(items: pl.DataFrame, judgements: pl.DataFrame, *, source: Path) -> pl.Series:
     """The place of each judgement's item among `items`. Arguments and errors as of `judges_rows`."""
     places = places_among(items["item_id"], judgements["item_id"])
-    if len(places) and places.min() < 0:
-        stray = judgements["item_id"][int(places.argmin())]
+    if places.has_nulls():
+        stray = judgements["item_id"][int(places.is_null().arg_max() or 0)]
         raise DataError(source, None, f"holds a judgement of an item that the benchmark has not: {stray}")
-    return pl.Series("place", places)
+    return places

@@ -8,7 +8,6 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from casewise.records.base import ContentRecord
 
@@ -148,20 +147,20 @@ class PlacesById(Mapping[str, int]):
         return len(self.ids)
 
 
-def places_among(ids: pl.Series, wanted: pl.Series) -> NDArray[np.int64]:
-    """The place of each of `wanted` among `ids`, of which no two are alike; -1 where it is not among them.
+def places_among(ids: pl.Series, wanted: pl.Series) -> pl.Series:
+    """The place of each of `wanted` among `ids`, of which no two are alike; null where it is not among them.
 
-    Looked up by its hash, and the id found is compared: as fast as a join of the texts, in a third of its memory.
+    Looked up by its hash, and the id found is compared: half the time and the memory of a join of the texts.
     """
-    keys = ids.hash().to_numpy()
-    order = np.argsort(keys)
-    found = np.searchsorted(keys, wanted.hash().to_numpy(), sorter=order)
-    places = order[np.minimum(found, len(ids) - 1)] if len(ids) else np.zeros(len(wanted), dtype=np.int64)
-    if not len(ids) or not (ids.gather(places) == wanted).all():  # one is not there, or two have one hash
-        known = ids.alias("id").to_frame().with_row_index("place")
-        joined = wanted.alias("id").to_frame().join(known, on="id", how="left", maintain_order="left")
-        places = joined["place"].cast(pl.Int64).fill_null(-1).to_numpy()
+    places = joined(ids.hash(), wanted.hash())
+    if len(places) != len(wanted) or places.has_nulls() or not (ids.gather(places) == wanted).all():
+        return joined(ids, wanted)  # one is not there, or two have one hash
     return places
+
+
+def joined(ids: pl.Series, wanted: pl.Series) -> pl.Series:
+    known = ids.alias("id").to_frame().with_row_index("place")
+    return wanted.alias("id").to_frame().join(known, on="id", how="left", maintain_order="left")["place"]
 
 
 def column_of_records(records: Sequence[R], name: str) -> pl.Series:
