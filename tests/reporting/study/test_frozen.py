@@ -1,6 +1,10 @@
 import io
 import json
+from errno import ENOSPC
+from os import strerror
+from pathlib import Path
 
+import polars as pl
 import pytest
 from rich.console import Console
 from tests.support.exported import exported_demo
@@ -18,6 +22,7 @@ from casewise.stats.core.multiplicity import Correction
 from casewise.stats.people.coded_ratings import code_ratings
 from casewise.studies.analysing.contrast_table import contrast_table
 from casewise.studies.analysing.ratings_source import read_ratings
+from casewise.studies.analysing.simulation import write_ratings
 
 STRICT = {"alpha": 0.01, "correction": "bonferroni"}
 FAILED = "failed attention checks"
@@ -153,7 +158,9 @@ def test_the_command_takes_what_was_frozen_and_marks_what_departs(tmp_path):
     words = ["study", "report", str(folder), "--out", str(tmp_path / "page"), "--json"]
 
     as_frozen = json.loads(CliRunner().invoke(app, words).stdout)
-    departing = json.loads(CliRunner().invoke(app, [*words, "--correction", "none"]).stdout)
+    again = CliRunner().invoke(app, [*words, "--correction", "none"])
+    departing = json.loads(again.stdout)
+    assert "in place of the earlier one" in again.stderr
     assert (as_frozen["options"]["alpha"], as_frozen["options"]["correction"]) == (0.01, "bonferroni")
     assert departing["departures"][-1] == "analysis.correction: frozen as 'bonferroni', now 'none'"
     wrong = CliRunner().invoke(app, [*words, "--correction", "tukey"])
@@ -173,6 +180,34 @@ def test_a_report_takes_the_place_of_no_other_round_and_of_no_benchmark_of_the_s
     for other in (of_round(phase="main"), of_round(phase="pilot", version="2"), study_report("demo")):
         with pytest.raises(ConfigurationError, match="is no report of 'demo'"):
             other.check_place(out)
+    with pytest.raises(ConfigurationError, match=r"it is of round \['1', 'pilot'\]; nothing is overwritten"):
+        of_round(phase="main").check_place(out)
+    old = json.loads((out / "report.json").read_text())
+    del old["round"]
+    (out / "report.json").write_text(json.dumps(old))
+    with pytest.raises(ConfigurationError, match="did not say of which round"):
+        of_round(phase="pilot").check_place(out)
+
+
+@pytest.mark.parametrize("name", ["report.parquet", "made.parquet", "made.csv"])
+def test_a_table_that_no_disk_has_room_for_leaves_the_earlier_one(tmp_path, monkeypatch, name):
+    def write():
+        if name == "report.parquet":
+            study_report("demo").write_faces(tmp_path)
+        else:
+            write_ratings(pl.DataFrame({"item": ["a"]}), tmp_path / name)
+
+    def half(_table, to):
+        (Path(to).write_bytes if isinstance(to, str | Path) else to.write)(b"half")
+        raise OSError(ENOSPC, strerror(ENOSPC))
+
+    write()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.suffix in {".parquet", ".csv"}}
+    for kind in ("write_parquet", "write_csv"):
+        monkeypatch.setattr(pl.DataFrame, kind, half)
+    with pytest.raises(ConfigurationError, match=r"cannot write .*: No space left on device"):
+        write()
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_a_planned_contrast_that_nobody_has_rated_yet_is_named_and_the_others_are_told(tmp_path):

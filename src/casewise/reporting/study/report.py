@@ -27,6 +27,7 @@ from casewise.reporting.study.of_replies import of_replies
 from casewise.reporting.study.page import study_page
 from casewise.reporting.study.page_own import own_json
 from casewise.stats.people.coded_ratings import CodedRatings, code_ratings
+from casewise.storage.benchmarks.parquet import write_table
 from casewise.storage.files.atomic import read_text, write_text
 from casewise.storage.files.jsonl import json_text
 from casewise.storage.files.strict_json import parse
@@ -162,10 +163,18 @@ class StudyReport:
         there = folder / "report.json"
         said = parse(read_text(there), path=there) if there.is_file() else {}
         now = {"name": self.name, "frozen": self.frozen, "round": self.round}
-        if any(said.get(part) != value for part, value in now.items()):
+        differs = [part for part, value in now.items() if said.get(part) != value]
+        if differs:
+            if not said:
+                why = "it holds other things"
+            elif "round" not in said:
+                why = "an earlier version of casewise wrote it, and did not say of which round it is"
+            else:
+                why = "it is of " + ", ".join(f"{part} {said.get(part)!r}" for part in differs)
             which = f"{self.name!r}" + (f" {self.round[0]} ({self.round[-1]})" if self.round else "")
             raise ConfigurationError(
-                f"{folder} exists and is no report of {which}, and nothing is overwritten; choose another place"
+                f"{folder} exists and is no report of {which}: {why}; nothing is overwritten, so choose another place or "
+                "remove it"
             )
 
     def write_faces(self, folder: Path) -> None:
@@ -183,7 +192,7 @@ class StudyReport:
         revision = {"revision": self.revision.table} if self.revision else {}
         for name, table in (frames(self.analysis) | revision).items():
             written.append(f"tables/{name}.parquet")
-            table.write_parquet(folder / written[-1])
+            write_table(table, folder / written[-1])
         remove_earlier(folder, written)
 
 

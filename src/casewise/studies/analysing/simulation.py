@@ -25,6 +25,7 @@ from casewise.stats import (
     two_proportion_z,
     wilson,
 )
+from casewise.storage.files.atomic import replacing
 
 __all__ = [
     "SimulatedStudies",
@@ -146,16 +147,14 @@ def write_ratings(table: pl.DataFrame, path: Path) -> None:
     Raises
     ------
     ConfigurationError
-        The name ends in neither, or there is no such folder.
+        The name ends in neither, there is no such folder, or the disk is full: a file there is then as it was.
     """
     if path.suffix not in {".csv", ".parquet"}:
         raise ConfigurationError(f"--out is {str(path)!r}; end it in .csv or .parquet")
     if not path.parent.is_dir():
         raise ConfigurationError(f"--out is {str(path)!r}: there is no folder {str(path.parent)!r}")
-    if path.suffix == ".csv":
-        table.write_csv(path)
-    else:
-        table.write_parquet(path)
+    with replacing(path) as file:
+        (table.write_csv if path.suffix == ".csv" else table.write_parquet)(file)
 
 
 @dataclass(frozen=True)
