@@ -46,6 +46,30 @@ def test_a_long_name_is_broken_before_an_interval_is():
     assert max(map(len, text.splitlines())) <= 38
 
 
+def test_columns_that_do_not_fit_beside_each_other_stand_below_each_other():
+    heads = (
+        "",
+        "Judge",
+        "Accuracy",
+        "AUROC",
+        "Spearman's",
+        "Right flips",
+        "False flips",
+        "Over-refusal",
+        "Under-refusal",
+    )
+    rows = [
+        (letter, f"{name} (probability)", *(f"0.{i}77" for i in range(7)))
+        for letter, name in zip("AB", HEAD[:2], strict=True)
+    ]
+
+    text = printed(rows, width=80, head=heads)
+
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(head in text for head in ("Accuracy", "Over-refusal", "Under-refusal"))
+    assert [text.count(word) for word in ("A caption", "(probability)", "0.077", "0.677")] == [1, 4, 2, 2]
+
+
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120])
 def test_nothing_is_lost_at_any_width(width):
     rows = [("one two three", "0.123"), ("exceptionally-long-word", "4.567")]

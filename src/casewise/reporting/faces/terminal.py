@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -128,21 +131,47 @@ def print_table(table: Table, console: Console) -> None:
     if not table.rows:
         console.print(said(f"{table.caption}: nothing"))
         return
-    grid = RichTable(title=said(table.caption), title_justify="left", title_style="bold", header_style="")
-    widths = column_widths(table, console.width)
-    for head, numeric, width in zip(table.columns, table.numeric, widths, strict=True):
-        grid.add_column(said(head), justify="right" if numeric else "left", overflow="fold", width=width)
-    for row in table.rows:
-        grid.add_row(*(said(cell) for cell in row))
-    console.print(grid)
+    title: Text | None = said(table.caption)
+    for part in in_parts(table, console.width):
+        grid = RichTable(title=title, title_justify="left", title_style="bold", header_style="")
+        widths = column_widths(part, console.width) or [None] * len(part.columns)
+        for head, numeric, width in zip(part.columns, part.numeric, widths, strict=True):
+            grid.add_column(said(head), justify="right" if numeric else "left", overflow="fold", width=width)
+        for row in part.rows:
+            grid.add_row(*(said(cell) for cell in row))
+        console.print(grid)
+        title = None
 
 
-def column_widths(table: Table, room: int) -> list[int] | list[None]:
+def in_parts(table: Table, room: int) -> list[Table]:
+    """The table; where its columns do not fit beside each other several, each with the first columns, which say what a row is."""
+    if column_widths(table, room) is not None:
+        return [table]
+    keys = list(takewhile(lambda at: not table.numeric[at], range(len(table.columns))))
+    groups: list[list[int]] = [[]]
+    for at in range(len(keys), len(table.columns)):
+        beside = some_columns(table, [*keys, *groups[-1], at])
+        if groups[-1] and column_widths(beside, room, least_piece=LONG_WORD) is None:
+            groups.append([])
+        groups[-1].append(at)
+    parts = [some_columns(table, [*keys, *group]) for group in groups]
+    return parts if all(column_widths(part, room) for part in parts) else [table]
+
+
+def some_columns(table: Table, places: list[int]) -> Table:
+    def of(row: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(row[at] for at in places)
+
+    return replace(table, columns=of(table.columns), numeric=of(table.numeric), rows=tuple(map(of, table.rows)))
+
+
+def column_widths(table: Table, room: int, *, least_piece: int = LEAST_PIECE) -> list[int] | list[None] | None:
     """How wide to set each column so that no number and no word is broken, or few where there is no room for all.
 
     `room`: cells in a line, borders and padding (three a column, and one) included.
+    `least_piece`: words are broken into no shorter pieces.
 
-    Gives None for each column where all is short enough, or nothing helps.
+    Gives None for each column where all is short enough, and None alone where nothing helps.
     """
     columns = [[plain(cell) for cell in column] for column in zip(table.columns, *table.rows, strict=True)]
     whole = [max(map(cell_len, column)) for column in columns]
@@ -151,14 +180,15 @@ def column_widths(table: Table, room: int) -> list[int] | list[None]:
         max(map(cell_len, column[1:])) if numeric else 0 for column, numeric in zip(columns, table.numeric, strict=True)
     ]
     left = room - 3 * len(columns) - 1
-    if sum(whole) > left:
-        longest = max(words)
-        with_numbers = (pieces(words, most, numbers) for most in range(max(longest, LONG_WORD), LONG_WORD - 1, -1))
-        without = (pieces(words, most) for most in range(longest, LEAST_PIECE - 1, -1))
-        for least in (*with_numbers, *without):
-            if sum(least) <= left:
-                return widened(least, whole, left - sum(least))
-    return [None] * len(columns)
+    if sum(whole) <= left:
+        return [None] * len(columns)
+    longest = max(words)
+    with_numbers = (pieces(words, most, numbers) for most in range(max(longest, LONG_WORD), LONG_WORD - 1, -1))
+    without = (pieces(words, most) for most in range(longest, least_piece - 1, -1))
+    for least in (*with_numbers, *without):
+        if sum(least) <= left:
+            return widened(least, whole, left - sum(least))
+    return None
 
 
 def pieces(words: list[int], most: int, numbers: list[int] | None = None) -> list[int]:
