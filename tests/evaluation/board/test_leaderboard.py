@@ -140,6 +140,15 @@ def test_published_judges_are_ranked_with_the_runs_from_the_outputs_that_a_user_
     assert board.published is None
 
 
+def test_a_run_of_an_output_and_the_output_itself_have_two_names_on_the_page(released, tmp_path):
+    file = output(tmp_path, "binary", ["safe"] * 90)
+    run = casewise.judge(released, f"recorded:{file}", out=tmp_path / "run")
+    board = leaderboard([run.path], outputs=[file], options=FEW)
+
+    assert {row.name for row in board.rows} == {"recorded:some-model (binary)", "published:some-model (binary)"}
+    assert "published:some-model (binary)" in html(leaderboard_page(board))
+
+
 def test_published_judges_need_no_run_beside_them(released, tmp_path):
     board = leaderboard(
         [], benchmark=released, outputs=[output(tmp_path, "binary", ["safe", "unsafe"] * 45)], options=FEW

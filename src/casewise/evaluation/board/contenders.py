@@ -71,6 +71,7 @@ class Outputs(NamedTuple):
 def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions) -> Outputs:
     """The judges of published output files; a file that cannot be read, or is of other items, is named and left out."""
     found, notes = [], []
+    recorded = {one.name.removeprefix("recorded:") for one in runs.series}
     for path in paths:
         try:
             output = read_output(path)
@@ -84,6 +85,8 @@ def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions
         notes += notes_of(output)
         arm = "" if output.arm.shows_all else f", {output.arm.name}"
         name = f"{output.judge} ({output.elicitation}{arm})"
+        if name in recorded:
+            name = f"published:{name}"  # a run of these outputs goes by the same name on a page
         made = contender(runs, name, output.elicitation, values, options, asked=asked, path=path)
         found.append(replace(made, shows_all=output.arm.shows_all))
     if paths and not found:
