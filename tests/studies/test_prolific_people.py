@@ -151,7 +151,30 @@ def test_a_further_batch_whose_payment_was_not_answered_is_named_each_time_and_n
         (one,) = api.prolific.pay_further(**place)
         assert one.state == "in doubt"
         assert said in one.why
+        assert "--again" not in one.why
     assert prolific.paid == ["bonus-0"]
+    prolific.breaks = ""
+    assert api.prolific.settle(one.annotator, paid=False, **place) == one.amount
+    with pytest.raises(StudyError, match="no bonus is in doubt"):
+        api.prolific.settle(one.annotator, paid=False, **place)
+    (again,) = api.prolific.pay_further(**place)
+    assert again.state == "paid"
+
+
+def test_a_bonus_in_doubt_is_settled_by_what_somebody_saw_and_counts_accordingly(prolific, there):
+    who, place = there
+    prolific.breaks = "POST /bulk"
+    for amount in (1, 2):
+        with pytest.raises(StudyError, match="502"):
+            api.prolific.bonus(who, amount, again=True, **place)
+    with pytest.raises(StudyError, match=r"in doubt are bonus-0 \(1\.00\), bonus-1 \(2\.00\): name one with --payment"):
+        api.prolific.settle(who, paid=True, **place)
+    assert api.prolific.settle(who, paid=True, payment="bonus-0", **place) == 1
+    assert api.prolific.settle(who, paid=False, **place) == 2
+    fee = read_plan(place["study"]).design.pay.fee_percent
+    assert api.studies.status(**place).monitor.money.spent == pytest.approx(1 + fee / 100)
+    with pytest.raises(StudyError, match="was paid a bonus before; for another, say --again"):
+        api.prolific.bonus(who, 1, **place)
 
 
 def test_two_commands_at_once_pay_one_bonus(prolific, there):
@@ -291,7 +314,41 @@ def test_a_rounds_people_go_into_a_group_that_is_kept_out(prolific, there):
     _, place = there
     place = dict(place)
     assert api.prolific.keep_out("project", place.pop("study"), **place) == (1, "group-0")
-    assert prolific.groups == {"group-0": ["person-1"]}
+    for admitted in ((), ("person-2",)):
+        joins(there[1], *admitted)
+        assert api.prolific.keep_out("project", there[1]["study"], **place)[1] == "group-0"
+    assert prolific.groups == {"group-0": ["person-1", "person-2"]}
+    assert api.prolific.keep_out("project", there[1]["study"], again=True, **place) == (2, "group-1")
+
+
+def joins(place, *people):
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        study = find_round(connection, "tea", phase="pilot")
+        assert study is not None
+        for person in people:
+            assert admit(connection, study, RecruiterIds(person, "study-1", person), vault=Vault(SECRET), now=START)
+
+
+def test_a_rounds_study_is_created_once_and_one_in_doubt_not_a_second_time(prolific, there, monkeypatch):
+    _, place = there
+    site = {**place, "site_url": "https://study.uni.edu"}
+    prolific.busy = 1
+    with pytest.raises(StudyError, match="429"):
+        api.prolific.create(**site)
+    prolific.breaks = "POST /studies"
+    with pytest.raises(StudyError, match="502"):
+        api.prolific.create(**site)
+    prolific.breaks = ""
+    with pytest.raises(StudyError, match=r"a study was begun for this round.*look there, and say --again"):
+        api.prolific.create(**site)
+    assert len(prolific.created) == 1
+    assert api.prolific.create(again=True, **site)[0] == "study-2"
+    prolific.busy = 1
+    with pytest.raises(StudyError, match="429"):
+        api.prolific.create(again=True, **site)
+    with pytest.raises(StudyError, match="has the study study-2 at the recruiter already"):
+        api.prolific.create(**site)
+    assert len(prolific.created) == 2
 
 
 def test_how_many_people_are_left_is_asked_with_the_filters_of_the_design(prolific, there):
@@ -316,5 +373,9 @@ def test_a_webhook_is_subscribed_to_and_confirmed_with_a_secret_of_the_workspace
         "target_url": "https://study.uni.edu/prolific/hooks",
     }
     assert prolific.confirmed == ["sub-1"]
+    with pytest.raises(StudyError, match=r"subscribed already \(sub-1\): give its secret"):
+        api.prolific.hook("w1", site_url="https://study.uni.edu")
+    assert api.prolific.hook("w1", site_url="https://study.uni.edu", new_secret=True) == made
     monkeypatch.setenv("CASEWISE_PROLIFIC_HOOK_SECRET", "known")
     assert api.prolific.hook("w1", site_url="https://study.uni.edu") == ("sub-1", None)
+    assert prolific.confirmed == ["sub-1"]

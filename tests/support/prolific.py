@@ -27,6 +27,7 @@ class StandIn:
     status: str = "ACTIVE"
     lets_shrink: bool = True
     paused: list[str] = field(default_factory=list)
+    created: list[dict[str, Any]] = field(default_factory=list)
     groups: dict[str, list[str]] = field(default_factory=dict)
     counted: list[dict[str, Any]] = field(default_factory=list)
     subscriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -46,6 +47,7 @@ class StandIn:
         return self.done(method, path, body)
 
     def done(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
+        path = path.partition("?")[0]
         if self.busy:
             self.busy -= 1
             return 429, {"error": {"title": "Too many requests"}}
@@ -73,6 +75,9 @@ class StandIn:
 
     def answer_of_studies(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         match path.strip("/").split("/"):
+            case ["studies"]:
+                self.created.append(body)
+                return 201, {"id": f"study-{len(self.created)}"}
             case ["studies", _]:
                 return self.study(method, body)
             case ["studies", study, "transition"]:
@@ -84,13 +89,18 @@ class StandIn:
                 self.groups[name] = []
                 return 201, {"id": name}
             case ["participant-groups", name, "participants"] if name in self.groups:
-                self.groups[name] += body["participant_ids"]
+                self.groups[name] += [one for one in body["participant_ids"] if one not in self.groups[name]]
                 return 200, {}
             case ["eligibility-count"]:
                 self.counted = body["filters"]
                 return 200, {"count": 1234.0}
             case ["hooks", "secrets"]:
                 return 201, {"id": "s1", "value": "a new secret", "workspace_id": body["workspace_id"]}
+            case ["hooks", "subscriptions"] if method == "GET":
+                there = self.subscriptions.items()
+                return 200, {
+                    "results": [{**one, "id": name, "is_enabled": name in self.confirmed} for name, one in there]
+                }
             case ["hooks", "subscriptions"]:
                 self.subscriptions["sub-1"] = body
                 return 201, {"id": "sub-1", "is_enabled": False}

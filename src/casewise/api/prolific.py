@@ -5,26 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
-from casewise.api.studies import study_round
+from casewise.api.studies import StudyRound, study_round
 from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.runs.waiting import finished
 from casewise.settings import from_environment
 from casewise.studies.recruiters.prolific_client import (
     API,
-    BUSY,
     Approval,
+    FittedPlaces,
     ProlificClient,
+    can_be_reached,
     filters_of,
+    fit_study,
     study_request,
     to_set_by_hand,
 )
@@ -33,10 +32,10 @@ from casewise.studies.recruiters.protocol import RecruiterIds
 from casewise.studies.running.admission import people_needed
 from casewise.studies.running.annotators import annotator as find_annotator
 from casewise.studies.running.annotators import person_of
-from casewise.studies.running.events import note
+from casewise.studies.running.events import made_at_recruiter, none_made, note, note_at_recruiter
 from casewise.studies.running.further import FURTHER, further_pay
 from casewise.studies.running.owner import Payable, everybody, to_be_paid
-from casewise.studies.running.paying import begun_bonuses
+from casewise.studies.running.paying import FurtherPaid, begun_bonuses, in_doubt, none_begun, settle_bonus
 from casewise.studies.running.plan import read_plan
 from casewise.studies.running.rounds import Round, round_state
 from casewise.studies.running.slots import hold_study
@@ -58,13 +57,13 @@ __all__ = [
     "payable",
     "publish",
     "set_places",
+    "settle",
 ]
 
 HOOKS = "/prolific/hooks"
 """Where the app listens (`casewise.web.security.csrf.HOOKS_PATH`)."""
 
 PAID_FURTHER = {"completed", "stopped"}
-BEGUN = "a bonus was begun before; see at Prolific whether it was paid"
 
 T = TypeVar("T")
 BonusCheck = Callable[[Connection, Round, str, str], None]
@@ -100,6 +99,7 @@ def create(
     phase: str = "main",
     places: int | None = None,
     keep_out: str | None = None,
+    again: bool = False,
     database: str | None = None,
     site_url: str | None = None,
 ) -> tuple[str, str | None]:
@@ -111,33 +111,44 @@ def create(
         People; by default as many as the estimate needs.
     keep_out
         A participant group to keep out.
+    again
+        Even if one was made for this round before, or begun.
     """
     plan = read_plan(Path(study))
-    with study_round(study, phase, database=database, site_url=site_url) as there:
-        url = there.url
     if plan.design.recruiter.kind != "prolific":
         raise ConfigurationError(f"{study}: [recruiter] kind is {plan.design.recruiter.kind!r}, not 'prolific'")
-    if not can_be_reached(url):
-        raise ConfigurationError(
-            f"people at Prolific cannot safely reach {url}: serve the app at an https:// address that is not this "
-            "machine's own, and name it with --site-url"
-        )
-    needed = plan.estimate
-    request = study_request(
-        plan.design, url=url, places=places or needed.annotators, minutes=needed.minutes_per_annotator, group=keep_out
-    )
-    return talked(lambda prolific: prolific.create_study(request)), to_set_by_hand(plan.design)
+    with study_round(study, phase, database=database, site_url=site_url) as there:
+        if not can_be_reached(there.url):
+            raise ConfigurationError(
+                f"people at Prolific cannot safely reach {there.url}: serve the app at an https:// address that is not this "
+                "machine's own, and name it with --site-url"
+            )
+        people, minutes = places or plan.estimate.annotators, plan.estimate.minutes_per_annotator
+        request = study_request(plan.design, url=there.url, places=people, minutes=minutes, group=keep_out)
+        made = made_once(there, "study", lambda prolific: prolific.create_study(request), again=again)
+    return made, to_set_by_hand(plan.design)
 
 
-def can_be_reached(url: str) -> bool:
-    """Whether strangers come to `url` over TLS."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
+def made_once(
+    there: StudyRound, what: str, make: Callable[[ProlificClient], Awaitable[str]], *, again: bool = False
+) -> str:
+    """What is made for a round there, its id: on record before it is, and once, unless `again`."""
+
+    def keep(state: str, made: str = "") -> None:
+        with there.store.write() as connection:
+            if state == "begun":
+                hold_study(connection, there.round)
+                none_made(connection, there.round.id, what, again=again)
+            note_at_recruiter(connection, there.round.id, what, state, made, at=datetime.now(UTC))
+
+    keep("begun")
     try:
-        public = not ip_address(host).is_private
-    except ValueError:
-        public = host != "localhost" and not host.endswith(".localhost")
-    return parts.scheme == "https" and bool(host) and public
+        made = talked(make)
+    except (RecruiterRefused, ConfigurationError):  # nothing was made
+        keep("refused")
+        raise
+    keep("made", made)
+    return made
 
 
 def publish(prolific_study: str) -> None:
@@ -148,23 +159,6 @@ def publish(prolific_study: str) -> None:
 def set_places(prolific_study: str, total: int) -> None:
     """Set the number of places to `total`."""
     talked(lambda prolific: prolific.set_places(prolific_study, total))
-
-
-@dataclass(frozen=True)
-class FittedPlaces:
-    """What became of the places there."""
-
-    before: int
-    taken: int
-    needed: int
-    """More people whom the round needs now, beside those in the tutorial or the quiz."""
-    after: int
-    paused: bool
-    """Whether people are kept out there instead, since nobody is needed and places could not be taken away."""
-    why: str = ""
-    """Prolific's words where it let nothing be taken away."""
-    started: bool = False
-    """Whether the study was paused there and people are let in again, since more are needed."""
 
 
 def fit_places(
@@ -182,26 +176,7 @@ def fit_places(
     """
     with study_round(study, phase, database=database) as there, there.store.write() as connection:
         needed = needed_now(connection, there.round, now=datetime.now(UTC))
-
-    async def fit(prolific: ProlificClient) -> FittedPlaces:
-        places = await prolific.places(prolific_study)
-        wanted = places.taken + needed
-        found = FittedPlaces(places.total, places.taken, needed, wanted, paused=False)
-        try:
-            if wanted != places.total:
-                await prolific.set_places(prolific_study, wanted)
-        except RecruiterRefused as error:
-            if wanted > places.total or error.status == BUSY:
-                raise
-            if not needed:
-                await prolific.pause(prolific_study)
-            found = replace(found, after=places.total, paused=not needed, why=str(error))
-        if places.paused and needed:
-            await prolific.start(prolific_study)
-            found = replace(found, started=True)
-        return found
-
-    return talked(fit)
+    return talked(lambda prolific: fit_study(prolific, prolific_study, needed))
 
 
 def needed_now(connection: Connection, study: Round, *, now: datetime) -> int:
@@ -219,10 +194,16 @@ def eligible(study: str | Path) -> int:
     return talked(lambda prolific: prolific.eligible(filters))
 
 
-def hook(workspace: str, *, site_url: str | None = None) -> tuple[str, str | None]:
+def hook(workspace: str, *, site_url: str | None = None, new_secret: bool = False) -> tuple[str, str | None]:
     """Have Prolific tell the app what becomes of submissions: the subscription's id, and the secret if it is a new one.
 
-    A workspace has one secret: what `CASEWISE_PROLIFIC_HOOK_SECRET` names is kept, and else one is made.
+    A workspace has one secret: what `CASEWISE_PROLIFIC_HOOK_SECRET` names is kept, and else, or where a `new_secret` is
+    wanted, one is made. What is subscribed already is found again.
+
+    Raises
+    ------
+    StudyError
+        It is subscribed already, and the secret is not named: a new one would take its place.
     """
     settings = from_environment(site_url=site_url)
     url = settings.site_url + HOOKS
@@ -230,8 +211,15 @@ def hook(workspace: str, *, site_url: str | None = None) -> tuple[str, str | Non
         raise ConfigurationError(f"Prolific tells only https:// addresses that everybody can reach, not {url}")
 
     async def subscribe(prolific: ProlificClient) -> tuple[str, str | None]:
-        secret = None if settings.hook_secret else await prolific.create_secret(workspace)
-        return await prolific.subscribe(workspace, SUBMISSION_EVENT, url), secret
+        there = await prolific.subscription(workspace, SUBMISSION_EVENT, url)
+        if there and not (settings.hook_secret or new_secret):
+            raise StudyError(
+                f"{url} is subscribed already ({there}): give its secret in CASEWISE_PROLIFIC_HOOK_SECRET, or say "
+                "--new-secret where it is lost"
+            )
+        keeps = settings.hook_secret and not new_secret
+        secret = None if keeps else await prolific.create_secret(workspace)
+        return there or await prolific.subscribe(workspace, SUBMISSION_EVENT, url), secret
 
     return talked(subscribe)
 
@@ -300,21 +288,10 @@ def bonus(
         keep("bonus paid", {"amount": amount, "payment": made})
 
 
-@dataclass(frozen=True)
-class FurtherPaid:
-    """What became of what somebody is owed for further batches."""
-
-    annotator: str
-    amount: float
-    state: Literal["paid", "not paid", "in doubt"]
-    """In doubt: Prolific was told to pay, and did not answer that it does."""
-    why: str = ""
-
-
 def pay_further(study: str | Path, *, phase: str = "main", database: str | None = None) -> list[FurtherPaid]:
     """Pay a bonus to all who ended and rated more than one batch, once each; one that is not paid stops no other.
 
-    Whoever was paid before is not listed. Who is in doubt is, each time, and is not paid again from here.
+    Whoever was paid before is not listed. Who is in doubt is, until it is settled (`settle`), and is not paid meanwhile.
     """
     with study_round(study, phase, database=database) as there, there.store.read() as connection:
         owed = further_pay(connection, there.round)
@@ -322,7 +299,9 @@ def pay_further(study: str | Path, *, phase: str = "main", database: str | None 
         begun = {one.annotator_id: one.paid for one in begun_bonuses(connection, there.round.id) if one.why == FURTHER}
         known = {name for name in ended - begun.keys() if person_of(connection, name, vault=there.vault) is not None}
     done = [
-        FurtherPaid(name, owed[name], "in doubt", BEGUN) for name in sorted(ended & begun.keys()) if not begun[name]
+        FurtherPaid(name, owed[name], "in doubt", in_doubt(name))
+        for name in sorted(ended & begun.keys())
+        if not begun[name]
     ]
     for name in sorted(known):
         try:
@@ -335,13 +314,27 @@ def pay_further(study: str | Path, *, phase: str = "main", database: str | None 
     return done
 
 
-def none_begun(connection: Connection, study: Round, annotator: str, why: str) -> None:
-    """Nothing, unless a bonus was begun for somebody: any, or for further batches one for these.
+def settle(
+    annotator: str,
+    *,
+    paid: bool,
+    study: str | Path,
+    payment: str | None = None,
+    phase: str = "main",
+    database: str | None = None,
+) -> float:
+    """Put on record whether a bonus in doubt was `paid`, as somebody saw at Prolific; its amount.
 
-    Raises StudyError: there was.
+    One that was not is not spent, and can be paid. `payment` is Prolific's id of it, where several are in doubt.
+
+    Raises
+    ------
+    StudyError
+        None is in doubt, or more than one.
     """
-    if any(why != FURTHER or one.why == FURTHER for one in begun_bonuses(connection, study.id, annotator)):
-        raise StudyError(f"{annotator}: {BEGUN}, and say --again for another")
+    with study_round(study, phase, database=database) as there, there.store.write() as connection:
+        hold_study(connection, there.round)
+        return settle_bonus(connection, there.round.id, annotator, payment, paid=paid, at=datetime.now(UTC))
 
 
 @contextmanager
@@ -381,15 +374,19 @@ def of_annotator(
         yield person, keep
 
 
-def keep_out(project: str, study: str | Path, *, phase: str = "pilot", database: str | None = None) -> tuple[int, str]:
-    """Put a round's people into a participant group there, to be kept out of a later round; how many, and the group."""
-    with study_round(study, phase, database=database) as there, there.store.read() as connection:
-        people = everybody(connection, there.round, vault=there.vault)
-    found = there.round
+def keep_out(
+    project: str, study: str | Path, *, phase: str = "pilot", again: bool = False, database: str | None = None
+) -> tuple[int, str]:
+    """Put a round's people into a participant group there, to be kept out of a later round; how many, and the group.
 
-    async def group(prolific: ProlificClient) -> str:
-        made = await prolific.create_group(project, f"{found.name} {found.version} {found.phase}")
-        await prolific.add_to_group(made, [person.person for person in people])
-        return made
-
-    return len(people), talked(group)
+    The group is made once; later those are added who came since.
+    """
+    with study_round(study, phase, database=database) as there:
+        found, what = there.round, f"group in {project}"
+        with there.store.read() as connection:
+            people = everybody(connection, found, vault=there.vault)
+            group = None if again else made_at_recruiter(connection, found.id, what)
+        name = f"{found.name} {found.version} {found.phase}"
+        group = group or made_once(there, what, lambda prolific: prolific.create_group(project, name), again=again)
+    talked(lambda prolific: prolific.add_to_group(group, [person.person for person in people]))
+    return len(people), group

@@ -19,6 +19,8 @@ app = typer.Typer(help="Recruit a study's people at Prolific.", no_args_is_help=
 
 IdArgument = Annotated[str, typer.Argument(help="The study's id at Prolific.")]
 
+AgainOption = Annotated[bool, typer.Option("--again", help="Even if one was made for the round before, or begun.")]
+
 
 @app.command()
 def create(
@@ -26,12 +28,13 @@ def create(
     phase: PhaseOption = "main",
     places: Annotated[int | None, typer.Option(min=1, help="People; else as many as the estimate needs.")] = None,
     keep_out: Annotated[str | None, typer.Option("--keep-out", help="A participant group to keep out.")] = None,
+    again: AgainOption = False,
     database: DatabaseOption = None,
     site_url: UrlOption = None,
 ) -> None:
     """Create the study there, unpublished: look at it, then publish it."""
     made, by_hand = api.prolific.create(
-        study, phase=phase, places=places, keep_out=keep_out, database=database, site_url=site_url
+        study, phase=phase, places=places, keep_out=keep_out, again=again, database=database, site_url=site_url
     )
     say(f"created, unpublished: {made}", created=made, by_hand=by_hand)
     if by_hand:
@@ -86,10 +89,14 @@ def eligible(study: StudyArgument = DEFAULT) -> None:
 
 @app.command()
 def hook(
-    workspace: Annotated[str, typer.Argument(help="The workspace's id at Prolific.")], site_url: UrlOption = None
+    workspace: Annotated[str, typer.Argument(help="The workspace's id at Prolific.")],
+    new_secret: Annotated[
+        bool, typer.Option("--new-secret", help="Where the secret is lost: the one before is no longer valid then.")
+    ] = False,
+    site_url: UrlOption = None,
 ) -> None:
     """Have Prolific tell the app when a submission is returned or times out: its slots re-open at once."""
-    made, secret = api.prolific.hook(workspace, site_url=site_url)
+    made, secret = api.prolific.hook(workspace, site_url=site_url, new_secret=new_secret)
     say(f"subscribed: {made}", subscribed=made, secret=secret)
     if secret:
         say(f"Start casewise serve with CASEWISE_PROLIFIC_HOOK_SECRET={secret}")
@@ -181,6 +188,20 @@ def pay_further(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", dat
         raise typer.Exit(ExitCode.NO)
 
 
+@app.command()
+def settle(
+    annotator: AnnotatorArgument,
+    paid: Annotated[bool, typer.Option("--paid/--not-paid", help="What you saw at Prolific.")],
+    payment: Annotated[str | None, typer.Option("--payment", help="Its id there, where several are in doubt.")] = None,
+    study: StudyOption = DEFAULT,
+    phase: PhaseOption = "main",
+    database: DatabaseOption = None,
+) -> None:
+    """Say what became of a bonus in doubt, as you saw it there: one that was not paid can be paid then."""
+    amount = api.prolific.settle(annotator, paid=paid, payment=payment, study=study, phase=phase, database=database)
+    say(f"{annotator}: {amount:.2f} {'is' if paid else 'was not'} paid", annotator=annotator, amount=amount, paid=paid)
+
+
 @app.command("ask-return")
 def ask_return(
     annotator: AnnotatorArgument,
@@ -199,8 +220,9 @@ def keep_out(
     project: Annotated[str, typer.Argument(help="The project's id at Prolific.")],
     study: StudyArgument = DEFAULT,
     phase: PhaseOption = "pilot",
+    again: AgainOption = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Put a round's people into a participant group there, to be kept out of a later round."""
-    people, group = api.prolific.keep_out(project, study, phase=phase, database=database)
+    """Put a round's people into a participant group there, to be kept out of a later round; again at will."""
+    people, group = api.prolific.keep_out(project, study, phase=phase, again=again, database=database)
     say(f"{people} people are in the group {group}", people=people, group=group)

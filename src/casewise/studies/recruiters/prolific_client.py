@@ -7,10 +7,12 @@ ratings are voided are asked to return, or paid; whoever wants to reject someone
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
 from json import loads
 from types import TracebackType
 from typing import Any, Literal, Self
+from urllib.parse import urlencode, urlsplit
 
 import aiohttp
 
@@ -18,7 +20,18 @@ from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.studies.design.design import Design
 from casewise.studies.design.replies import RatedThing
 
-__all__ = ["API", "BUSY", "Approval", "Places", "ProlificClient", "filters_of", "study_request", "to_set_by_hand"]
+__all__ = [
+    "API",
+    "Approval",
+    "FittedPlaces",
+    "Places",
+    "ProlificClient",
+    "can_be_reached",
+    "filters_of",
+    "fit_study",
+    "study_request",
+    "to_set_by_hand",
+]
 
 API = "https://api.prolific.com/api/v1"
 
@@ -57,6 +70,17 @@ def study_request(design: Design, *, url: str, places: int, minutes: float, grou
         "filters": filters_of(design, group=group),
         **longer,
     }
+
+
+def can_be_reached(url: str) -> bool:
+    """Whether strangers come to `url` over TLS."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    try:
+        public = not ip_address(host).is_private
+    except ValueError:
+        public = host != "localhost" and not host.endswith(".localhost")
+    return parts.scheme == "https" and bool(host) and public
 
 
 def filters_of(design: Design, *, group: str | None = None) -> list[dict[str, Any]]:
@@ -193,6 +217,16 @@ class ProlificClient:
         """A secret that the workspace's webhooks are signed with; the one before is no longer."""
         return told(await self._call("POST", "/hooks/secrets/", {"workspace_id": workspace}), "value")
 
+    async def subscription(self, workspace: str, event: str, url: str) -> str | None:
+        """The id of the confirmed subscription that tells `url` of each such event, if there is one."""
+        asked = urlencode({"workspace_id": workspace, "is_enabled": "true", "limit": 200})
+        found = (await self._call("GET", f"/hooks/subscriptions/?{asked}")).get("results") or []
+        wanted = (event, url, workspace)
+        is_it = [(one.get("event_type"), one.get("target_url"), one.get("workspace_id")) == wanted for one in found]
+        return next(
+            (str(one["id"]) for one, same in zip(found, is_it, strict=True) if same and one["is_enabled"]), None
+        )
+
     async def subscribe(self, workspace: str, event: str, url: str) -> str:
         """Have Prolific tell `url` of each such event, and confirm it; the subscription's id."""
         body = {"workspace_id": workspace, "event_type": event, "target_url": url}
@@ -274,6 +308,43 @@ class ProlificClient:
             busy = "; wait a minute and try again" if status == BUSY else ""
             raise RecruiterRefused(said + busy, status=status)
         return read_object(text), response.headers
+
+
+@dataclass(frozen=True)
+class FittedPlaces:
+    """What became of the places there."""
+
+    before: int
+    taken: int
+    needed: int
+    """More people whom the round needs now, beside those in the tutorial or the quiz."""
+    after: int
+    paused: bool
+    """Whether people are kept out there instead, since nobody is needed and places could not be taken away."""
+    why: str = ""
+    """Prolific's words where it let nothing be taken away."""
+    started: bool = False
+    """Whether the study was paused there and people are let in again, since more are needed."""
+
+
+async def fit_study(prolific: ProlificClient, study: str, needed: int) -> FittedPlaces:
+    """Give a study there places for those taken and `needed` more; see `FittedPlaces` for where it cannot be."""
+    places = await prolific.places(study)
+    wanted = places.taken + needed
+    found = FittedPlaces(places.total, places.taken, needed, wanted, paused=False)
+    try:
+        if wanted != places.total:
+            await prolific.set_places(study, wanted)
+    except RecruiterRefused as error:
+        if wanted > places.total or error.status == BUSY:
+            raise
+        if not needed:
+            await prolific.pause(study)
+        found = replace(found, after=places.total, paused=not needed, why=str(error))
+    if places.paused and needed:
+        await prolific.start(study)
+        found = replace(found, started=True)
+    return found
 
 
 def read_object(text: str) -> dict[str, Any]:

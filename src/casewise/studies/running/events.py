@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from casewise.database.tables import study as tables
+from casewise.errors import StudyError
 
-__all__ = ["note", "read_events"]
+__all__ = ["made_at_recruiter", "none_made", "note", "note_at_recruiter", "read_events"]
 
 ACTORS = ("system", "annotator", "owner")
 
@@ -29,6 +30,47 @@ def note(
         insert(tables.events).values(
             study_id=study_id, at=at, by=by, kind=kind, annotator_id=annotator_id, detail=detail
         )
+    )
+
+
+AT_RECRUITER = "at recruiter"
+"""An event of no annotator: something is made there for the round."""
+
+
+def note_at_recruiter(
+    connection: Connection, study_id: str, what: str, state: str, made: str = "", *, at: datetime
+) -> None:
+    """Put on record that `what` is begun there, refused, or made with the id `made`."""
+    note(connection, study_id, AT_RECRUITER, at=at, by="owner", detail={"what": what, "state": state, "id": made})
+
+
+def made_at_recruiter(connection: Connection, study_id: str, what: str) -> str | None:
+    """The id of `what` was made there last; empty where it was begun and nothing said of what became of it, None for none."""
+    table = tables.events
+    found: list[str] = []
+    query = select(table.c.detail).where(table.c.study_id == study_id, table.c.kind == AT_RECRUITER)
+    for said in connection.scalars(query.order_by(table.c.id)):
+        if said["what"] == what:
+            if said["state"] != "begun":
+                found.pop()
+            if said["state"] != "refused":
+                found.append(said["id"])
+    return found[-1] if found else None
+
+
+def none_made(connection: Connection, study_id: str, what: str, *, again: bool) -> None:
+    """Nothing, unless `what` was made there before, or begun.
+
+    Raises StudyError: it was, and not `again`.
+    """
+    before = made_at_recruiter(connection, study_id, what)
+    if before is None or again:
+        return
+    if before:
+        raise StudyError(f"this round has the {what} {before} at the recruiter already; for another, say --again")
+    raise StudyError(
+        f"a {what} was begun for this round, and the recruiter did not say what became of it: look there, and say --again "
+        "if there is none"
     )
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, select
 
 from casewise.database.tables import study as tables
+from casewise.errors import StudyError
 from casewise.studies.design.design import Pay
+from casewise.studies.running.events import note
 from casewise.studies.running.further import FURTHER, further_pay
 from casewise.studies.running.rounds import Round
 
@@ -17,11 +20,15 @@ __all__ = [
     "PAID_AS_SCREEN_OUT",
     "PAID_IN_FULL",
     "WITHDRAWN",
+    "FurtherPaid",
     "begun_bonuses",
     "bonuses",
     "cost_of",
     "cost_of_more",
     "cost_of_withdrawn",
+    "in_doubt",
+    "none_begun",
+    "settle_bonus",
 ]
 
 EVENTS = tables.events
@@ -38,9 +45,22 @@ class Bonus:
     """One that the recruiter was told to pay and did not refuse; `paid` if it said so."""
 
     annotator_id: str
+    payment: str
+    """The recruiter's id of it."""
     amount: float
     why: str
     paid: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherPaid:
+    """What became of what somebody is owed for further batches."""
+
+    annotator: str
+    amount: float
+    state: Literal["paid", "not paid", "in doubt"]
+    """In doubt: the recruiter was told to pay, and did not answer that it does."""
+    why: str = ""
 
 
 def begun_bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> list[Bonus]:
@@ -52,10 +72,52 @@ def begun_bonuses(connection: Connection, study_id: str, annotator_id: str | Non
     rows = connection.execute(query.order_by(EVENTS.c.id)).all()
     ends = {(kind, said.get("payment")) for _, kind, said in rows}
     return [
-        Bonus(who, float(said["amount"]), said.get("for", ""), ("bonus paid", said.get("payment")) in ends)
+        Bonus(
+            who,
+            said.get("payment", ""),
+            float(said["amount"]),
+            said.get("for", ""),
+            ("bonus paid", said.get("payment")) in ends,
+        )
         for who, kind, said in rows
         if kind == "bonus begun" and ("bonus refused", said.get("payment")) not in ends
     ]
+
+
+def in_doubt(annotator_id: str) -> str:
+    """What to do where the recruiter was told to pay and did not say that it does."""
+    return f"a bonus was begun before; see at Prolific whether it was paid, and say so: casewise prolific settle {annotator_id}"
+
+
+def none_begun(connection: Connection, study: Round, annotator_id: str, why: str) -> None:
+    """Nothing, unless a bonus was begun for somebody: any, or for further batches one for these.
+
+    Raises StudyError: there was.
+    """
+    begun = [one for one in begun_bonuses(connection, study.id, annotator_id) if why != FURTHER or one.why == FURTHER]
+    if begun:
+        doubtful = not all(one.paid for one in begun)
+        said = in_doubt(annotator_id) if doubtful else f"{annotator_id} was paid a bonus before"
+        raise StudyError(said if why == FURTHER else f"{said}; for another, say --again")
+
+
+def settle_bonus(
+    connection: Connection, study_id: str, annotator_id: str, payment: str | None, *, paid: bool, at: datetime
+) -> float:
+    """Put on record what became of somebody's one bonus in doubt, or of the one that is this `payment`; its amount.
+
+    Raises StudyError: none is in doubt, or more than one.
+    """
+    doubtful = [one for one in begun_bonuses(connection, study_id, annotator_id) if not one.paid]
+    found = [one for one in doubtful if payment in (None, one.payment)]
+    if len(found) != 1:
+        several = ", ".join(f"{one.payment} ({one.amount:.2f})" for one in doubtful)
+        said = f"in doubt are {several}: name one with --payment" if several else "no bonus is in doubt"
+        raise StudyError(f"{annotator_id}: {said}")
+    kind = "bonus paid" if paid else "bonus refused"
+    detail = {"amount": found[0].amount, "payment": found[0].payment, "looked_up": True}
+    note(connection, study_id, kind, at=at, by="owner", annotator_id=annotator_id, detail=detail)
+    return found[0].amount
 
 
 def bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> float:
