@@ -14,6 +14,7 @@ from casewise.database.tables import study as tables
 from casewise.studies.recruiters import RecruiterIds, make_recruiter, new_invitation
 from casewise.studies.running.admission import admit
 from casewise.studies.running.answers import void
+from casewise.studies.running.events import note
 from casewise.studies.running.owner import forget, people_states
 from casewise.studies.running.privacy import Vault
 from casewise.studies.running.restoring import restore
@@ -227,10 +228,23 @@ def test_from_an_annotator_to_the_submission_and_back_and_the_look_is_on_record(
     assert unknown.status_code == 404
     for kept in ("Nobody in this round came with that", 'value="submission-2"', '<option value="quiz"'):
         assert kept in unknown.text
+    assert f'<form method="get" action="{path}"' in unknown.text
+    for reloaded in (f"{path}/find?status=quiz", f"{path}/{who.id}/recruiter?status=quiz"):
+        back = owner.get(reloaded)
+        assert (back.status_code, back.headers["location"]) == (303, f"{path}?status=quiz&sort=flags&page=1")
     assert owner.send(f"{path}/find", on=path, submission=" ").status_code == 404
     with store.read() as connection:
         looks = connection.scalars(select(tables.events.c.kind).where(tables.events.c.annotator_id == who.id)).all()
     assert looks == ["consented", "looked up"]
+
+
+def test_the_rounds_page_says_what_was_amended(app, owner):
+    study = opened(app.state.database, design())
+    with app.state.database.write() as connection:
+        detail = {"why": "<wide>", "changes": ["ratings.per_item was 2 and is 3"]}
+        note(connection, study.id, "amended", at=START, by="owner", detail=detail)
+    page = owner.get(f"/studies/{study.id}").text
+    assert "Amended 2026-11-20: ratings.per_item was 2 and is 3 (&lt;wide&gt;)." in page
 
 
 def test_what_people_write_and_what_is_searched_for_is_escaped(app, owner):

@@ -62,8 +62,8 @@ STUDY = dict.fromkeys(
         ("POST", "/studies/{study_id}/state"),
         ("GET", "/studies/{study_id}/people"),
         ("POST", "/studies/{study_id}/people"),
-        ("POST", "/studies/{study_id}/people/find"),
-        ("POST", "/studies/{study_id}/people/{annotator_id}/recruiter"),
+        *((method, "/studies/{study_id}/people/find") for method in ("GET", "POST")),
+        *((method, "/studies/{study_id}/people/{annotator_id}/recruiter") for method in ("GET", "POST")),
     ],
     frozenset({Role.OWNER}),
 )

@@ -138,6 +138,9 @@ def test_another_fee_is_said_to_hold_for_what_was_spent_too(store, study, path):
     changed(path, r"fee_percent = [0-9.]+", "fee_percent = 50.0")
     found, _ = amended(store, study, path)
     assert "counted with the new fee too" in str(found.caution)
+    with store.read() as connection:
+        (said,) = monitor(connection, study, now=START).amendments
+    assert re.fullmatch(r"2026-11-20: pay\.fee_percent was [0-9.]+ and is 50\.0 \(too wide intervals\)", said)
 
 
 def benchmark_of(folder, queries):

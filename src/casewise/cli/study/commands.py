@@ -249,6 +249,8 @@ def amend(
         if yes or confirmed("Go on so?"):
             go_on()
             say("The round is amended. Let people in again after a minute: casewise study resume", amended=True)
+        else:
+            note("Nothing was changed; the round is still paused: casewise study resume lets people in again.")
 
 
 def changing_to(state: api.studies.RoundState) -> Callable[..., None]:

@@ -68,6 +68,8 @@ def print_monitor(found: api.studies.Monitor, *, currency: str) -> None:
     typer.echo(f"{found.valid_last_hour:,} valid in the last hour, {found.valid_per_hour:,.1f} an hour of late{ends}")
     if found.median_minutes_before is not None:
         typer.echo(f"median from consent to the batch: {found.median_minutes_before:.1f} minutes")
+    for amendment in found.amendments:
+        typer.echo(f"amended {amendment}")
     money, funnel = found.money, found.funnel
     of = "" if money.budget is None else f"; the budget is {money.budget:,.2f}"
     typer.echo(

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, select
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 
-__all__ = ["made_at_recruiter", "none_made", "note", "note_at_recruiter", "read_events"]
+__all__ = ["amendments", "made_at_recruiter", "none_made", "note", "note_at_recruiter", "read_events"]
 
 ACTORS = ("system", "annotator", "owner")
 
@@ -72,6 +72,13 @@ def none_made(connection: Connection, study_id: str, what: str, *, again: bool) 
         f"a {what} was begun for this round, and the recruiter did not say what became of it: look there, and say --again "
         "if there is none"
     )
+
+
+def amendments(connection: Connection, study_id: str) -> list[tuple[datetime, dict[str, Any]]]:
+    """When a round was changed while it ran, with `why` and the `changes`, a sentence each."""
+    table = tables.events
+    query = select(table.c.at, table.c.detail).where(table.c.study_id == study_id, table.c.kind == "amended")
+    return [(row.at, row.detail) for row in connection.execute(query.order_by(table.c.id))]
 
 
 def read_events(connection: Connection, study_id: str) -> list[dict[str, Any]]:

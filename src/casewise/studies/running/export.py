@@ -22,7 +22,7 @@ from casewise.storage import About, Benchmark, write_benchmark
 from casewise.studies.design.design import Design
 from casewise.studies.design.freeze import Frozen, Promise, departures, read_frozen
 from casewise.studies.design.material import rated_items
-from casewise.studies.running.events import read_events
+from casewise.studies.running.events import amendments, read_events
 from casewise.studies.running.further import batches_given
 from casewise.studies.running.owner import Overview, overview, people_states
 from casewise.studies.running.quality import LIKENESS, Flag
@@ -184,9 +184,7 @@ def about_study(connection: Connection, study: Round, design: Design, seen: Over
         "frozen": study.frozen,
         "departures": departed(connection, study, design, frozen) if frozen else None,
         "amendments": [
-            {"why": event["detail"]["why"], "changes": event["detail"]["changes"]}
-            for event in read_events(connection, study.id)
-            if event["kind"] == "amended"
+            {"why": said["why"], "changes": said["changes"]} for _, said in amendments(connection, study.id)
         ],
         "exact": seen.exact,
         "conditions": [asdict(condition) for condition in seen.conditions],

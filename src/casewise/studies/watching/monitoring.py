@@ -13,6 +13,7 @@ from sqlalchemy import Connection, case, func, select
 from casewise.database.tables import study as tables
 from casewise.studies.design.design import Pay
 from casewise.studies.running.admission import people_needed, waiting_people
+from casewise.studies.running.events import amendments
 from casewise.studies.running.further import further_pay
 from casewise.studies.running.owner import Overview, overview
 from casewise.studies.running.paying import (
@@ -92,6 +93,8 @@ class Monitor:
     """Of the 20 who ended last."""
     further: dict[str, float]
     """What each annotator is owed for batches after their first."""
+    amendments: tuple[str, ...]
+    """What was changed while it ran, when and why."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON values, without what the overview says."""
@@ -128,6 +131,10 @@ def monitor(connection: Connection, study: Round, *, now: datetime) -> Monitor:
         funnel=funnel(connection, study, seen),
         last_outcomes=last_outcomes(connection, study.id),
         further=further,
+        amendments=tuple(
+            f"{at:%Y-%m-%d}: {'; '.join(said['changes'])} ({said['why']})"
+            for at, said in amendments(connection, study.id)
+        ),
     )
 
 

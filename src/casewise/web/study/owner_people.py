@@ -121,6 +121,13 @@ def find_submission(request: Request, _owner: Owner, study: ThisRound, form: Sen
     return redirect(f"/studies/{study.id}/people?search={found}")
 
 
+@router.get("/find")
+@router.get("/{annotator_id}/recruiter")
+def back_to_people(_owner: Owner, study: ThisRound, listed: Listed) -> Response:
+    """The address of what was sent before, opened anew: the list it came from."""
+    return redirect(f"/studies/{study.id}/people?{listed.link}&page={listed.page}")
+
+
 @router.post("/{annotator_id}/recruiter")
 def recruiter_ids(
     request: Request, owner: Owner, study: ThisRound, annotator_id: str, listed: Listed, at: Now
