@@ -202,7 +202,7 @@ def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch)
         casewise("study prolific publish new")
         casewise("study prolific places new 9")
         assert "1 approved, 0 approved before, 0 refused" in casewise("study prolific approve --phase pilot")
-        assert "1 people are in the group new" in casewise("study prolific keep-out project")
+        assert "1 people are in the group new" in casewise("study prolific keep-out workspace")
 
     assert [path for _, path, _ in calls] == [
         "/studies/",

@@ -313,12 +313,12 @@ def test_a_closed_round_needs_nobody_and_of_a_paused_one_no_place_is_set(prolifi
 def test_a_rounds_people_go_into_a_group_that_is_kept_out(prolific, there):
     _, place = there
     place = dict(place)
-    assert api.prolific.keep_out("project", place.pop("study"), **place) == (1, "group-0")
+    assert api.prolific.keep_out("w1", place.pop("study"), **place) == (1, "group-0")
     for admitted in ((), ("person-2",)):
         joins(there[1], *admitted)
-        assert api.prolific.keep_out("project", there[1]["study"], **place)[1] == "group-0"
+        assert api.prolific.keep_out("w1", there[1]["study"], **place)[1] == "group-0"
     assert prolific.groups == {"group-0": ["person-1", "person-2"]}
-    assert api.prolific.keep_out("project", there[1]["study"], again=True, **place) == (2, "group-1")
+    assert api.prolific.keep_out("w1", there[1]["study"], again=True, **place) == (2, "group-1")
 
 
 def joins(place, *people):

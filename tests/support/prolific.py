@@ -84,6 +84,8 @@ class StandIn:
                 self.paused.append(f"{study} {body['action']}")
                 self.status = "PAUSED" if body["action"] == "PAUSE" else "ACTIVE"
                 return 200, {"id": study}
+            case ["participant-groups"] if "workspace_id" not in body:
+                return 400, {"error": {"detail": "either a workspace or an organisation must be specified"}}
             case ["participant-groups"]:
                 name = f"group-{len(self.groups)}"
                 self.groups[name] = []

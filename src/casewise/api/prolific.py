@@ -375,18 +375,18 @@ def of_annotator(
 
 
 def keep_out(
-    project: str, study: str | Path, *, phase: str = "pilot", again: bool = False, database: str | None = None
+    workspace: str, study: str | Path, *, phase: str = "pilot", again: bool = False, database: str | None = None
 ) -> tuple[int, str]:
     """Put a round's people into a participant group there, to be kept out of a later round; how many, and the group.
 
     The group is made once; later those are added who came since.
     """
     with study_round(study, phase, database=database) as there:
-        found, what = there.round, f"group in {project}"
+        found, what = there.round, f"group in {workspace}"
         with there.store.read() as connection:
             people = everybody(connection, found, vault=there.vault)
             group = None if again else made_at_recruiter(connection, found.id, what)
         name = f"{found.name} {found.version} {found.phase}"
-        group = group or made_once(there, what, lambda prolific: prolific.create_group(project, name), again=again)
+        group = group or made_once(there, what, lambda prolific: prolific.create_group(workspace, name), again=again)
     talked(lambda prolific: prolific.add_to_group(group, [person.person for person in people]))
     return len(people), group

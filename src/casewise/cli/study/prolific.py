@@ -217,12 +217,12 @@ def ask_return(
 
 @app.command("keep-out")
 def keep_out(
-    project: Annotated[str, typer.Argument(help="The project's id at Prolific.")],
+    workspace: Annotated[str, typer.Argument(help="The workspace's id at Prolific.")],
     study: StudyArgument = DEFAULT,
     phase: PhaseOption = "pilot",
     again: AgainOption = False,
     database: DatabaseOption = None,
 ) -> None:
     """Put a round's people into a participant group there, to be kept out of a later round; again at will."""
-    people, group = api.prolific.keep_out(project, study, phase=phase, again=again, database=database)
+    people, group = api.prolific.keep_out(workspace, study, phase=phase, again=again, database=database)
     say(f"{people} people are in the group {group}", people=people, group=group)

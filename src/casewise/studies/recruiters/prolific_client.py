@@ -276,9 +276,9 @@ class ProlificClient:
         """Pay what was prepared. Prolific pays again each time it is told so: never repeat this on a doubtful answer."""
         await self._call("POST", f"/bulk-bonus-payments/{bonus}/pay/", {})
 
-    async def create_group(self, project: str, name: str) -> str:
-        """A participant group in a project; returns its id."""
-        return told(await self._call("POST", "/participant-groups/", {"project_id": project, "name": name}), "id")
+    async def create_group(self, workspace: str, name: str) -> str:
+        """A participant group in a workspace; returns its id."""
+        return told(await self._call("POST", "/participant-groups/", {"workspace_id": workspace, "name": name}), "id")
 
     async def add_to_group(self, group: str, people: list[str]) -> None:
         """Put people in a group, so that a later study keeps them out."""
