@@ -20,6 +20,7 @@ from casewise.runs.limits import Limits
 from casewise.showing import arm_named
 from casewise.showing.catalogue import of_its_file
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.record_columns import column_of_records
 
 __all__ = [
     "Arm",
@@ -111,7 +112,7 @@ def ids_in(benchmark: Benchmark, name: str | None) -> frozenset[str] | None:
         return None
     from casewise.auditing.subsets import subset  # and the whole audit
 
-    return frozenset(item.id for item in subset(benchmark, name))
+    return frozenset(column_of_records(subset(benchmark, name), "id"))
 
 
 def messages(

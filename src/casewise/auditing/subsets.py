@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from casewise.stats.agreeing.hard_items import halves
 from casewise.stats.agreeing.terms import AGREEMENT, ROUNDING
 from casewise.stats.core.arrays import BoolArray
 from casewise.storage.benchmarks.benchmark import Benchmark
+from casewise.storage.record_columns import records_at
 
 __all__ = ["SUBSETS", "audit_subsets", "subset", "subset_rows"]
 
@@ -32,7 +33,7 @@ SUBSETS: dict[str, str] = {
 """What `--items` can be."""
 
 
-def subset(benchmark: Benchmark, name: str) -> tuple[Item, ...]:
+def subset(benchmark: Benchmark, name: str) -> Sequence[Item]:
     """The items of the subset called `name`, in the order of the benchmark.
 
     `hard` is every item that some half of its votes would choose; a report scores each by the other half
@@ -42,7 +43,7 @@ def subset(benchmark: Benchmark, name: str) -> tuple[Item, ...]:
     benchmark cannot say which items these are, or there are none.
     """
     rows = subset_rows(Subject(benchmark), name)
-    return tuple(item for item, kept in zip(benchmark.items, rows, strict=True) if kept)
+    return records_at(benchmark.items, np.flatnonzero(rows))
 
 
 def subset_rows(subject: Subject, name: str) -> BoolArray:

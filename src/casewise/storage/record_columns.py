@@ -11,7 +11,7 @@ import polars as pl
 
 from casewise.records.base import ContentRecord
 
-__all__ = ["MOST_HELD", "PlacesById", "RecordColumns", "column_of_records", "places_among"]
+__all__ = ["MOST_HELD", "PlacesById", "RecordColumns", "column_of_records", "places_among", "records_at"]
 
 R = TypeVar("R", bound=ContentRecord)
 
@@ -168,3 +168,10 @@ def column_of_records(records: Sequence[R], name: str) -> pl.Series:
     if isinstance(records, RecordColumns):
         return records.table[name]
     return pl.Series(name, [getattr(one, name) for one in records], dtype=pl.String)
+
+
+def records_at(records: Sequence[R], places: NDArray[np.intp]) -> Sequence[R]:
+    """The records at these places, in columns where all are."""
+    if isinstance(records, RecordColumns):
+        return RecordColumns(records.model, records.table[places])
+    return tuple(records[place] for place in places.tolist())

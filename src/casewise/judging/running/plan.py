@@ -20,8 +20,9 @@ from casewise.runs.run_kind import Asks
 from casewise.showing import MadeTexts, check_arms, needs_twin
 from casewise.showing.by_model import by_models
 from casewise.showing.made_before import MakingOptions, estimate_before
+from casewise.stats.core.arrays import BoolArray
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.record_columns import column_of_records
+from casewise.storage.record_columns import column_of_records, records_at
 from casewise.storage.runs.run_folder import asked_so
 
 __all__ = ["ByQuery", "NumberedPlan", "Plan", "RunEstimate", "Selection", "ablation_arms", "estimate_run", "select"]
@@ -133,12 +134,10 @@ class ByQuery(Sequence[list[Item]]):
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.items = items
-        ids = column_of_records(items, "query_id").to_frame()
-        places = ids.unique(maintain_order=True).with_row_index("place")
-        query = ids.join(places, on="query_id", maintain_order="left")["place"].to_numpy()
+        query = numbered(column_of_records(items, "query_id"))
         self.order = np.argsort(query, kind="stable").astype(np.int32)
         """Places of the items, those of one query together."""
-        self.sizes = np.bincount(query, minlength=len(places)).astype(np.int32)
+        self.sizes = np.bincount(query).astype(np.int32)
         """How many items each query has."""
         self._ends = np.cumsum(self.sizes, dtype=np.int32)
 
@@ -219,19 +218,23 @@ def select(benchmark: Benchmark, selection: Selection) -> Sequence[Item]:
 
     Raises ConfigurationError: a category does not exist, or nothing is left.
     """
-    items = of_categories(benchmark, selection.categories) if selection.categories else benchmark.items
+    items = benchmark.items
+    places = np.arange(len(items))
+    if selection.categories:
+        places = np.flatnonzero(of_categories(benchmark, selection.categories))
     if selection.ids is not None:
-        items = tuple(item for item in items if item.id in selection.ids)
+        places = places[column_of_records(items, "id").is_in(list(selection.ids)).to_numpy()[places]]
     if selection.sample is not None:
-        items = sampled(items, selection.sample, np.random.default_rng(selection.seed))
+        queries = column_of_records(items, "query_id")[places]
+        places = places[sampled(queries, selection.sample, np.random.default_rng(selection.seed))]
     if selection.limit is not None:
-        items = items[: max(0, selection.limit)]
-    if not items:
+        places = places[: max(0, selection.limit)]
+    if not len(places):
         raise ConfigurationError("no item is left to judge; ask for more with --limit, --sample or --category")
-    return items
+    return items if len(places) == len(items) else records_at(items, places)
 
 
-def of_categories(benchmark: Benchmark, names: Iterable[str]) -> tuple[Item, ...]:
+def of_categories(benchmark: Benchmark, names: Iterable[str]) -> BoolArray:
     wanted = set()
     for name in names:
         category = benchmark.taxonomy.resolve(name)
@@ -240,15 +243,22 @@ def of_categories(benchmark: Benchmark, names: Iterable[str]) -> tuple[Item, ...
                 f"no category is called {name!r}; there are: {'; '.join(benchmark.taxonomy.names)}"
             )
         wanted |= {category.name, *category.aliases}
-    return tuple(item for item in benchmark.items if benchmark.query[item.query_id].category in wanted)
+    found: BoolArray = benchmark.item_columns["category"].is_in(list(wanted)).to_numpy()
+    return found
 
 
-def sampled(items: Sequence[Item], size: int, rng: np.random.Generator) -> tuple[Item, ...]:
-    order = {query_id: place for place, query_id in enumerate(dict.fromkeys(item.query_id for item in items))}
-    rank = rng.permutation(len(order))
-    drawn = sorted(items, key=lambda item: int(rank[order[item.query_id]]))[:size]
-    kept = {item.id for item in drawn}
-    return tuple(item for item in items if item.id in kept)
+def sampled(queries: pl.Series, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """The places of so many items, given the query of each, whole queries at a time."""
+    order = numbered(queries)
+    rank = rng.permutation(int(order.max(initial=-1)) + 1)
+    return np.sort(np.argsort(rank[order], kind="stable")[:size])
+
+
+def numbered(queries: pl.Series) -> NDArray[np.int64]:
+    """A number for each query, from 0 in the order in which they come first."""
+    each = queries.alias("query").to_frame()
+    places = each.unique(maintain_order=True).with_row_index("place")
+    return each.join(places, on="query", maintain_order="left")["place"].to_numpy().astype(np.int64)
 
 
 def ablation_arms(what: str, parameters: ParameterSet | None = None) -> tuple[Arm, ...]:
