@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -110,8 +111,8 @@ def audit_baseline(subject: Subject) -> Part:
 def parameters_alone(subject: Subject) -> dict[str, FloatArray]:
     """Predictions from the words of each parameter alone."""
     stated = subject.stated
-    used = [name for name in subject.benchmark.parameters.names if any(name in one for one in stated)]
-    return {name: alone(subject, name, (one.get(name, "") for one in stated)) for name in used}
+    used = [name for name in subject.benchmark.parameters.names if stated[name].is_not_null().any()]
+    return {name: alone(subject, name, stated[name].fill_null("")) for name in used}
 
 
 def alone(subject: Subject, what: str, written: Iterable[str]) -> FloatArray:
@@ -129,7 +130,7 @@ def held_out_wider(subject: Subject) -> list[BaselineRow]:
     """The baseline on contexts with whole categories held out, and whole authors where they are recorded."""
     found = []
     groupings: dict[str, NDArray[np.intp] | None] = {
-        "categories": numbered(subject.items["category"].to_list()),
+        "categories": numbered(subject.items["category"]),
         "authors": authors(subject),
     }
     for name, groups in groupings.items():
@@ -166,11 +167,11 @@ def telling_phrases(subject: Subject) -> tuple[list[dict[str, Any]], list[dict[s
 def authors(subject: Subject) -> NDArray[np.intp] | None:
     """Who wrote each item's context; None where that is not recorded for all."""
     by = subject.read.authors
-    return None if None in by else numbered([str(name) for name in by])
+    return None if by.has_nulls() else numbered(by)
 
 
-def numbered(names: Sequence[str]) -> NDArray[np.intp]:
-    return np.unique(np.array(names), return_inverse=True)[1].astype(np.intp)
+def numbered(names: pl.Series) -> NDArray[np.intp]:
+    return names.rank("dense").to_numpy().astype(np.intp) - 1
 
 
 def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> BaselineRow:

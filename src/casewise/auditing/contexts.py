@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import compress
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from casewise.auditing.findings import ALPHA, Finding, Part, together
 from casewise.auditing.subject import Subject
@@ -44,20 +44,21 @@ def audit_contexts(subject: Subject) -> Part:
     return together("contexts", looks)
 
 
-def repeated(subject: Subject, stated: list[dict[str, str]]) -> Part:
+def repeated(subject: Subject, stated: pl.DataFrame) -> Part:
     """How often the commonest statement of each parameter stands there."""
     measured: dict[str, Any] = {}
     often: dict[str, Any] = {}
     touched = np.zeros(len(stated), dtype=bool)
     for name in subject.benchmark.parameters.names:
-        found = [one[name] for one in stated if name in one]
-        if not found:
+        found = stated[name].drop_nulls()
+        if not len(found):
             continue
-        ((text, times),) = Counter(found).most_common(1)
-        measured[name] = {"stated": len(found), "distinct": len(set(found)), "commonest": times}
+        each = found.alias("text").to_frame().group_by("text", maintain_order=True).len()
+        text, times = each.row(int(each["len"].arg_max() or 0))
+        measured[name] = {"stated": len(found), "distinct": len(each), "commonest": times}
         if len(found) >= LEAST_CONTEXTS and times > OFTEN * len(found):
             often[name] = {"statement": text[:SHOWN], "times": times, "share": times / len(found)}
-            touched |= np.array([one.get(name) == text for one in stated])
+            touched |= (stated[name] == text).fill_null(value=False).to_numpy()
     part = Part(name="repetition", measured={"statements": measured})
     if not often:
         return part
@@ -99,8 +100,8 @@ def lengths(subject: Subject) -> Part:
     finding = Finding(
         code="contexts.length",
         title=(
-            f"The longer of a query's two contexts is the one intended {kind} in {share:.0%} of the {longer + shorter} "
-            f"pairs (of {len(gain)}) that differ in length."
+            f"The longer of a query's two contexts is the one intended {kind} in {share:.0%} of the {longer + shorter:,} "
+            f"pairs (of {len(gain):,}) that differ in length."
         ),
         effect="score",
         share=abs(longer - shorter) / len(gain),
@@ -123,10 +124,10 @@ def paired_difference(subject: Subject, value: FloatArray) -> FloatArray:
     return gain[~np.isnan(gain)]
 
 
-def missing(subject: Subject, stated: list[dict[str, str]]) -> Part:
+def missing(subject: Subject, stated: pl.DataFrame) -> Part:
     """Parameters that some contexts state and others do not, and whether that tells the intent."""
-    used = [name for name in subject.benchmark.parameters.names if any(name in one for one in stated)]
-    lacks = {name: np.array([name not in one for one in stated]) & subject.with_context for name in used}
+    used = [name for name in subject.benchmark.parameters.names if stated[name].is_not_null().any()]
+    lacks = {name: stated[name].is_null().to_numpy() & subject.with_context for name in used}
     lacks = {name: mask for name, mask in lacks.items() if mask.any()}
     measured = {"missing": {name: int(mask.sum()) for name, mask in lacks.items()}}
     part = Part(name="missing", measured=measured)
@@ -147,10 +148,10 @@ def missing_tells(subject: Subject, mask: BoolArray) -> float:
 def not_stated(subject: Subject, lacks: dict[str, BoolArray]) -> Finding:
     touched = np.logical_or.reduce([*lacks.values()])
     counts = {name: int(mask.sum()) for name, mask in lacks.items()}
-    said = ", ".join(f"{name} in {n}" for name, n in counts.items())
+    said = ", ".join(f"{name} in {n:,}" for name, n in counts.items())
     return Finding(
         code="contexts.missing",
-        title=f"Not every context states every parameter: missing are {said} of {int(subject.with_context.sum())}.",
+        title=f"Not every context states every parameter: missing are {said} of {int(subject.with_context.sum()):,}.",
         effect="note",
         share=float(touched.mean()),
         evidence={"missing": counts},
@@ -193,8 +194,8 @@ def unmoved(subject: Subject) -> Part:
     finding = Finding(
         code="contexts.unmoved",
         title=(
-            f"{len(found)} of {len(subject.benchmark.queries)} queries get the same verdict from people under every context: "
-            f"{len(by_verdict['unsafe'])} unsafe, {len(by_verdict['safe'])} safe."
+            f"{len(found):,} of {len(subject.benchmark.queries):,} queries get the same verdict from people under every context: "
+            f"{len(by_verdict['unsafe']):,} unsafe, {len(by_verdict['safe']):,} safe."
         ),
         effect="note",
         share=float(touched.mean()),
@@ -220,7 +221,7 @@ def duplicates(subject: Subject) -> Part:
         return part
     finding = Finding(
         code="contexts.near-duplicates",
-        title=f"{int(touched.sum())} contexts are nearly the same as a context of another query.",
+        title=f"{int(touched.sum()):,} contexts are nearly the same as a context of another query.",
         effect="note",
         share=float(touched.mean()),
         evidence={

@@ -45,7 +45,7 @@ def one_category(subject: Subject, queries: dict[str, int]) -> Finding | None:
     (name,) = queries
     return Finding(
         code="coverage.one-category",
-        title=f"All {len(subject.items)} items are of one category, {name!r}.",
+        title=f"All {len(subject.items):,} items are of one category, {name!r}.",
         effect="note",
         share=1.0,
         evidence={"category": name, "items": len(subject.items)},
@@ -79,7 +79,7 @@ def unpaired(subject: Subject) -> Finding | None:
     n = len(has[0.0] ^ has[1.0])
     return Finding(
         code="coverage.unpaired",
-        title=f"{n} queries have contexts of one intent only; they form no pair.",
+        title=f"{n:,} queries have contexts of one intent only; they form no pair.",
         effect="note",
         share=float(lonely.mean()),
         evidence={"queries": n, "safe_only": len(has[1.0] - has[0.0]), "unsafe_only": len(has[0.0] - has[1.0])},

@@ -72,7 +72,7 @@ def not_shared(subject: Subject, usable: BoolArray, overall: Estimate, condition
     n = int(usable.sum())
     return Finding(
         code="intent.not-shared",
-        title=f"People's majority is against the author's intent on {int(against.sum())} of {n} items.",
+        title=f"People's majority is against the author's intent on {int(against.sum()):,} of {n:,} items.",
         effect="note",
         share=float(against.sum() / len(subject.items)),
         evidence={

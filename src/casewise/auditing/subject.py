@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
+from itertools import compress, islice
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from casewise.records import CONDITIONS, Context, ShortRepr
+from casewise.records import CONDITIONS, Context, ShortRepr, paper_parameters
 from casewise.records.base import canonical_json
 from casewise.stats.agreeing.judged import query_numbers
 from casewise.stats.agreeing.labels_and_ties import VOTES, labels
@@ -36,6 +36,9 @@ LARGE, FOLDS_OF_LARGE = 20_000, 3
 
 MOST_READ = 100_000
 """Items from which a classifier on words learns and which it predicts; of more, so many in whole queries drawn at random."""
+
+BLOCK = 65_536
+"""Contexts that are held as they are read."""
 
 LISTED = 20
 """Items named in a finding at most."""
@@ -64,10 +67,11 @@ class VoteTable(NamedTuple):
 
 
 class WrittenContexts(NamedTuple):
-    """Of each item's context what it says, by parameter, and who wrote it."""
+    """Of each item's context what it says, and who wrote it."""
 
-    stated: list[dict[str, str]]
-    authors: list[str | None]
+    stated: pl.DataFrame
+    """(items, parameters): the texts by dotted name; null where it is not stated."""
+    authors: pl.Series
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,21 +127,29 @@ class Subject(ShortRepr):
     @cached_property
     def read(self) -> WrittenContexts:
         """What each item's context says, and who wrote it: contexts of a large benchmark are read once for both."""
-        stated, authors = [], []
-        for written in map(self.benchmark.written_of, self.benchmark.items):
-            stated.append(written.texts if written else {})
-            authors.append(written.by if written else None)
-        return WrittenContexts(stated, authors)
+        names, blocks, authors = self.benchmark.parameters.every, [], []
+        written = map(self.benchmark.written_of, self.benchmark.items)
+        while some := list(islice(written, BLOCK)):
+            said = [one.texts if one else {} for one in some]
+            blocks.append(
+                pl.DataFrame({name: pl.Series([one.get(name) for one in said], dtype=pl.String) for name in names})
+            )
+            authors += [one.by if one else None for one in some]
+        return WrittenContexts(pl.concat(blocks), pl.Series(authors, dtype=pl.String))
 
     @property
-    def stated(self) -> list[dict[str, str]]:
-        """What each item's context says, by parameter; nothing without one."""
+    def stated(self) -> pl.DataFrame:
+        """What each item's context says, by parameter; null without one."""
         return self.read.stated
 
     @property
-    def written(self) -> Iterator[str]:
+    def written(self) -> Iterable[str]:
         """The words of each item's context."""
-        return texts(self.benchmark) if "read" not in vars(self) else ("\n".join(one.values()) for one in self.stated)
+        if (
+            "read" not in vars(self) or self.benchmark.parameters != paper_parameters()
+        ):  # others may stand in another order
+            return texts(self.benchmark)
+        return self.stated.select(pl.concat_str(pl.all(), separator="\n", ignore_nulls=True)).to_series()
 
     @cached_property
     def anonymous(self) -> bool:

@@ -230,7 +230,7 @@ def notes(runs: JudgedRuns, before: Series, after: Series, options: ReportOption
     unscored = [int(np.isnan(one.values[one.asked]).sum()) for one in (before, after)]
     if any(unscored):
         said.append(
-            f"Without a verdict: {unscored[0]} items of the baseline, {unscored[1]} of the run; {WORTH[options.unscored]}."
+            f"Without a verdict: {unscored[0]:,} items of the baseline, {unscored[1]:,} of the run; {WORTH[options.unscored]}."
         )
     return tuple(said)
 

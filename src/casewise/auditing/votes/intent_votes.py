@@ -78,7 +78,7 @@ def imported(subject: Subject) -> Finding:
     n = len(subject.items)
     return Finding(
         code="labels.intent-in-votes",
-        title=f"The last vote equals the author's intent in {n} of {n} items: it is no person's.",
+        title=f"The last vote equals the author's intent in {n:,} of {n:,} items: it is no person's.",
         effect="label",
         share=1.0,
         evidence={"items": n, "vote": "last", "people_per_item": int(np.median(subject.n_votes))},
@@ -94,7 +94,7 @@ def copied(subject: Subject, copies: dict[str, AgreementWithIntent]) -> Finding:
     n = len(copies[worst].items)
     return Finding(
         code="labels.intent-in-votes",
-        title=f"{len(copies)} rater(s) vote as the author intended on every item; {worst!r} on {n} of {n}.",
+        title=f"{len(copies)} rater(s) vote as the author intended on every item; {worst!r} on {n:,} of {n:,}.",
         effect="label",
         share=float(touched.mean()),
         evidence={

@@ -45,7 +45,7 @@ def look_at_ties(subject: Subject) -> Part:
     known = ~np.isnan(published)
     finding = Finding(
         code="labels.ties",
-        title=f"{int(tied.sum())} of {rated} items are ties: a rule, not people, settles their label.",
+        title=f"{int(tied.sum()):,} of {rated:,} items are ties: a rule, not people, settles their label.",
         effect="label",
         share=float(tied.sum() / len(subject.items)),
         evidence={
@@ -103,7 +103,7 @@ def look_at_unrated(subject: Subject) -> Part:
         return Part(name="unrated")
     finding = Finding(
         code="labels.unrated",
-        title=f"{int(without.sum())} of {len(without)} items have no ratings; they count in no metric.",
+        title=f"{int(without.sum()):,} of {len(without):,} items have no ratings; they count in no metric.",
         effect="label",
         share=float(without.mean()),
         evidence={"items": int(without.sum())},

@@ -53,7 +53,7 @@ def intent_in_rates(subject: Subject, with_intent: BoolArray, compared: BoolArra
     n, usual = int(with_intent.sum()), int(np.median(subject.n_votes[with_intent]))
     return Finding(
         code="labels.intent-in-rates",
-        title=f"In {n} of {int(compared.sum())} items the stated safe rate counts the author's intent as one vote more.",
+        title=f"In {n:,} of {int(compared.sum()):,} items the stated safe rate counts the author's intent as one vote more.",
         effect="label",
         share=n / len(subject.items),
         evidence={
@@ -77,7 +77,7 @@ def rates_disagree(subject: Subject, wrong: BoolArray, stated: FloatArray) -> Fi
     by_votes = subject.n_safe[wrong] / subject.n_votes[wrong]
     return Finding(
         code="labels.rates-disagree",
-        title=f"In {int(wrong.sum())} items the stated safe rate is not that of the votes.",
+        title=f"In {int(wrong.sum()):,} items the stated safe rate is not that of the votes.",
         effect="label",
         share=float(wrong.mean()),
         evidence={

@@ -318,9 +318,9 @@ class Benchmark:
             )
         per_query = self.item_columns.drop_nulls("intended_safe")["query_id"].value_counts()["count"]
         if single := int((per_query == 1).sum()):
-            said.append(f"{single} of {len(self.queries)} queries have one context only; they form no pair.")
+            said.append(f"{single:,} of {len(self.queries):,} queries have one context only; they form no pair.")
         if unrated := int((self.item_columns["n_votes"] == 0).sum()):
-            said.append(f"{unrated} of {len(self.items)} items have no ratings; they count in no metric.")
+            said.append(f"{unrated:,} of {len(self.items):,} items have no ratings; they count in no metric.")
         return tuple(said)
 
 
