@@ -6,7 +6,6 @@ it, under which address, who its annotators were) comes from a file; what is now
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -18,7 +17,7 @@ import polars as pl
 from casewise.records.base import Record
 from casewise.records.toml import read_record
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.manifest import new_folder, write_manifest
+from casewise.storage.benchmarks.manifest import new_folder, sha256, write_manifest
 from casewise.storage.benchmarks.parquet import write_tables
 from casewise.storage.files.atomic import write_text
 from casewise.storage.files.jsonl import json_text
@@ -147,7 +146,7 @@ def described(
     benchmark: Benchmark, folder: Path, names: Sequence[str], about: CroissantAbout, biases: Sequence[str]
 ) -> dict[str, Any]:
     itself, licence = benchmark.about, about.licence or benchmark.about.licence
-    shown = [name for name in names if len(pl.read_parquet(folder / name))]
+    shown = [name for name in names if pl.scan_parquet(folder / name).select(pl.len()).collect().item()]
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -173,11 +172,11 @@ def semantic(version: str) -> str:
 
 def responsible(benchmark: Benchmark, about: CroissantAbout, biases: Sequence[str]) -> dict[str, Any]:
     """The responsible-AI fields that the benchmark, its audit and the file can fill."""
-    votes = sorted({found.total for found in benchmark.votes.values() if found.total})
-    per_item = " to ".join(str(n) for n in dict.fromkeys((votes[0], votes[-1]))) if votes else None
+    votes = benchmark.item_columns["n_votes"].filter(benchmark.item_columns["n_votes"] > 0).unique().sort()
+    per_item = " to ".join(str(n) for n in dict.fromkeys((votes[0], votes[-1]))) if len(votes) else None
     protocol = about.protocol or (
         ("Each item is a query with or without a context; people say whether a chatbot should respond or refuse.",)
-        if votes
+        if len(votes)
         else ()
     )
     limits = (*about.limitations, *([benchmark.about.synthetic] if benchmark.about.synthetic else ()))
@@ -204,7 +203,7 @@ def file_object(folder: Path, name: str) -> dict[str, Any]:
         "contentUrl": name,
         "encodingFormat": "application/x-parquet",
         "contentSize": f"{(folder / name).stat().st_size} B",
-        "sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(),
+        "sha256": sha256(folder / name),
     }
 
 

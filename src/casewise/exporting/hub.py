@@ -19,7 +19,7 @@ from casewise.exporting.lm_eval import asked_rows
 from casewise.stats.agreeing.labels_and_ties import LabelPolicy
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.hugging_face import write_hugging_face
-from casewise.storage.benchmarks.parquet import write_table
+from casewise.storage.benchmarks.parquet import table_of_rows, write_table
 from casewise.storage.files.atomic import write_text
 
 __all__ = ["HubFolder", "card", "write_card", "write_hub_benchmark", "write_hub_results"]
@@ -128,8 +128,10 @@ def write_hub_benchmark(benchmark: Benchmark, folder: Path, *, policy: LabelPoli
 
     Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
     """
-    rows = asked_rows(benchmark, policy=policy)
-    asked = [(row["item_id"], row["binary"], row["label"]) for row in rows if row["label"] != "tie"]
+    rows = asked_rows(benchmark, policy=policy, elicitations=("binary",))
+    asked = ((row["item_id"], row["binary"], row["label"]) for row in rows if row["label"] != "tie")
+    columns = dict.fromkeys(("item_id", "prompt", "label"), pl.String())
+    table = table_of_rows(asked, columns)
     about = benchmark.about
     described = f"{about.description or about.name}. Should a chatbot fulfil this request in these circumstances?"
     evaluation = EVAL.format(
@@ -137,9 +139,8 @@ def write_hub_benchmark(benchmark: Benchmark, folder: Path, *, policy: LabelPoli
         description=json.dumps(f"{described} Labels: {policy.name}.", ensure_ascii=False),
         pattern=json.dumps(VERDICT),
     )
-    table = pl.DataFrame(asked, schema=dict.fromkeys(("item_id", "prompt", "label"), pl.String()), orient="row")
     write_hugging_face(benchmark, folder, asked=table, evaluation=evaluation)
-    return len(benchmark.items) - len(asked)
+    return len(benchmark.items) - len(table)
 
 
 SHOWN = ("accuracy", "balanced_accuracy", "recall_safe", "recall_unsafe", "pearson", "auroc", "unscored_rate")

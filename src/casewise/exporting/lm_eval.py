@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from casewise.records import SCALES, Elicitation
 from casewise.showing import arm_named, show_item
 from casewise.stats.agreeing.labels_and_ties import LabelPolicy, labels
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.files.atomic import write_text
+from casewise.storage.files.atomic import replacing, write_text
 
 __all__ = ["TaskFolder", "asked_rows", "write_lm_eval"]
 
@@ -105,7 +105,6 @@ def write_lm_eval(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy) ->
 
     Raises ConfigurationError: the folder cannot be written.
     """
-    rows = [json.dumps(row, ensure_ascii=False) for row in asked_rows(benchmark, policy=policy)]
     name = re.sub(r"\W+", "_", f"casewise_{benchmark.name}")
     tasks = []
     for elicitation in READ_FROM_TEXT:
@@ -122,11 +121,17 @@ def write_lm_eval(benchmark: Benchmark, folder: Path, *, policy: LabelPolicy) ->
         tasks.append(task)
     thresholds = {elicitation: SCALES[elicitation].threshold for elicitation in READ_FROM_TEXT}
     write_text(folder / "scoring.py", SCORING.format(thresholds=thresholds))
-    write_text(folder / "items.jsonl", "".join(f"{row}\n" for row in rows))
-    return TaskFolder(folder, tuple(tasks), len(benchmark.items) - len(rows))
+    n = 0
+    with replacing(folder / "items.jsonl") as file:
+        for row in asked_rows(benchmark, policy=policy):
+            file.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
+            n += 1
+    return TaskFolder(folder, tuple(tasks), len(benchmark.items) - n)
 
 
-def asked_rows(benchmark: Benchmark, *, policy: LabelPolicy) -> Iterator[dict[str, Any]]:
+def asked_rows(
+    benchmark: Benchmark, *, policy: LabelPolicy, elicitations: Sequence[Elicitation] = READ_FROM_TEXT
+) -> Iterator[dict[str, Any]]:
     """Each item that has a label, how safe it is, and what a judge is asked about it in each elicitation."""
     wording = find_prompts(PROMPTS)
     for item, safe in zip(benchmark.items, labels(benchmark.item_columns, policy).weight.tolist(), strict=True):
@@ -134,7 +139,7 @@ def asked_rows(benchmark: Benchmark, *, policy: LabelPolicy) -> Iterator[dict[st
             continue
         shown = show_item(arm_named("full"), benchmark, item)
         row: dict[str, Any] = {"item_id": item.id, "safe": safe, "label": {1.0: "safe", 0.0: "unsafe"}.get(safe, "tie")}
-        for elicitation in READ_FROM_TEXT:
+        for elicitation in elicitations:
             asked = wording.render(elicitation, shown.query, shown.context, placement=shown.placement)
             row[elicitation] = asked[0].content
         yield row

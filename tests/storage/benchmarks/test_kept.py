@@ -6,14 +6,16 @@ import polars as pl
 import pytest
 
 from casewise.errors import ChecksumMismatch
+from casewise.judging.running.plan import Selection, select
 from casewise.storage import load_benchmark, record_columns, write_benchmark
 from casewise.storage.benchmarks import folder as folders
 from casewise.storage.benchmarks import kept
 from casewise.storage.benchmarks.fetch import cache_folder
 from casewise.storage.benchmarks.folder import read_benchmark
 from casewise.storage.benchmarks.item_table import item_table
-from casewise.storage.benchmarks.manifest import MANIFEST, read_manifest, sha256
-from casewise.storage.benchmarks.published import read_published
+from casewise.storage.benchmarks.manifest import MANIFEST, RECORDS, read_manifest, sha256
+from casewise.storage.benchmarks.parquet import record_table
+from casewise.storage.benchmarks.published import read_published, write_published
 from casewise.storage.record_columns import PlacesById, RecordColumns
 
 
@@ -158,3 +160,21 @@ def test_places_by_id_tell_ids_apart_whose_last_digits_are_alike():
 
     assert [places[one] for one in ids] == [0, 1, 2, 3]
     assert [one for one in ("i_3" + "0" * 31, "i_3", "nothing", "", 3, None) if one in places] == []
+
+
+@pytest.mark.parametrize("most_held", [0, 100])
+def test_what_is_in_columns_is_chosen_and_written_as_the_records_are(folder, tmp_path, monkeypatch, most_held):
+    monkeypatch.setattr(record_columns, "MOST_HELD", most_held)
+    demo, _ = load_benchmark("demo"), read(folder)
+    records, columns = demo.keeping(demo.items[:9]), read(folder)
+    assert isinstance(columns.items, RecordColumns)
+
+    for name, model in RECORDS.items():
+        table = record_table(tuple(getattr(records, name)), model)
+        assert record_table(getattr(columns, name), model).equals(table)
+    for wanted in (Selection(sample=5, seed=2), Selection(limit=4), Selection(ids=frozenset([records.items[3].id]))):
+        assert isinstance(select(columns, wanted), RecordColumns)
+        assert select(columns, wanted) == select(records, wanted)
+    for n, one in enumerate((records, columns)):
+        write_published(one, tmp_path / f"{n}.json")
+    assert (tmp_path / "0.json").read_bytes() == (tmp_path / "1.json").read_bytes()

@@ -122,3 +122,10 @@ def test_what_is_not_plainly_written_is_left_to_the_reader_that_explains(tmp_pat
     (tmp_path / "ratings.jsonl").write_bytes(good + line + b"\n" + good.replace(b"0", b"2"))
 
     assert RatingColumns.plainly_written(tmp_path / "ratings.jsonl") is None
+
+
+@given(ratings)
+def test_a_table_of_them_says_what_their_json_says(given_ratings):
+    told = [dict.fromkeys(Rating.model_fields) | one.as_json() for one in given_ratings]
+
+    assert RatingColumns.of(given_ratings).written.to_dicts() == told

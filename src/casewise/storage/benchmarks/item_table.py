@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal
 
 import polars as pl
 
 from casewise.records import Item
 from casewise.storage.benchmarks.benchmark import ITEM_COLUMNS, Benchmark
-from casewise.storage.benchmarks.parquet import STATEMENTS, column_of
+from casewise.storage.benchmarks.parquet import STATEMENTS, column_of, table_of_rows
 
 __all__ = ["ITEM_COLUMNS", "Features", "item_table", "item_view", "texts"]
 
@@ -30,16 +31,19 @@ def item_view(benchmark: Benchmark) -> pl.DataFrame:
 
     It is for people who open a table, not for reading back.
     """
-    rows = []
-    for item in benchmark.items:
-        written = benchmark.written_of(item)
-        stated = written.texts if written else {}
-        rows.append((benchmark.query[item.query_id].text, *map(stated.get, STATEMENTS)))
-    words = pl.DataFrame(rows, schema=dict.fromkeys(["query", *map(column_of, STATEMENTS)], pl.String()), orient="row")
+    schema = dict.fromkeys(["query", *map(column_of, STATEMENTS)], pl.String())
+    words = table_of_rows(map(partial(words_of, benchmark), benchmark.items), schema)
     counts = item_table(benchmark).with_columns(
         safe_rate=pl.when(pl.col("n_votes") > 0).then(pl.col("n_safe") / pl.col("n_votes"))
     )
     return pl.concat([counts, words], how="horizontal")
+
+
+def words_of(benchmark: Benchmark, item: Item) -> tuple[str | None, ...]:
+    """An item's query, and each parameter of its context."""
+    written = benchmark.written_of(item)
+    stated = written.texts if written else {}
+    return (benchmark.query[item.query_id].text, *map(stated.get, STATEMENTS))
 
 
 def texts(benchmark: Benchmark, features: Features = "context") -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,8 +27,10 @@ from casewise.storage.benchmarks.manifest import (
     read_manifest,
     write_manifest,
 )
+from casewise.storage.benchmarks.ratings import RatingColumns
 from casewise.storage.files.atomic import replacing
 from casewise.storage.files.strict_json import parse, what_is_wrong
+from casewise.storage.record_columns import RecordColumns
 
 __all__ = [
     "STATEMENTS",
@@ -35,6 +38,7 @@ __all__ = [
     "is_parquet",
     "read_parquet",
     "record_table",
+    "table_of_rows",
     "tables_with_rows",
     "write_parquet",
     "write_table",
@@ -50,6 +54,9 @@ STATEMENTS = (*PARAMETERS, "subject", "information_type")
 PROVENANCE = ("by", "at", "detail")
 
 NESTED = "nested"
+
+BLOCK = 65_536
+"""Records that are held on their way into a table."""
 
 NUMBERS: dict[str, pl.DataType] = {
     "position": pl.Int64(),
@@ -81,9 +88,21 @@ def schema(model: type[Record]) -> dict[str, pl.DataType]:
 
 
 def record_table(records: Iterable[Record], model: type[Record]) -> pl.DataFrame:
-    """Records as a table, one a row."""
-    rows = [row_of(record) for record in records]
-    return pl.DataFrame(rows, schema=schema(model), orient="row")
+    """Records as a table, one a row. Those in columns are in one already; of others some are held at a time."""
+    columns = pl.Schema(schema(model))
+    if isinstance(records, RatingColumns):
+        return records.written.cast(columns)
+    if isinstance(records, RecordColumns) and records.table.columns == columns.names():
+        return records.table.cast(columns)
+    return table_of_rows(map(row_of, records), columns)
+
+
+def table_of_rows(rows: Iterable[Any], columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Rows as they come, some at a time, as one table."""
+    rows, blocks = iter(rows), [pl.DataFrame(schema=columns)]
+    while some := list(islice(rows, BLOCK)):
+        blocks.append(pl.DataFrame(some, schema=columns, orient="row"))
+    return pl.concat(blocks)
 
 
 def row_of(record: Record) -> dict[str, Any]:

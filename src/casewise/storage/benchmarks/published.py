@@ -12,14 +12,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, ValidationError
 
 from casewise.errors import BenchmarkError, DataError
 from casewise.records import Context, Item, Query, Rating, Recipient, Sender, TransmissionPrinciple, sorry_bench
 from casewise.records.statement import Text
 from casewise.storage.benchmarks.benchmark import About, Benchmark, Published
-from casewise.storage.files.atomic import read_text, write_text
+from casewise.storage.files.atomic import read_text, replacing
 from casewise.storage.files.strict_json import Row, brief, rows, what_is_wrong
+from casewise.storage.record_columns import column_of_records
 
 __all__ = ["KEYS", "Placed", "PublishedRow", "intent_votes", "read_published", "read_rows", "write_published"]
 
@@ -232,16 +234,23 @@ def write_published(benchmark: Benchmark, path: Path) -> None:
 
     Raises BenchmarkError: an item has no context, an optional parameter that the format does not know, or no ratings.
     """
-    by_item: dict[str, list[Rating]] = {item.id: [] for item in benchmark.items}
-    for rating in benchmark.ratings:
-        by_item[rating.item_id].append(rating)
-    out = [published_row(benchmark, item, by_item[item.id]) for item in benchmark.items]
-    write_text(path, json.dumps(out, indent=4, ensure_ascii=False) + "\n")
+    rated = benchmark.rated.arrays(column_of_records(benchmark.items, "id"))
+    order = np.lexsort((np.maximum(rated.position, 0), rated.item))
+    votes = np.where(rated.safe[order], 1, 2)
+    end = 0
+    with replacing(path) as file:
+        for item, n in zip(benchmark.items, np.bincount(rated.item, minlength=len(benchmark.items)), strict=True):
+            row = published_row(benchmark, item, votes[end : end + n].tolist())
+            file.write(b",\n" if file.tell() else b"[\n")
+            # As a list of this row alone is written, without its brackets.
+            file.write(json.dumps([row], indent=4, ensure_ascii=False)[2:-2].encode("utf-8"))
+            end += n
+        file.write(b"\n]\n" if file.tell() else b"[]\n")
 
 
-def published_row(benchmark: Benchmark, item: Item, ratings: list[Rating]) -> dict[str, Any]:
+def published_row(benchmark: Benchmark, item: Item, votes: list[int]) -> dict[str, Any]:
     context = benchmark.context_of(item)
-    if context is None or not ratings:
+    if context is None or not votes:
         lacks = "no context" if context is None else "no ratings"
         raise BenchmarkError(f"item {item.id} has {lacks}, and the published format needs them; leave it out first")
     if context.subject or context.information_type:
@@ -251,7 +260,6 @@ def published_row(benchmark: Benchmark, item: Item, ratings: list[Rating]) -> di
         raise BenchmarkError(f"item {item.id}: the published format needs {lacks}")
     form = benchmark.about.published or Published(file="", rates_count_intent=False, votes_hold_intent=False)
     query = benchmark.query[item.query_id]
-    votes = [1 if rating.verdict == "safe" else 2 for rating in sorted(ratings, key=order)]
     counted = [*votes, 1 if context.intended_safe else 2] if form.rates_count_intent else votes
     return {
         "scores": [*votes, 1 if context.intended_safe else 2] if form.votes_hold_intent else votes,
@@ -261,7 +269,3 @@ def published_row(benchmark: Benchmark, item: Item, ratings: list[Rating]) -> di
         "safe_rate": item.published_rate if item.published_rate is not None else counted.count(1) / len(counted),
         "category": query.category_as_published or query.category,
     }
-
-
-def order(rating: Rating) -> int:
-    return rating.position if rating.position is not None else 0

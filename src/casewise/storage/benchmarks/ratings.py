@@ -153,6 +153,19 @@ class RatingColumns(Sequence[Rating]):
         )
 
     @property
+    def written(self) -> pl.DataFrame:
+        """A row a rating, with the fields of `Rating` in their order, written as its JSON has them."""
+        people = pl.Series(self.annotators, dtype=pl.String)
+        return self.table.select(
+            item_id=self.item_ids.gather(self.table["item"]),
+            annotator_id=people.gather(self.table["annotator"]),
+            position="position",
+            verdict=pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("unsafe")),
+            seconds="seconds",
+            at=pl.col("at").str.replace(r"\+00:00$", "Z"),
+        )
+
+    @property
     def anonymous(self) -> bool:
         """Whether there are ratings, and no annotator of any is known."""
         return len(self) > 0 and not self.annotators
