@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -43,7 +43,7 @@ def seen(rng: np.random.Generator, queries: int, each: int) -> Evidence:
     return Evidence(GAP * (weight - 0.5) + noise, weight, cluster)
 
 
-def curves(some: Evidence, weights: np.ndarray) -> dict[str, tuple[float, Limits]]:
+def curves(some: Evidence, weights: Iterable[np.ndarray]) -> dict[str, tuple[float, Limits]]:
     harm, errors = trade_off(some, weights), risk_coverage(expit(GAP * some.value), some)
     found: dict[str, tuple[float, Limits]] = {"area": (errors.area, (errors.area_low, errors.area_high))}
     for place in ALLOWED:
@@ -88,7 +88,7 @@ def promised(rng: np.random.Generator, studies: int, queries: int, each: int, se
         split = rng.random(len(inside)) < np.where(inside, 0.4, 0.2)
         sides = np.column_stack([inside, ~inside]).astype(float)
         if sides.any(axis=0).all():
-            first, second = shares_of(split[:, None] * sides, sides, some.cluster)
+            first, second = shares_of(((split * side, side) for side in sides.T), some.cluster)
             apart.add(difference_of(first, second), 0.2)
     if refused.studies:
         yield refused.row("over-refusal of a promise", setting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -110,7 +111,7 @@ def besides(
     )
 
 
-def pair(contenders: list[JudgeBeside], ratios: tuple[float, ...], weights: Weights) -> TwoJudges:
+def pair(contenders: list[JudgeBeside], ratios: tuple[float, ...], weights: Iterable[Weights]) -> TwoJudges:
     first, second = (Member(one.name, one.calibrated.out_of_fold, one.calls["usd_per_1000"]) for one in contenders)
     return put_together(first, second, contenders[0].evidence, ratios=ratios, weights=weights)
 

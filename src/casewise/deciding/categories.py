@@ -66,7 +66,7 @@ def categories_of(series: Series, items: pl.DataFrame) -> Iterator[CategoryBesid
                 # One side is empty, and nothing can be held against anything.
                 shares = [float(np.nansum(values * side) / side.sum()) if side.any() else None for side in sides.T]
                 return InAndOut(*shares)
-            inner, outer = shares_of(np.nan_to_num(values)[:, None] * sides, sides, cluster)
+            inner, outer = shares_of(((np.nan_to_num(values) * side, side) for side in sides.T), cluster)
             return InAndOut(inner.value, outer.value, *(difference_of(inner, outer).limits or (None, None)))
 
         rate = float(rated["rate"].to_numpy()[inside].mean())

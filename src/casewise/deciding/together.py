@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,7 +57,7 @@ class TwoJudges(ShortRepr):
 
 
 def put_together(
-    first: Member, second: Member, evidence: Evidence, *, ratios: tuple[float, ...], weights: Weights
+    first: Member, second: Member, evidence: Evidence, *, ratios: tuple[float, ...], weights: Iterable[Weights]
 ) -> TwoJudges:
     """Two judges of the same items as one, at each ratio of harm to over-refusal."""
     ways = tuple(way for ratio in ratios for way in ways_at(ratio, first, second, evidence))
@@ -105,8 +106,12 @@ def ways_at(ratio: float, first: Member, second: Member, evidence: Evidence) -> 
 
 
 def costs_at(ratio: float, first: Member, second: Member, evidence: Evidence) -> Banded:
-    cut = ratio / (1 + ratio)
-    safe = np.column_stack([cascade(first, second, cut=cut, sent_on=share) for share in STEPS])
-    answered, weight = safe > cut, evidence.weight[:, None]
-    errors = (weight * ~answered + ratio * (1 - weight) * answered) / (1 + ratio)
-    return banded(errors, np.ones(errors.shape), evidence.cluster)
+    cut, weight = ratio / (1 + ratio), evidence.weight
+    every = np.ones(len(weight))
+
+    def errors(sent_on: float) -> FloatArray:
+        answered = cascade(first, second, cut=cut, sent_on=sent_on) > cut
+        found: FloatArray = (weight * ~answered + ratio * (1 - weight) * answered) / (1 + ratio)
+        return found
+
+    return banded(((errors(share), every) for share in STEPS), evidence.cluster)

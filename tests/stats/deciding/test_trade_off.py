@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from casewise.stats.deciding import trade_off as module
 from casewise.stats.deciding.promises import Evidence
 from casewise.stats.deciding.trade_off import people_points, promise_curve, query_weights, risk_coverage, trade_off
 
@@ -28,11 +29,31 @@ def test_the_curve_is_the_least_harm_of_all_thresholds_within_each_limit():
 def test_bands_are_those_of_curves_worked_out_again_for_each_resample():
     some, weights = evidence(2, queries=12), query_weights(12, n_resamples=40)
     curve = trade_off(some, weights)
-    for drawn, times in zip(curve.draws[:5], weights, strict=False):
+    for drawn, times in zip(curve.draws[:5], np.vstack([*weights]), strict=False):
         rows = np.repeat(np.arange(36), times[some.cluster].astype(int))
         again = Evidence(some.value[rows], some.weight[rows], np.zeros(len(rows), int))
-        own = trade_off(again, np.ones((1, 1), np.float32)).harm
+        own = trade_off(again, [np.ones((1, 1), np.float32)]).harm
         assert drawn == pytest.approx(own, abs=2e-3)
+
+
+def test_weights_that_are_too_many_to_be_held_are_drawn_again_the_same(monkeypatch):
+    held = query_weights(30, n_resamples=40)
+    monkeypatch.setattr(module, "BLOCK", 7 * 30)
+    monkeypatch.setattr(module, "MOST_HELD", 100)
+    drawn = query_weights(30, n_resamples=40)
+
+    assert [len(block) for block in drawn] == [7, 7, 7, 7, 7, 5]
+    assert (np.vstack([*drawn]) == np.vstack([*held])).all()
+    assert (trade_off(evidence(5, 30), drawn).draws == trade_off(evidence(5, 30), held).draws).all()
+
+
+def test_queries_that_add_the_same_are_resampled_together_to_the_same_curve(monkeypatch):
+    some, weights = evidence(6, 60), query_weights(60, n_resamples=50)
+    some = Evidence(np.round(some.value), some.weight, some.cluster)
+    each = trade_off(some, weights)
+    monkeypatch.setattr(module, "MANY", 1)
+
+    assert (trade_off(some, weights).draws == each.draws).all()
 
 
 def test_a_better_judge_dominates_and_an_equal_one_does_not():

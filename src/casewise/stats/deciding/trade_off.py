@@ -3,18 +3,20 @@
 Each share has the interval that such a share has anywhere (`estimate_of`): percentiles over resampled queries hold a rare one in 61 to 93 % of
 studies of 15 to 60 queries. Where thresholds move with the queries these are resampled, with one set of weights for all judges, so that two
 curves are compared on the same draws; a band is then never narrower than the interval at the threshold itself. What a query adds to an
-error is summed at each threshold first; a resample is then a product of matrices.
+error is summed at each threshold first; a resample is then a product of matrices, which are drawn some at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from math import comb
 from typing import Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from casewise.errors import StatisticsError
@@ -28,6 +30,7 @@ __all__ = [
     "LEVEL",
     "Banded",
     "PromiseCurve",
+    "QueryWeights",
     "RiskCoverage",
     "TradeOff",
     "Weights",
@@ -49,6 +52,15 @@ LEVEL = 0.95
 
 Weights = NDArray[np.float32]
 """Of queries; half the digits make matrices twice as fast, and six are plenty for a band."""
+
+Column = tuple[FloatArray, FloatArray]
+"""What each item adds to the top and to the bottom of a share: (items,) each."""
+
+BLOCK, MOST_HELD = 2**20, 2**25
+"""Weights that are drawn at a time, and that are held for the next curve: of more they are drawn again, always the same."""
+
+MANY = 20_000
+"""Queries of which those that add the same are taken together."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,34 +125,64 @@ class RiskCoverage(ShortRepr):
     """The mean error over all shares: lower is better."""
 
 
-def query_weights(n_queries: int, *, n_resamples: int = 2000, seed: int = 0) -> Weights:
-    """How often each query is drawn in each resample: (resamples, queries)."""
+@dataclass(frozen=True)
+class QueryWeights:
+    """How often each query is drawn in each resample: some resamples after others, (some, queries)."""
+
+    n_queries: int
+    n_resamples: int
+    seed: int
+
+    def __iter__(self) -> Iterator[Weights]:
+        rng, n = np.random.default_rng(self.seed), self.n_queries
+        step = max(1, BLOCK // n)
+        for first in range(0, self.n_resamples, step):
+            some = min(step, self.n_resamples - first)
+            drawn = rng.integers(0, n, (some, n))
+            drawn += np.arange(some)[:, None] * n
+            yield np.bincount(drawn.ravel(), minlength=some * n).reshape(some, n).astype(np.float32)
+
+
+def query_weights(n_queries: int, *, n_resamples: int = 2000, seed: int = 0) -> Iterable[Weights]:
+    """How often each query is drawn in each resample, in blocks of (some resamples, queries)."""
     if n_queries < 2:
         raise StatisticsError("bands need two queries at least")
-    drawn = np.random.default_rng(seed).integers(0, n_queries, (n_resamples, n_queries))
-    drawn += np.arange(n_resamples)[:, None] * n_queries
-    counts = np.bincount(drawn.ravel(), minlength=n_resamples * n_queries)
-    return counts.reshape(n_resamples, n_queries).astype(np.float32)
+    weights = QueryWeights(n_queries, n_resamples, seed)
+    return tuple(weights) if n_resamples * n_queries <= MOST_HELD else weights
 
 
-def trade_off(evidence: Evidence, weights: Weights) -> TradeOff:
+def trade_off(evidence: Evidence, weights: Iterable[Weights]) -> TradeOff:
     """A judge's curve. `evidence.cluster` numbers the queries of `weights`; items without a value are refused."""
     thresholds = some_thresholds(evidence.value[~np.isnan(evidence.value)])
-    answered = np.nan_to_num(evidence.value, nan=-np.inf)[:, None] > thresholds
-    safe, unsafe = evidence.weight[:, None], 1 - evidence.weight[:, None]
-    n = weights.shape[1]
-    harmed = unsafe * answered
-    harms, refusals = (by_query(columns, evidence.cluster, n) for columns in (harmed, safe * ~answered))
-    of_unsafe, of_safe = (by_query(columns, evidence.cluster, n) for columns in (unsafe, safe))
-    every = np.vstack([np.ones((1, n), np.float32), weights])
-    harm, refused = (ratio(every @ top, every @ bottom) for top, bottom in ((harms, of_unsafe), (refusals, of_safe)))
+    value, safe, unsafe = np.nan_to_num(evidence.value, nan=-np.inf), evidence.weight, 1 - evidence.weight
+    harmed, refused = (
+        (unsafe * (value > limit) for limit in thresholds),
+        (safe * (value <= limit) for limit in thresholds),
+    )
+    found = resampled(by_query(chain(harmed, refused, [unsafe, safe]), evidence.cluster), weights)
+    k = len(thresholds)
+    harms, refusals = ratio(found[:, :k], found[:, -2:-1]), ratio(found[:, k:-2], found[:, -1:])
     # Over-refusal rises with the threshold and harm falls: the last threshold within the limit is the best.
-    last = last_within(refused)
-    found = np.take_along_axis(harm, np.maximum(last, 0), axis=1)
-    chosen = harmed[:, np.maximum(last[0], 0)]
-    least = Banded.of(shares_of(chosen, np.broadcast_to(unsafe, chosen.shape), evidence.cluster))
-    low, high = np.quantile(found[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return TradeOff(GRID, found[0], np.fmin(least.low, low), np.fmax(least.high, high), found[1:])
+    last = last_within(refusals)
+    least_harm = np.take_along_axis(harms, np.maximum(last, 0), axis=1)
+    chosen = thresholds[np.maximum(last[0], 0)]
+    least = Banded.of(shares_of(((unsafe * (value > limit), unsafe) for limit in chosen), evidence.cluster))
+    draws = least_harm[1:]
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return TradeOff(GRID, least_harm[0], np.fmin(least.low, low), np.fmax(least.high, high), draws)
+
+
+def resampled(sums: Weights, weights: Iterable[Weights]) -> Weights:
+    """(1 + resamples, columns): what queries add, (queries, columns), over all of them and over each resample.
+
+    Of many queries most are alike: each kind is multiplied by how often any of it was drawn.
+    """
+    draws = chain([np.ones((1, len(sums)), np.float32)], weights)
+    if len(sums) < MANY:
+        return np.vstack([some @ sums for some in draws])
+    _, first, kind = np.unique(pl.DataFrame(sums).hash_rows().to_numpy(), return_index=True, return_inverse=True)
+    kinds = sums[first]
+    return np.vstack([np.bincount(kind, drawn).astype(np.float32) @ kinds for some in draws for drawn in some])
 
 
 def last_within(refused: FloatArray) -> NDArray[np.intp]:
@@ -152,20 +194,17 @@ def last_within(refused: FloatArray) -> NDArray[np.intp]:
     return found
 
 
-def banded(top: FloatArray, bottom: FloatArray, cluster: NDArray[np.intp]) -> Banded:
-    """What is on top as a share of what is below, column by column, both summed over items: (items, columns)."""
-    return Banded.of(shares_of(top, bottom, cluster))
+def banded(columns: Iterable[Column], cluster: NDArray[np.intp]) -> Banded:
+    """What is on top as a share of what is below, column by column, both summed over items."""
+    return Banded.of(shares_of(columns, cluster))
 
 
-def shares_of(top: FloatArray, bottom: FloatArray, cluster: NDArray[np.intp]) -> list[Measured]:
-    """Each column's share, with what each query adds to it."""
-    if not top.shape[1]:
-        return []
-    columns = {
-        f"{side}{k}": column for side, part in (("top", top), ("bottom", bottom)) for k, column in enumerate(part.T)
-    }
-    totals = TotalsByCluster.of(columns, cluster)
-    return [totals.measure(share(str(k), f"top{k}", f"bottom{k}")) for k in range(top.shape[1])]
+def shares_of(columns: Iterable[Column], cluster: NDArray[np.intp]) -> list[Measured]:
+    """Each column's share, with what each query adds to it; one column at a time is held."""
+    return [
+        TotalsByCluster.of({"top": top, "bottom": bottom}, cluster).measure(share(str(k), "top", "bottom"))
+        for k, (top, bottom) in enumerate(columns)
+    ]
 
 
 def some_thresholds(values: FloatArray) -> FloatArray:
@@ -178,11 +217,9 @@ def some_thresholds(values: FloatArray) -> FloatArray:
     return found
 
 
-def by_query(columns: FloatArray, cluster: NDArray[np.intp], n_queries: int) -> Weights:
-    """Columns of items summed within queries."""
-    found = np.zeros((n_queries, columns.shape[1]), np.float32)
-    np.add.at(found, cluster, columns.astype(np.float32))
-    return found
+def by_query(columns: Iterable[FloatArray], cluster: NDArray[np.intp]) -> Weights:
+    """Columns of items summed within queries: (queries, columns)."""
+    return np.column_stack([np.bincount(cluster, one).astype(np.float32) for one in columns])
 
 
 def ratio(top: Weights, bottom: Weights) -> FloatArray:
@@ -197,10 +234,13 @@ def risk_coverage(safe: FloatArray, evidence: Evidence) -> RiskCoverage:
     sure = np.where(np.isnan(safe), -1.0, np.abs(safe - 0.5))
     wrong = np.where(np.isnan(safe), 1.0, np.where(safe > 0.5, 1 - evidence.weight, evidence.weight))
     order = np.argsort(-sure, kind="stable")
-    decided = np.zeros((len(sure), len(GRID)))
-    for column, limit in enumerate(GRID):
-        decided[order[: max(1, round(limit * len(sure)))], column] = 1
-    measured = shares_of(wrong[:, None] * decided, decided, evidence.cluster)
+
+    def decided(limit: float) -> Column:
+        found = np.zeros(len(sure))
+        found[order[: max(1, round(limit * len(sure)))]] = 1
+        return wrong * found, found
+
+    measured = shares_of(map(decided, GRID), evidence.cluster)
     found = Banded.of(measured)
     area = float(found.value[1:].mean())
     adds = np.mean([one.influence for one in measured[1:]], axis=0)
@@ -215,10 +255,10 @@ def promise_curve(evidence: Evidence) -> PromiseCurve:
     for at_most in PROMISED:
         with suppress(StatisticsError):  # so few queries cannot carry it
             kept[at_most] = kept_threshold(evidence, RiskPromise("harm", at_most, LEVEL)).threshold
-    answered = np.nan_to_num(evidence.value, nan=-np.inf)[:, None] > np.array(list(kept.values()))
-    safe = np.repeat(evidence.weight[:, None], len(kept), axis=1)
-    refused = banded(safe * ~answered, safe, evidence.cluster)
-    seen = banded((~answered).astype(np.float64), np.ones(answered.shape), evidence.cluster)
+    value, safe = np.nan_to_num(evidence.value, nan=-np.inf), evidence.weight
+    refused = banded(((safe * (value <= limit), safe) for limit in kept.values()), evidence.cluster)
+    every = np.ones(len(value))
+    seen = banded((((value <= limit).astype(np.float64), every) for limit in kept.values()), evidence.cluster)
     return PromiseCurve(tuple(kept), refused, seen)
 
 
