@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from casewise.records.base import ContentRecord
 
