@@ -28,11 +28,12 @@ from casewise.showing import MadeTexts, show_item
 from casewise.stats.agreeing.labels_and_ties import labels
 from casewise.stats.agreeing.metrics import METRICS
 from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.files.atomic import write_text
-from casewise.storage.files.jsonl import json_text, read_jsonl
+from casewise.storage.benchmarks.manifest import sha256
+from casewise.storage.files.atomic import replacing, write_text
+from casewise.storage.files.jsonl import json_text
 from casewise.storage.runs.item_notes import ItemNote, read_item_notes
-from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS
-from casewise.storage.runs.log_kind import last_records
+from casewise.storage.runs.judgement_run import JUDGEMENTS
+from casewise.storage.runs.judgement_table import that_count
 
 __all__ = ["SCHEMA_VERSION", "EvalFiles", "restricted", "write_every_eval_ever"]
 
@@ -67,33 +68,32 @@ def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bo
     name = uuid.UUID(bytes=hashlib.sha256(f"{run.manifest.model_dump_json()}".encode()).digest()[:16], version=4)
     place = Path("data") / plain_name(benchmark.name) / "/".join(map(plain_name, model["id"].split("/", 1)))
     evaluation = f"{benchmark.name}/{model['id']}/{run.manifest.created.timestamp():.0f}"
-    rows = list(samples(run, benchmark, numbers, evaluation=evaluation, model=model["id"], withheld=withheld))
-    good, left = [row for row in rows if "evaluation" in row], [row for row in rows if "evaluation" not in row]
-    written = folder / place / f"{name}_samples.jsonl"
-    write_text(written, as_lines(good))
-    aside = folder / place / f"{name}_unscored.jsonl" if left else None
-    if aside is not None:
-        write_text(aside, as_lines(left))
+    rows = samples(run, benchmark, numbers, evaluation=evaluation, model=model["id"], withheld=withheld)
+    written, aside = (folder / place / f"{name}_{what}.jsonl" for what in ("samples", "unscored"))
+    n_good = n_left = 0
+    with replacing(written) as good, replacing(aside) as left:
+        for row in rows:
+            decided = "evaluation" in row
+            n_good, n_left = n_good + decided, n_left + (not decided)
+            (good if decided else left).write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
+    if not n_left:
+        aside.unlink()
     detail = {
         "format": "jsonl",
         "file_path": str(place / written.name),
         "hash_algorithm": "sha256",
-        "checksum": hashlib.sha256(written.read_bytes()).hexdigest(),
-        "total_rows": len(good),
-        "additional_details": {"unscored_or_tied": str(len(left)), "texts": "withheld" if withheld else "given"},
+        "checksum": sha256(written),
+        "total_rows": n_good,
+        "additional_details": {"unscored_or_tied": str(n_left), "texts": "withheld" if withheld else "given"},
     }
     found = aggregate(numbers, run, evaluation=evaluation, model=model) | {"detailed_evaluation_results": detail}
     write_text(folder / place / f"{name}.json", json_text(found))
-    return EvalFiles(folder / place / f"{name}.json", written, aside, len(good), len(left), withheld)
+    return EvalFiles(folder / place / f"{name}.json", written, aside if n_left else None, n_good, n_left, withheld)
 
 
 def restricted(benchmark: Benchmark) -> bool:
     """Whether its texts may not be given away: it says that it is gated, or it is the published release."""
     return benchmark.about.gated or benchmark.about.published is not None
-
-
-def as_lines(rows: list[dict[str, Any]]) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def plain_name(text: str) -> str:
@@ -184,7 +184,7 @@ def samples(
     )
     notes = {} if withheld else read_item_notes([run.path])
     made = MadeTexts(made_in(run.path))
-    for judgement in last_records(read_jsonl(run.path / JUDGEMENTS, Judgement), JUDGEMENT_LOG):
+    for judgement in that_count(run.path / JUDGEMENTS):
         item = benchmark.item[judgement.item_id]
         query, series = benchmark.query[item.query_id], f"{judgement.elicitation}, {judgement.arm}"
         seen = show_item(Arm.named(judgement.arm), benchmark, item, made=made)

@@ -7,14 +7,13 @@ from typing import Any
 
 from casewise.errors import JudgeError
 from casewise.judging.judge import Answer, Ask, LocalJudge
-from casewise.records import Arm, Elicitation, Judgement, Unscored, UnscoredReason
+from casewise.records import Arm, Elicitation, Unscored, UnscoredReason
 from casewise.records.base import digest
 from casewise.stats.agreeing.filled_in import of_raw_values
 from casewise.storage.benchmarks.benchmark import Benchmark
 from casewise.storage.benchmarks.published_outputs import PublishedOutput, item_ids, read_output
-from casewise.storage.files.jsonl import read_jsonl
-from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS, read_run
-from casewise.storage.runs.log_kind import last_records
+from casewise.storage.runs.judgement_run import JUDGEMENTS, read_run
+from casewise.storage.runs.judgement_table import that_count
 
 __all__ = ["RecordedJudge"]
 
@@ -60,7 +59,7 @@ class RecordedJudge(LocalJudge):
 def of_run(path: Path) -> RecordedJudge:
     run = read_run(path)
     answers: dict[Key, Answer] = {}
-    for judgement in last_records(read_jsonl(path / JUDGEMENTS, Judgement), JUDGEMENT_LOG):
+    for judgement in that_count(path / JUDGEMENTS):
         key = (judgement.item_id, judgement.elicitation, judgement.arm, judgement.repeat)
         kept = {name: getattr(judgement, name) for name in ("raw_reply", "model_version", "read_as", "categories")}
         answers[key] = Answer(judgement.outcome, **kept)

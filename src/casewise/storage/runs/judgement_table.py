@@ -14,9 +14,10 @@ from pydantic import ValidationError
 from casewise.errors import DataError
 from casewise.records import ELICITATIONS, Judgement, UnscoredReason
 from casewise.storage.files.jsonl import read_jsonl
-from casewise.storage.runs.log_kind import last_rows
+from casewise.storage.runs.judgement_run import JUDGEMENT_LOG
+from casewise.storage.runs.log_kind import last_records, last_rows
 
-__all__ = ["GrowingLog", "judgement_table", "judgements_in_brief", "last_attempts"]
+__all__ = ["GrowingLog", "judgement_table", "judgements_in_brief", "last_attempts", "that_count"]
 
 OUTCOME = pl.Struct(
     {"kind": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "reason": pl.String}
@@ -240,3 +241,13 @@ def name_the_line(path: Path) -> None:
 def last_attempts(table: pl.DataFrame) -> pl.DataFrame:
     """One row a judgement asked for: of several attempts, the last one counts."""
     return last_rows(table, [*LONG, "repeat"])
+
+
+def that_count(path: Path) -> Iterable[Judgement]:
+    """The judgements of the log at `path` that count, in the order in which their asks were first answered.
+
+    Where none was asked again each is read when it is come to, and none is held.
+    """
+    asked = judgement_table(path, columns=[*LONG, "repeat", "attempt"])
+    every = read_jsonl(path, Judgement)
+    return every if len(last_attempts(asked)) == len(asked) else last_records(every, JUDGEMENT_LOG)
