@@ -13,7 +13,7 @@ from casewise.stats.agreeing.estimates import Estimate, estimate
 from casewise.stats.agreeing.judged import judged_by_raters
 from casewise.stats.agreeing.labels_and_ties import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metrics_named
-from casewise.stats.agreeing.sample import right
+from casewise.stats.agreeing.sample import Sample, right
 from casewise.stats.core.arrays import BoolArray
 from casewise.stats.core.share_intervals import binomial_below
 
@@ -32,7 +32,7 @@ def audit_intent(subject: Subject) -> Part:
     if not usable.any():
         return Part(name="intent", left_out=("intent against people: no item has both an intent and ratings.",))
     overall: dict[str, Estimate] = {
-        policy.base: agreement_with_people(subject, usable, policy=policy) for policy in (VOTES, PUBLISHED)
+        policy.base: agreement(intent_beside_people(subject, policy).where(usable)) for policy in (VOTES, PUBLISHED)
     }
     conditions = by_group(subject, usable, subject.items["condition"].to_numpy())
     categories = by_group(subject, usable, subject.items["category"].to_numpy())
@@ -50,16 +50,19 @@ def audit_intent(subject: Subject) -> Part:
     return Part(name="intent", measured=measured, findings=tuple(findings))
 
 
-def agreement_with_people(subject: Subject, rows: BoolArray, *, policy: LabelPolicy = VOTES) -> Estimate:
+def intent_beside_people(subject: Subject, policy: LabelPolicy) -> Sample:
+    return judged_by_raters(subject.items, subject.intended, subject.raters, elicitation="binary", policy=policy)
+
+
+def agreement(sample: Sample) -> Estimate:
     """Accuracy of the intent on these items against people's labels, with an interval over queries and annotators."""
-    sample = judged_by_raters(subject.items, subject.intended, subject.raters, elicitation="binary", policy=policy)
-    (found,) = estimate(sample.where(rows), metrics=metrics_named("accuracy"))
+    (found,) = estimate(sample, metrics=metrics_named("accuracy"))
     return found
 
 
 def by_group(subject: Subject, usable: BoolArray, group: NDArray[np.object_]) -> dict[str, Estimate]:
-    names = [str(name) for name in np.unique(group[usable].astype(str))]
-    return {name: agreement_with_people(subject, usable & (group == name)) for name in names}
+    names, whole = np.unique(group[usable].astype(str)).tolist(), intent_beside_people(subject, VOTES)
+    return {name: agreement(whole.where(usable & (group == name))) for name in names}
 
 
 def not_shared(subject: Subject, usable: BoolArray, overall: Estimate, conditions: dict[str, Estimate]) -> Finding:

@@ -125,13 +125,16 @@ def lopsided(s: IntArray, m: IntArray, ids: IntArray) -> bool:
 
 
 def _mean_half_correlation(s: IntArray, m: IntArray, *, splits: int, rng: np.random.Generator) -> float | None:
-    first = rng.hypergeometric(s, m - s, m // 2, size=(splits, len(s)))
+    found = [_half_correlation(rng.hypergeometric(s, m - s, m // 2), s, m) for _ in range(splits)]
+    return None if None in found else float(np.mean([one for one in found if one is not None]))
+
+
+def _half_correlation(first: IntArray, s: IntArray, m: IntArray) -> float | None:
+    """Of the rates in both halves of the votes, where `first` of the safe ones are in the first; None where one does not vary."""
     one, other = first / (m // 2), (s - first) / (m - m // 2)
-    one, other = one - one.mean(1, keepdims=True), other - other.mean(1, keepdims=True)
-    spread = np.sqrt((one**2).sum(1) * (other**2).sum(1))
-    if (spread == 0).any():
-        return None
-    return float(((one * other).sum(1) / spread).mean())
+    one, other = one - one.mean(), other - other.mean()
+    spread = np.sqrt((one**2).sum() * (other**2).sum())
+    return float((one * other).sum() / spread) if spread else None
 
 
 def _moments(s: IntArray, m: IntArray) -> FloatArray:
