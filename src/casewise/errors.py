@@ -7,6 +7,7 @@ CasewiseError
 ├── ModelError            a model endpoint
 │   ├── Unauthorised      stop the run: the key or the model's name is wrong
 │   └── Unavailable       retried already, still failing
+│       └── LeftUnanswered  no batch brought an answer to this call
 ├── JudgeError            a judge that does not exist or cannot be made
 ├── RunConflict           another process, or other settings, hold this run folder
 ├── Stopped               work that ended before its plan did, and can be gone on with
@@ -36,6 +37,7 @@ __all__ = [
     "DataError",
     "ExitCode",
     "JudgeError",
+    "LeftUnanswered",
     "ModelError",
     "RecruiterRefused",
     "RunConflict",
@@ -110,6 +112,10 @@ class Unauthorised(ModelError):
 
 class Unavailable(ModelError):
     """The endpoint still fails after all retries."""
+
+
+class LeftUnanswered(Unavailable):
+    """No batch brought an answer to one call, which says nothing of others."""
 
 
 class Unreachable(ModelError):

@@ -15,6 +15,8 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from time import time
 from typing import Any
 
@@ -63,6 +65,12 @@ class BatchServer(FaultServer):
     """Listings that do not show the newest batch yet."""
     complain: Callable[[Body], str | None] = lambda _body: None
     """Why a request is refused, in the words of a 400."""
+    odd: tuple[dict[str, Any], ...] = ()
+    """Results that stand in the place of the first ones of the next batch; a name of theirs goes in."""
+    astray: str = ""
+    """Which answer, of `upload`, `create`, `listing` and `look`, is of another shape than its documentation says."""
+    clock_off_s: float = 0.0
+    """How far the server's clock is ahead."""
     on_step: Callable[[str], None] = nothing
     batches: list[PlayedBatch] = field(default_factory=list)
     paid: Counter[str] = field(default_factory=Counter)
@@ -75,6 +83,7 @@ class BatchServer(FaultServer):
 
     def add_routes(self, app: web.Application) -> None:
         super().add_routes(app)
+        app.on_response_prepare.append(self.date)
         route = app.router
         route.add_post("/v1/files", self.upload)
         route.add_get("/v1/files/{id}/content", self.content)
@@ -89,6 +98,15 @@ class BatchServer(FaultServer):
         route.add_post("/ge/models/{model}", self.create)
         route.add_get("/ge/batches", self.listing)
         route.add_get("/ge/batches/{id}", self.look)
+
+    async def date(self, _request: web.Request, response: web.StreamResponse) -> None:
+        """Date an answer by the server's clock."""
+        response.headers["Date"] = format_datetime(datetime.fromtimestamp(time() + self.clock_off_s, UTC))
+
+    def answer(self, step: str, payload: dict[str, Any], status: int = 200) -> web.Response:
+        """An answer, or one astray."""
+        astray = {"data": [1, None], "operations": [1], "metadata": 2, "request_counts": [3]}
+        return web.json_response(astray if step == self.astray else payload, status=status)
 
     def address(self, shape: str) -> str:
         """Where an interface is played."""
@@ -116,7 +134,7 @@ class BatchServer(FaultServer):
         made = f"file-{len(self.files) + 1}"
         self.files[made] = given.file.read()
         self.step("upload taken")
-        return web.json_response({"id": made, "object": "file", "purpose": str(form["purpose"])})
+        return self.answer("upload", {"id": made, "object": "file", "purpose": str(form["purpose"])})
 
     async def create(self, request: web.Request) -> web.StreamResponse:
         self.step("create asked")
@@ -127,6 +145,7 @@ class BatchServer(FaultServer):
         shape = shape_of(request.path)
         made = f"{'batches/' if shape == 'google' else ''}b{len(self.batches) + 1}"
         batch = PlayedBatch(made, shape, mark_of(shape, body), requests_of(shape, body, self.files), self.looks)
+        batch.made += self.clock_off_s
         batch.fate = self.fates.pop(0) if self.fates else "completed"
         self.batches.append(batch)
         self.step("create taken")
@@ -134,7 +153,7 @@ class BatchServer(FaultServer):
             self.lost_answers -= 1
             assert request.transport is not None
             request.transport.abort()
-        return web.json_response(self.record(batch), status=202 if shape == "openrouter" else 200)
+        return self.answer("create", self.record(batch), status=202 if shape == "openrouter" else 200)
 
     async def listing(self, request: web.Request) -> web.StreamResponse:
         self.step("listing asked")
@@ -146,7 +165,9 @@ class BatchServer(FaultServer):
         for one in shown:
             self.go_on(one)
         found = [self.record(one, listed=True) for one in reversed(shown) if one.shape == shape]
-        return web.json_response({"operations": found} if shape == "google" else {"data": found, "has_more": False})
+        return self.answer(
+            "listing", {"operations": found} if shape == "google" else {"data": found, "has_more": False}
+        )
 
     async def look(self, request: web.Request) -> web.StreamResponse:
         self.step("look asked")
@@ -158,7 +179,7 @@ class BatchServer(FaultServer):
         record = self.record(batch)
         if batch.shape == "openrouter":
             record = {"data": record}
-        return web.json_response(record)
+        return self.answer("look", record)
 
     async def content(self, request: web.Request) -> web.StreamResponse:
         self.step("results asked")
@@ -204,6 +225,11 @@ class BatchServer(FaultServer):
                 self.paid[name] += 1
                 batch.results += [result(batch.shape, name, body)] * (2 if self.chance.random() < self.twice else 1)
 
+        names = [line.get("custom_id") or line["metadata"]["key"] for line in batch.results]
+        named = (json.dumps(line).replace("NAME", name) for line, name in zip(self.odd, names, strict=False))
+        batch.results[: len(self.odd)] = map(json.loads, named)
+        self.odd = ()
+
     def record(self, batch: PlayedBatch, *, listed: bool = False) -> dict[str, Any]:
         done = batch.results is not None
         n, n_done = len(batch.requests), len(batch.results or ())
@@ -243,8 +269,6 @@ class BatchServer(FaultServer):
 
 
 def iso(seconds: float) -> str:
-    from datetime import UTC, datetime
-
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 

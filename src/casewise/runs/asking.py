@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from casewise.models.batch.load import client_of
 from casewise.models.http.client import EndpointClient
 from casewise.models.protocol import Model
+from casewise.runs.batch.beside import BesideBatches
 from casewise.runs.batch.executor import BatchExecutor
 from casewise.runs.batch.jobs import BatchOptions
 from casewise.runs.durable import DurableRun
@@ -79,4 +80,6 @@ class Asking(Generic[A, B]):
         if over is not None:
             jobs = JobLog.at(folder)
             executor = BatchExecutor(self.answer, over.client, over.name, jobs, over.priced, over.options, watch.say)
+        elif (jobs := JobLog.read(folder)).jobs:
+            executor = BesideBatches(executor, jobs)
         return await DurableRun(kind, plan, log, executor, self.limits, self.at_most, watch).perform(progress)

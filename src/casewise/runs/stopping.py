@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from casewise.errors import Unavailable
+from casewise.errors import LeftUnanswered, Unavailable
 from casewise.models.local.batching import drop_all_waiting
 
 __all__ = ["Patience", "Stop", "stopping_on_signals"]
@@ -74,7 +74,7 @@ class Patience:
 
     def failed(self, error: Unavailable) -> None:
         """Another call failed. Raises Unavailable: these were too many in a row."""
-        self._failed += 1
+        self._failed += not isinstance(error, LeftUnanswered)
         if self._failed >= self.limit:
             raise Unavailable(
                 f"{self._failed} calls in a row failed: {error}. What was answered is kept; the same command goes on"

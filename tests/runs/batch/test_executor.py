@@ -1,12 +1,14 @@
 """Runs over a server that plays the batch interfaces."""
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.support.batched import KEYS, QUICK, SHAPES, STAYING, judged, lines_of, steps_of, taking_batches
 
 from casewise import api
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, ModelError
 from casewise.models.batch.terms import TERMS
 
 
@@ -179,3 +181,101 @@ def test_list_prices_are_less_by_the_discount():
         return api.estimate("demo", "openai/gpt-4o-mini", options=api.RunOptions(live=live, batch=batch)).cost_usd
 
     assert cost(QUICK) == pytest.approx(cost(None) / 2)
+
+
+VALUES = (True, 3, 3.5, "words", [1], {"code": "x", "message": [True]}, None)
+ODD: dict[str, list[tuple[dict[str, Any], ...]]] = {
+    "openai": [
+        ({"response": value}, {"error": value}, {"response": {"status_code": value, "body": value}}) for value in VALUES
+    ],
+    "anthropic": [
+        (
+            {"result": value},
+            {"result": {"type": "errored", "error": value}},
+            {"result": {"type": "succeeded", "message": value}},
+        )
+        for value in VALUES
+    ],
+    "google": [({"error": value}, {"response": value}, {"response": {"candidates": value}}) for value in VALUES],
+}
+NAMED: dict[str, dict[str, Any]] = {
+    "openai": {"custom_id": "NAME"},
+    "anthropic": {"custom_id": "NAME"},
+    "google": {"metadata": {"key": "NAME"}},
+}
+
+
+@pytest.mark.parametrize("shape", ODD)
+def test_an_answer_of_an_odd_shape_costs_its_own_request_and_no_other(out, shape):
+    odd = [line | NAMED[shape] for lines in ODD[shape] for line in lines]
+    with taking_batches(odd=tuple(odd)) as server:
+        judged(server, out, shape)
+        first = judged(server, out, shape).summary
+        last = judged(server, out, shape, batch=STAYING).summary
+
+    assert first.n_calls >= 90 - len(odd)
+    assert last.n_judged + last.n_unscored == 90
+    assert last.n_judged >= 90 - len(odd)
+
+
+@pytest.mark.parametrize("step", ["upload", "create", "listing", "look"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_answer_that_cannot_be_read_loses_nothing(out, shape, step):
+    patient = replace(QUICK, lost_after_s=300.0)
+    with taking_batches(astray=step, lost_answers=int(step == "listing")) as server:
+        sessions = [judged(server, out, shape, batch=patient).summary for _ in range(2)]
+        server.astray = ""
+        done = judged(server, out, shape, batch=STAYING).summary
+
+    assert done.n_judged == 90
+    assert sum(each.n_calls for each in (*sessions, done)) == 90
+    assert len(server.batches) == 1
+
+
+def test_what_is_out_or_has_come_is_not_asked_for_by_a_live_session(out):
+    some, most = api.Selection(limit=40), api.Selection(limit=60)
+    with taking_batches(looks=1) as server:
+        judged(server, out, selection=some)
+        live = judged(server, out, batch=None).summary
+        again = judged(server, out, batch=None, limits=api.Limits(max_tokens_total=10**7)).summary
+        done = judged(server, out, batch=STAYING).summary
+        (out / "judgements.jsonl").write_text("".join((out / "judgements.jsonl").read_text().splitlines(True)[:50]))
+        torn = judged(server, out, batch=None, selection=most).summary
+
+    assert (live.n_calls, live.n_pending) == (50, 40)
+    assert (again.n_calls, again.n_pending) == (0, 40)
+    assert (done.n_calls, done.n_judged) == (40, 90)
+    assert torn.n_pending > 0
+    assert torn.n_calls == 0
+    assert set(server.paid.values()) == {1}
+
+
+def test_a_refusal_that_stops_the_run_does_so_once(out):
+    def shut(body):
+        return "You have insufficient credit" if "Explain" not in json.dumps(body) else None
+
+    with taking_batches(complain=shut) as server:
+        judged(server, out)
+        with pytest.raises(ModelError, match="insufficient credit"):
+            judged(server, out)
+        server.complain = lambda _body: None
+        done = judged(server, out, batch=STAYING).summary
+
+    assert done.n_judged == 90
+
+
+def test_what_no_batch_answers_stops_no_run(out):
+    with taking_batches(broken=1.0) as server:
+        done = judged(server, out, batch=STAYING).summary
+
+    assert (done.n_judged, done.n_unscored, done.stopped) == (0, 90, None)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("off_s", [-3600.0, 3600.0])
+def test_a_lost_batch_is_found_whatever_the_clocks_say(out, shape, off_s):
+    with taking_batches(lost_answers=1, clock_off_s=off_s) as server:
+        done = judged(server, out, shape, batch=STAYING).summary
+
+    assert done.n_judged == 90
+    assert len(server.batches) == 1

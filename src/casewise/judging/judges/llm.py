@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from casewise.errors import Unavailable
+from casewise.errors import LeftUnanswered, Unavailable
 from casewise.judging.asking.elicitation import AskOptions
 from casewise.judging.asking.elicitations import HOW_ASKED, options_for, read_outcome
 from casewise.judging.asking.prompts import PromptSet, default_prompts
@@ -174,7 +174,7 @@ class LLMJudge:
         return at_most(self.messages(ask), reply_tokens=most, prices=self.prices)
 
     def _failed(self, error: Unavailable) -> Answer:
-        self._failed_in_a_row += 1
+        self._failed_in_a_row += not isinstance(error, LeftUnanswered)
         if self._failed_in_a_row >= self.patience:
             raise Unavailable(
                 f"{self._failed_in_a_row} calls in a row failed: {error}. What was judged is kept; the same command "

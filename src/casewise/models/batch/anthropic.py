@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Literal
 
-from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch, found_by_names
-from casewise.models.batch.openai_shape import moment
+from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch, found_by_names, landed_by
+from casewise.models.batch.openai_shape import count, moment
 from casewise.models.protocol import Rejected
 
 __all__ = ["VERSION", "AnthropicBatches"]
@@ -45,7 +45,8 @@ class AnthropicBatches(BatchInterface):
             while True:
                 page = await self.wire.get(f"messages/batches?limit=100{after}")
                 for one in page.get("data") or ():
-                    yield seen(one), sum((one.get("request_counts") or {}).values()), moment(one.get("created_at"))
+                    made = self.wire.by_our_clock(moment(one.get("created_at")))
+                    yield seen(one), sum(count(n) or 0 for n in (one.get("request_counts") or {}).values()), made
                 if not page.get("has_more"):
                     return
                 after = f"&after_id={page['last_id']}"
@@ -58,7 +59,7 @@ class AnthropicBatches(BatchInterface):
     async def results(self, batch: str) -> AsyncGenerator[Landed, None]:
         async with aclosing(self.wire.lines(f"messages/batches/{batch}/results")) as lines:
             async for line in lines:
-                yield landed(line)
+                yield landed_by(landed, line)
 
 
 def as_message(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,7 +90,7 @@ def seen(batch: Mapping[str, Any]) -> SeenBatch:
         "completed" if ended else "waiting",
         moment(batch.get("expires_at")),
         "",
-        counts.get("succeeded"),
+        count(counts.get("succeeded")),
     )
 
 

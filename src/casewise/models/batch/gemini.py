@@ -6,8 +6,8 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Literal
 
-from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch, State
-from casewise.models.batch.openai_shape import moment, said_of
+from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch, State, landed_by
+from casewise.models.batch.openai_shape import count, moment, said_of
 from casewise.models.protocol import Rejected
 
 __all__ = ["GeminiBatches"]
@@ -55,7 +55,7 @@ class GeminiBatches(BatchInterface):
 
     async def results(self, batch: str) -> AsyncGenerator[Landed, None]:
         for one in answers_in(await self.wire.get(batch)):
-            yield landed(one)
+            yield landed_by(landed, one)
 
 
 def as_generation(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,13 +85,12 @@ def seen(operation: Mapping[str, Any]) -> SeenBatch:
     word = str(about.get("state") or operation.get("state") or "").rpartition("STATE_")[2]
     counts = about.get("batchStats") or {}
     state = STATES.get(word, "failed" if operation.get("error") else "waiting")
-    done = counts.get("successfulRequestCount")
     return SeenBatch(
         str(operation["name"]),
         state,
         moment(about.get("expireTime")),
         said_of(operation.get("error")),
-        None if done is None else int(done),
+        count(counts.get("successfulRequestCount")),
     )
 
 

@@ -7,17 +7,29 @@ line ──▶ upload ──▶ create ──id──▶ look … look ──▶
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from casewise.errors import Unavailable
 from casewise.models.batch.terms import Terms
 from casewise.models.batch.wire import BatchWire
 
-__all__ = ["BatchInterface", "HandedJob", "Landed", "SeenBatch", "State", "found_by_names", "has_ended"]
+__all__ = [
+    "BatchInterface",
+    "HandedJob",
+    "Landed",
+    "SeenBatch",
+    "State",
+    "found_by_names",
+    "has_ended",
+    "landed_by",
+    "of_known_shape",
+]
 
 State = Literal["waiting", "completed", "expired", "cancelled", "failed"]
 
@@ -68,6 +80,29 @@ class Landed:
     name: str
     status: int
     text: str
+
+
+OTHER_SHAPE = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError)
+"""What reading an answer raises that has other keys, or other kinds of values under them, than its documentation says."""
+
+
+@contextmanager
+def of_known_shape(provider: str, error: type[Exception] = Unavailable) -> Iterator[None]:
+    """An answer that the block cannot read is an `error` that says so."""
+    try:
+        yield
+    except OTHER_SHAPE as problem:
+        what = f"{type(problem).__name__}: {problem}"
+        raise error(f"{provider} answered in another shape than its documentation says ({what})") from problem
+
+
+def landed_by(read: Callable[[Mapping[str, Any]], Landed], line: Mapping[str, Any]) -> Landed:
+    """What came of one request; where nobody can tell, a fault that another try may cure, so that it costs no other request."""
+    try:
+        found = read(line)
+    except OTHER_SHAPE:
+        return Landed("", 500, json.dumps(line))
+    return found if 200 <= found.status < 600 else replace(found, status=500)
 
 
 class BatchInterface(ABC):

@@ -7,9 +7,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
-from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch, State, found_by_names
+from casewise.models.batch.interface import (
+    BatchInterface,
+    HandedJob,
+    Landed,
+    SeenBatch,
+    State,
+    found_by_names,
+    landed_by,
+)
 
-__all__ = ["MistralShape", "OpenAIShape", "OpenRouterBatches", "TogetherShape", "landed", "moment", "said_of"]
+__all__ = ["MistralShape", "OpenAIShape", "OpenRouterBatches", "TogetherShape", "count", "landed", "moment", "said_of"]
 
 MARK = "casewise"
 """The key of our mark in a batch's metadata."""
@@ -88,14 +96,14 @@ class OpenAIShape(BatchInterface):
             self.states.get(str(batch.get("status")).lower(), "waiting"),
             moment(batch.get("expires_at")),
             said_of(batch.get("errors") or batch.get("error")),
-            counts.get("completed"),
+            count(counts.get("completed")),
         )
 
     async def results(self, batch: str) -> AsyncGenerator[Landed, None]:
         payload = await self.wire.get(f"{self.batches}/{batch}")
         for file in self.outputs_of(payload.get("job") or payload):
             async for line in self.wire.lines(f"files/{file}/content"):
-                yield landed(line)
+                yield landed_by(landed, line)
 
     def outputs_of(self, batch: Mapping[str, Any]) -> list[str]:
         """The files that hold what came of a batch."""
@@ -140,7 +148,7 @@ class MistralShape(OpenAIShape):
 
     def seen(self, batch: Mapping[str, Any]) -> SeenBatch:
         found = super().seen(batch)
-        return SeenBatch(found.id, found.state, None, found.words, batch.get("succeeded_requests"))
+        return SeenBatch(found.id, found.state, None, found.words, count(batch.get("succeeded_requests")))
 
     def outputs_of(self, batch: Mapping[str, Any]) -> list[str]:
         return [str(batch[key]) for key in ("output_file", "error_file") if batch.get(key)]
@@ -171,14 +179,20 @@ def said_of(errors: Any) -> str:
     return str(first)[:300]
 
 
+def count(value: Any) -> int | None:
+    """A count, which some write as text; None where it is none."""
+    return int(value) if str(value).isdecimal() else None
+
+
 def moment(value: Any) -> datetime | None:
-    """A time that is written as seconds since 1970 or in ISO's way."""
+    """A time that is written as seconds since 1970 or in ISO's way, there in UTC where it does not say; None where it is none."""
     try:
         if isinstance(value, (int, float)):
             return datetime.fromtimestamp(value, UTC)
-        return datetime.fromisoformat(value) if value else None
-    except (ValueError, OverflowError, OSError):
+        found = datetime.fromisoformat(value)
+    except (TypeError, ValueError, OverflowError, OSError):
         return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 class OpenRouterBatches(OpenAIShape):
@@ -200,8 +214,9 @@ class OpenRouterBatches(OpenAIShape):
     async def find(self, job: HandedJob) -> SeenBatch | Literal["perhaps"] | None:
         async def listed() -> AsyncIterator[tuple[SeenBatch, int, Any]]:
             for one in (await self.wire.get("batches")).get("data") or ():
-                size = (one.get("request_counts") or {}).get("total")
-                yield self.seen(one), len(job.names) if size is None else size, moment(one.get("created_at"))
+                size = count((one.get("request_counts") or {}).get("total"))
+                made = self.wire.by_our_clock(moment(one.get("created_at")))
+                yield self.seen(one), len(job.names) if size is None else size, made
 
         return await found_by_names(job, listed(), self.results)
 
@@ -210,7 +225,7 @@ class OpenRouterBatches(OpenAIShape):
 
     async def results(self, batch: str) -> AsyncGenerator[Landed, None]:
         for line in inner(await self.wire.get(f"batches/{batch}")).get("results") or ():
-            yield landed(line)
+            yield landed_by(landed, line)
 
 
 def inner(batch: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,6 +7,9 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 import lazy_loader
@@ -43,6 +46,11 @@ class BatchWire:
         self._headers = dict(headers)
         self._rng = random.Random()  # noqa: S311 - spreads retries; no result depends on it
         self._session: aiohttp.ClientSession | None = None
+        self._ahead = timedelta()
+
+    def by_our_clock(self, at: datetime | None) -> datetime | None:
+        """A moment of the other side's by our clock, as far as its last answer was dated."""
+        return at and at - self._ahead
 
     async def get(self, path: str) -> dict[str, Any]:
         """The JSON at `path`."""
@@ -137,9 +145,12 @@ class BatchWire:
     ) -> aiohttp.ClientResponse:
         address = path if path.startswith("http") else f"{self.base_url}/{path}"
         kind = {"Content-Type": "application/json"} if isinstance(data, bytes) else {}
-        return await self._open().request(
+        answer = await self._open().request(
             method, address, data=data, headers=kind, proxy=self.client.proxy, allow_redirects=method == "GET"
         )
+        with suppress(ValueError, TypeError):
+            self._ahead = parsedate_to_datetime(answer.headers.get("Date", "")) - datetime.now(UTC)
+        return answer
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -153,7 +164,7 @@ class BatchWire:
 
     def _read(self, line: bytes) -> dict[str, Any]:
         try:
-            return parsed(self.client.redact(line.decode("utf-8", errors="replace")))
+            return parsed(self.client.redact(line.decode("utf-8-sig", errors="replace")))
         except WrongShape as problem:
             raise Unavailable(f"{self.client.endpoint.name}: a line of its results is no JSON ({problem})") from problem
 

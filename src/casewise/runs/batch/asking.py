@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from casewise.errors import Unavailable
+from casewise.errors import LeftUnanswered
 from casewise.models.batch.interface import BatchInterface
 from casewise.models.http.capabilities import Capabilities
 from casewise.models.http.client import Collected, EndpointClient, Exchange, Request, ToAskAgain
@@ -68,7 +68,7 @@ class ThroughClient(Generic[A, B]):
         """The answer to an ask that no batch brought an answer to."""
 
         def failed(_client: EndpointClient, _request: Request[Any]) -> Collected:
-            raise Unavailable(why)
+            raise LeftUnanswered(why)
 
         return Answered(await self.through(failed, ask))
 

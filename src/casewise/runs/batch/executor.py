@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from casewise.errors import ModelError
 from casewise.models.batch.load import batch_interface
 from casewise.models.http.client import EndpointClient
 from casewise.runs.batch.asking import Answered, ThroughClient, Written
@@ -139,7 +140,12 @@ class BatchSession(Generic[A, B]):
         ask, desk = call.payload[0], self.desk
         for place in desk.results.of(name):
             can = desk.log.jobs[place.job].intended.can
-            found = await self.asking.read(ask, status=place.status, text=desk.log.text_at(place), can=can)
+            try:
+                found = await self.asking.read(ask, status=place.status, text=desk.log.text_at(place), can=can)
+            except ModelError:
+                if place.job not in desk.results.earlier:
+                    raise
+                continue  # it was said when it came; whoever goes on has put it right
             if found is not None:
                 return found
         if (times := desk.results.asked(name)) >= desk.options.tries:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from casewise.errors import ModelError, Unavailable
-from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch, has_ended
+from casewise.models.batch.interface import BatchInterface, HandedJob, Landed, SeenBatch, has_ended, of_known_shape
 from casewise.models.batch.wire import Gone, NobodyKnows
 from casewise.models.http.capabilities import Capabilities
 from casewise.models.http.retry import is_retried
@@ -75,6 +75,8 @@ class Results:
         self.log = log
         self._places: dict[str, list[ResultPlace]] = {}
         self._asked: Counter[str] = Counter()
+        self.earlier = frozenset(mark for mark, job in log.jobs.items() if job.stands == "ended")
+        """Jobs whose results came in earlier sessions."""
         for job in log.jobs.values():
             if job.stands == "ended":
                 self.take_in(job)
@@ -125,6 +127,10 @@ class Desk:
         return [job for job in self.log.jobs.values() if job.unsettled]
 
     @property
+    def provider(self) -> str:
+        return self.interface.wire.client.endpoint.name
+
+    @property
     def most_requests(self) -> int:
         """What a job may hold: half of what was too much for the provider's queue."""
         refused = [len(job.intended.names) for job in self.log.jobs.values() if is_too_much(job)]
@@ -141,7 +147,8 @@ class Desk:
         """Find a job in the provider's listing; the job, where it is lost."""
         uploaded = job.file is not None or not self.interface.uploads
         try:
-            found = await self.interface.find(self.handed(job)) if uploaded else None
+            with of_known_shape(self.provider):
+                found = await self.interface.find(self.handed(job)) if uploaded else None
         except (Unavailable, Gone) as error:
             self.say(f"a batch of {len(job.intended.names):,} requests cannot be looked for: {error}")
             return None
@@ -170,12 +177,14 @@ class Desk:
 
     async def has_come(self, job: BatchJob, batch: str) -> bool:
         try:
-            seen = await self.interface.look(batch)
+            with of_known_shape(self.provider):
+                seen = await self.interface.look(batch)
             if not has_ended(seen.state):
                 if seen.n_done is not None and seen.n_done != job.n_done:
                     self.note(job, "seen", n_done=seen.n_done, state=seen.state)
                 return False
-            await self.log.keep_results(job.mark, kept(self.interface.results(batch)))
+            with of_known_shape(self.provider):
+                await self.log.keep_results(job.mark, kept(self.interface.results(batch)))
         except Gone:
             seen = SeenBatch(batch, "expired", words="the provider has it no more")
         job.state, job.words = seen.state, seen.words
@@ -183,7 +192,8 @@ class Desk:
             self.settled(job, "refused", state=seen.state, words=seen.words)
             return True
         late = self.results.take_in(job)
-        n_done = len({name for name, place in self.log.places(job.mark) if place.status == 200})
+        good = {name for name, place in self.log.places(job.mark) if place.status == 200}
+        n_done = len(good.intersection(job.intended.names))
         self.settled(job, "ended", state=seen.state, words=seen.words, late=late, n_done=n_done)
         if seen.state != "completed":
             self.say(
@@ -198,9 +208,13 @@ class Desk:
         """
         job = self.intend(lot)
         try:
-            if (file := await self.interface.upload(self.handed(job), lot.lines)) is not None:
+            with of_known_shape(self.provider):
+                file = await self.interface.upload(self.handed(job), lot.lines)
+            if file is not None:
                 self.note(job, "uploaded", file=file)
-            self.accepted(job, await self.interface.create(self.handed(job), lot.lines))
+            with of_known_shape(self.provider, NobodyKnows):
+                seen = await self.interface.create(self.handed(job), lot.lines)
+            self.accepted(job, seen)
         except NobodyKnows as error:
             self.say(f"no answer to a batch of {len(lot.names):,} requests ({error}): it is looked for")
             return str(error) if await self.looked_for(job) is not None else None
@@ -219,7 +233,7 @@ class Desk:
                 job=self.log.next_mark(self.run),
                 what="intended",
                 at=self.options.now(),
-                provider=self.interface.wire.client.endpoint.name,
+                provider=self.provider,
                 model=lot.model,
                 path=lot.path,
                 names=tuple(lot.names),
