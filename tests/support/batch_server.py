@@ -69,6 +69,10 @@ class BatchServer(FaultServer):
     """Results that stand in the place of the first ones of the next batch; a name of theirs goes in."""
     astray: str = ""
     """Which answer, of `upload`, `create`, `listing` and `look`, is of another shape than its documentation says."""
+    damaged: str = ""
+    """Which lines of a file of results are no JSON: `one`, or `all`."""
+    elsewhere: str = ""
+    """Where files of results lie instead: another server."""
     clock_off_s: float = 0.0
     """How far the server's clock is ahead."""
     on_step: Callable[[str], None] = nothing
@@ -183,6 +187,9 @@ class BatchServer(FaultServer):
 
     async def content(self, request: web.Request) -> web.StreamResponse:
         self.step("results asked")
+        self.headers.append(dict(request.headers))
+        if self.elsewhere:
+            raise web.HTTPFound(self.elsewhere + request.path)
         wanted, _, which = request.match_info["id"].partition("-")
         batch = next(one for one in self.batches if one.id == wanted)
         lines = [
@@ -190,7 +197,10 @@ class BatchServer(FaultServer):
             for one in batch.results or ()
             if not which or ("error" in one and one["error"] is not None) == (which == "errors")
         ]
-        text = "".join(json.dumps(line) + "\n" for line in lines).encode()
+        written = [json.dumps(line) + "\n" for line in lines]
+        if self.damaged and written:
+            written[: 1 if self.damaged == "one" else len(written)] = ["<html>\n"]
+        text = "".join(written).encode()
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(text[: len(text) // 2])

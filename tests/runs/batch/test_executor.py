@@ -250,6 +250,34 @@ def test_what_is_out_or_has_come_is_not_asked_for_by_a_live_session(out):
     assert set(server.paid.values()) == {1}
 
 
+@pytest.mark.parametrize("shape", ["openai", "anthropic"])
+def test_a_damaged_line_among_results_costs_its_own_request_and_a_damaged_file_none(out, shape):
+    with taking_batches(damaged="all") as server:
+        judged(server, out, shape)
+        none = judged(server, out, shape).summary
+        server.damaged = "one"
+        most = judged(server, out, shape).summary
+        server.damaged = ""
+        done = judged(server, out, shape, batch=STAYING).summary
+
+    assert (none.n_calls, most.n_calls, done.n_calls, done.n_judged) == (0, 89, 1, 90)
+
+
+@pytest.mark.parametrize("shape", ["openai", "anthropic"])
+def test_a_key_goes_to_no_other_host_than_it_is_for(out, shape, monkeypatch):
+    monkeypatch.setenv(KEYS[shape], "sk-secret")
+    with taking_batches() as server, taking_batches() as other:
+        judged(server, out, shape)
+        server.elsewhere = f"http://127.0.0.1:{other.port}"
+        judged(server, out, shape)
+        server.elsewhere = ""
+        done = judged(server, out, shape, batch=STAYING).summary
+
+    assert "sk-secret" in str(server.headers)
+    assert "sk-secret" not in str(other.headers)
+    assert done.n_judged == 90
+
+
 def test_a_refusal_that_stops_the_run_does_so_once(out):
     def shut(body):
         return "You have insufficient credit" if "Explain" not in json.dumps(body) else None

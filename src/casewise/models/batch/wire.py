@@ -66,28 +66,38 @@ class BatchWire:
         return await self._send("POST", path, file=(name, content, fields), repeatable=True)
 
     async def lines(self, path: str) -> AsyncGenerator[dict[str, Any], None]:
-        """A file of JSON lines, as it comes. One that is cut off ends with what came whole: the rest is asked again."""
+        """A file of JSON lines, as it comes; a line among others that is no JSON is passed over, and its request not answered.
+
+        Raises Gone: it is there no more; Unavailable: it was cut off, or none of it is JSON.
+        """
         answer = await self._answer("GET", path)
         async with answer:
             if answer.status in GONE:
                 raise Gone(path)
-            if answer.status >= 400:
+            if answer.status >= 300:
                 raise Unavailable(
                     f"{self.client.endpoint.name} answered {answer.status} for its results; they stay there"
                 )
-            rest = b""
+            rest, good, damaged = b"", False, None
             try:
                 async for piece in answer.content.iter_any():
                     *whole, rest = (rest + piece).split(b"\n")
-                    for line in whole:
-                        if line.strip():
-                            yield self._read(line)
+                    for line in filter(bytes.strip, whole):
+                        try:
+                            found = self._read(line)
+                        except Unavailable as error:
+                            damaged = error
+                        else:
+                            good = True
+                            yield found
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 raise Unavailable(
                     f"{self.client.endpoint.name}: its results were cut off ({error}); they stay there"
                 ) from error
             if rest.strip():
                 yield self._read(rest)
+            elif damaged is not None and not good:
+                raise damaged
 
     async def close(self) -> None:
         """Close all connections."""
@@ -145,8 +155,10 @@ class BatchWire:
     ) -> aiohttp.ClientResponse:
         address = path if path.startswith("http") else f"{self.base_url}/{path}"
         kind = {"Content-Type": "application/json"} if isinstance(data, bytes) else {}
+        # To another host aiohttp takes no `Authorization` along, but every other header: a key that stands in one of those stays here.
+        led_on = method == "GET" and "Authorization" in self._headers
         answer = await self._open().request(
-            method, address, data=data, headers=kind, proxy=self.client.proxy, allow_redirects=method == "GET"
+            method, address, data=data, headers=kind, proxy=self.client.proxy, allow_redirects=led_on
         )
         with suppress(ValueError, TypeError):
             self._ahead = parsedate_to_datetime(answer.headers.get("Date", "")) - datetime.now(UTC)
