@@ -19,8 +19,8 @@ from casewise.storage.benchmarks.benchmark import Benchmark
 
 __all__ = ["JudgesPilot", "pilot_of"]
 
-DRAWS = 40
-"""Times that every item's votes are drawn anew."""
+DRAWS, MOST_DRAWN = 40, 10**6
+"""Times that every item's votes are drawn anew; of many items fewer, down to once, so that no more are drawn in all."""
 
 LEAST_MOVE = 0.1
 
@@ -50,11 +50,12 @@ class JudgesPilot:
         """The same as if so many times as many people had rated each item: new votes from the item's likely rates."""
         rates = rates_of_any_shape(self.safe, self.votes)
         steps = rates.posterior.cumsum(1)[rates.kind]
-        drawn = np.stack([(rng.random((len(steps), 1)) > steps).sum(1) for _ in range(DRAWS)])
+        draws = max(1, min(DRAWS, MOST_DRAWN // len(steps)))
+        drawn = np.stack([(rng.random((len(steps), 1)) > steps).sum(1) for _ in range(draws)])
         rate = rates.grid[np.minimum(drawn, len(rates.grid) - 1)]
         votes = np.rint(self.votes * people).astype(int)
         weight = majority_weight(rng.binomial(votes, rate), votes)
-        apart = self.query + np.arange(DRAWS)[:, None] * (self.query.max() + 1)
+        apart = self.query + np.arange(draws)[:, None] * (self.query.max() + 1)
         return self.against(weight.ravel(), apart.ravel())
 
     def in_doubt(self, people: float = 2.0) -> dict[str, float]:

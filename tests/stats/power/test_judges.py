@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
+from casewise.stats.power import judges
 from casewise.stats.power.judges import (
     assumed_deviation,
     power_of_queries,
@@ -67,3 +68,21 @@ def test_without_a_difference_the_test_keeps_its_level():
 def test_questions_without_an_answer_are_refused(ask, why):
     with pytest.raises(StatisticsError, match=why):
         ask()
+
+
+def test_queries_that_are_alike_are_taken_together_where_there_are_many(monkeypatch):
+    rng = np.random.default_rng(4)
+    first, second = rng.integers(0, 2, (2, 600)).astype(float)
+    clusters = np.repeat(np.arange(300), 2)
+    apart = query_differences(first, second, clusters=clusters)
+    whole = simulated_power(apart.tilted(0.05), 200, repeats=2_000)
+    monkeypatch.setattr(judges, "DRAWN", 7 * 300)
+    assert simulated_power(apart.tilted(0.05), 200, repeats=2_000) == whole
+    monkeypatch.setattr(judges, "MANY", 10)
+    together = query_differences(first, second, clusters=clusters)
+
+    assert len(together.sums) == 5
+    assert together.mean == pytest.approx(apart.mean)
+    assert together.deviation == pytest.approx(apart.deviation)
+    assert together.tilted(0.05).deviation == pytest.approx(apart.tilted(0.05).deviation)
+    assert simulated_power(together.tilted(0.05), 200, repeats=2_000).power == pytest.approx(whole.power, abs=0.05)

@@ -116,7 +116,7 @@ def from_pilot(
         if n is None
         else simulated_power(population, n, alpha=alpha)
     )
-    per_query, votes = len(pilot.query) / len(seen.sums), float(pilot.votes.mean())
+    per_query, votes = len(pilot.query) / len(np.unique(pilot.query)), float(pilot.votes.mean())
     items = round(found.queries * per_query)
     ratings, there = round(items * votes), int(pilot.votes.sum())
     numbers: dict[str, Any] = {

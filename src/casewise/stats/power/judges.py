@@ -8,13 +8,14 @@ Source: Miller (2024), Adding error bars to evals: a statistical approach to lan
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.arrays import FloatArray, IntArray, checked_share
+from casewise.stats.core.arrays import FloatArray, checked_share
 from casewise.stats.core.checks import checked_draws, clusters_of, of_one_length, vector, whole
 from casewise.stats.core.cluster_variance import cluster_sums
 from casewise.stats.core.share_intervals import wilson
@@ -31,6 +32,10 @@ __all__ = [
     "simulated_power",
     "simulated_queries_needed",
 ]
+
+
+MANY, DRAWN = 20_000, 2**24
+"""Queries of which those that are alike are taken together, and numbers that are drawn at a time."""
 
 
 @dataclass(frozen=True)
@@ -78,20 +83,35 @@ class QueryDifferences:
             raise StatisticsError(
                 f"no mix of these queries has a difference of {difference:g}: all lie on one side of it"
             )
+        often = self.chance / self.chance.max()
         low, high = -1.0, 1.0
-        while tilted_mean(off, low) > 0:
+        while tilted_mean(off, low, often) > 0:
             low *= 2
-        while tilted_mean(off, high) < 0:
+        while tilted_mean(off, high, often) < 0:
             high *= 2
         for _ in range(100):
             middle = (low + high) / 2
-            low, high = (low, middle) if tilted_mean(off, middle) > 0 else (middle, high)
-        weight = np.exp(high * off - (high * off).max())
+            low, high = (low, middle) if tilted_mean(off, middle, often) > 0 else (middle, high)
+        weight = tilted_weight(off, high, often)
         return QueryDifferences(self.sums, self.items, weight / weight.sum())
 
+    @classmethod
+    def of(cls, sums: FloatArray, items: FloatArray) -> Self:
+        """All queries as observed; of many those that are alike are one, which is as much likelier: most are, at a million items."""
+        chance = np.full(len(sums), 1 / len(sums))
+        if len(sums) > MANY:
+            kinds, kind = np.unique(np.column_stack([sums, items]), axis=0, return_inverse=True)
+            (sums, items), chance = kinds.T, np.bincount(kind.ravel(), chance)
+        return cls(sums, items, chance)
 
-def tilted_mean(off: FloatArray, slope: float) -> float:
-    weight = np.exp(slope * off - (slope * off).max())
+
+def tilted_weight(off: FloatArray, slope: float, often: FloatArray) -> FloatArray:
+    weight: FloatArray = often * np.exp(slope * off - (slope * off).max())
+    return weight
+
+
+def tilted_mean(off: FloatArray, slope: float, often: FloatArray) -> float:
+    weight = tilted_weight(off, slope, often)
     return float(weight @ off / weight.sum())
 
 
@@ -108,7 +128,7 @@ def query_differences(first: ArrayLike, second: ArrayLike, *, clusters: ArrayLik
     if groups < 2 or not (a != b).any():
         raise StatisticsError("planning from runs needs two queries at least, and judges that differ on one")
     sums, items = cluster_sums((a - b, np.ones(len(a))), ids, n_clusters=groups).T
-    return QueryDifferences(sums, items, np.full(groups, 1 / groups))
+    return QueryDifferences.of(sums, items)
 
 
 def assumed_deviation(
@@ -177,10 +197,13 @@ def simulated_power(
     checked_share(alpha, "alpha")
     rng = np.random.default_rng(seed)
     d, k = population.sums, population.items
-    drawn: IntArray = rng.multinomial(n, population.chance, size=checked_draws(repeats, "repeats"))
-    items = drawn @ k
-    mean = drawn @ d / items
-    squares = drawn @ d**2 - 2 * mean * (drawn @ (d * k)) + mean**2 * (drawn @ k**2)
+    step = max(1, DRAWN // len(d))
+    sizes = [min(step, repeats - first) for first in range(0, checked_draws(repeats, "repeats"), step)]
+    drawn = (rng.multinomial(n, population.chance, size=size) for size in sizes)
+    summed = [[some @ each for each in (k, d, d**2, d * k, k**2)] for some in drawn]
+    items, total, *squared = map(np.concatenate, zip(*summed, strict=True))
+    mean = total / items
+    squares = squared[0] - 2 * mean * squared[1] + mean**2 * squared[2]
     error = np.sqrt(np.maximum(n / (n - 1) * squares, 0.0)) / items
     found = int((np.abs(mean) > stdtrit(n - 1, 1 - alpha / 2) * error).sum())
     limits = wilson(found, repeats)
