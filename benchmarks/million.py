@@ -2,11 +2,12 @@
 
     python benchmarks/million.py lines [LINES]
     python benchmarks/million.py items [ITEMS]
+    python benchmarks/million.py others [ITEMS]
 
 `lines` is a run of 900 items with repeats, as `report.py` writes it: read, counted against its plan and what is left of
 it found, without a call. `items` is a benchmark of that many items (two short contexts a query, three votes an item) with a
 run over all of them: loaded twice, gone on with, reported twice by `casewise report`; and `casewise judge` itself going on with a run by `constant:safe` of which
-a hundredth is left, and once more when nothing is. Each step is a process of its own; processor time and peak memory.
+a hundredth is left, and once more when nothing is. `others` is the same benchmark and other commands over it. Each step is a process of its own; processor time and peak memory.
 It takes about 3 GB of disk where temporary files go.
 """
 
@@ -21,19 +22,28 @@ VOTES = 3
 
 LOAD = "import casewise\ncasewise.load(folder / 'bench')"
 
-JUDGE = """
-import sys
-from casewise.cli.app import main
-sys.argv = ["casewise", "judge", str(folder / "bench"), "--judge", "constant:safe", "--out", str(folder / "constant")]
-main()
-"""
 
-REPORT = """
-import sys
-from casewise.cli.app import main
-sys.argv = ["casewise", "report", str(folder / "run")]
-main()
-"""
+def program(words: str) -> str:
+    """Code that runs `casewise` with these words, and prints nothing of what it prints."""
+    quiet = "sys.stdout = sys.stderr = open(os.devnull, 'w')"
+    return f"import os, sys\nfrom casewise.cli.app import main\n{quiet}\nsys.argv = ['casewise', {words}]\nmain()\n"
+
+
+JUDGE = program("'judge', str(folder / 'bench'), '--judge', 'constant:safe', '--out', str(folder / 'constant')")
+REPORT = program("'report', str(folder / 'run')")
+OTHERS = {
+    "judge --sample 1000": program(
+        "'judge', str(folder / 'bench'), '--judge', 'constant:safe', '--sample', '1000', '--out', str(folder / 'sample')"
+    ),
+    "power judges": program("'power', 'judges', '--from', str(folder / 'run'), str(folder / 'constant')"),
+    "decider beside": program("'decider', 'beside', str(folder / 'run'), str(folder / 'constant')"),
+    "audit, the first": program("'audit', str(folder / 'bench')"),
+    "audit": program("'audit', str(folder / 'bench')"),
+    "export --to published": program(
+        "'export', str(folder / 'bench'), '--to', 'published', '--out', str(folder / 'published.json')"
+    ),
+}
+"""Walked by hand over a million items before they stood here, see `docs/performance.md`."""
 
 GO_ON = """
 from types import SimpleNamespace
@@ -149,13 +159,14 @@ def main() -> None:
     n = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
     with tempfile.TemporaryDirectory() as name:
         subprocess.run([sys.executable, __file__, "--build", what, name, str(n)], check=True)
-        go_on = GO_ON.format(
-            bench="bench" if what == "items" else "benchmark", repeats=1 if what == "items" else n // 900 + 1
-        )
+        lines = what == "lines"
+        go_on = GO_ON.format(bench="benchmark" if lines else "bench", repeats=n // 900 + 1 if lines else 1)
         judged = {"casewise judge, a hundredth left": JUDGE, "casewise judge, nothing left": JUDGE}
         steps = {"load, first": LOAD, "load": LOAD, **judged} if what == "items" else {}
         print(f"| {n:,} {what} | seconds | processor s | peak MiB |\n|---|---:|---:|---:|")
         steps |= {"gone on with": go_on, "report, the first, page and all": REPORT, "report, page and all": REPORT}
+        if what == "others":
+            steps = {"load, first": LOAD, "the constant run ended": JUDGE, **OTHERS}
         for step, code in steps.items():
             seconds, processor, peak = measured_code(code, Path(name))
             print(f"| {step} | {seconds:.1f} | {processor:.1f} | {peak:.0f} |", flush=True)
@@ -164,6 +175,8 @@ def main() -> None:
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
     if sys.argv[1:2] == ["--build"]:
-        {"lines": build_lines, "items": build_items}[sys.argv[2]](Path(sys.argv[3]), int(sys.argv[4]))
+        {"lines": build_lines, "items": build_items, "others": build_items}[sys.argv[2]](
+            Path(sys.argv[3]), int(sys.argv[4])
+        )
     else:
         main()

@@ -117,6 +117,7 @@ WITHOUT = frozenset(
         "metrics_named",
         "named",
         "near_duplicates",
+        "numbered",
         "one_vote_fewer",
         "out_of_fold",
         "published_cross_entropy",

@@ -100,9 +100,8 @@ class StandIn:
                 return 201, {"id": "s1", "value": "a new secret", "workspace_id": body["workspace_id"]}
             case ["hooks", "subscriptions"] if method == "GET":
                 there = self.subscriptions.items()
-                return 200, {
-                    "results": [{**one, "id": name, "is_enabled": name in self.confirmed} for name, one in there]
-                }
+                found = [{**one, "id": name, "is_enabled": name in self.confirmed} for name, one in there]
+                return 200, {"results": [7, None, {"id": "odd"}, *found]}
             case ["hooks", "subscriptions"]:
                 self.subscriptions["sub-1"] = body
                 return 201, {"id": "sub-1", "is_enabled": False}

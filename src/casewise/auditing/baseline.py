@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from casewise.auditing.findings import ALPHA, Finding, Part
 from casewise.auditing.subject import Subject
 from casewise.stats.agreeing.estimates import Estimate, estimate
-from casewise.stats.agreeing.judged import judged, judged_by_raters
+from casewise.stats.agreeing.judged import judged, judged_by_raters, numbered
 from casewise.stats.agreeing.labels_and_ties import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.agreeing.metrics import metric_named, metrics_named, value_of
 from casewise.stats.agreeing.sample import constant_accuracy, right
@@ -168,10 +167,6 @@ def authors(subject: Subject) -> NDArray[np.intp] | None:
     """Who wrote each item's context; None where that is not recorded for all."""
     by = subject.read.authors
     return None if by.has_nulls() else numbered(by)
-
-
-def numbered(names: pl.Series) -> NDArray[np.intp]:
-    return names.rank("dense").to_numpy().astype(np.intp) - 1
 
 
 def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> BaselineRow:

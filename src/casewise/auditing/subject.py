@@ -145,9 +145,8 @@ class Subject(ShortRepr):
     @property
     def written(self) -> Iterable[str]:
         """The words of each item's context."""
-        if (
-            "read" not in vars(self) or self.benchmark.parameters != paper_parameters()
-        ):  # others may stand in another order
+        in_order = self.benchmark.parameters == paper_parameters()  # a benchmark's own may stand in another one
+        if "read" not in vars(self) or not in_order:
             return texts(self.benchmark)
         return self.stated.select(pl.concat_str(pl.all(), separator="\n", ignore_nulls=True)).to_series()
 

@@ -19,7 +19,7 @@ app = typer.Typer(help="Recruit a study's people at Prolific.", no_args_is_help=
 
 IdArgument = Annotated[str, typer.Argument(help="The study's id at Prolific.")]
 
-AgainOption = Annotated[bool, typer.Option("--again", help="Even if one was made for the round before, or begun.")]
+AgainOption = Annotated[bool, typer.Option("--again", help="Another one, where one was made or begun for this round.")]
 
 
 @app.command()
@@ -223,6 +223,6 @@ def keep_out(
     again: AgainOption = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Put a round's people into a participant group there, to be kept out of a later round; again at will."""
+    """Put a round's people into a participant group there, to be kept out of a later round; later those who came since."""
     people, group = api.prolific.keep_out(workspace, study, phase=phase, again=again, database=database)
     say(f"{people} people are in the group {group}", people=people, group=group)

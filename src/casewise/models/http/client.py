@@ -133,7 +133,8 @@ class EndpointClient:
         """Takes the calls while it is set; nothing is posted then."""
         self._key = key
         self._rng = random.Random()  # noqa: S311 - spreads retries; no result depends on it
-        aiohttp.ClientSession  # noqa: B018 - loaded here, which takes a tenth of a second, and not while the first calls wait
+        self._broken_off = (aiohttp.ClientError, TimeoutError, OSError)
+        """What a call may end with. Naming it loads aiohttp, for a tenth of a second: here, and not while the first calls wait."""
         self._session: aiohttp.ClientSession | None = None
         self.proxy = proxy_for(endpoint.base_url)
         self.outage = Outage(
@@ -189,7 +190,7 @@ class EndpointClient:
             body = request.body(self.can)
             try:
                 exchange = await self._post(request.path, body)
-            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            except self._broken_off as error:
                 if isinstance(error, TimeoutError) and not cannot_connect(error):
                     self.gate.overloaded()  # its answers take too long with so many calls under way
                 return Fault(

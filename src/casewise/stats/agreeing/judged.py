@@ -15,7 +15,15 @@ from casewise.stats.agreeing.sample import Sample, UnscoredPolicy, as_probabilit
 from casewise.stats.core.arrays import FloatArray
 from casewise.stats.core.raters import Raters
 
-__all__ = ["PUBLISHED_UNSCORED", "judged", "judged_by_raters", "one_vote_fewer", "query_numbers", "verdicts"]
+__all__ = [
+    "PUBLISHED_UNSCORED",
+    "judged",
+    "judged_by_raters",
+    "numbered",
+    "one_vote_fewer",
+    "query_numbers",
+    "verdicts",
+]
 
 PUBLISHED_UNSCORED: dict[str, float] = {"score": 1.0, "probability": 1.0}
 """What the release's scripts take an unparsed reply for."""
@@ -91,7 +99,12 @@ def one_vote_fewer(items: pl.DataFrame, *, safe: bool) -> pl.DataFrame:
 
 def query_numbers(items: pl.DataFrame) -> NDArray[np.intp]:
     """The query of each item, as an integer from 0 in the order of their ids."""
-    return items["query_id"].rank("dense").to_numpy().astype(np.intp) - 1
+    return numbered(items["query_id"])
+
+
+def numbered(names: pl.Series) -> NDArray[np.intp]:
+    """Each name as an integer from 0, in their order."""
+    return names.rank("dense").to_numpy().astype(np.intp) - 1
 
 
 def verdicts(values: FloatArray, *, elicitation: Elicitation, threshold: float | None = None) -> FloatArray:

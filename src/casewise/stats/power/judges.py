@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-MANY, DRAWN = 20_000, 2**24
+MANY, DRAWN = 2_000, 2**24
 """Queries of which those that are alike are taken together, and numbers that are drawn at a time."""
 
 

@@ -221,11 +221,9 @@ class ProlificClient:
         """The id of the confirmed subscription that tells `url` of each such event, if there is one."""
         asked = urlencode({"workspace_id": workspace, "is_enabled": "true", "limit": 200})
         found = (await self._call("GET", f"/hooks/subscriptions/?{asked}")).get("results") or []
-        wanted = (event, url, workspace)
-        is_it = [(one.get("event_type"), one.get("target_url"), one.get("workspace_id")) == wanted for one in found]
-        return next(
-            (str(one["id"]) for one, same in zip(found, is_it, strict=True) if same and one["is_enabled"]), None
-        )
+        wanted = {"workspace_id": workspace, "event_type": event, "target_url": url, "is_enabled": True}
+        same = (one for one in found if isinstance(one, dict) and wanted.items() <= one.items())
+        return next((str(one["id"]) for one in same if "id" in one), None)
 
     async def subscribe(self, workspace: str, event: str, url: str) -> str:
         """Have Prolific tell `url` of each such event, and confirm it; the subscription's id."""
