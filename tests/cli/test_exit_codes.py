@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,7 @@ def test_ctrl_c_at_a_question_ends_the_command_at_once():
         said = b""
         while b"y/N" not in said:
             said += os.read(ours, 4096)
+        time.sleep(0.2)  # between the question's last byte and the read behind it a signal is lost, in any Python
         child.send_signal(signal.SIGINT)
         try:
             assert child.wait(timeout=20) == ExitCode.INTERRUPTED
