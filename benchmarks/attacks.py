@@ -13,8 +13,7 @@ import tracemalloc
 
 import casewise
 from casewise.records import Arm
-from casewise.showing import show
-from casewise.showing.catalogue import attacks_named
+from casewise.transforms.catalogue import attacks_named, show
 
 __all__ = ["main"]
 

@@ -72,13 +72,13 @@ def work(what: str, path: Path) -> None:
 
     benchmark = load_benchmark(path)
     if what == "audit":
-        from casewise.auditing import audit
-        from casewise.reporting.faces.html import html
-        from casewise.reporting.pages.audit import audit_page
+        from casewise.audits import audit
+        from casewise.reports.audit import audit_page
+        from casewise.reports.formats import html
 
         html(audit_page(audit(benchmark)))
     else:
-        from casewise.judging.judges.linear import LinearJudge
+        from casewise.judges.baselines import LinearJudge
 
         LinearJudge(benchmark)
     print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
@@ -87,9 +87,9 @@ def work(what: str, path: Path) -> None:
 def false_alarms(times: int) -> dict[str, int]:
     """How often findings that rest on a test are made on benchmarks without a fault."""
     import numpy as np
-    from tests.auditing.builders import benchmark_of, crowd
+    from tests.audits.builders import benchmark_of, crowd
 
-    from casewise.auditing import AuditOptions, audit
+    from casewise.audits import AuditOptions, audit
 
     found: dict[str, int] = {}
     rng = np.random.default_rng(7)

@@ -27,13 +27,11 @@ from starlette.responses import JSONResponse, Response
 
 import casewise
 from casewise.api.deciding import Decider, FitOptions, Wanted, fit_decider
-from casewise.models.http.client import ClientOptions
+from casewise.models.client import ClientOptions
 from casewise.models.load import ModelOptions
-from casewise.stats.deciding.promises import Evidence
-from casewise.stats.deciding.trade_off import query_weights, trade_off
-from casewise.web.deciding.options import ServiceOptions
-from casewise.web.deciding.service import create_service
-from casewise.web.local import free_port
+from casewise.stats.thresholds import Evidence, query_weights, trade_off
+from casewise.web.app import free_port
+from casewise.web.deciding import ServiceOptions, create_service
 
 QUICK = "--quick" in sys.argv
 CONTEXT = {"recipient": {"type": "a nurse", "background": "on a ward for poisonings"}}

@@ -102,10 +102,10 @@ def write_benchmark(folder: Path, n_items: int) -> list[str]:
     """A made-up benchmark of `n_items` items at `folder`; the prompts that casewise asks about them."""
     from tests.support.benchmarks import context_of
 
-    from casewise.judging.asking.prompts import default_prompts
+    from casewise.ask.prompts import default_prompts
     from casewise.records import Item, Query, sorry_bench
-    from casewise.storage.benchmarks.benchmark import About, Benchmark
-    from casewise.storage.benchmarks.folder import write_benchmark as write
+    from casewise.storage.benchmark import About, Benchmark
+    from casewise.storage.load import write_benchmark as write
 
     category = sorry_bench().names[0]
     queries = tuple(Query(text=f"made-up query {i}", category=category) for i in range(n_items // 2))

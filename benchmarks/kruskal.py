@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import kruskal
 
 from casewise.stats import kruskal_wallis
-from casewise.stats.conditions.kruskal_exact import equal_size_table
+from casewise.stats.kruskal import equal_size_table
 
 TASKS, GROUPS, SIZE = 450, 5, 21
 

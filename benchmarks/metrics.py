@@ -16,10 +16,10 @@ import numpy as np
 from tests.support.annotated import annotated_study
 from tests.support.judges import wrong_at_random
 
-from casewise.stats.agreeing.estimates import estimate
-from casewise.stats.agreeing.metrics import FLOORS, METRICS, REFUSALS
-from casewise.stats.items.response_model import fit_responses
-from casewise.stats.people.agreement import agreement_of_votes
+from casewise.stats.agreement import agreement_of_votes
+from casewise.stats.estimates import estimate
+from casewise.stats.metrics import FLOORS, METRICS, REFUSALS
+from casewise.stats.response_model import fit_responses
 
 
 def least(task: Callable[[], object]) -> float:

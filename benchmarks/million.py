@@ -47,15 +47,15 @@ OTHERS = {
 
 GO_ON = """
 from types import SimpleNamespace
-from casewise.judging.running.kind import JudgingKind
-from casewise.judging.running.plan import Plan
+from casewise.judges.run import JudgingKind
+from casewise.judges.run import Plan
 from casewise.records import FULL
-from casewise.runs.durable import DurableRun
-from casewise.runs.progress import RunProgress
-from casewise.runs.run_log import FolderLog
+from casewise.runs.run import DurableRun
+from casewise.runs.limits import RunProgress
+from casewise.runs.run import FolderLog
 from casewise.storage import load_benchmark
-from casewise.storage.runs.judgement_run import JUDGEMENT_LOG
-from casewise.storage.runs.run_folder import RunFolder, read_manifest
+from casewise.storage.run_folder import JUDGEMENT_LOG
+from casewise.storage.run_folder import RunFolder, read_manifest
 
 found = load_benchmark(folder / {bench!r})
 kind = JudgingKind("made-up@1")
@@ -72,7 +72,7 @@ print("  settled", format(progress.resumed, ","), "and left", format(left, ","))
 def build_lines(folder: Path, n: int) -> None:
     from benchmarks.report import benchmark_of_900, write_run
 
-    from casewise.storage.benchmarks.folder import write_benchmark
+    from casewise.storage.load import write_benchmark
 
     benchmark = benchmark_of_900()
     write_benchmark(benchmark, folder / "benchmark")
@@ -87,8 +87,8 @@ def build_items(folder: Path, n: int) -> None:
     from tests.support.benchmarks import context_of
 
     from casewise.records import Item, Query, paper_parameters, sorry_bench
-    from casewise.storage.benchmarks.benchmark import About, Benchmark
-    from casewise.storage.benchmarks.manifest import FILES, write_manifest
+    from casewise.storage.benchmark import About, Benchmark
+    from casewise.storage.benchmark_folder import FILES, write_manifest
 
     bench, rng, names = folder / "bench", np.random.default_rng(1), sorry_bench().names
     bench.mkdir()
@@ -129,8 +129,8 @@ def begin_constant(folder: Path, benchmark, n: int) -> None:
     """A run by `constant:safe` that holds the first `n` of its judgements."""
     from datetime import UTC, datetime
 
-    from casewise.judging.judges.named import judge_named
-    from casewise.judging.running.run import Target, manifest
+    from casewise.judges.named import judge_named
+    from casewise.judges.run import Target, manifest
     from casewise.records import Judgement, Scored
 
     judge = judge_named("constant:safe", benchmark)

@@ -37,8 +37,8 @@ def benchmark() -> str:
 
 def calls(wanted: argparse.Namespace) -> None:
     import casewise
-    from casewise.judging.judges.llm import LLMJudge
-    from casewise.models.fake import FakeModel
+    from casewise.judges.llm import LLMJudge
+    from casewise.models.protocol import FakeModel
 
     found = casewise.load(benchmark())
     repeats = max(1, wanted.calls // len(found.items))
@@ -69,7 +69,7 @@ def classifier(wanted: argparse.Namespace) -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     from casewise.api.replying import as_grader
-    from casewise.replying.graders.protocol import ToGrade
+    from casewise.replies.graders import ToGrade
 
     if wanted.threads:
         torch.set_num_threads(wanted.threads)

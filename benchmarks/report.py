@@ -33,7 +33,7 @@ def benchmark_of_900():
     from tests.support.benchmarks import context_of
 
     from casewise.records import Item, Query, Rating, sorry_bench
-    from casewise.storage.benchmarks.benchmark import About, Benchmark
+    from casewise.storage.benchmark import About, Benchmark
 
     rng = np.random.default_rng(1)
     names = sorry_bench().names
@@ -53,8 +53,7 @@ def benchmark_of_900():
 def write_run(folder: Path, benchmark, n: int, *, source: Path | None = None) -> None:
     import numpy as np
 
-    from casewise.storage.runs.judgement_run import RunIdentity, RunManifest
-    from casewise.storage.runs.run_folder import RUN
+    from casewise.storage.run_folder import RUN, RunIdentity, RunManifest
 
     rng = np.random.default_rng(2)
     ids = items_of(benchmark)
@@ -99,8 +98,8 @@ TASKS = {
     "read the bytes": "path.read_bytes()",
     "json.loads a line": "import json\nfor line in path.open(): json.loads(line)",
     "judgement_table": (
-        "from casewise.storage.runs.judgement_table import judgement_table, last_attempts\n"
-        "from casewise.stats.agreeing.repeats import item_values\n"
+        "from casewise.storage.run_folder import judgement_table, last_attempts\n"
+        "from casewise.stats.estimates import item_values\n"
         "item_values(last_attempts(judgement_table(path)), elicitation='score', by=('judge_id', 'arm'))"
     ),
     "casewise report": (
@@ -121,7 +120,7 @@ def measure(task: str, path: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    from casewise.storage.benchmarks.folder import write_benchmark
+    from casewise.storage.load import write_benchmark
 
     largest = int(sys.argv[1]) if len(sys.argv) > 1 else SIZES[-1]
     print("| judgements | task | seconds | peak MiB | µs a line |\n|---:|---|---:|---:|---:|")

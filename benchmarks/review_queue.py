@@ -20,7 +20,7 @@ from tests.support.server import KEY
 
 from casewise.contexts.drafts import create_draft
 from casewise.contexts.review import Phase, State
-from casewise.contexts.reviewing.store import all_places
+from casewise.contexts.store import all_places
 from casewise.database.staff import Role
 from casewise.database.tables import review
 from casewise.records import Query, sorry_bench

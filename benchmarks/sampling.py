@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from casewise.records import Scored
-from casewise.stats.agreeing.adaptive_sampling import QueryFrame, sample_until_precise, size_weights
-from casewise.storage.benchmarks.published_outputs import read_output
+from casewise.stats.adaptive import QueryFrame, sample_until_precise, size_weights
+from casewise.storage.published import read_output
 
 
 def frames(output) -> tuple[QueryFrame, QueryFrame, np.ndarray]:

@@ -43,10 +43,9 @@ from tests.support.study import design, material
 
 from casewise import database
 from casewise.database import Database
-from casewise.studies.design.wording import read_wording
-from casewise.studies.running.rounds import NewRound, load_round, open_round
-from casewise.web.load_test.clients import Crowd, RehearsalPlan
-from casewise.web.load_test.waves import Rehearsed, arrivals, rehearse_to_the_end
+from casewise.studies.freeze import read_wording
+from casewise.studies.rounds import NewRound, load_round, open_round
+from casewise.web.load_test import Crowd, RehearsalPlan, Rehearsed, arrivals, rehearse_to_the_end
 
 CLIENTS = 16
 FLOOR_REQUESTS = 500

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from casewise.stats import CrowdDesign, CrowdModel
-from casewise.studies.analysing.simulation import SimulationPlan, simulated_table, write_ratings
+from casewise.studies.simulation import SimulationPlan, simulated_table, write_ratings
 
 RATES = {"no_context": 0.4, "safe_generated": 0.8, "unsafe_generated": 0.2, "safe_revised": 0.8, "unsafe_revised": 0.2}
 

@@ -11,8 +11,8 @@ from datetime import date
 from itertools import cycle, islice
 
 import casewise
-from casewise.evaluation.robustness.verification import VerificationNumbers
-from casewise.verifying.facts import Facts, SourcedFact
+from casewise.evaluate.verification import VerificationNumbers
+from casewise.transforms.verified import Facts, SourcedFact
 
 __all__ = ["main"]
 

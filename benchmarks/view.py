@@ -21,8 +21,7 @@ import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from casewise.evaluation.viewing.choosing import ItemsWanted
-    from casewise.evaluation.viewing.table import ViewedTable
+    from casewise.evaluate.viewing import ItemsWanted, ViewedTable
 
 N_FILTERS = 200
 PORT = 8109
@@ -30,7 +29,7 @@ PORT = 8109
 
 def some_filters(table: ViewedTable, rng: np.random.Generator) -> Iterator[ItemsWanted]:
     """Filters, each with an order and one to three conditions."""
-    from casewise.evaluation.viewing.choosing import CELLS, SORTS, ItemsWanted
+    from casewise.evaluate.viewing import CELLS, SORTS, ItemsWanted
 
     words = [word for query in table.benchmark.queries[:200] for word in query.text.split()]
     offered: list[Callable[[], dict[str, object]]] = [
@@ -62,9 +61,8 @@ def timed(act: Callable[[], object]) -> float:
 def main() -> None:
     from starlette.testclient import TestClient
 
-    from casewise.evaluation.viewing.choosing import ItemsWanted, choose
-    from casewise.evaluation.viewing.viewed import view_runs
-    from casewise.web.viewing.app import create_view
+    from casewise.evaluate.viewing import ItemsWanted, choose, view_runs
+    from casewise.web.viewing import create_view
 
     items = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     large = Path(__file__).with_name("large.py")

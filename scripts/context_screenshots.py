@@ -20,9 +20,9 @@ from tests.support.server import running_server
 
 from casewise import database
 from casewise.contexts.drafts import Draft, create_draft
+from casewise.contexts.queue import check_draft
 from casewise.contexts.review import Act, Action
-from casewise.contexts.reviewing.set_report import check_draft
-from casewise.contexts.reviewing.store import act, all_places
+from casewise.contexts.store import act, all_places
 from casewise.database import Database
 from casewise.database.staff import Person, Role
 from casewise.records import Query, sorry_bench

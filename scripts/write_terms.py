@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from casewise.reporting.terms import meanings
+from casewise.reports.terms import meanings
 
 PAGE = Path(__file__).parents[1] / "docs" / "metrics.md"
 HEADING = "## Names in reports"

@@ -10,17 +10,15 @@ import polars as pl
 from benchmarks.covered.rows import Row, Section
 from tests.support.annotated import AnnotatedStudy, annotated_study
 
-from casewise.stats.agreeing.calibration import calibration
-from casewise.stats.agreeing.cost_of_thresholds import cost_curve
-from casewise.stats.agreeing.estimates import difference_of, estimate_of, measure
-from casewise.stats.agreeing.hard_items import hard_score
-from casewise.stats.agreeing.over_refusal import refusals
-from casewise.stats.agreeing.pairs import PairIndex, pair_results
-from casewise.stats.core.prediction_powered import prediction_powered_rate
-from casewise.stats.core.raters import Raters
-from casewise.stats.people.agreement import agreement_of_votes
-from casewise.stats.people.coded_ratings import code_ratings
-from casewise.studies.analysing.contrast_table import condition_table
+from casewise.stats.agreement import agreement_of_votes
+from casewise.stats.arrays import Raters
+from casewise.stats.calibration import calibration
+from casewise.stats.costs import cost_curve, refusals
+from casewise.stats.estimates import difference_of, estimate_of, measure
+from casewise.stats.pairs import PairIndex, hard_score, pair_results
+from casewise.stats.prediction_powered import prediction_powered_rate
+from casewise.stats.ratings import code_ratings
+from casewise.studies.analysis import condition_table
 
 __all__ = ["SECTIONS"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 from benchmarks.covered.rows import Row, Section
 
-from casewise.stats.agreeing.estimates import Estimate, estimate_of
-from casewise.stats.core.arrays import FloatArray
-from casewise.stats.robustness.flips import flips, less, mean_of, p_of_no_change
+from casewise.stats.arrays import FloatArray
+from casewise.stats.estimates import Estimate, estimate_of
+from casewise.stats.flips import flips, less, mean_of, p_of_no_change
 
 __all__ = ["SECTIONS"]
 

@@ -15,13 +15,11 @@ from scipy.stats import norm
 from tests.support.annotated import annotated_study
 
 from casewise.deciding.monitor import chi_squared
-from casewise.stats.agreeing.estimates import difference_of
-from casewise.stats.agreeing.filled_in import filled_in
-from casewise.stats.deciding.promises import Evidence
-from casewise.stats.deciding.trade_off import GRID, promise_curve, query_weights, risk_coverage, shares_of, trade_off
-from casewise.stats.people.alternative_annotator import alternative_annotator_test
-from casewise.stats.people.annotators import annotator_table
-from casewise.stats.people.coded_ratings import code_ratings
+from casewise.stats.ceilings import alternative_annotator_test
+from casewise.stats.estimates import difference_of
+from casewise.stats.ratings import annotator_table, code_ratings
+from casewise.stats.sample import filled_in
+from casewise.stats.thresholds import GRID, Evidence, promise_curve, query_weights, risk_coverage, shares_of, trade_off
 
 __all__ = ["SECTIONS"]
 

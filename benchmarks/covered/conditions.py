@@ -24,9 +24,9 @@ from casewise.stats import (
     two_proportion_z,
     wilson,
 )
-from casewise.stats.conditions.by_category import PeopleOfTasks, category_tests
-from casewise.stats.core.arrays import Counts
-from casewise.stats.power.studies import PilotRatings, pilot_intervals, variance_of
+from casewise.stats.arrays import Counts
+from casewise.stats.kruskal import PeopleOfTasks, category_tests
+from casewise.stats.power_studies import PilotRatings, pilot_intervals, variance_of
 
 __all__ = ["SECTIONS"]
 

@@ -9,8 +9,8 @@ from benchmarks.covered.rows import Row, Section
 from tests.support.rate_mixtures import ACTS, HONEST, counts_of
 
 from casewise.stats import oracle_accuracy
-from casewise.stats.core.majorities import chance_of_majority
-from casewise.stats.people.majority_gap import majority_gap
+from casewise.stats.crowd import majority_gap
+from casewise.stats.shares import chance_of_majority
 
 __all__ = ["SECTIONS"]
 

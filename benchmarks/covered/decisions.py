@@ -10,14 +10,13 @@ import numpy as np
 from benchmarks.covered.rows import Row, Section
 from tests.support.judges import wrong_at_random
 
-from casewise.stats.agreeing.estimates import measure
-from casewise.stats.agreeing.gate import GATED, gate, metric_gate
-from casewise.stats.agreeing.metrics import metrics_named
-from casewise.stats.agreeing.sample import Sample
-from casewise.stats.agreeing.simultaneous import rank_intervals
-from casewise.stats.core.arrays import FloatArray
-from casewise.stats.core.measured import Measured
-from casewise.stats.core.share_intervals import sign_test
+from casewise.stats.arrays import FloatArray
+from casewise.stats.comparison import GATED, gate, metric_gate, rank_intervals
+from casewise.stats.estimates import measure
+from casewise.stats.measured import Measured
+from casewise.stats.metrics import metrics_named
+from casewise.stats.sample import Sample
+from casewise.stats.shares import sign_test
 
 __all__ = ["SECTIONS"]
 

@@ -14,18 +14,16 @@ from benchmarks.covered.tally import Held, Limits, coverage, rejections
 from scipy.special import expit, ndtri
 from tests.support.judges import wrong_at_random
 
-from casewise.stats.agreeing.adaptive_sampling import QueryFrame, sample_until_precise
-from casewise.stats.agreeing.comparison import paired_tests
-from casewise.stats.agreeing.cost_of_thresholds import cheapest_threshold, cost_curve, error_terms
-from casewise.stats.agreeing.estimates import estimate_of, measure
-from casewise.stats.agreeing.hard_items import hard_score
-from casewise.stats.agreeing.metrics import metrics_named
-from casewise.stats.agreeing.repeats import item_values, judge_noise
-from casewise.stats.agreeing.sample import Sample
-from casewise.stats.agreeing.shapley import Parts, shapley_values, subsets
-from casewise.stats.core.measured import Measured, TotalsByCluster, share
-from casewise.stats.items.response_model import fit_responses, left_out_errors
-from casewise.stats.words.baseline import Folds
+from casewise.stats.adaptive import QueryFrame, sample_until_precise
+from casewise.stats.comparison import paired_tests
+from casewise.stats.costs import cheapest_threshold, cost_curve, error_terms
+from casewise.stats.estimates import estimate_of, item_values, judge_noise, measure
+from casewise.stats.measured import Measured, TotalsByCluster, share
+from casewise.stats.metrics import metrics_named
+from casewise.stats.pairs import Parts, hard_score, shapley_values, subsets
+from casewise.stats.response_model import fit_responses, left_out_errors
+from casewise.stats.sample import Sample
+from casewise.stats.words import Folds
 
 __all__ = ["SECTIONS"]
 

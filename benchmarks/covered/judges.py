@@ -11,14 +11,14 @@ from benchmarks.covered.rows import Row, Section
 from benchmarks.covered.tally import Held, rows
 from tests.support.judges import wrong_at_random
 
-from casewise.stats.agreeing.calibration import QUERIES_A_BIN, calibration
-from casewise.stats.agreeing.cost_of_thresholds import turning_point
-from casewise.stats.agreeing.estimates import difference_of, estimate_of, measure
-from casewise.stats.agreeing.metrics import FLOORS, METRICS, REFUSALS
-from casewise.stats.agreeing.pairs import PairIndex, pair_results
-from casewise.stats.agreeing.sample import Sample
-from casewise.stats.core.measured import Measured
-from casewise.stats.core.share_intervals import korn_graubard
+from casewise.stats.calibration import QUERIES_A_BIN, calibration
+from casewise.stats.costs import turning_point
+from casewise.stats.estimates import difference_of, estimate_of, measure
+from casewise.stats.measured import Measured
+from casewise.stats.metrics import FLOORS, METRICS, REFUSALS
+from casewise.stats.pairs import PairIndex, pair_results
+from casewise.stats.sample import Sample
+from casewise.stats.shares import korn_graubard
 
 __all__ = ["SECTIONS"]
 

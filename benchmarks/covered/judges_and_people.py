@@ -8,14 +8,13 @@ import numpy as np
 from benchmarks.covered.rows import Row, Section
 from scipy.special import expit
 
-from casewise.stats.agreeing.estimates import named
-from casewise.stats.agreeing.sample import Sample
-from casewise.stats.core.divergence import entropy, jensen_shannon
-from casewise.stats.core.pooled import pooled_shares
-from casewise.stats.core.prediction_powered import prediction_powered_rate
-from casewise.stats.distributions.distances import distances_of
-from casewise.stats.people.new_person import against_new_person
-from casewise.stats.power.judges import QueryDifferences, query_differences, simulated_power, simulated_queries_needed
+from casewise.stats.ceilings import against_new_person
+from casewise.stats.estimates import named
+from casewise.stats.pooled import entropy, jensen_shannon, pooled_shares
+from casewise.stats.power_studies import QueryDifferences, query_differences, simulated_power, simulated_queries_needed
+from casewise.stats.prediction_powered import prediction_powered_rate
+from casewise.stats.response_model import distances_of
+from casewise.stats.sample import Sample
 
 __all__ = ["SECTIONS"]
 

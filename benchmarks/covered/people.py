@@ -11,14 +11,10 @@ from benchmarks.covered.rows import Row, Section
 from benchmarks.covered.tally import Limits, coverage, rejections
 from scipy.special import expit
 
-from casewise.stats.core.arrays import FloatArray, IntArray
-from casewise.stats.people.agreement import Agreement, agreement_of_votes
-from casewise.stats.people.attrition import lost_by_condition
-from casewise.stats.people.coded_ratings import code_ratings
-from casewise.stats.people.panel import distribution_worth, panel_curve, panel_worth
-from casewise.stats.people.strata import safe_rate_by_stratum
-from casewise.stats.people.vote_columns import column_dependence
-from casewise.stats.people.vote_reliability import Reliability, reliability
+from casewise.stats.agreement import Agreement, Reliability, agreement_of_votes, reliability
+from casewise.stats.arrays import FloatArray, IntArray
+from casewise.stats.panel import distribution_worth, panel_curve, panel_worth
+from casewise.stats.ratings import code_ratings, column_dependence, lost_by_condition, safe_rate_by_stratum
 
 __all__ = ["SECTIONS"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from benchmarks.covered.rows import Row, Section
 from scipy.stats import norm
 
-from casewise.stats.core.arrays import FloatArray
-from casewise.stats.deciding.promises import Evidence, RiskPromise, kept_threshold
+from casewise.stats.arrays import FloatArray
+from casewise.stats.thresholds import Evidence, RiskPromise, kept_threshold
 
 __all__ = ["SECTIONS"]
 

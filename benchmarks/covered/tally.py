@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from benchmarks.covered.rows import Row
 
-from casewise.stats.agreeing.estimates import Estimate
+from casewise.stats.estimates import Estimate
 
 __all__ = ["Held", "Limits", "coverage", "rejections", "rows"]
 

@@ -29,29 +29,6 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = [
-    "BenchmarkError",
-    "CasewiseError",
-    "ChecksumMismatch",
-    "ConfigurationError",
-    "DataError",
-    "ExitCode",
-    "JudgeError",
-    "LeftUnanswered",
-    "ModelError",
-    "RecruiterRefused",
-    "RunConflict",
-    "StatisticsError",
-    "Stopped",
-    "StudyError",
-    "Unauthorised",
-    "Unavailable",
-    "Unreachable",
-    "WentAway",
-    "did_you_mean",
-    "one_of",
-]
-
 
 class ExitCode(IntEnum):
     """What a command ends with. `docs/exit-codes.md` is this table in words."""

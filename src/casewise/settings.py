@@ -15,16 +15,6 @@ from urllib.parse import urlsplit
 
 from casewise.errors import ConfigurationError
 
-__all__ = [
-    "DEFAULT_DATABASE",
-    "DEFAULT_SITE_URL",
-    "MailSettings",
-    "Settings",
-    "from_environment",
-    "kept_key",
-    "outputs_folder",
-]
-
 DEFAULT_DATABASE = "casewise.db"
 DEFAULT_SITE_URL = "http://127.0.0.1:8000"
 SHORTEST_KEY = 32

@@ -11,7 +11,7 @@ import pytest
 import casewise
 from casewise.errors import BenchmarkError, CasewiseError, DataError, JudgeError
 
-OPTIONAL = ("casewise.integrations", "casewise.models.local.transformers_local", "casewise.web")
+OPTIONAL = ("casewise.share", "casewise.models.local_models", "casewise.web")
 HEAVY = ("polars", "numpy", "scipy", "sklearn", "altair", "pandas", "pydantic", "rich", "aiohttp", "jinja2", "typer")
 
 
@@ -31,7 +31,7 @@ def test_the_command_line_starts_with_nothing_heavy_but_typer():
 
 
 def test_replaying_loads_neither_a_classifier_nor_a_chart_library():
-    assert not set(loaded_by("from casewise.evaluation.published.replay import replay")) & {
+    assert not set(loaded_by("from casewise.evaluate.replay import replay")) & {
         "scipy",
         "sklearn",
         "altair",

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import casewise
-from casewise.auditing import AuditOptions
+from casewise.audits import AuditOptions
 from casewise.errors import ConfigurationError
 
 

@@ -3,10 +3,10 @@
 import pytest
 
 import casewise
-from casewise.auditing import AuditOptions, audit
+from casewise.audits import AuditOptions, audit
 from casewise.records import FULL, NO_CONTEXT
 from casewise.storage import load_benchmark, read_benchmark, write_benchmark
-from casewise.storage.benchmarks.context_file import ContextFile
+from casewise.storage.columns import ContextFile
 
 DEMO = load_benchmark("demo")
 

@@ -6,7 +6,7 @@ import pytest
 
 from casewise import api
 from casewise.errors import ConfigurationError
-from casewise.reporting.document import Prose, Table
+from casewise.reports.document import Prose, Table
 
 
 @pytest.fixture

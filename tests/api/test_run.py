@@ -4,7 +4,7 @@ import pytest
 
 import casewise
 from casewise import api
-from casewise.auditing import AuditOptions
+from casewise.audits import AuditOptions
 
 FEW = AuditOptions(splits=10, folds=5)
 

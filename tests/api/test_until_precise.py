@@ -2,17 +2,17 @@ import json
 
 import numpy as np
 import pytest
-from tests.auditing.builders import benchmark_of, crowd
+from tests.audits.builders import benchmark_of, crowd
 from typer.testing import CliRunner
 
 import casewise
 from casewise.api import Limits, RunOptions
-from casewise.api.until_precise import judge_until_precise
+from casewise.api.judging import judge_until_precise
 from casewise.cli.app import app
 from casewise.errors import BenchmarkError, ConfigurationError, RunConflict, Stopped
-from casewise.evaluation.board.leaderboard import leaderboard
-from casewise.evaluation.gate import gate_runs
-from casewise.runs.made_texts import made_in
+from casewise.evaluate.comparison import gate_runs
+from casewise.evaluate.leaderboard import leaderboard
+from casewise.runs.texts import made_in
 from casewise.storage import write_benchmark
 
 
@@ -88,7 +88,7 @@ def test_one_that_came_to_ask_every_query_is_a_run_like_any_other(tmp_path):
 
 
 def test_one_that_was_cut_short_is_barred_too_and_its_report_says_so(benchmark, tmp_path, monkeypatch):
-    monkeypatch.setattr("casewise.api.until_precise.right", cut_short)
+    monkeypatch.setattr("casewise.api.judging.right", cut_short)
 
     with pytest.raises(KeyboardInterrupt):
         judge_until_precise(benchmark, "constant:safe", half_width=0.05, out=tmp_path / "run")
@@ -180,7 +180,7 @@ def test_the_options_of_the_command_line_are_honoured(tmp_path):
 def test_the_judge_is_made_once_and_closed_once(benchmark, tmp_path, monkeypatch):
     made: list[object] = []
     closed: list[object] = []
-    monkeypatch.setattr("casewise.api.until_precise.as_judge", counted(made, closed))
+    monkeypatch.setattr("casewise.api.judging.as_judge", counted(made, closed))
 
     found = judge_until_precise(benchmark, "fake/rehearsal", half_width=0.03, out=tmp_path / "run")
 

@@ -3,7 +3,7 @@ import json
 import pytest
 from tests.support.command import Command
 
-from casewise.showing import TRANSFORMS
+from casewise.transforms.catalogue import TRANSFORMS
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from casewise.cli.app import app
 from casewise.errors import BenchmarkError, ConfigurationError, DataError, ExitCode
-from casewise.models.http.endpoints import Endpoint
+from casewise.models.endpoints import Endpoint
 from casewise.records import sorry_bench
 
 

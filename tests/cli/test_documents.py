@@ -6,9 +6,9 @@ import pytest
 from tests.support.command import Command
 
 import casewise
-from casewise.cli.documents import DocumentOptions
+from casewise.cli.printing import DocumentOptions
 from casewise.errors import ConfigurationError
-from casewise.reporting.faces.formats import FORMATS
+from casewise.reports.formats import FORMATS
 
 DOCUMENTS = {
     "report": ("report", "RUN"),

@@ -6,7 +6,7 @@ import pytest
 from tests.support.command import Command
 
 from casewise import api
-from casewise.cli.evaluate import demo
+from casewise.cli import evaluate as demo
 
 
 @pytest.fixture

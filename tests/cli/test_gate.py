@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 import casewise
 from casewise.cli.app import app
 from casewise.errors import ConfigurationError
-from casewise.evaluation.gate import parse_margins
-from casewise.reporting.pages.gate import escaped, xml_text
+from casewise.evaluate.comparison import parse_margins
+from casewise.reports.comparison import escaped, xml_text
 
 
 def run(*words):

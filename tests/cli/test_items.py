@@ -3,7 +3,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from casewise.auditing.subsets import subset
+from casewise.audits.words import subset
 from casewise.cli.app import app
 from casewise.errors import ConfigurationError
 from casewise.storage import load_benchmark

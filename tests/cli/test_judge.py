@@ -6,7 +6,7 @@ from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 from casewise.cli.app import main
-from casewise.models.http.endpoints import Endpoint
+from casewise.models.endpoints import Endpoint
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_doctor_says_what_is_set_and_shows_no_key(casewise, monkeypatch):
 
 
 def test_doctor_sees_which_servers_answer(monkeypatch):
-    from casewise.integrations import checkup
+    from casewise.share import checkup
 
     with served(FaultServer()) as server:
         here = Endpoint("here", server.url)

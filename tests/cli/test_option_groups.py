@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from casewise.cli.option_groups import with_groups
+from casewise.cli.commands import with_groups
 
 
 @dataclass(frozen=True)

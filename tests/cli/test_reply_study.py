@@ -7,7 +7,7 @@ import pytest
 from tests.support.command import Command
 
 import casewise
-from casewise.reporting.study.report import write_exported_model
+from casewise.reports.study import write_exported_model
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ import pytest
 from tests.support.command import Command
 
 from casewise.api.judging import RunOptions, judge_several, spent_in
-from casewise.judging.judges.llm import LLMJudge
-from casewise.models.fake import FakeModel
-from casewise.models.http.prices import Prices
+from casewise.judges.llm import LLMJudge
+from casewise.models.endpoints import Prices
+from casewise.models.protocol import FakeModel
 from casewise.runs.limits import Limits
 
 

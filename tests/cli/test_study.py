@@ -16,10 +16,9 @@ from casewise import database
 from casewise.cli.app import main
 from casewise.database.tables import study as tables
 from casewise.settings import kept_key
+from casewise.studies.people import Vault, admit
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.running.admission import admit
-from casewise.studies.running.privacy import Vault
-from casewise.studies.running.rounds import find_round
+from casewise.studies.rounds import find_round
 
 CONTACT = "--researcher Ada --institution Here --email ada@uni.edu"
 """Given with every `study init` that names nobody, since nobody can be asked to take part without it."""

@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from casewise.cli.watching import bar_for, fitted
+from casewise.cli.printing import bar_for, fitted
 
 
 @pytest.mark.parametrize("width", [80, 120])

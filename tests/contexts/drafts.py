@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from tests.contexts.wordings import wording
 from tests.support.app import NOW, add_person
 
-from casewise.contexts.checking.wording import Wording
+from casewise.contexts.checks import Wording
 from casewise.contexts.drafts import Draft, create_draft
+from casewise.contexts.queue import Filter, list_contexts
 from casewise.contexts.review import Act, Action
-from casewise.contexts.reviewing.queue import Filter, list_contexts
-from casewise.contexts.reviewing.store import ReviewPlace, act, find_place
+from casewise.contexts.store import ReviewPlace, act, find_place
 from casewise.database import Database
 from casewise.database.staff import Person, Role
 from casewise.records import Query, sorry_bench

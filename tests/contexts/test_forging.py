@@ -5,11 +5,11 @@ import pytest
 
 import casewise
 from casewise import api
-from casewise.contexts.forging import EXPECTED, KINDS_FORGED, forge
+from casewise.contexts.sources import EXPECTED, KINDS_FORGED, forge
 from casewise.errors import BenchmarkError, ConfigurationError
-from casewise.models.fake import FakeModel
-from casewise.models.http.prices import Prices
+from casewise.models.endpoints import Prices
 from casewise.models.load import LoadedModel
+from casewise.models.protocol import FakeModel
 
 DEMO = casewise.load("demo")
 AT = date(2026, 6, 1)
@@ -51,7 +51,7 @@ def test_verification_finds_what_can_be_read_off_and_calls_nothing_false_that_no
 def test_what_each_step_contributed_adds_up_to_what_was_found_a_model_among_them(tmp_path, monkeypatch):
     verifier = FakeModel(lambda messages, options: '{"verdict": "contradicted"}')
     monkeypatch.setattr(
-        "casewise.verifying.by_model.load_model", lambda name, options: LoadedModel(verifier, Prices(0, 0))
+        "casewise.transforms.verified.load_model", lambda name, options: LoadedModel(verifier, Prices(0, 0))
     )
     files = api.forge_contexts(DEMO, tmp_path / "forged", at=AT)
     asked = api.VerifyOptions(("rubric:m",), calls=tmp_path / "calls")

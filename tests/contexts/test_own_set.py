@@ -14,14 +14,13 @@ from typer.testing import CliRunner
 
 from casewise.cli.app import app as program
 from casewise.contexts.drafts import find_draft
+from casewise.contexts.generation import Failed, context_schema, default_prompt, read_reply
 from casewise.contexts.review import Act, Phase
-from casewise.contexts.writing.prompts import context_schema, default_prompt
-from casewise.contexts.writing.replies import Failed, read_reply
 from casewise.database.staff import Role
 from casewise.models.protocol import Reply
 from casewise.records import ParameterSet, Query
 from casewise.storage import load_benchmark
-from casewise.studies.running.plan import freeze_plan, init_study, read_plan
+from casewise.studies.rounds import freeze_plan, init_study, read_plan
 
 PARAMETERS = """
 name = "service desk"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from casewise.contexts.checking.wording import Wording
+from casewise.contexts.checks import Wording
 
 FIELDS = {
     "sender.nature_of_the_interaction": "A training session on fraud prevention",

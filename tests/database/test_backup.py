@@ -10,8 +10,9 @@ from tests.support.app import NOW
 
 from casewise import database
 from casewise.contexts.review import Act
-from casewise.contexts.reviewing.store import events_of
-from casewise.database import Database, opening
+from casewise.contexts.store import events_of
+from casewise.database import Database
+from casewise.database import engine as opening
 from casewise.database.backup import backup, restore
 from casewise.database.tables import staff
 from casewise.errors import ConfigurationError, DataError

@@ -1,8 +1,8 @@
 from sqlalchemy import select
 from tests.support.app import NOW
 
-from casewise.database.columns import insert_if_absent
 from casewise.database.tables import staff
+from casewise.database.tables.metadata import insert_if_absent
 
 ROW = {"key": "k", "tokens": 1.0, "updated_at": NOW}
 

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 from tests.support.app import NOW
 
-from casewise.database.limits import Limit, forget_limit, take
+from casewise.database.engine import Limit, forget_limit, take
 
 LIMIT = Limit(burst=3, per_s=30)
 

@@ -3,8 +3,8 @@ from contextlib import ExitStack, suppress
 import pytest
 from tests.support.databases import new_database
 
-from casewise.database import only_one as module
-from casewise.database.only_one import only_one
+from casewise.database import engine as module
+from casewise.database.engine import only_one
 from casewise.errors import RunConflict
 
 

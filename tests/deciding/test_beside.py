@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import casewise
 from casewise.api.deciding import Wanted, beside_each_other, fit_decider
 from casewise.cli.app import app
-from casewise.deciding.categories import rated_items
+from casewise.deciding.fitting import rated_items
 from casewise.errors import BenchmarkError, ConfigurationError
-from casewise.judging.judge import Answer, LocalJudge
+from casewise.judges.judge import Answer, LocalJudge
 from casewise.records import Elicitation, Scored
 
 

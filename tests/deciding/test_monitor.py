@@ -13,11 +13,10 @@ from typer.testing import CliRunner
 import casewise
 from casewise.api.deciding import Decider, DecisionRequest, monitor_decider
 from casewise.cli.app import app
-from casewise.deciding.monitor import ratings_needed
-from casewise.deciding.traffic import Sealer, TrafficLine, traffic_line
+from casewise.deciding.monitor import Sealer, TrafficLine, ratings_needed, traffic_line
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.protocol import Message
-from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.load import load_benchmark
 
 KEY = Fernet.generate_key().decode()
 

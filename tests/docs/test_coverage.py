@@ -11,9 +11,9 @@ from benchmarks.covered.printed import BEHIND, DERIVED, WITHOUT
 from benchmarks.covered.rows import Row, Section, block, replaced
 
 import casewise
-from casewise.stats.agreeing.gate import GATED
-from casewise.stats.agreeing.metrics import FLOORS, METRICS, REFUSALS
-from casewise.stats.agreeing.pairs import SHARES
+from casewise.stats.comparison import GATED
+from casewise.stats.metrics import FLOORS, METRICS, REFUSALS
+from casewise.stats.pairs import SHARES
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)

@@ -8,16 +8,16 @@ import polars as pl
 import pytest
 from tests.support.samples import some
 
-from casewise.evaluation.published.replay import table
-from casewise.stats.agreeing.calibration import calibration
-from casewise.stats.agreeing.comparison import Entrant, compare_judges
-from casewise.stats.agreeing.estimates import estimate
-from casewise.stats.agreeing.judged import judged
-from casewise.stats.agreeing.metrics import FLOORS
-from casewise.stats.agreeing.over_refusal import refusals
-from casewise.stats.agreeing.pairs import find_pairs, pair_results
-from casewise.stats.distributions.distances import distances_of
-from casewise.storage.benchmarks.published_outputs import read_output
+from casewise.evaluate.replay import table
+from casewise.stats.calibration import calibration
+from casewise.stats.comparison import Entrant, compare_judges
+from casewise.stats.costs import refusals
+from casewise.stats.estimates import estimate
+from casewise.stats.metrics import FLOORS
+from casewise.stats.pairs import find_pairs, pair_results
+from casewise.stats.response_model import distances_of
+from casewise.stats.sample import judged
+from casewise.storage.published import read_output
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 

@@ -6,10 +6,8 @@ from aiohttp import web
 from tests.support.fault_server import FaultServer
 
 from casewise.errors import ExitCode, Unauthorised, Unavailable, Unreachable, WentAway
-from casewise.models.http.concurrency import AdaptiveGate
-from casewise.models.http.endpoints import ENDPOINTS, Key, find_endpoint
-from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
-from casewise.models.http.retry import RetryPolicy
+from casewise.models.client import AdaptiveGate, ClientOptions, OpenAICompatibleModel, RetryPolicy
+from casewise.models.endpoints import ENDPOINTS, Key, find_endpoint
 from casewise.models.protocol import Rejected, ReplyOptions, as_messages
 
 ASK = as_messages("Is it safe?")
@@ -93,8 +91,8 @@ def test_a_server_that_is_not_there_is_said_before_five_seconds_are_over(monkeyp
         await server.start()
         await server.stop()
         model = client(server, retry=RetryPolicy(), timeout_s=120.0)
-        monkeypatch.setattr("casewise.models.http.client.asyncio.sleep", no_time)
-        monkeypatch.setattr("casewise.models.http.outage.time.monotonic", lambda: 100.0 + sum(waited))
+        monkeypatch.setattr("casewise.models.client.asyncio.sleep", no_time)
+        monkeypatch.setattr("casewise.models.client.time.monotonic", lambda: 100.0 + sum(waited))
         with pytest.raises(
             Unreachable, match=r"nothing answers: openai at .*Cannot connect.*Check that the server runs"
         ):

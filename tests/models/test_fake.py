@@ -1,7 +1,7 @@
 import asyncio
 
-from casewise.models.fake import FakeModel
-from casewise.models.http.capabilities import probe
+from casewise.models.protocol import FakeModel
+from casewise.models.wire import probe
 
 
 def test_a_rehearsal_that_answers_every_elicitation_says_so_when_it_is_tried():

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.models.http.prices import FREE, Prices
+from casewise.models.endpoints import FREE, Prices
 from casewise.models.load import BACKENDS, ModelOptions, load_model, names_model
 from casewise.models.protocol import Model
 

@@ -8,11 +8,10 @@ import pytest
 from tests.support.fault_server import FaultServer
 
 from casewise.errors import ConfigurationError
-from casewise.models.fake import FakeModel
-from casewise.models.http.endpoints import ENDPOINTS
+from casewise.models.endpoints import ENDPOINTS
 from casewise.models.inspect_bridge import InspectModel
 from casewise.models.load import ModelOptions, load_model
-from casewise.models.protocol import MUST_BE_TAKEN, ReplyOptions, as_messages
+from casewise.models.protocol import MUST_BE_TAKEN, FakeModel, ReplyOptions, as_messages
 
 WANTED: dict[str, Any] = {
     "prefill": '{"judgement": "',

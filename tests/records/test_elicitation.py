@@ -2,7 +2,7 @@ from math import inf, nan
 
 import pytest
 
-from casewise.judging.asking.elicitations import HOW_ASKED
+from casewise.ask.elicitations import HOW_ASKED
 from casewise.records import ELICITATIONS, SCALES
 
 

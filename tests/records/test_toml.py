@@ -2,7 +2,7 @@ import pytest
 
 from casewise.errors import DataError
 from casewise.records import Taxonomy
-from casewise.records.toml import read_record, read_toml, shipped_toml
+from casewise.records.base import read_record, read_toml, shipped_toml
 
 
 @pytest.mark.parametrize("content", [b"name = ", b"\xff"])

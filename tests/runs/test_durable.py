@@ -10,10 +10,9 @@ from tests.support.deferred import DeferredExecutor, Office
 from tests.support.sums import SUMS, Adder, SumAsk, add_up, each_alone, live, logged, sum_manifest, sums
 
 from casewise.errors import DataError, ModelError, RunConflict
-from casewise.runs.limits import Limits
-from casewise.runs.progress import Watch
-from casewise.runs.run_kind import Asks
-from casewise.storage.runs.run_folder import RunFolder
+from casewise.runs.limits import Limits, Watch
+from casewise.runs.run import Asks
+from casewise.storage.run_folder import RunFolder
 
 
 @pytest.fixture

@@ -7,10 +7,9 @@ from functools import partial
 
 import pytest
 
-from casewise.models.local.batching import Batcher
-from casewise.runs.engine import Call, Control, Limits, perform
-from casewise.runs.limits import Budget, Spend
-from casewise.runs.stopping import Stop, stopping_on_signals
+from casewise.models.local import Batcher
+from casewise.runs.engine import Call, Control, perform
+from casewise.runs.limits import Budget, Limits, Spend, Stop, stopping_on_signals
 
 
 def calls(n, *, at_most=Spend()):

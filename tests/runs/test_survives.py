@@ -15,14 +15,12 @@ import pytest
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
-from casewise.judging.judges.live import LiveOptions, live_judge
-from casewise.judging.running.plan import Plan
-from casewise.judging.running.run import Target, judge_into
-from casewise.models.http.openai_compatible import ClientOptions
-from casewise.models.http.retry import RetryPolicy
+from casewise.judges.llm import LiveOptions, live_judge
+from casewise.judges.run import Plan, Target, judge_into
+from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.load import ModelOptions
-from casewise.runs.engine import Limits
-from casewise.storage.benchmarks.load import load_benchmark
+from casewise.runs.limits import Limits
+from casewise.storage.load import load_benchmark
 
 SECRET = "sk-never-to-be-seen-0123456789"
 CONCURRENCY = 8

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.ceiling import ceilings, fitted_beta
-from casewise.stats.people.vote_reliability import reliability, spearman_brown
+from casewise.stats.agreement import reliability, spearman_brown
+from casewise.stats.ceilings import ceilings, fitted_beta
 
 
 @pytest.fixture

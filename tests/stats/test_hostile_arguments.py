@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 
 from casewise import stats
 from casewise.errors import StatisticsError
-from casewise.stats.people.attrition import lost_by_condition
-from casewise.stats.people.dawid_skene import dawid_skene
-from casewise.stats.people.majority_gap import majority_gap
-from casewise.stats.people.stability import UNIFORM, BetaPrior, fit_beta, predicted_counts, same_label
-from casewise.stats.people.vote_columns import column_dependence
+from casewise.stats.ceilings import UNIFORM, BetaPrior, fit_beta, predicted_counts, same_label
+from casewise.stats.crowd import majority_gap
+from casewise.stats.dawid_skene import dawid_skene
+from casewise.stats.ratings import column_dependence, lost_by_condition
 
 NUMBER = st.one_of(
     st.sampled_from([math.nan, math.inf, -math.inf, -1, -0.5, 0, 0.5, 1, 2, 3, 7.5, 21, 10**6, 2**40, 1e300]),

@@ -31,27 +31,34 @@ from tests.stats.test_hostile_arguments import (
 
 import casewise.stats as package
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.filled_in import filled_in, of_raw_values
-from casewise.stats.agreeing.hard_items import halves, hard_score
-from casewise.stats.conditions.paired import sign_flips
-from casewise.stats.core.cluster_variance import cluster_variance
-from casewise.stats.core.pooled import pooled_shares
-from casewise.stats.core.prediction_powered import labels_needed, prediction_powered_rate
-from casewise.stats.core.share_intervals import binomial_below, score_limits, sign_test
-from casewise.stats.distributions.distances import reachable_entropy_correlation
-from casewise.stats.items.response_model import fit_responses, items_that_place, left_out_errors, place
-from casewise.stats.people.agreement import alpha_by_level, category_counts
-from casewise.stats.people.new_person import against_new_person, leave_one_out
-from casewise.stats.people.panel import distribution_worth, reference_weight, usual_reference
-from casewise.stats.people.vote_reliability import checked_votes
-from casewise.stats.power.judges import (
+from casewise.stats.agreement import alpha_by_level, category_counts, checked_votes
+from casewise.stats.arrays import cluster_variance
+from casewise.stats.ceilings import against_new_person, leave_one_out
+from casewise.stats.contrasts import sign_flips
+from casewise.stats.pairs import halves, hard_score
+from casewise.stats.panel import distribution_worth, reference_weight, usual_reference
+from casewise.stats.pooled import pooled_shares
+from casewise.stats.power_studies import (
+    PilotRatings,
     assumed_deviation,
     power_of_queries,
     queries_needed,
     query_differences,
     simulated_power,
+    study_power,
+    study_queries,
+    variance_of,
 )
-from casewise.stats.power.studies import PilotRatings, study_power, study_queries, variance_of
+from casewise.stats.prediction_powered import labels_needed, prediction_powered_rate
+from casewise.stats.response_model import (
+    fit_responses,
+    items_that_place,
+    left_out_errors,
+    place,
+    reachable_entropy_correlation,
+)
+from casewise.stats.sample import filled_in, of_raw_values
+from casewise.stats.shares import binomial_below, score_limits, sign_test
 
 MODEL = fit_responses((np.random.default_rng(1).random((5, 12)) < 0.7).astype(float))
 

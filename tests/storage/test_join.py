@@ -7,9 +7,8 @@ from tests.support.benchmarks import context_of, rich_benchmark
 
 from casewise.errors import BenchmarkError
 from casewise.records import Item, Query, Rating
-from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.folder import read_benchmark, write_benchmark
-from casewise.storage.join import join
+from casewise.storage.benchmark import Benchmark, join
+from casewise.storage.load import read_benchmark, write_benchmark
 
 
 def later(query, *, rated=True) -> Benchmark:

@@ -3,14 +3,13 @@
 import numpy as np
 import polars as pl
 import pytest
-from tests.auditing.builders import Row, benchmark_of
+from tests.audits.builders import Row, benchmark_of
 
 import casewise
 from casewise.api import long_table
 from casewise.errors import DataError
-from casewise.evaluation.judged_runs import read_runs
-from casewise.storage.benchmarks.item_table import item_table
-from casewise.storage.long_table import LONG_COLUMNS, judges_rows, people_rows
+from casewise.evaluate.judged_runs import read_runs
+from casewise.storage.benchmark_folder import LONG_COLUMNS, item_table, judges_rows, people_rows
 
 
 @pytest.fixture(scope="module")

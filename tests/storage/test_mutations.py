@@ -15,10 +15,10 @@ from tests.support.published import output_rows, released_rows
 from casewise.errors import CasewiseError
 from casewise.records import Judgement, Scored, Unscored, UnscoredReason
 from casewise.storage import load_benchmark, read_benchmark, read_published, write_benchmark, write_published
-from casewise.storage.benchmarks.manifest import FILES, MANIFEST, sha256
-from casewise.storage.benchmarks.published_outputs import read_output
-from casewise.storage.files.jsonl import read_jsonl, write_jsonl
-from casewise.storage.runs.judgement_table import judgement_table
+from casewise.storage.benchmark_folder import FILES, MANIFEST, sha256
+from casewise.storage.files import read_jsonl, write_jsonl
+from casewise.storage.published import read_output
+from casewise.storage.run_folder import judgement_table
 
 pytestmark = pytest.mark.slow
 

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from casewise.storage.record_columns import places_among
+from casewise.storage.columns import places_among
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 300])

@@ -20,15 +20,12 @@ from tests.support.study import LATER, SECRET, START, design, material
 from casewise import database
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
-from casewise.studies.design.ledger import Ledger
-from casewise.studies.design.wording import read_wording
+from casewise.studies.answers import Given, lapse_and_void, take_answer, undo, void
+from casewise.studies.freeze import Ledger, read_wording
+from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.running.admission import admit
-from casewise.studies.running.annotators import answer_quiz, pass_tutorial
-from casewise.studies.running.answers import Given, lapse_and_void, take_answer, undo, void
-from casewise.studies.running.privacy import Vault
-from casewise.studies.running.rounds import NewRound, load_round, open_round
-from casewise.studies.running.slots import resume
+from casewise.studies.rounds import NewRound, load_round, open_round
+from casewise.studies.slots import resume
 
 PER_ITEM, BATCH = 2, 3
 
@@ -150,7 +147,7 @@ class InDatabase:
     def known_id(self, name: str) -> AbstractContextManager[object]:
         """A study id that is the same in every replay: what people are given depends on it, and hypothesis replays."""
         known = hashlib.sha256(f"{self.seed}:{name}".encode()).hexdigest()[:24]
-        return patch("casewise.studies.running.admission.secrets.token_hex", return_value=known)
+        return patch("casewise.studies.people.secrets.token_hex", return_value=known)
 
     def rate(self, name: str, item_id: str) -> None:
         self.answer(name, item_id, "respond")

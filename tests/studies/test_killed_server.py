@@ -13,8 +13,8 @@ from tests.support.server import KEY, Server
 from tests.support.study import design, material, opened
 
 from casewise.database.tables import study as tables
-from casewise.studies.running.privacy import Vault
-from casewise.web.load_test.clients import Crowd, RehearsalPlan, rehearse, shown_key, texts_of
+from casewise.studies.people import Vault
+from casewise.web.load_test import Crowd, RehearsalPlan, rehearse, shown_key, texts_of
 
 KILLS = 20
 PEOPLE = 200

@@ -16,16 +16,12 @@ from tests.support.study import LATER, RIGHT, SECRET, START, design
 from casewise import api, database
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
+from casewise.studies.answers import finish_batch, take_another
+from casewise.studies.owner import delete_personal
+from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial, people_needed
+from casewise.studies.people import annotator as find_annotator
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.running.admission import admit, people_needed
-from casewise.studies.running.annotators import annotator as find_annotator
-from casewise.studies.running.annotators import answer_quiz, pass_tutorial
-from casewise.studies.running.answers import finish_batch
-from casewise.studies.running.further import take_another
-from casewise.studies.running.owner import delete_personal
-from casewise.studies.running.plan import init_study, open_plan, read_plan
-from casewise.studies.running.privacy import Vault
-from casewise.studies.running.rounds import find_round, load_round
+from casewise.studies.rounds import find_round, init_study, load_round, open_plan, read_plan
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@ from aiohttp import web
 from tests.support.study import design
 
 from casewise.errors import ConfigurationError, StudyError
-from casewise.studies.design.design import RecruiterSettings
+from casewise.studies.design import RecruiterSettings
+from casewise.studies.prolific import ProlificClient, study_request
 from casewise.studies.recruiters import RecruiterIds, make_recruiter, new_invitation
-from casewise.studies.recruiters.prolific_client import ProlificClient, study_request
 
 KEY = b"a key for invitations"
 CODES = {"completion_code": "DONE1234", "screened_out_code": "OUT12345", "failed_checks_code": "FAIL1234"}

@@ -11,13 +11,10 @@ from tests.support.study import LATER, RIGHT, SECRET, START, design, opened
 
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
+from casewise.studies.answers import Given, finish_batch, lapse_and_void, next_page, restore, take_answer, undo, void
+from casewise.studies.owner import forget, overview, people_states, purge, to_be_paid
+from casewise.studies.people import Vault, admit, annotator, answer_quiz, keep_questions, pass_tutorial, person_of
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.running.admission import admit
-from casewise.studies.running.annotators import annotator, answer_quiz, keep_questions, pass_tutorial, person_of
-from casewise.studies.running.answers import Given, finish_batch, lapse_and_void, next_page, take_answer, undo, void
-from casewise.studies.running.owner import forget, overview, people_states, purge, to_be_paid
-from casewise.studies.running.privacy import Vault
-from casewise.studies.running.restoring import restore
 
 VAULT = Vault(SECRET)
 

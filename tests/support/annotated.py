@@ -8,10 +8,8 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-from casewise.stats.agreeing.judged import judged, one_vote_fewer
-from casewise.stats.agreeing.sample import Sample
-from casewise.stats.core.arrays import BoolArray, FloatArray, IntArray
-from casewise.stats.core.raters import Raters
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters
+from casewise.stats.sample import Sample, judged, one_vote_fewer
 
 __all__ = ["AnnotatedStudy", "annotated_study"]
 

@@ -15,7 +15,7 @@ from casewise.records import (
     Sender,
     TransmissionPrinciple,
 )
-from casewise.storage.benchmarks.benchmark import About, Benchmark
+from casewise.storage.benchmark import About, Benchmark
 
 
 def context_of(query: Query, *, intended_safe: bool, background: object = "none", **more: object) -> Context:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from casewise.stats import CrowdDesign, CrowdModel
-from casewise.studies.analysing.simulation import SimulationPlan, simulated_table
+from casewise.studies.simulation import SimulationPlan, simulated_table
 
 __all__ = ["crowd_plan", "crowd_table"]
 

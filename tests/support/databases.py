@@ -29,8 +29,8 @@ def numbered_people(monkeypatch: pytest.MonkeyPatch) -> None:
     def token_hex(length: int) -> str:
         return hashlib.sha256(str(next(numbers)).encode()).hexdigest()[: 2 * length]
 
-    monkeypatch.setattr("casewise.studies.running.admission.secrets", SimpleNamespace(token_hex=token_hex))
-    monkeypatch.setattr("casewise.studies.running.rounds.uuid", SimpleNamespace(uuid4=lambda: UUID(token_hex(16))))
+    monkeypatch.setattr("casewise.studies.people.secrets", SimpleNamespace(token_hex=token_hex))
+    monkeypatch.setattr("casewise.studies.rounds.uuid", SimpleNamespace(uuid4=lambda: UUID(token_hex(16))))
 
 
 @cache

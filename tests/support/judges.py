@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from casewise.stats.agreeing.sample import Sample
+from casewise.stats.sample import Sample
 
 __all__ = ["wrong_at_random"]
 

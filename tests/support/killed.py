@@ -103,8 +103,8 @@ def session(out: Path, address: str, shape: str, die_at: int) -> dict[str, Any]:
 
 def die_at_step(number: int) -> None:
     """Have this process killed before its `number`th step on the disk: of the jobs, of their results, of the run's log."""
-    from casewise.storage.runs.batch_jobs import JobLog
-    from casewise.storage.runs.run_folder import RunFolder
+    from casewise.storage.batch_jobs import JobLog
+    from casewise.storage.run_folder import RunFolder
 
     steps = 0
 

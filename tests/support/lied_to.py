@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import casewise
-from casewise.judging.judge import Answer, Ask, LocalJudge
+from casewise.judges.judge import Answer, Ask, LocalJudge
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 
 DEMO = casewise.load("demo")

@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from casewise.records import sorry_bench
-from casewise.stats.agreeing.estimates import Estimate
-from casewise.stats.agreeing.sample import Sample, UnscoredPolicy
+from casewise.stats.estimates import Estimate
+from casewise.stats.sample import Sample, UnscoredPolicy
 
 NAN = float("nan")
 
@@ -85,7 +85,7 @@ def random_sample(
 
 
 def released_items(shared: Path) -> pl.DataFrame:
-    """The 900 items of the published release, without texts, as `casewise.storage.benchmarks.item_table` gives them."""
+    """The 900 items of the published release, without texts, as `casewise.storage.benchmark_folder` gives them."""
     table = pl.read_csv(shared / "data" / "human_ratings.csv", schema_overrides={"votes20": pl.String})
     names = {name: category.name for name in table["category"].unique() if (category := sorry_bench().resolve(name))}
     return table.select(

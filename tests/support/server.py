@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.support.postgres import free_port
 
 from casewise.settings import Settings
-from casewise.web.local import serving
+from casewise.web.app import serving
 
 KEY = "a key for tests only, long enough to be one"
 SOURCE = Path(__file__).parents[2]

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from tests.support.app import form_token, visitor
 
-from casewise.studies.design.design import Design
-from casewise.studies.design.material import Material, StudyItem
-from casewise.studies.design.presets import study_toml
-from casewise.studies.design.wording import read_wording
-from casewise.studies.running.rounds import NewRound, load_round, open_round
+from casewise.studies.design import Design, study_toml
+from casewise.studies.freeze import Material, StudyItem, read_wording
+from casewise.studies.rounds import NewRound, load_round, open_round
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LATER = timedelta(hours=1)

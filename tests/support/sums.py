@@ -8,15 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from casewise.records.base import Record
-from casewise.runs.durable import DurableRun
 from casewise.runs.engine import Executor, LiveExecutor
-from casewise.runs.limits import Limits, Spend
-from casewise.runs.progress import RunProgress, Took, Watch
-from casewise.runs.run_kind import Asks, LoggedKind
-from casewise.runs.run_log import FolderLog
-from casewise.storage.files.jsonl import read_jsonl
-from casewise.storage.runs.log_kind import AnyManifest, LogKind
-from casewise.storage.runs.run_folder import RunFolder
+from casewise.runs.limits import Limits, RunProgress, Spend, Took, Watch
+from casewise.runs.run import Asks, DurableRun, FolderLog, LoggedKind
+from casewise.storage.files import read_jsonl
+from casewise.storage.run_folder import AnyManifest, LogKind, RunFolder
 
 
 class SumIdentity(Record):

@@ -14,7 +14,7 @@ from tests.support.server import running_server
 
 from casewise import database
 from casewise.contexts.review import Act
-from casewise.contexts.reviewing.store import events_of
+from casewise.contexts.store import events_of
 
 pytestmark = pytest.mark.slow
 

@@ -15,9 +15,8 @@ from tests.support.app import HOOK_SECRET
 from tests.support.study import RIGHT, START, design, opened
 
 from casewise.database.tables import study as tables
+from casewise.studies.people import admit, answer_quiz, pass_tutorial
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.running.admission import admit
-from casewise.studies.running.annotators import answer_quiz, pass_tutorial
 
 
 @pytest.fixture
@@ -99,7 +98,7 @@ def test_what_is_told_again_is_dropped_and_acknowledged(told, holder, store):
 
 
 def test_what_fails_is_done_when_it_is_told_again(told, holder, store, monkeypatch):
-    from casewise.studies.watching import recruiter_reports as module
+    from casewise.studies import monitor as module
 
     with monkeypatch.context() as broken:
         broken.setattr(module, "lapse_and_void", lambda *_a, **_k: 1 / 0)

@@ -13,7 +13,7 @@ from cryptography.x509.oid import NameOID
 from tests.support.postgres import free_port
 
 from casewise.settings import MailSettings
-from casewise.web.mail import send_mail
+from casewise.web.errors import send_mail
 
 
 @pytest.fixture(scope="module")

@@ -11,15 +11,12 @@ from tests.support.study import SECRET, START, design, opened
 
 from casewise.database.staff import Role
 from casewise.database.tables import study as tables
+from casewise.studies.answers import restore, void
+from casewise.studies.monitor import PeopleQuery, assess_current, find_people, with_submission
+from casewise.studies.owner import forget, people_states
+from casewise.studies.people import Vault, admit
 from casewise.studies.recruiters import RecruiterIds, make_recruiter, new_invitation
-from casewise.studies.running.admission import admit
-from casewise.studies.running.answers import void
-from casewise.studies.running.events import note
-from casewise.studies.running.owner import forget, people_states
-from casewise.studies.running.privacy import Vault
-from casewise.studies.running.restoring import restore
-from casewise.studies.watching.assessing import assess_current
-from casewise.studies.watching.people import PeopleQuery, find_people, with_submission
+from casewise.studies.rounds import note
 
 VAULT = Vault(SECRET)
 
@@ -145,7 +142,7 @@ def test_an_id_finds_its_person_as_it_was_given_to_them(store, kind, arrived, ty
 
 @pytest.mark.parametrize(("page", "shown"), [("9" * 40, 2), ("2", 2), ("0", 1), ("-1", 1), ("two", 1), ("²", 1)])
 def test_a_page_that_there_is_not_is_the_last_or_the_first(app, owner, monkeypatch, page, shown):
-    monkeypatch.setattr("casewise.web.study.owner_people.PEOPLE_A_PAGE", 2)
+    monkeypatch.setattr("casewise.web.study_owner.PEOPLE_A_PAGE", 2)
     study = opened(app.state.database, design())
     for name in ("ann", "ben", "cat"):
         begun(app.state.database, study, name)

@@ -10,8 +10,7 @@ from casewise import api
 from casewise.database.staff import Role
 from casewise.errors import BenchmarkError, DataError
 from casewise.records.base import digest
-from casewise.showing import arm_named, show_item
-from casewise.showing.catalogue import attacks_named, setting_of
+from casewise.transforms.catalogue import arm_named, attacks_named, setting_of, show_item
 
 
 @pytest.fixture(scope="module")

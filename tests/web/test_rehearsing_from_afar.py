@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 
 from casewise.errors import StudyError
-from casewise.web.load_test import clients
-from casewise.web.local import free_port
+from casewise.web import load_test as clients
+from casewise.web.app import free_port
 
 
 def rehearsed_at(url):

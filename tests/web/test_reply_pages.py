@@ -6,7 +6,7 @@ from sqlalchemy import select
 from tests.support.study import Walker, design, opened
 
 from casewise.database.tables import study as tables
-from casewise.studies.design.replies import REPLY_QUESTION
+from casewise.studies.design import REPLY_QUESTION
 
 QUESTIONS = [REPLY_QUESTION.model_dump(mode="json")]
 

@@ -9,7 +9,7 @@ from tests.support.browser import DESKTOP, PHONE, serious_problems
 from tests.support.databases import new_database
 from tests.support.server import running_server, served_app
 
-from casewise.contexts.checking.wording import Wording
+from casewise.contexts.checks import Wording
 from casewise.contexts.review import Act, Phase
 
 CHANGED = wording(recipient__type="Cashier of a savings bank")

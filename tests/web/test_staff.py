@@ -10,7 +10,7 @@ from casewise.database.staff import Role, find_by_email
 from casewise.database.tables import staff
 from casewise.settings import Settings
 from casewise.web import create_app
-from casewise.web.security.passwords import password_problem
+from casewise.web.security import password_problem
 
 
 def invitation_link(administrator, email, *roles):

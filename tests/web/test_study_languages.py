@@ -5,9 +5,8 @@ from sqlalchemy import select
 from tests.support.study import START, Walker, design, material, opened
 
 from casewise.database.tables import study as tables
-from casewise.studies.design.translating import Translated, to_translate, translated_material
-from casewise.studies.design.wording import read_wording
-from casewise.studies.running.rounds import NewRound, load_round, open_round
+from casewise.studies.freeze import Translated, read_wording, to_translate, translated_material
+from casewise.studies.rounds import NewRound, load_round, open_round
 
 
 @pytest.fixture

@@ -10,12 +10,11 @@ from sqlalchemy import select, update
 from tests.support.study import RIGHT, START, Walker, design, opened
 
 from casewise.database.tables import study as tables
-from casewise.studies.recruiters.invitations import Invitations
-from casewise.studies.recruiters.protocol import RecruiterIds
-from casewise.studies.running.answers import lapse_and_void
-from casewise.studies.running.owner import forget, overview, people_states, to_be_paid
-from casewise.studies.running.rounds import set_state
-from casewise.studies.watching.monitoring import monitor
+from casewise.studies.answers import lapse_and_void
+from casewise.studies.monitor import monitor
+from casewise.studies.owner import forget, overview, people_states, to_be_paid
+from casewise.studies.recruiters import Invitations, RecruiterIds
+from casewise.studies.rounds import set_state
 
 QUIZ = {f"question-{index}": right for index, right in enumerate(RIGHT)}
 

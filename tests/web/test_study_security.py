@@ -20,9 +20,9 @@ from tests.web.test_routes import ALLOWED, refused
 from casewise.database import tables
 from casewise.database.staff import Role
 from casewise.settings import Settings
-from casewise.studies.running.owner import ARRIVAL_LIMIT, purge
+from casewise.studies.owner import ARRIVAL_LIMIT, purge
 from casewise.web import create_app
-from casewise.web.security import plain_requests
+from casewise.web import security as plain_requests
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from tests.support.app import form_token, signed_in
 from tests.support.study import START, design
 
 from casewise import api
-from casewise.contexts.reviewing.translations import RoomText, find_text, put_texts, sets_for, texts_of
+from casewise.contexts.translations import RoomText, find_text, put_texts, sets_for, texts_of
 from casewise.database.staff import Role
 from casewise.database.tables import review
 from casewise.records.translation import Translation
-from casewise.studies.running.plan import init_study, read_plan
+from casewise.studies.rounds import init_study, read_plan
 
 ROOM = "/review/translations/tea/es"
 TEXTS = [Translation(of=f"q_{n}", language="es", source=f"How do I brew tea {n}?") for n in range(2)]
@@ -75,8 +75,8 @@ def test_one_translates_another_reads_it_and_nobody_their_own(app, room, monkeyp
     own = [guest.get(ROOM).text for guest in (ana, ben)]
     assert all(at in page and "tea 1" not in page for page in own)
     assert ("you translated it; somebody read it" in own[0], "you read it" in own[1]) == (True, True)
-    monkeypatch.setattr("casewise.web.review.translations.OWN_A_PAGE", 1)
-    monkeypatch.setattr("casewise.contexts.reviewing.translations.OWN_A_PAGE", 1)
+    monkeypatch.setattr("casewise.web.review_translations.OWN_A_PAGE", 1)
+    monkeypatch.setattr("casewise.contexts.translations.OWN_A_PAGE", 1)
     write(ana, next_of(ana), "¿Cómo preparo té 1?")
     assert f'href="{ROOM}?from=1">More' in ana.get(ROOM).text
     assert "tea 1" in (last := ana.get(f"{ROOM}?from=1").text)

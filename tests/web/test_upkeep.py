@@ -16,9 +16,8 @@ from tests.support.study import LATER, START, Walker, design, opened
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError
 from casewise.settings import MailSettings, Settings, from_environment
-from casewise.studies.running.rounds import set_state
-from casewise.studies.watching.alerts import alerts
-from casewise.studies.watching.monitoring import arrivals, monitor
+from casewise.studies.monitor import alerts, arrivals, monitor
+from casewise.studies.rounds import set_state
 from casewise.web.upkeep import Tallies, each_minute, keep_all_up
 
 KEY = "a key for tests only, long enough to be one"

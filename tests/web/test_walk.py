@@ -12,10 +12,9 @@ from tests.support.study import START, Walker, design, opened
 from casewise.database.staff import Role
 from casewise.database.tables import study as tables
 from casewise.records import Verdict
-from casewise.studies.running.export import annotator_lines
-from casewise.studies.running.owner import overview
-from casewise.studies.watching.flagging import find_flags, keep_flags
-from casewise.studies.watching.upkeep import keep_up
+from casewise.studies.export import annotator_lines
+from casewise.studies.monitor import find_flags, keep_flags, keep_up
+from casewise.studies.owner import overview
 
 PLAN = design(
     conditions=["safe_revised"],

@@ -1,10 +1,4 @@
-from . import contexts as contexts
-from . import databases as databases
-from . import deciding as deciding
-from . import power as power
-from . import prolific as prolific
-from . import replying as replying
-from . import studies as studies
+from . import contexts, databases, deciding, power, prolific, replying, studies
 from .analysing import (
     FlagCount,
     choose_options,
@@ -18,26 +12,7 @@ from .analysing import (
     study_report,
     write_ratings,
 )
-from .asking import (
-    Arm,
-    AskOptions,
-    ClientOptions,
-    Elicitation,
-    Limits,
-    LiveOptions,
-    LocalOptions,
-    ModelOptions,
-    Prices,
-    RayOptions,
-    RetryPolicy,
-    Selection,
-    arms_named,
-    elicitations_named,
-    ids_in,
-    messages,
-    read_reply,
-)
-from .attacks.attacking import (
+from .attacks import (
     Offers,
     Paraphrases,
     Required,
@@ -49,17 +24,6 @@ from .attacks.attacking import (
     require_robustness,
     robustness,
 )
-from .attacks.extracting import DeployersSources, extract_context, extracting_estimate, extractor_asked
-from .attacks.verifying import (
-    ForgedFiles,
-    Verification,
-    VerifyOptions,
-    forge_contexts,
-    verifiers_asked,
-    verify_contexts,
-    verifying_estimate,
-)
-from .auditing import Audited, AuditOptions, audit, checked_codes
 from .benchmarks import (
     Benchmark,
     CaseColumns,
@@ -75,60 +39,107 @@ from .benchmarks import (
     telling_long_steps,
     write_spreadsheet,
 )
-from .charts import draw_apart
 from .deciding import Decider, fit_decider
-from .displayed import (
+from .evaluating import (
     FORMATS,
+    Audited,
+    AuditOptions,
+    Board,
     Displayed,
     Document,
+    Gated,
+    ReportOptions,
     Table,
+    audit,
+    checked_codes,
+    compare,
+    draw_apart,
     format_named,
+    gate,
+    leaderboard,
+    long_table,
     plain,
     png,
     print_document,
+    report,
+    report_options,
     write_figures,
     write_tables,
     write_text,
 )
-from .evaluating import Board, Gated, compare, gate, leaderboard, long_table
-from .exporting import Handed, hand_on, of_a_judge, of_its_kind, restricted, withholds_texts
-from .judging import (
-    BatchOptions,
-    Judge,
-    Probe,
-    Run,
-    RunEstimate,
-    RunOptions,
-    RunProgress,
-    RunSummary,
-    Watch,
-    allow_sending,
-    as_judge,
-    default_folder,
-    estimate,
-    judge,
-    judge_async,
-    judge_several,
-    others_asked,
-    try_connection,
-)
-from .looking import (
+from .exporting import (
+    Handed,
     ItemsWanted,
     JobAtProvider,
     Look,
     Replay,
     Viewed,
     batch_jobs,
+    hand_on,
     look_at,
     look_at_run,
+    of_a_judge,
+    of_its_kind,
     paper,
     replay,
     replay_page,
+    restricted,
     view_runs,
+    withholds_texts,
+)
+from .judging import (
+    Arm,
+    AskOptions,
+    BatchOptions,
+    ClientOptions,
+    Elicitation,
+    Judge,
+    Limits,
+    LiveOptions,
+    LocalOptions,
+    ModelOptions,
+    PreciseRun,
+    Prices,
+    Probe,
+    RayOptions,
+    RetryPolicy,
+    Run,
+    RunEstimate,
+    RunOptions,
+    RunProgress,
+    RunSummary,
+    Selection,
+    Watch,
+    allow_sending,
+    arms_named,
+    as_judge,
+    default_folder,
+    elicitations_named,
+    estimate,
+    ids_in,
+    judge,
+    judge_async,
+    judge_several,
+    judge_until_precise,
+    messages,
+    others_asked,
+    read_reply,
+    try_connection,
 )
 from .replying import Replies, before_collecting, collect, grade
-from .reports import ReportOptions, report, report_options
-from .until_precise import PreciseRun, judge_until_precise
+from .verifying import (
+    DeployersSources,
+    ForgedFiles,
+    Verification,
+    VerifyOptions,
+    extract_context,
+    extracting_estimate,
+    extractor_asked,
+    forge_contexts,
+    verifiers_asked,
+    verify_contexts,
+    verifying_estimate,
+)
 
 __all__ = [
     "FORMATS",

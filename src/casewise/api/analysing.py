@@ -9,21 +9,21 @@ import numpy as np
 import polars as pl
 
 from casewise.api.studies import study_round
-from casewise.evaluation.judged_runs import read_runs
+from casewise.evaluate.judged_runs import read_runs
 from casewise.records import Verdict
-from casewise.reporting.study.report import StudyReport, study_report
-from casewise.reporting.study.simulation_tables import simulation_page
-from casewise.studies.analysing.options import choose_options, read_contrasts
-from casewise.studies.analysing.ratings_source import read_flow
-from casewise.studies.analysing.simulation import (
+from casewise.reports.power import simulation_page
+from casewise.reports.study import StudyReport, study_report
+from casewise.studies.analysis import choose_options, read_contrasts
+from casewise.studies.monitor import FlagCount, find_flags, keep_flags
+from casewise.studies.ratings_source import read_flow
+from casewise.studies.simulation import (
     SimulatedStudies,
     SimulationPlan,
     simulate_studies,
     simulation_plan,
     write_ratings,
 )
-from casewise.studies.analysing.simulation import simulated_table as drawn_table
-from casewise.studies.watching.flagging import FlagCount, find_flags, keep_flags
+from casewise.studies.simulation import simulated_table as drawn_table
 
 __all__ = [
     "FlagCount",

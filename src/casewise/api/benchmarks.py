@@ -11,19 +11,13 @@ from casewise.errors import ConfigurationError
 from casewise.records import ParameterSet, Taxonomy
 from casewise.records.base import writable
 from casewise.settings import outputs_folder
-from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.case_columns import CaseColumns
-from casewise.storage.benchmarks.cases import CaseFrame, of_frame, read_cases
-from casewise.storage.benchmarks.convert import Conversion, convert
-from casewise.storage.benchmarks.fetch import CASEBENCH, PROMPTS, Pinned, take
-from casewise.storage.benchmarks.fetch import fetch as download
-from casewise.storage.benchmarks.folder import write_benchmark
-from casewise.storage.benchmarks.load import load_benchmark
-from casewise.storage.benchmarks.published import read_published
-from casewise.storage.benchmarks.spreadsheet import write_spreadsheet
-from casewise.storage.files.jsonl import json_text
-from casewise.storage.files.long_steps import telling_long_steps
-from casewise.storage.join import join as joined
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.benchmark import join as joined
+from casewise.storage.files import json_text, telling_long_steps
+from casewise.storage.imports import CaseColumns, CaseFrame, of_frame, read_cases, write_spreadsheet
+from casewise.storage.load import Conversion, convert, load_benchmark, write_benchmark
+from casewise.storage.published import CASEBENCH, PROMPTS, Pinned, read_published, take
+from casewise.storage.published import fetch as download
 
 __all__ = [
     "Benchmark",
@@ -203,7 +197,7 @@ def loads(pinned: Pinned, path: Path) -> Path:
     if pinned.name == CASEBENCH.name:
         read_published(path)
     else:
-        from casewise.judging.asking.prompts import published_prompts  # and the grammar of replies: 0.2 s
+        from casewise.ask.prompts import published_prompts  # and the grammar of replies: 0.2 s
 
         published_prompts(path)
     return path

@@ -11,34 +11,39 @@ from pathlib import Path
 import numpy as np
 
 from casewise.api.databases import opened
-from casewise.contexts.drafts import Draft, checked_intent, create_draft, find_draft
-from casewise.contexts.releasing.release import ReleaseOptions
-from casewise.contexts.releasing.release import release as write_release
-from casewise.contexts.reviewing.set_report import SetReport, check_draft
-from casewise.contexts.reviewing.statistics import ReviewStatistics, review_statistics
-from casewise.contexts.select import SelectedQueries, read_queries, select_queries, source_benchmark
-from casewise.contexts.writing.fake_writers import REHEARSALS
-from casewise.contexts.writing.generation import (
+from casewise.contexts.drafts import (
+    Draft,
+    SelectedQueries,
+    checked_intent,
+    create_draft,
+    find_draft,
+    read_queries,
+    select_queries,
+    source_benchmark,
+)
+from casewise.contexts.generation import (
+    REHEARSALS,
     WHICH,
     GenerationOptions,
     GenerationSummary,
+    default_prompt,
     estimate_generation,
+    read_prompt,
 )
-from casewise.contexts.writing.generation import generate as write_contexts
-from casewise.contexts.writing.opinion_run import OpinionOptions, OpinionSummary, ask_opinions, estimate_opinions
-from casewise.contexts.writing.prompts import default_prompt, read_prompt
+from casewise.contexts.generation import generate as write_contexts
+from casewise.contexts.opinions import OpinionOptions, OpinionSummary, ask_opinions, estimate_opinions
+from casewise.contexts.queue import ReviewStatistics, SetReport, check_draft, review_statistics
+from casewise.contexts.release import ReleaseOptions
+from casewise.contexts.release import release as write_release
 from casewise.database import Database
 from casewise.errors import ConfigurationError, DataError, one_of
-from casewise.models.http.prices import Prices
+from casewise.models.endpoints import Prices
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.records import ParameterSet, Taxonomy, paper_parameters, sorry_bench
-from casewise.runs.asking import CallingOptions
-from casewise.runs.estimate import CallEstimate
-from casewise.runs.progress import Watch
-from casewise.runs.run_log import default_folder
-from casewise.runs.waiting import finished
-from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.load import load_benchmark
+from casewise.runs.limits import Watch, finished
+from casewise.runs.run import CallEstimate, CallingOptions, default_folder
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.load import load_benchmark
 
 __all__ = [
     "CallEstimate",

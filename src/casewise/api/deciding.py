@@ -8,22 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of
-from casewise.api.displayed import Displayed
+from casewise.api.evaluating import Displayed
 from casewise.api.judging import AnyJudge, Run, as_judge
 from casewise.deciding.beside import Besides, besides
-from casewise.deciding.decider import Decided, Decider
+from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_messages
 from casewise.deciding.decider_file import DeciderFile, read_decider, write_decider
 from casewise.deciding.fitting import FitOptions, FittedDecider, fit_run
-from casewise.deciding.monitor import Monitoring, RatingMaterial, monitored, write_material
-from casewise.deciding.requests import DecisionRequest, from_messages
-from casewise.deciding.traffic import Sealer
+from casewise.deciding.monitor import Monitoring, RatingMaterial, Sealer, monitored, write_material
 from casewise.errors import ConfigurationError, DataError
-from casewise.judging.guards.profile import GuardProfile, all_profiles, profile_named
-from casewise.reporting.deciding.besides import besides_page
-from casewise.reporting.deciding.decider import decider_page, monitoring_page
-from casewise.reporting.document import Document, Table, of_tables, table_of
-from casewise.stats.deciding.fitted_thresholds import Wanted
-from casewise.storage.files.atomic import read_text
+from casewise.judges.guard_profiles import GuardProfile, all_profiles, profile_named
+from casewise.reports.besides import besides_page
+from casewise.reports.decider import decider_page, monitoring_page
+from casewise.reports.document import Document, Table, of_tables, table_of
+from casewise.stats.thresholds import Wanted
+from casewise.storage.files import read_text
 
 __all__ = [
     "Decided",

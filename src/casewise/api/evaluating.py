@@ -1,46 +1,222 @@
-"""From runs to numbers: reports, comparisons, the gate, the leaderboard."""
+"""Reports, comparisons, gates, leaderboards, audits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, get_args
 
 import polars as pl
 from markupsafe import escape
 
-from casewise.api.benchmarks import Outputs, RunAt, Source, benchmark_of, folders_of, output_files
-from casewise.api.displayed import Displayed, DisplayedNumbers
-from casewise.api.reports import Report, policy_of
-from casewise.errors import BenchmarkError, ConfigurationError, ExitCode
-from casewise.evaluation.board.leaderboard import Leaderboard
-from casewise.evaluation.board.leaderboard import leaderboard as leaderboard_of
-from casewise.evaluation.comparison import ComparisonNumbers
-from casewise.evaluation.doing.says_does import SaysDoesNumbers
-from casewise.evaluation.gate import GateReport, gate_runs, parse_margins
-from casewise.evaluation.judged_runs import long_table as long_table_of
-from casewise.evaluation.options import ReportOptions
-from casewise.exporting.every_eval_ever import restricted
-from casewise.reporting.faces.html import html
-from casewise.reporting.pages.comparison import comparison_page
-from casewise.reporting.pages.gate import gate_page, github_lines, junit
-from casewise.reporting.pages.leaderboard import leaderboard_page
-from casewise.reporting.pages.says_does import says_does_page
-from casewise.stats.agreeing.gate import Decision
-from casewise.stats.agreeing.labels_and_ties import LabelPolicy
-from casewise.storage.files.atomic import write_text
-from casewise.storage.files.jsonl import json_text
+from casewise.api.benchmarks import Outputs, RunAt, Source, as_benchmark, benchmark_of, folders_of, output_files
+from casewise.audits.audit import Audit, matching
+from casewise.audits.audit import audit as audit_of
+from casewise.audits.subject import AuditOptions, Finding, checked_codes
+from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, one_of
+from casewise.evaluate.comparison import ComparisonNumbers, GateReport, gate_runs, parse_margins
+from casewise.evaluate.judge_numbers import JudgeNumbers
+from casewise.evaluate.judged_runs import ReportOptions
+from casewise.evaluate.judged_runs import long_table as long_table_of
+from casewise.evaluate.leaderboard import Leaderboard
+from casewise.evaluate.leaderboard import leaderboard as leaderboard_of
+from casewise.evaluate.says_does import SaysDoesNumbers
+from casewise.reports.audit import audit_page
+from casewise.reports.behaviour import says_does_page
+from casewise.reports.charts import png
+from casewise.reports.charts_apart import draw_apart
+from casewise.reports.comparison import comparison_page, gate_page, github_lines, junit
+from casewise.reports.document import Document, Table
+from casewise.reports.formats import (
+    FORMATS,
+    format_named,
+    frame_of,
+    html,
+    html_fragment,
+    markdown,
+    print_document,
+    write_figures,
+    write_tables,
+)
+from casewise.reports.formats import json_value as plain
+from casewise.reports.judge import judge_page
+from casewise.reports.leaderboard import leaderboard_page
+from casewise.share.every_eval_ever import restricted
+from casewise.stats.comparison import Decision
+from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
+from casewise.storage.files import json_text, long_step, write_text
 
 __all__ = [
+    "FORMATS",
+    "AuditOptions",
+    "Audited",
     "Board",
     "ComparisonReport",
+    "Displayed",
+    "DisplayedNumbers",
+    "Document",
     "Gated",
+    "Report",
+    "ReportOptions",
     "SaysDoesReport",
+    "Table",
+    "audit",
+    "checked_codes",
     "compare",
+    "draw_apart",
+    "format_named",
     "gate",
     "leaderboard",
     "long_table",
+    "plain",
+    "png",
+    "policy_of",
+    "print_document",
+    "report",
+    "report_options",
+    "write_figures",
+    "write_tables",
+    "write_text",
 ]
+
+
+# Numbers that show themselves, in a notebook and as frames; documents written to a terminal, a file, charts and
+# tables.
+
+
+class Displayed(ABC):
+    """What has a document, and so every face that a document has."""
+
+    laid_out: ClassVar[staticmethod[..., Document]]
+    """Makes the document of it: a function of `reporting`, as a static method."""
+
+    @cached_property
+    def document(self) -> Document:
+        """The numbers laid out, ready for any face."""
+        return type(self).laid_out(self)
+
+    @abstractmethod
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table of the document by its name: unrounded where it keeps its numbers, else the cells as texts."""
+        return {table.name: frame_of(table) for table in self.document.tables()}
+
+    def to_html(self) -> str:
+        """One self-contained page."""
+        return html(self.document)
+
+    def to_markdown(self) -> str:
+        """GitHub-flavoured Markdown."""
+        return markdown(self.document)
+
+    def _repr_html_(self) -> str:
+        return html_fragment(self.document.answer)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.document.title}>"
+
+
+class Numbers(Protocol):
+    """What was found, as far as it says itself as JSON."""
+
+    def as_json(self) -> dict[str, Any]: ...
+
+
+N = TypeVar("N", bound=Numbers)
+
+
+@dataclass(frozen=True, repr=False)
+class DisplayedNumbers(Displayed, Generic[N]):
+    """What was found in a room below, displayed: it is what is laid out, and its numbers are the JSON."""
+
+    found: N
+
+    @cached_property
+    def document(self) -> Document:
+        """The numbers laid out, ready for any face."""
+        return type(self).laid_out(self.found)
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        return self.found.as_json()
+
+
+# The report of runs, and no more than it needs: what else runs come to is in `evaluating.py`.
+
+
+class Report(JudgeNumbers, Displayed):
+    """The report of judges' runs."""
+
+    laid_out = staticmethod(judge_page)
+
+
+def policy_of(labels: str | LabelPolicy) -> LabelPolicy:
+    return labels if isinstance(labels, LabelPolicy) else LabelPolicy.parse(labels)
+
+
+def report_options(
+    labels: str = "votes",
+    *,
+    ties: str = "half",
+    unscored: str = "miss",
+    items: str | None = None,
+    fit_thresholds: bool = False,
+) -> ReportOptions:
+    """The options of a report that these words name.
+
+    Raises
+    ------
+    ConfigurationError
+        One of them is no such policy.
+    """
+    tied: Ties = one_of(ties, get_args(Ties), "--ties")
+    lacking: UnscoredPolicy = one_of(unscored, get_args(UnscoredPolicy), "--unscored")
+    policy = LabelPolicy.parse(labels, ties=tied)
+    return ReportOptions(labels=policy, unscored=lacking, items=items, fit_thresholds=fit_thresholds)
+
+
+def report(
+    *runs: RunAt | str | Path,
+    benchmark: Source | None = None,
+    labels: str | LabelPolicy = "votes",
+    options: ReportOptions | None = None,
+) -> Report:
+    """The report of one or more runs over one benchmark.
+
+    Parameters
+    ----------
+    labels
+        The label policy: `votes`, `published`, `intended`, each with `,override:CATEGORY=unsafe` where wanted.
+
+    Raises
+    ------
+    DataError, BenchmarkError
+        A folder is no run, holds nothing, or the runs are over different benchmarks; or there are no runs.
+
+    Examples
+    --------
+    >>> from casewise.api import judge
+    >>> found = report(judge("demo", "constant:safe"))
+    >>> found.metrics.filter(pl.col("metric") == "recall_safe")["estimate"].to_list()
+    [1.0]
+    """
+    if not runs:
+        raise BenchmarkError("there is nothing to report: give at least one run")
+    found = options or ReportOptions(labels=policy_of(labels))
+    with long_step("the report's numbers, all told"):
+        return Report.of(folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=found)
+
+
+# Charts, before anything else is loaded.
+
+
+# From runs to numbers: reports, comparisons, the gate, the leaderboard.
 
 
 class ComparisonReport(ComparisonNumbers, Displayed):
@@ -290,3 +466,63 @@ def leaderboard(
         scale=scale,
     )
     return Board(found, options or ReportOptions(labels=policy_of(labels)))
+
+
+# What a benchmark's numbers hide.
+
+
+class Audited(DisplayedNumbers[Audit]):
+    """What an audit of a benchmark found."""
+
+    laid_out = staticmethod(audit_page)
+
+    @property
+    def findings(self) -> pl.DataFrame:
+        """A row a finding, the weightiest first."""
+        rows = [
+            {"code": one.code, "part": one.part, "weight": one.weight, "title": one.title, "advice": one.advice}
+            for one in self.found.findings
+        ]
+        text = pl.String
+        return pl.DataFrame(
+            rows, schema={"code": text, "part": text, "weight": pl.Float64, "title": text, "advice": text}
+        )
+
+    def matching(self, codes: Iterable[str]) -> tuple[Finding, ...]:
+        """The findings with these codes; a part such as `labels` stands for all of its codes, `any` for all there are.
+
+        Raises
+        ------
+        ConfigurationError
+            One of them is no code.
+        """
+        return matching(self.found, checked_codes(codes))
+
+
+def audit(
+    benchmark: Source,
+    *,
+    seed: int = 0,
+    outputs: Outputs = None,
+    options: AuditOptions | None = None,
+) -> Audited:
+    """Look for what the numbers of `benchmark` hide: in its labels, its wording, its baselines, its people.
+
+    Judges' published output files, or folders of them, are looked at too where `outputs` names some; of the release by
+    default those in the folder that `CASEWISE_OUTPUTS` names.
+
+    Raises
+    ------
+    BenchmarkError
+        The benchmark has no items.
+
+    Examples
+    --------
+    >>> found = audit("demo", options=AuditOptions(splits=10, folds=5))
+    >>> found.findings.columns
+    ['code', 'part', 'weight', 'title', 'advice']
+    """
+    found = as_benchmark(benchmark)
+    files = [] if outputs is None and found.about.published is None else output_files(outputs)
+    with long_step("the audit, all told"):
+        return Audited(audit_of(found, options=options or AuditOptions(seed=seed), outputs=files))

@@ -1,46 +1,241 @@
-"""Benchmarks and runs handed on in other people's formats; nothing is uploaded."""
+"""Pages to read, and exports."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
-from casewise.auditing.audit import audit
-from casewise.errors import ConfigurationError, did_you_mean
-from casewise.evaluation.judge_numbers import JudgeNumbers
-from casewise.evaluation.options import ReportOptions
-from casewise.exporting.croissant import read_croissant_about, write_croissant
-from casewise.exporting.every_eval_ever import restricted, write_every_eval_ever
-from casewise.exporting.hub import write_card, write_hub_benchmark, write_hub_results
-from casewise.exporting.lm_eval import write_lm_eval
-from casewise.replying.logs import GRADES, REPLIES
-from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.benchmarks.convert import Format, convert
-from casewise.storage.benchmarks.fetch import CASEBENCH
-from casewise.storage.benchmarks.load import load_benchmark
-from casewise.storage.files.atomic import write_text
-from casewise.storage.runs.item_notes import ITEM_NOTES, read_item_notes
-from casewise.storage.runs.judgement_run import read_run
-from casewise.storage.runs.run_folder import RUN, kind_of
+from casewise.api.benchmarks import Outputs, Source, as_benchmark, output_files
+from casewise.api.evaluating import Displayed
+from casewise.audits.audit import audit
+from casewise.errors import ConfigurationError, DataError, did_you_mean
+from casewise.evaluate.judge_numbers import JudgeNumbers
+from casewise.evaluate.judged_runs import ReportOptions
+from casewise.evaluate.published import paper_numbers
+from casewise.evaluate.replay import Replay, replay
+from casewise.evaluate.viewing import ItemsWanted, Viewed, view_runs
+from casewise.replies.behaviour import GRADES, REPLIES
+from casewise.reports.document import Document
+from casewise.reports.formats import document_json, json_value
+from casewise.reports.judge import benchmark_json, benchmark_page, item_json, item_page
+from casewise.reports.published import paper_document, replay_page, run_json, run_page
+from casewise.share.croissant import read_croissant_about, write_croissant
+from casewise.share.every_eval_ever import restricted, write_every_eval_ever
+from casewise.share.hub import write_card, write_hub_benchmark, write_hub_results, write_lm_eval
+from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import write_text
+from casewise.storage.load import Format, convert, load_benchmark
+from casewise.storage.published import CASEBENCH
+from casewise.storage.run_folder import ITEM_NOTES, RUN, kind_of, read_item_notes, read_run
 
 __all__ = [
     "BENCHMARK_FORMATS",
     "RUN_FORMATS",
     "Handed",
+    "ItemsWanted",
+    "JobAtProvider",
+    "Look",
+    "Replay",
+    "Viewed",
+    "batch_jobs",
     "hand_on",
+    "look_at",
+    "look_at_run",
     "of_a_judge",
     "of_its_kind",
+    "paper",
+    "replay",
+    "replay_page",
     "restricted",
+    "view_runs",
     "withholds_texts",
 ]
+
+
+# Pages to read: a benchmark, a run, one item, what is out at providers, what was published recomputed; and runs
+# to look around in.
+
+
+@dataclass(frozen=True, repr=False)
+class Look(Displayed):
+    """Something to read."""
+
+    page: Document
+    numbers: dict[str, Any]
+
+    @property
+    def document(self) -> Document:
+        """It, laid out."""
+        return self.page
+
+    def as_json(self) -> dict[str, Any]:
+        """It, as plain JSON values."""
+        return self.numbers
+
+
+def look_at(benchmark: Source, item: str | None = None) -> Look:
+    """What a benchmark holds, or one item of it.
+
+    Parameters
+    ----------
+    item
+        An item's id, its beginning, or its place from 1.
+
+    Raises
+    ------
+    BenchmarkError
+        There is no such item.
+
+    Examples
+    --------
+    >>> look_at("demo").document.sections[0].heading
+    'What it holds'
+    """
+    found = as_benchmark(benchmark)
+    if item is None:
+        return Look(benchmark_page(found), benchmark_json(found))
+    one = found.find(item)
+    return Look(item_page(found, one), item_json(found, one))
+
+
+def look_at_run(run: str | Path, item: str | None = None, *, benchmark: str | None = None) -> Look:
+    """What a run holds, or one item with its judgements: context, query, reply, verdict, people's votes.
+
+    Raises
+    ------
+    DataError
+        There is no run.
+    BenchmarkError
+        The benchmark is not the run's, or has no such item.
+    """
+    folder = Path(run)
+    return Look(run_page(folder, item, benchmark=benchmark), run_json(folder, item, benchmark=benchmark))
+
+
+def paper(benchmark: Source = "casebench", *, outputs: Outputs = None) -> Look:
+    """Each table and figure of the CASE-Bench paper that its release allows, recomputed; for the others, why not.
+
+    Parameters
+    ----------
+    outputs
+        Judges' output files of the release, or a folder that holds some (`output_MODE.json`, at any depth);
+        by default the folder that `CASEWISE_OUTPUTS` names, if any.
+
+    Raises
+    ------
+    BenchmarkError
+        The benchmark has no ratings.
+    """
+    loaded = as_benchmark(benchmark)
+    found = paper_numbers(loaded, outputs=output_files(outputs))
+    page = paper_document(found, loaded)
+    numbers = {name: json_value(part) for name, part in vars(found).items() if name != "replays"}
+    return Look(
+        page, document_json(page) | {"numbers": numbers | {"replays": [one.as_json() for one in found.replays]}}
+    )
+
+
+HERE = ("runs", "replies")
+"""Where commands put their runs unless they are told otherwise."""
+
+
+@dataclass(frozen=True)
+class JobAtProvider:
+    """A batch job of a run, as it was seen last."""
+
+    run: Path
+    job: BatchJob
+
+    @property
+    def stands(self) -> str:
+        """How it stands, in words."""
+        job = self.job
+        if job.stands in ("intended", "uploaded"):
+            return "no answer yet: looked for"
+        if job.stands == "ended":
+            return job.state if not job.late else f"{job.state}, {len(job.late):,} answered twice"
+        return job.stands
+
+    def cells(self, now: datetime) -> list[str]:
+        """It as a row of a table."""
+        told = self.job.intended
+        cost = "unknown" if told.cost_at_most_usd is None else f"${told.cost_at_most_usd:.4f}"
+        left = "" if self.job.expires is None else in_hours((self.job.expires - now).total_seconds())
+        return [
+            self.job.batch or self.job.mark,
+            told.provider,
+            told.model,
+            f"{self.job.n_done:,}/{len(told.names):,}",
+            self.stands,
+            in_hours((now - told.at).total_seconds()),
+            left if self.job.unsettled else "",
+            cost,
+            str(self.run),
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """It as plain JSON values; times in UTC, what it may cost at most, and how many requests are done as far as was seen."""
+        job, told = self.job, self.job.intended
+        return {
+            "run": str(self.run),
+            "job": job.mark,
+            "batch": job.batch,
+            "provider": told.provider,
+            "model": told.model,
+            "stands": job.stands,
+            "state": job.state or None,
+            "words": job.words or None,
+            "n_requests": len(told.names),
+            "n_done": job.n_done,
+            "n_late": len(job.late),
+            "since": told.at.isoformat(),
+            "expires": job.expires.isoformat() if job.expires else None,
+            "cost_at_most_usd": told.cost_at_most_usd,
+        }
+
+
+def batch_jobs(runs: Sequence[str | Path] = (), *, ended: bool = False) -> list[JobAtProvider]:
+    """The batch jobs of runs that are out, the oldest first. Nobody is called.
+
+    Parameters
+    ----------
+    runs
+        Run folders, or folders that hold some; by default `runs` and `replies` here.
+    ended
+        Also those that have ended, were refused or were lost.
+
+    Raises
+    ------
+    DataError
+        There is no such folder.
+    """
+    if missing := [Path(one) for one in runs if not Path(one).is_dir()]:
+        raise DataError(missing[0], None, "there is no such folder")
+    roots = [Path(one) for one in runs or HERE]
+    folders = sorted({file.parent for root in roots for file in root.rglob(BATCHES)})
+    found = [JobAtProvider(folder, job) for folder in folders for job in JobLog.read(folder).jobs.values()]
+    return sorted((one for one in found if ended or one.job.unsettled), key=lambda one: one.job.intended.at)
+
+
+def in_hours(seconds: float) -> str:
+    """A stretch of time, as one says it."""
+    if seconds < 0:
+        return "over"
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"
+
+
+# Benchmarks and runs handed on in other people's formats; nothing is uploaded.
+
 
 BENCHMARK_FORMATS = (*get_args(Format), "hf", "croissant", "lm-eval")
 HUB_NAME = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
 RUN_FORMATS = ("card", "eee", "hf", "inspect")
-"""`hf` is of either, and of a benchmark the same as `huggingface`; `inspect` is written by `casewise.integrations.inspect_log`."""
+"""`hf` is of either, and of a benchmark the same as `huggingface`; `inspect` is written by `casewise.share.inspect_log`."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +264,7 @@ def hand_on(
     sources
         A benchmark for `BENCHMARK_FORMATS`; run folders for `RUN_FORMATS`, of which only `card` and `hf` take several.
     about
-        For `croissant`: what a benchmark cannot know of itself (`casewise.exporting.croissant.CroissantAbout`).
+        For `croissant`: what a benchmark cannot know of itself (`casewise.share.croissant.CroissantAbout`).
     with_texts
         For `eee` and `lm-eval`: write the texts of a gated benchmark, and of the published release.
 

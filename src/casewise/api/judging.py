@@ -1,7 +1,9 @@
-"""Have a judge decide the items of a benchmark: a run."""
+"""Judging: options, runs, estimates."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import shutil
 import tempfile
 import weakref
@@ -10,66 +12,217 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import polars as pl
 
-from casewise.api.asking import arms_named, elicitations_named
 from casewise.api.benchmarks import RunAt, Source, as_benchmark, source_of
-from casewise.errors import ConfigurationError, JudgeError
-from casewise.evaluation.options import ReportOptions
-from casewise.judging.asking.protocols import protocol_for
-from casewise.judging.judge import Judge, completed
-from casewise.judging.judges.callable import CallableJudge
-from casewise.judging.judges.live import LiveOptions
-from casewise.judging.judges.named import judge_named
-from casewise.judging.running.plan import Plan, RunEstimate, Selection, estimate_run
-from casewise.judging.running.run import RunSummary, Target, Watch, judge_into
-from casewise.models.http.capabilities import Probe, probe
+from casewise.api.evaluating import Report
+from casewise.ask.elicitations import HOW_ASKED, AskOptions, protocol_for
+from casewise.audits.subject import Subject
+from casewise.errors import ConfigurationError, JudgeError, RunConflict, Stopped, did_you_mean
+from casewise.evaluate.judged_runs import ReportOptions
+from casewise.evaluate.until_precise import PreciseRun, known_queries, right, sampling
+from casewise.judges.baselines import CallableJudge
+from casewise.judges.judge import Judge, completed
+from casewise.judges.llm import LiveOptions, find_prompts
+from casewise.judges.named import judge_named
+from casewise.judges.run import (
+    Plan,
+    RunEstimate,
+    RunSummary,
+    Selection,
+    Target,
+    ablation_arms,
+    estimate_run,
+    judge_into,
+)
+from casewise.models.client import ClientOptions, RetryPolicy
+from casewise.models.endpoints import Prices
 from casewise.models.load import ModelOptions
-from casewise.models.protocol import Model
-from casewise.records import Arm, Elicitation
-from casewise.runs.batch.jobs import BatchOptions, reserved
-from casewise.runs.consent import allow_sending
-from casewise.runs.limits import Limits, Spend
-from casewise.runs.made_texts import spent_making
-from casewise.runs.progress import RunProgress
-from casewise.runs.resuming import spent_in_columns
-from casewise.runs.run_log import default_folder
-from casewise.runs.waiting import finished
-from casewise.showing.made_before import MakingOptions, makers_of, making
-from casewise.stats.agreeing.labels_and_ties import LabelPolicy
-from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.runs.batch_jobs import JobLog
-from casewise.storage.runs.judgement_run import JUDGEMENTS
-from casewise.storage.runs.judgement_table import judgement_table, judgements_in_brief
-
-if TYPE_CHECKING:
-    from casewise.api.reports import Report
+from casewise.models.local import LocalOptions, RayOptions
+from casewise.models.protocol import Model, Reply
+from casewise.models.wire import Probe, probe
+from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation, ParameterSet, Scored, ShownContext, Unscored
+from casewise.runs.batch import BatchOptions, reserved
+from casewise.runs.limits import Limits, RunProgress, Spend, Watch, allow_sending, apart, finished
+from casewise.runs.run import default_folder, spent_in_columns
+from casewise.runs.texts import spent_making
+from casewise.stats.adaptive import sample_until_precise
+from casewise.stats.arrays import FloatArray, IntArray
+from casewise.stats.sample import LabelPolicy
+from casewise.storage.batch_jobs import JobLog
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.columns import column_of_records
+from casewise.storage.files import write_text
+from casewise.storage.run_folder import JUDGEMENTS, RUN, SAMPLING, judgement_table, judgements_in_brief
+from casewise.transforms.catalogue import arm_named, of_its_file
+from casewise.transforms.texts import MakingOptions, makers_of, making
 
 __all__ = [
     "AnyJudge",
+    "Arm",
+    "AskOptions",
     "BatchOptions",
+    "ClientOptions",
+    "Elicitation",
     "Judge",
+    "Limits",
+    "LiveOptions",
+    "LocalOptions",
+    "ModelOptions",
+    "PreciseRun",
+    "Prices",
     "Probe",
+    "RayOptions",
+    "RetryPolicy",
     "Run",
     "RunEstimate",
     "RunOptions",
     "RunProgress",
     "RunSummary",
+    "Selection",
     "Watch",
     "allow_sending",
+    "arms_named",
     "as_judge",
     "default_folder",
+    "elicitations_named",
     "estimate",
+    "ids_in",
     "judge",
     "judge_async",
     "judge_several",
+    "judge_until_precise",
     "made_and_judged",
+    "messages",
     "others_asked",
     "planned",
+    "read_reply",
     "try_connection",
 ]
+
+
+# What a run asks and how a model is reached, from the words that people write for it.
+
+
+def elicitations_named(given: str | Sequence[Elicitation] | None) -> tuple[Elicitation, ...]:
+    """The elicitations that `given` names, with commas where it is a text.
+
+    Raises
+    ------
+    ConfigurationError
+        One of them is none.
+    """
+    names = given.split(",") if given and isinstance(given, str) else given or ()
+    known: dict[str, Elicitation] = {name: name for name in ELICITATIONS}
+    stripped = [name.strip() for name in names]
+    for name in stripped:
+        if name not in known:
+            raise ConfigurationError(
+                f"no elicitation is called {name!r}{did_you_mean(name, ELICITATIONS)}; there are {', '.join(ELICITATIONS)}"
+            )
+    return tuple(known[name] for name in stripped)
+
+
+def arms_named(
+    given: str | Arm | Sequence[Arm | str] | None = None,
+    *,
+    no_context: bool = False,
+    omit: Sequence[str] = (),
+    ablate: str | None = None,
+    parameters: ParameterSet | None = None,
+) -> tuple[Arm, ...]:
+    """The arms that these name together, each once; none where they name none.
+
+    Parameters
+    ----------
+    given
+        Arms by name, with spaces: `full none without:recipient`. What goes by a file (`verified:FACTS`, `annotated:FACTS`,
+        `known:FILE`, `checked:FILE`) is named with its digest, and what asks facts with today's day, or that of the
+        verification which was written down.
+    no_context
+        The query alone.
+    omit
+        For each an arm without these parameters or groups, with commas.
+    ablate
+        The arms of an ablation: `groups` or `parameters`.
+    parameters
+        The benchmark's set of context parameters, for the ablation; the paper's by default.
+
+    Raises
+    ------
+    ConfigurationError
+        One of them is no arm.
+    """
+    every = given.split() if isinstance(given, str) else [given] if isinstance(given, Arm) else given or ()
+    arms = [one if isinstance(one, Arm) else arm_named("+".join(map(of_its_file, one.split("+")))) for one in every]
+    arms += [NO_CONTEXT] if no_context else []
+    arms += [Arm.without(*(part.strip() for part in text.split(","))) for text in omit]
+    arms += ablation_arms(ablate, parameters) if ablate else ()
+    return tuple(dict.fromkeys(arms))
+
+
+def ids_in(benchmark: Benchmark, name: str | None) -> frozenset[str] | None:
+    """The ids of the items in the subset called `name`; None where there is no name.
+
+    Raises
+    ------
+    ConfigurationError, BenchmarkError
+        There is no such subset, or nothing in it.
+    """
+    if name is None:
+        return None
+    from casewise.audits.words import subset  # and the whole audit
+
+    return frozenset(column_of_records(subset(benchmark, name), "id"))
+
+
+def messages(
+    query: str, context: ShownContext, *, elicitation: Elicitation = "binary", prompts: str = "casewise"
+) -> list[dict[str, str]]:
+    """What a model is asked about a query in a context, as chat messages: for a client of your own.
+
+    Parameters
+    ----------
+    context
+        As a judge's function is given it; empty for none.
+    prompts
+        `casewise`, `published` (once fetched), or the path of a TOML file.
+
+    Examples
+    --------
+    >>> asked = messages("How do I pick this lock?", {"recipient": {"type": "locksmith"}})
+    >>> asked[0]["role"], "locksmith" in asked[0]["content"]
+    ('user', True)
+    """
+    rendered = find_prompts(prompts).render(elicitation, query, context)
+    return [{"role": message.role, "content": message.content} for message in rendered]
+
+
+def read_reply(text: str, *, elicitation: Elicitation = "binary", strict: bool = False) -> Scored | Unscored:
+    """What a model's reply comes to; without a verdict it is `Unscored`, with the reason. `strict` takes JSON only.
+
+    Raises
+    ------
+    ConfigurationError
+        The elicitation is not read from text: a probability is read from tokens, a scalar is a number already.
+
+    Examples
+    --------
+    >>> read_reply('{"judgement": "safe"}').value
+    1.0
+    >>> read_reply("It depends.").reason.value
+    'unparsed'
+    """
+    if elicitation not in ("binary", "score"):
+        raise ConfigurationError(f"a {elicitation!r} is not read from a reply's text; binary and score are")
+    return HOW_ASKED[elicitation].read(Reply(text, finish_reason="stop"), AskOptions(strict=strict)).outcome
+
+
+# Have a judge decide the items of a benchmark: a run.
+
 
 AnyJudge = str | Judge | Callable[..., Any]
 """A judge's name, a judge, or a function `f(query, context)`."""
@@ -172,7 +325,7 @@ def judge(
     ----------
     judge
         A judge's name as on the command line (`linear`, `constant:safe`, `recorded:FILE`, …), a function
-        `f(query, context)`, or an object with the methods of `casewise.judging.judge.Judge`.
+        `f(query, context)`, or an object with the methods of `casewise.judges.judge.Judge`.
     out
         A run folder, new or to be gone on with. Without it the run lives as long as the object returned.
     elicitations, arms, repeats
@@ -373,10 +526,119 @@ class Run(RunAt):
 
     def report(self, *, labels: str | LabelPolicy = "votes") -> Report:
         """The report of this run."""
-        from casewise.api.reports import Report  # and all that a report needs
+        from casewise.api.evaluating import Report  # and all that a report needs
 
         policy = labels if isinstance(labels, LabelPolicy) else LabelPolicy.parse(labels)
         return Report.of([self.path], benchmark=self.benchmark, options=ReportOptions(labels=policy))
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()
+
+
+# Judge no more of a benchmark than a precise answer needs. The command line's `judge --until-precise` is a face
+# over this.
+
+
+def judge_until_precise(
+    benchmark: Source,
+    judge: AnyJudge,
+    *,
+    half_width: float,
+    out: str | Path,
+    elicitations: str | Sequence[Elicitation] = (),
+    arms: str | Arm | Sequence[Arm | str] = (),
+    repeats: int = 1,
+    options: RunOptions = RunOptions(),
+) -> PreciseRun:
+    """Ask queries, both items of each, until the interval for accuracy on this whole benchmark is narrow enough.
+
+    The same call with the same seed goes on where it stopped. Such a run is refused by the gate and the leaderboard.
+    The judge is made once, and is the same at every look.
+
+    Parameters
+    ----------
+    elicitations, arms
+        One of each, for several have several accuracies; by default what the judge is asked by default.
+    repeats
+        How often each item is asked; its verdict is that of the mean.
+
+    Raises
+    ------
+    BenchmarkError
+        The benchmark has no ratings.
+    StatisticsError
+        `half_width` is not between 0 and ½.
+    ConfigurationError
+        `options` selects items itself, or the judge is to be asked in several ways.
+    RunConflict
+        `out` holds a run that was not sampled.
+    Stopped
+        It was stopped before the answer was known; the same call goes on.
+    """
+    if options.selection != Selection(seed=options.selection.seed):
+        raise ConfigurationError(
+            "--until-precise draws the items itself; leave out --items, --sample, --limit and --category"
+        )
+    folder, loaded = Path(out), as_benchmark(benchmark)
+    if (folder / RUN).is_file() and not (folder / SAMPLING).is_file():
+        raise RunConflict(f"{folder} holds a run that was not sampled; choose another place (--out) for this one")
+    found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.live)
+    plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
+    if len(plan.elicitations) * len(plan.arms) != 1:
+        raise ConfigurationError(
+            "--until-precise needs one elicitation and one arm: several have several accuracies; name one of each"
+        )
+    source = options.benchmark_source or source_of(benchmark, loaded)
+    return apart(Looks(loaded, found, plan, folder, half_width, source, options).all)
+
+
+@dataclass(frozen=True)
+class Looks:
+    """One judge, asked about more and more queries."""
+
+    benchmark: Benchmark
+    judge: Judge
+    plan: Plan
+    folder: Path
+    half_width: float
+    source: str
+    options: RunOptions
+
+    def all(self) -> PreciseRun:
+        """Look until the answer is known. Every look is in one event loop, for the judge's connections belong to it."""
+        subject = Subject(self.benchmark)
+        known = known_queries(subject)
+        asked: set[int] = set()
+        with asyncio.Runner() as loop:
+
+            def ask(places: IntArray) -> FloatArray:
+                asked.update(places.tolist())
+                rows = known.labelled & np.isin(known.place, list(asked))
+                loop.run(self.look(frozenset(subject.items["item_id"].to_numpy()[rows].tolist())))
+                return known.by_query(right(subject, self.folder))[places]
+
+            rng = np.random.default_rng(self.options.seed)
+            try:
+                found = sample_until_precise(known.frame, ask, half_width=self.half_width, rng=rng)
+            finally:
+                loop.run(self.judge.close())
+        done = PreciseRun(self.folder, found, self.half_width, self.options.seed)
+        write_text(self.folder / SAMPLING, json.dumps(sampling(done, known), indent=1) + "\n")
+        return done
+
+    async def look(self, ids: frozenset[str]) -> None:
+        """Ask about these items."""
+        items = tuple(item for item in self.benchmark.items if item.id in ids)
+        plan = replace(self.plan, items=items)
+        target = Target(self.folder, self.source, seed=self.options.seed, command=self.options.command)
+        try:
+            done = await made_and_judged(
+                target, self.benchmark, self.judge, plan=plan, options=replace(self.options, batch=None), closing=False
+            )
+        finally:
+            # A run that is cut short must not pass for one over items chosen fairly.
+            if (self.folder / RUN).is_file() and not (self.folder / SAMPLING).is_file():
+                said = {"half_width": self.half_width, "seed": self.options.seed}
+                write_text(self.folder / SAMPLING, json.dumps(said) + "\n")
+        if done.stopped:
+            raise Stopped(f"{done.stopped}; the same command goes on with what is left")

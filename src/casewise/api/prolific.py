@@ -14,10 +14,24 @@ from sqlalchemy import Connection
 
 from casewise.api.studies import StudyRound, study_round
 from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
-from casewise.runs.waiting import finished
+from casewise.runs.limits import finished
 from casewise.settings import from_environment
-from casewise.studies.recruiters.prolific_client import (
+from casewise.studies.answers import (
+    FURTHER,
+    FurtherPaid,
+    begun_bonuses,
+    further_pay,
+    in_doubt,
+    none_begun,
+    settle_bonus,
+)
+from casewise.studies.monitor import keep_up
+from casewise.studies.owner import Payable, everybody, to_be_paid
+from casewise.studies.people import annotator as find_annotator
+from casewise.studies.people import people_needed, person_of
+from casewise.studies.prolific import (
     API,
+    SUBMISSION_EVENT,
     Approval,
     FittedPlaces,
     ProlificClient,
@@ -27,19 +41,9 @@ from casewise.studies.recruiters.prolific_client import (
     study_request,
     to_set_by_hand,
 )
-from casewise.studies.recruiters.prolific_hooks import SUBMISSION_EVENT
-from casewise.studies.recruiters.protocol import RecruiterIds
-from casewise.studies.running.admission import people_needed
-from casewise.studies.running.annotators import annotator as find_annotator
-from casewise.studies.running.annotators import person_of
-from casewise.studies.running.events import made_at_recruiter, none_made, note, note_at_recruiter
-from casewise.studies.running.further import FURTHER, further_pay
-from casewise.studies.running.owner import Payable, everybody, to_be_paid
-from casewise.studies.running.paying import FurtherPaid, begun_bonuses, in_doubt, none_begun, settle_bonus
-from casewise.studies.running.plan import read_plan
-from casewise.studies.running.rounds import Round, round_state
-from casewise.studies.running.slots import hold_study
-from casewise.studies.watching.upkeep import keep_up
+from casewise.studies.recruiters import RecruiterIds
+from casewise.studies.rounds import Round, made_at_recruiter, none_made, note, note_at_recruiter, read_plan, round_state
+from casewise.studies.slots import hold_study
 
 __all__ = [
     "FittedPlaces",
@@ -61,7 +65,7 @@ __all__ = [
 ]
 
 HOOKS = "/prolific/hooks"
-"""Where the app listens (`casewise.web.security.csrf.HOOKS_PATH`)."""
+"""Where the app listens (`casewise.web.security.HOOKS_PATH`)."""
 
 PAID_FURTHER = {"completed", "stopped"}
 

@@ -10,24 +10,26 @@ from typing import Any
 
 import polars as pl
 
-from casewise.api.asking import arms_named
 from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of, source_of
-from casewise.api.evaluating import SaysDoesReport
-from casewise.api.judging import Run
-from casewise.api.reports import report_options
-from casewise.evaluation.judged_runs import find_benchmark
-from casewise.evaluation.options import ReportOptions
-from casewise.judging.running.plan import Selection, select
+from casewise.api.evaluating import SaysDoesReport, report_options
+from casewise.api.judging import Run, arms_named
+from casewise.ask.chat import Chat, chat_with
+from casewise.evaluate.judged_runs import ReportOptions, find_benchmark
+from casewise.judges.run import Selection, select
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.models.protocol import Model
-from casewise.prompting.chat import Chat, chat_with
 from casewise.records import FULL, OUTCOMES, Arm, CollectedReply
-from casewise.replying.collecting import ChatPlan, ChatSummary, CollectOptions, collect_into, estimate_collecting
-from casewise.replying.exchange import ExportedReplies, export_replies, import_replies
-from casewise.replying.graders.callable import CallableGrader
-from casewise.replying.graders.named import grader_named, with_rehearsals
-from casewise.replying.graders.protocol import Grader
-from casewise.replying.grading import (
+from casewise.replies.behaviour import (
+    REPLIES,
+    ExportedReplies,
+    export_replies,
+    import_replies,
+    read_replies,
+    replies_in,
+    texts_discarded,
+)
+from casewise.replies.collect import ChatPlan, ChatSummary, CollectOptions, collect_into, estimate_collecting
+from casewise.replies.grade import (
     GradeOptions,
     GradeSummary,
     discard_texts,
@@ -35,18 +37,16 @@ from casewise.replying.grading import (
     estimate_pairs,
     grade_into,
     grade_pairs,
+    read_labelled_pairs,
 )
-from casewise.replying.labelled import read_labelled_pairs
-from casewise.replying.logs import REPLIES, read_replies, replies_in, texts_discarded
-from casewise.runs.estimate import CallEstimate
-from casewise.runs.limits import Limits, spent_of
-from casewise.runs.made_texts import spent_making
-from casewise.runs.waiting import finished
-from casewise.showing import MadeTexts
-from casewise.showing.made_before import MakingOptions, estimate_before, making
-from casewise.stats.core.share_intervals import wilson
-from casewise.storage.benchmarks.benchmark import Benchmark
-from casewise.storage.files.jsonl import read_jsonl
+from casewise.replies.graders import CallableGrader, Grader, grader_named, with_rehearsals
+from casewise.runs.limits import Limits, finished, spent_of
+from casewise.runs.run import CallEstimate
+from casewise.runs.texts import spent_making
+from casewise.stats.shares import wilson
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import read_jsonl
+from casewise.transforms.texts import MadeTexts, MakingOptions, estimate_before, making
 
 __all__ = [
     "Chat",

@@ -15,44 +15,44 @@ from sqlalchemy import Connection
 
 from casewise.api.benchmarks import Source
 from casewise.api.databases import opened
-from casewise.contexts.reviewing.translations import as_done, put_texts, texts_of
+from casewise.contexts.translations import as_done, put_texts, texts_of
 from casewise.database import Database
 from casewise.errors import ConfigurationError, StudyError, one_of
-from casewise.evaluation.judged_runs import find_benchmark
-from casewise.replying.labelling import replies_to_label
-from casewise.replying.logs import read_replies
-from casewise.reporting.study.report import write_exported_model
+from casewise.evaluate.judged_runs import find_benchmark
+from casewise.replies.behaviour import read_replies
+from casewise.replies.grade import replies_to_label
+from casewise.reports.study import write_exported_model
 from casewise.settings import Settings, from_environment
 from casewise.storage import write_benchmark
-from casewise.storage.files.atomic import for_owner_alone
-from casewise.studies.design.design import Contact, Design, read_design
-from casewise.studies.design.languages import LANGUAGES
-from casewise.studies.design.presets import NOBODY, PRESETS
-from casewise.studies.design.replies import RatedThing
-from casewise.studies.design.translating import write_translations
+from casewise.storage.files import for_owner_alone
+from casewise.studies.answers import restore as take_in_again
+from casewise.studies.answers import void as leave_out
+from casewise.studies.design import LANGUAGES, NOBODY, PRESETS, Contact, Design, RatedThing, read_design
+from casewise.studies.export import Exported
+from casewise.studies.export import deposit as write_deposit
+from casewise.studies.export import export as write_export
+from casewise.studies.freeze import write_translations
+from casewise.studies.monitor import Monitor, keep_up, monitor
+from casewise.studies.owner import Amendment, Overview, amend, amendment_of
+from casewise.studies.owner import forget as forget_person
+from casewise.studies.people import Vault, derived_key
+from casewise.studies.people import annotator as find_annotator
 from casewise.studies.recruiters import new_invitation
-from casewise.studies.running.amending import Amendment, amend, amendment_of
-from casewise.studies.running.annotators import annotator as find_annotator
-from casewise.studies.running.answers import void as leave_out
-from casewise.studies.running.deposit import deposit as write_deposit
-from casewise.studies.running.export import Exported
-from casewise.studies.running.export import export as write_export
-from casewise.studies.running.owner import Overview
-from casewise.studies.running.owner import forget as forget_person
-from casewise.studies.running.plan import (
+from casewise.studies.rounds import (
+    Phase,
+    Round,
+    RoundState,
     StudyPlan,
+    find_round,
     freeze_plan,
     init_study,
     open_plan,
     pilot_of,
     read_plan,
+    round_state,
+    set_state,
     translations_wanted,
 )
-from casewise.studies.running.privacy import Vault, derived_key
-from casewise.studies.running.restoring import restore as take_in_again
-from casewise.studies.running.rounds import Phase, Round, RoundState, find_round, round_state, set_state
-from casewise.studies.watching.monitoring import Monitor, monitor
-from casewise.studies.watching.upkeep import keep_up
 
 __all__ = [
     "NOBODY",

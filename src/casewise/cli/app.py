@@ -16,54 +16,52 @@ import typer
 from typer._completion_classes import completion_init
 
 from casewise import __version__, api
-from casewise.cli.lazy_group import Entry, lazy_group
+from casewise.cli.commands import Entry, lazy_group
 from casewise.errors import CasewiseError, ExitCode
-
-__all__ = ["SECTIONS", "app", "main"]
 
 HERE = "casewise.cli"
 
 SECTIONS: dict[str, tuple[Entry, ...]] = {
     "Evaluate a judge": (
-        Entry("demo", f"{HERE}.evaluate.demo:demo", "The whole of it on an embedded benchmark, in a minute."),
-        Entry("judge", f"{HERE}.judge.command:judge", "Have a judge decide every item of a benchmark."),
-        Entry("report", f"{HERE}.evaluate.report:report", "How well judges agree with people: numbers and a page."),
-        Entry("compare", f"{HERE}.evaluate.report:compare", "Which judge agrees better, and is the difference real?"),
-        Entry("guards", f"{HERE}.guards:guards", "The guards that can judge, and what of each was checked."),
+        Entry("demo", f"{HERE}.evaluate:demo", "The whole of it on an embedded benchmark, in a minute."),
+        Entry("judge", f"{HERE}.judge:judge", "Have a judge decide every item of a benchmark."),
+        Entry("report", f"{HERE}.evaluate:report", "How well judges agree with people: numbers and a page."),
+        Entry("compare", f"{HERE}.evaluate:compare", "Which judge agrees better, and is the difference real?"),
+        Entry("guards", f"{HERE}.judge:guards", "The guards that can judge, and what of each was checked."),
         Entry(
             "leaderboard",
-            f"{HERE}.evaluate.report:leaderboard",
+            f"{HERE}.evaluate:leaderboard",
             "Runs beside each other, with ranks that are intervals.",
         ),
         Entry("attack", f"{HERE}.attack:attack", "Lie to a judge about the context, with and without defences."),
         Entry("robustness", f"{HERE}.attack:robustness", "What attacks did to a judge's verdicts: numbers and a page."),
         Entry("replies", f"{HERE}.replies:app", "What a chatbot does: collect its replies, and grade them."),
-        Entry("view", f"{HERE}.evaluate.view:view", "Look around in runs in a browser, item by item."),
-        Entry("run", f"{HERE}.evaluate.run:app", "Look into a run."),
-        Entry("replay", f"{HERE}.evaluate.replay:replay", "Score a published output again: its numbers beside ours."),
-        Entry("paper", f"{HERE}.evaluate.replay:paper", "The CASE-Bench paper's tables and figures, recomputed."),
+        Entry("view", f"{HERE}.evaluate:view", "Look around in runs in a browser, item by item."),
+        Entry("run", f"{HERE}.evaluate:app", "Look into a run."),
+        Entry("replay", f"{HERE}.evaluate:replay", "Score a published output again: its numbers beside ours."),
+        Entry("paper", f"{HERE}.evaluate:paper", "The CASE-Bench paper's tables and figures, recomputed."),
     ),
     "Build a benchmark": (
         Entry("data", f"{HERE}.data:app", "Fetch, check and show benchmarks."),
         Entry("contexts", f"{HERE}.contexts:app", "Select queries, generate contexts, check, review, release."),
-        Entry("audit", f"{HERE}.audit:audit", "What a benchmark's numbers hide, and what to do about it."),
+        Entry("audit", f"{HERE}.data:audit", "What a benchmark's numbers hide, and what to do about it."),
     ),
     "Study with people": (
         Entry("power", f"{HERE}.power:app", "How many annotators, and what so many can find."),
-        Entry("study", f"{HERE}.study.commands:app", "Have people rate items, each as often as promised."),
-        Entry("prolific", f"{HERE}.study.prolific:app", "Recruit a study's people at Prolific."),
+        Entry("study", f"{HERE}.study:app", "Have people rate items, each as often as promised."),
+        Entry("prolific", f"{HERE}.prolific:app", "Recruit a study's people at Prolific."),
         Entry("serve", f"{HERE}.serve:serve", "Open the review room and the studies in a browser."),
         Entry("invite", f"{HERE}.serve:invite", "A link with which somebody chooses a password."),
     ),
     "Deploy": (
         Entry("decider", f"{HERE}.decider:app", "A judge with fitted thresholds: fit, ask, serve, monitor."),
-        Entry("gate", f"{HERE}.evaluate.report:gate", "Is this run worse than that one by more than is allowed?"),
+        Entry("gate", f"{HERE}.evaluate:gate", "Is this run worse than that one by more than is allowed?"),
     ),
-    "Share": (Entry("export", f"{HERE}.export:export", "Benchmarks and runs in other people's formats."),),
+    "Share": (Entry("export", f"{HERE}.data:export_command", "Benchmarks and runs in other people's formats."),),
     "Keep": (
-        Entry("backup", f"{HERE}.keep:backup", "Write everything that people have done to one file."),
-        Entry("restore", f"{HERE}.keep:restore", "Put a backup into a new, empty database."),
-        Entry("doctor", f"{HERE}.keep:doctor", "What is installed, configured and reachable."),
+        Entry("backup", f"{HERE}.serve:backup", "Write everything that people have done to one file."),
+        Entry("restore", f"{HERE}.serve:restore", "Put a backup into a new, empty database."),
+        Entry("doctor", f"{HERE}.serve:doctor", "What is installed, configured and reachable."),
     ),
 }
 """Every command by what it is for. A new one is a file in `cli/` and a line here."""

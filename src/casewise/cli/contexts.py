@@ -9,23 +9,27 @@ from typing import Annotated
 import typer
 
 from casewise import api
-from casewise.cli.attack import paraphrases
-from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import DatabaseOption, JsonOption, end, note, note_first, print_json, say, tell_pending
-from casewise.cli.verifying import extract, forge, verify
-from casewise.cli.watching import (
+from casewise.cli.attack import extract, forge, paraphrases, verify
+from casewise.cli.commands import with_groups
+from casewise.cli.printing import (
+    DatabaseOption,
     DryRunOption,
+    JsonOption,
     OverBatchOptions,
     SpendingOptions,
     YesOption,
     command_line,
+    end,
     leave,
+    note,
+    note_first,
     print_cost,
+    print_json,
+    say,
+    tell_pending,
     watching,
 )
 from casewise.errors import ConfigurationError, ExitCode
-
-__all__ = ["app"]
 
 app = typer.Typer(
     help="Select queries, generate contexts for them, check, review and release them.",

@@ -1,4 +1,4 @@
-"""`casewise data`: benchmarks fetched, checked and shown."""
+"""Benchmarks fetched, checked, shown, audited and exported."""
 
 from __future__ import annotations
 
@@ -9,12 +9,24 @@ from typing import Annotated, Any
 import typer
 
 from casewise import api
-from casewise.cli.documents import DocumentOptions
-from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import BenchmarkArgument, JsonOption, confirmed, note, print_json, say
-from casewise.errors import ConfigurationError
+from casewise.cli.commands import with_groups
+from casewise.cli.printing import (
+    BenchmarkArgument,
+    BenchmarkOption,
+    DocumentOptions,
+    JsonOption,
+    LabelsOption,
+    OutputsOption,
+    confirmed,
+    note,
+    print_json,
+    say,
+    say_files,
+)
+from casewise.errors import ConfigurationError, ExitCode
 
-__all__ = ["app"]
+# `casewise data`: benchmarks fetched, checked and shown.
+
 
 app = typer.Typer(help="Fetch, check and show benchmarks.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -192,3 +204,87 @@ def export(
     api.write_spreadsheet(api.load(benchmark), target)
     say(f"written to {target}", file=str(target))
     note("note: to look at, not to read back: cells that look like formulas begin with an apostrophe")
+
+
+# `casewise audit`.
+
+
+@with_groups
+def audit(
+    *,
+    benchmark: BenchmarkArgument,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option("--fail-on", help="Exit with 1 if this finding is made: a code, a part such as labels, or any."),
+    ] = None,
+    outputs: OutputsOption = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed, recorded in the report.")] = 0,
+    documents: DocumentOptions,
+) -> None:
+    """What a benchmark's numbers hide: its labels, its wording, its baselines, with evidence and what to do."""
+    wanted = api.checked_codes(fail_on or [])
+    found = api.audit(benchmark, seed=seed, outputs=outputs)
+    documents.present(found)
+    if failing := found.matching(wanted):
+        note(f"found, and asked to fail on: {', '.join(finding.code for finding in failing)}")
+        raise typer.Exit(ExitCode.NO)
+
+
+# `casewise export`: benchmarks and runs in other people's formats.
+
+
+def export_command(
+    sources: Annotated[list[str], typer.Argument(help="A benchmark, or a run folder (for a card, several).")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="Of a benchmark: folder, published, parquet, hf (a dataset for the hub), croissant or lm-eval. Of a run: card, "
+            "eee (Every Eval Ever), hf (results for the hub) or inspect.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Where to: a new file or folder. Nothing is uploaded.")],
+    about: Annotated[
+        Path | None,
+        typer.Option("--about", help="For croissant: a TOML file with what a benchmark cannot know of itself."),
+    ] = None,
+    benchmark: BenchmarkOption = None,
+    labels: LabelsOption = "votes",
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", help="For hf: the benchmark's name on the hub, ORGANISATION/NAME.")
+    ] = None,
+    with_texts: Annotated[
+        bool,
+        typer.Option("--with-texts", help="For eee, inspect and lm-eval: write the texts of a gated benchmark too."),
+    ] = False,
+) -> None:
+    """Hand a benchmark or a run on in another format."""
+    options = api.report_options(labels)
+    api.of_its_kind(sources, to)
+    if to == "inspect":
+        from casewise.share.inspect_log import export_inspect_log  # needs an extra
+
+        if len(sources) != 1:
+            raise ConfigurationError("--to inspect takes one run")
+        api.of_a_judge(sources, to)
+        if not with_texts and api.withholds_texts(sources[0], benchmark=benchmark):
+            raise ConfigurationError(
+                "an Inspect log holds queries, contexts and replies, and this benchmark is gated: --with-texts writes them"
+            )
+        log = export_inspect_log(Path(sources[0]), out, benchmark=benchmark, policy=options.labels)
+        done = api.Handed(log)
+    else:
+        done = api.hand_on(
+            sources,
+            out,
+            to=to,
+            about=about,
+            benchmark=benchmark,
+            options=options,
+            with_texts=with_texts,
+            dataset=dataset,
+        )
+    for text in done.notes:
+        note(f"note: {text}")
+    say(str(done.path), format=to, path=str(done.path), notes=list(done.notes))
+    say_files(out)

@@ -11,12 +11,9 @@ from typing import Annotated, Any, cast
 import typer
 
 from casewise import api
-from casewise.cli.documents import DocumentOptions
-from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import BenchmarkOption, JsonOption, announce, note, print_json
+from casewise.cli.commands import with_groups
+from casewise.cli.printing import BenchmarkOption, DocumentOptions, JsonOption, announce, note, print_json
 from casewise.errors import ConfigurationError
-
-__all__ = ["app"]
 
 app = typer.Typer(
     help="Deploy a judge: fit its thresholds, ask it, serve it, watch it.", no_args_is_help=True, rich_markup_mode=None
@@ -198,7 +195,7 @@ def serve(
     """Answer requests over HTTP: /v1/decide, and /v1/moderations as OpenAI's clients ask."""
     import uvicorn  # an extra
 
-    from casewise.web.deciding.service import ServiceOptions, create_service, keys_in
+    from casewise.web.deciding import ServiceOptions, create_service, keys_in
 
     if keys is None and not without_keys and host not in ("127.0.0.1", "::1", "localhost"):
         raise ConfigurationError(

@@ -8,11 +8,8 @@ from typing import Annotated
 import typer
 
 from casewise import api
-from casewise.cli.documents import DocumentOptions
-from casewise.cli.option_groups import with_groups
-from casewise.cli.printing import BenchmarkOption, note
-
-__all__ = ["app"]
+from casewise.cli.commands import with_groups
+from casewise.cli.printing import BenchmarkOption, DocumentOptions, note
 
 app = typer.Typer(
     no_args_is_help=True, help="How many annotators or queries, and what so many can find.", rich_markup_mode=None

@@ -6,40 +6,23 @@ import hashlib
 import shlex
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import asdict, dataclass
+from math import isnan
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import typer
+from rich.console import Console
+from rich.progress import Progress
 
 from casewise import api
-from casewise.errors import ExitCode
+from casewise.errors import ConfigurationError, ExitCode
 
-__all__ = [
-    "BenchmarkArgument",
-    "BenchmarkOption",
-    "DatabaseOption",
-    "JsonOption",
-    "LabelsOption",
-    "OutputsOption",
-    "UrlOption",
-    "announce",
-    "confirmed",
-    "done_of",
-    "end",
-    "note",
-    "note_first",
-    "note_problems",
-    "note_unfinished",
-    "print_json",
-    "say",
-    "say_files",
-    "saying",
-    "show",
-    "tell_pending",
-]
+# How commands speak: results to stdout, everything else to stderr.
+
 
 BenchmarkArgument = Annotated[
     str, typer.Argument(help="demo, casebench, a benchmark folder, or a published JSON file.")
@@ -204,3 +187,319 @@ def show(document: api.Document, *, full: bool = True) -> None:
     from rich.console import Console
 
     api.print_document(document, Console(soft_wrap=False), full=full)
+
+
+# How a study's state reads in a terminal.
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table with the first column and words to the left, and numbers to the right."""
+    cells = [[str(cell) for cell in row] for row in [head, *rows]]
+    columns = list(zip(*cells, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    left = [place == 0 or any(map(str.isalpha, "".join(column[1:]))) for place, column in enumerate(columns)]
+    for row in cells:
+        line = (f"{cell:{'<' if words else '>'}{width}}" for cell, width, words in zip(row, widths, left, strict=True))
+        say("  ".join(line).rstrip())
+
+
+def print_estimate(plan: api.studies.StudyPlan) -> None:
+    """What `study check` says."""
+    found, design, left_out = plan.estimate, plan.design, plan.material.left_out
+    money = design.pay.currency
+    typer.echo(f"{found.items:,} items in {len(design.conditions)} conditions, {design.ratings.per_item} ratings each:")
+    typer.echo(
+        f"  {found.ratings:,} ratings, by {found.annotators:,} annotators at {design.ratings.per_annotator} each"
+    )
+    if (most := design.ratings.most_batches) > 1:
+        fewest = -(-found.annotators // most)
+        typer.echo(
+            f"  as few as {fewest:,} people if all take {most} batches: each then weighs as much more in the error"
+        )
+    if found.short_batches:
+        typer.echo(f"  {found.short_batches:,} of the batches are shorter, and paid in full")
+    typer.echo(f"  {found.screened_out:,} more may not pass the quiz")
+    typer.echo(f"  {found.hours:,.0f} hours of people's time, {found.minutes_per_annotator:.1f} minutes each")
+    typer.echo(
+        f"  {found.pay:,.2f} {money} to people and {found.fees:,.2f} {money} in fees: {found.total:,.2f} {money}"
+    )
+    typer.echo(f"  {found.hourly:.2f} {money} an hour for the median annotator (floor {found.hourly_floor:.2f})")
+    if left_out:
+        typer.echo(f"  {left_out} items about child-related crimes are left out ([sensitive] turns them on)")
+
+
+def print_overview(seen: api.studies.Overview) -> None:
+    """Each condition on a line, then where people are."""
+    names = ("promised", "valid", "reserved", "open", "surplus", "void", "skipped", "people")
+    rows = [[one.condition, *(getattr(one, name) for name in names)] for one in seen.conditions]
+    total = ["all", *(sum(getattr(one, name) for one in seen.conditions) for name in names)]
+    print_table(["condition", *names], [*rows, total])
+    if seen.stages:
+        typer.echo("people: " + ", ".join(f"{count} {stage}" for stage, count in sorted(seen.stages.items())))
+    if seen.median_seconds is not None:
+        typer.echo(f"median time for an item: {seen.median_seconds:.1f} s")
+    typer.echo("every item has exactly what it was promised" if seen.exact else "not complete")
+
+
+def print_monitor(found: api.studies.Monitor, *, currency: str) -> None:
+    """How fast a round goes, until when, what it costs, and how people came how far."""
+    ends = f", complete about {found.ends_at:%Y-%m-%d %H:%M} UTC" if found.ends_at else ""
+    typer.echo(f"{found.valid_last_hour:,} valid in the last hour, {found.valid_per_hour:,.1f} an hour of late{ends}")
+    if found.median_minutes_before is not None:
+        typer.echo(f"median from consent to the batch: {found.median_minutes_before:.1f} minutes")
+    for amendment in found.amendments:
+        typer.echo(f"amended {amendment}")
+    money, funnel = found.money, found.funnel
+    of = "" if money.budget is None else f"; the budget is {money.budget:,.2f}"
+    typer.echo(
+        f"{money.spent:,.2f} {currency} spent, {money.promised:,.2f} promised, {money.to_come:,.2f} to come: "
+        f"{money.total:,.2f}{of}"
+    )
+    typer.echo(
+        f"{funnel.arrived:,} arrived ({funnel.turned_away:,} more not let in), {funnel.consented:,} consented, "
+        f"{funnel.quiz:,} tried the quiz, {sum(funnel.batch.values()):,} had a batch, "
+        f"{sum(funnel.finished.values()):,} rated all of it"
+    )
+
+
+def print_flags(found: Sequence[api.FlagCount]) -> None:
+    """How often each flag was raised, beside a simulated crowd of people, and of programs."""
+    head = ("flag", "threshold", "raised", "of", "simulated people", "simulated programs")
+    rows = [
+        (
+            one.kind.replace("_", " ") + (f" ({one.judge})" if one.judge else ""),
+            f"{one.threshold:g}",
+            one.raised,
+            one.of,
+            *("–" if isnan(share) else f"{share:.1%}" for share in (one.simulated.people, one.simulated.programs)),
+        )
+        for one in found
+    ]
+    print_table(head, rows)
+    typer.echo("A flag is a reason to look, not a verdict; nobody is left out by it. Who has one: People and flags.")
+
+
+# How a command prints and writes a document: the same options everywhere, in one place.
+
+
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", help="How to print it: html, markdown, latex, text or json. Default: for this terminal."),
+]
+
+
+class HasDocument(Protocol):
+    """Numbers that can be shown."""
+
+    @property
+    def document(self) -> api.Document: ...
+
+    def as_json(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class DocumentOptions:
+    """What becomes of a document."""
+
+    html: Annotated[Path | None, typer.Option("--html", help="Write the page here too.")] = None
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write Markdown here too.")] = None
+    latex: Annotated[Path | None, typer.Option("--latex", help="Write the tables as LaTeX (booktabs) here too.")] = None
+    figures: Annotated[
+        Path | None, typer.Option("--figures", help="Write every chart as SVG and PNG to this folder.")
+    ] = None
+    tables: Annotated[Path | None, typer.Option("--tables", help="Write every table as Parquet to this folder.")] = None
+    form: FormatOption = None
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write it to this file instead of printing it, by its ending or by --format."),
+    ] = None
+    as_json: JsonOption = False
+
+    def present(self, found: HasDocument, *, full: bool = True) -> None:
+        """Print `found` (its answer alone unless `full`), or write it where `--out` says, and write what else was asked for."""
+        for path in self.written_beside(found.document):
+            note(f"written: {path}")
+        if self.out is not None:
+            api.write_text(self.out, self.written(found), private=found.document.quotes_replies)
+            note(f"written: {self.out}")
+        elif self.wants_json:
+            print_json(found.as_json())
+        elif self.form is not None:
+            typer.echo(api.format_named(self.form).write(found.document), nl=False)
+        else:
+            show(found.document, full=full)
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether the numbers are wanted rather than the document. Raises ConfigurationError: both are."""
+        if self.as_json and self.form not in (None, "json"):
+            raise ConfigurationError(f"--json and --format {self.form} are two wishes; give one")
+        by_ending = self.form is None and self.out is not None and self.out.suffix == ".json"
+        return self.as_json or self.form == "json" or by_ending
+
+    def written(self, found: HasDocument) -> str:
+        if self.wants_json:
+            return api.json_text(found.as_json())
+        return api.format_named(self.form, self.out).write(found.document)
+
+    def written_beside(self, document: api.Document) -> Iterator[Path]:
+        """Write the faces that were asked for by name, and say where each is."""
+        for name in ("html", "markdown", "latex"):
+            path = getattr(self, name)
+            if path is not None:
+                api.write_text(path, api.FORMATS[name].write(document), private=document.quotes_replies)
+                yield path
+        for folder, write in ((self.figures, "write_figures"), (self.tables, "write_tables")):
+            if folder is not None:
+                getattr(api, write)(document, folder)
+                yield folder
+
+
+# What every command that calls a model has in common: it asks the person for leave, and shows how it gets on.
+
+
+WITH_BAR = 120
+"""Columns of a terminal from which a bar is drawn."""
+
+NUMBERS = 68
+"""Columns that the numbers of a run take at most: done and total, rate, time left, cost, failures, retries."""
+
+BAR = 20
+"""Columns of a bar."""
+
+SHORTEST_LABEL = 12
+
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what it would take; call nobody.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="Agree to send harmful text to the provider.")]
+
+
+@dataclass(frozen=True)
+class SpendingOptions:
+    """What calls cost, and what they may cost."""
+
+    price_in: Annotated[
+        float | None, typer.Option("--price-in", min=0.0, help="US dollars for a million tokens in.")
+    ] = None
+    price_out: Annotated[
+        float | None, typer.Option("--price-out", min=0.0, help="US dollars for a million tokens out.")
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", min=0.0, help="US dollars that it may cost, all sessions together."),
+    ] = None
+    max_tokens_total: Annotated[
+        int | None,
+        typer.Option("--max-tokens-total", min=1, help="Tokens that it may take, in and out, all sessions together."),
+    ] = None
+
+    def prices(self) -> api.Prices | None:
+        """The user's own prices. Raises ConfigurationError: one is given without the other."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        if self.price_in is None or self.price_out is None:
+            raise ConfigurationError("give both --price-in and --price-out, in US dollars for a million tokens")
+        return api.Prices(self.price_in, self.price_out)
+
+
+@dataclass(frozen=True)
+class OverBatchOptions:
+    """Whether calls go over a batch interface."""
+
+    batch: Annotated[
+        bool,
+        typer.Option(
+            "--batch",
+            help="Over the provider's batch interface, at about half the price: hand over, collect what is ready, and end. "
+            "The same command again collects the rest; see casewise run jobs.",
+        ),
+    ] = False
+    wait: Annotated[bool, typer.Option("--wait", help="With --batch: stay until all is answered.")] = False
+
+    def batches(self) -> api.BatchOptions | None:
+        """How calls go over a batch interface; None where they do not.
+
+        Raises ConfigurationError: there is nothing to wait for.
+        """
+        if self.wait and not self.batch:
+            raise ConfigurationError("--wait goes with --batch; without it a command waits anyway")
+        return api.BatchOptions(wait=self.wait) if self.batch else None
+
+
+def command_line() -> str:
+    """What was typed."""
+    return shlex.join(["casewise", *sys.argv[1:]])
+
+
+def print_cost(estimate: api.contexts.CallEstimate) -> None:
+    """What calls would take."""
+    told = f"{estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out"
+    say(f"about {told} (a rough estimate)", **asdict(estimate))
+    if estimate.cost_usd is None:
+        say("cost: unknown; give --price-in and --price-out")
+    else:
+        say(f"cost: about ${estimate.cost_usd:.2f}, at most ${estimate.cost_at_most_usd:.2f}")
+
+
+def person() -> Callable[[str], bool] | None:
+    """Asks whoever sits at the terminal whether something may be sent; None where nobody does."""
+    return asked if sys.stdin.isatty() else None
+
+
+def leave(what: str, *to: str | None, agreed: bool) -> None:
+    """Have the person agree that `what` is sent to each of these; None is nobody, for it stays on this machine."""
+    for whom in to:
+        api.allow_sending(what, whom, agreed=agreed, ask=person())
+
+
+def asked(said: str) -> bool:
+    note(said)
+    return confirmed("Do its terms and yours allow that?")
+
+
+@contextmanager
+def watching(label: str, *, quiet: bool) -> Iterator[api.Watch]:
+    """A line on stderr that follows a run: done, rate, time left, cost, failures, retries; none where it is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield api.Watch(say=note)
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with bar_for(console) as bar:
+        task = bar.add_task(fitted(label, console.width), total=None, rate="", more="")
+
+        def follow(progress: api.RunProgress, total: int) -> None:
+            speed = bar.tasks[0].speed
+            rate = f"{speed:,.0f}/s" if speed else ""
+            bar.update(task, completed=progress.n_done, total=total, rate=rate, more=so_far(progress))
+
+        yield api.Watch(follow, say=bar.console.print)
+
+
+def bar_for(console: Console) -> Progress:
+    """How far a run is, in one line whose numbers all fit 80 columns: the bar itself is for wider terminals."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        *((BarColumn(BAR),) if console.width >= WITH_BAR else ()),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[more]}"),
+    )
+    return Progress(*columns, console=console, transient=True)
+
+
+def fitted(label: str, width: int) -> str:
+    """`label`, cut where the numbers beside it need the room."""
+    room = max(SHORTEST_LABEL, width - NUMBERS - (BAR + 1 if width >= WITH_BAR else 0))
+    return label if len(label) <= room else f"{label[: room - 1]}…"
+
+
+def so_far(progress: api.RunProgress) -> str:
+    retries = progress.n_tries - progress.n_calls
+    parts = [f"{progress.n_unusable:,} {progress.unusable}", *([f"{retries:,} retries"] if retries else [])]
+    if progress.cost_usd is not None:
+        parts.insert(0, f"${progress.cost_usd:.2f}")
+    return ", ".join(parts)

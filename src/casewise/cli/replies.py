@@ -11,25 +11,27 @@ from typing import Annotated, Any
 import typer
 
 from casewise import api
-from casewise.cli.judge.options import BaseUrlOption, ItemOptions, LimitOptions, LocalModelOptions
-from casewise.cli.judge.output import print_before
-from casewise.cli.option_groups import with_groups
+from casewise.cli.commands import with_groups
+from casewise.cli.judge import BaseUrlOption, ItemOptions, LimitOptions, LocalModelOptions, print_before
 from casewise.cli.printing import (
     BenchmarkArgument,
     BenchmarkOption,
+    DryRunOption,
     JsonOption,
+    YesOption,
+    command_line,
     done_of,
     end,
+    leave,
     note,
     note_problems,
     note_unfinished,
+    print_cost,
     print_json,
     say,
+    watching,
 )
-from casewise.cli.watching import DryRunOption, YesOption, command_line, leave, print_cost, watching
 from casewise.errors import ConfigurationError
-
-__all__ = ["AskedChatbot", "app"]
 
 app = typer.Typer(
     help="What a chatbot does in context: collect its replies, and grade them.",

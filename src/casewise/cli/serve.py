@@ -1,19 +1,74 @@
-"""`casewise serve` and `casewise invite`: the web app, and who may come in."""
+"""The web app, backups and the doctor."""
 
 from __future__ import annotations
 
 import logging.config
 import os
+from pathlib import Path
 from typing import Annotated
 
+import typer
 from typer import Argument, Option
 
 from casewise import api
-from casewise.cli.printing import DatabaseOption, UrlOption, announce, note, say
+from casewise.cli.printing import DatabaseOption, JsonOption, UrlOption, announce, note, print_json, say
 from casewise.errors import ConfigurationError
 from casewise.settings import from_environment
 
-__all__ = ["invite", "serve"]
+# `casewise backup`, `restore` and `doctor`: the whole database, while it is in use; what is installed and
+# reachable.
+
+
+def doctor(
+    reach: Annotated[
+        bool, typer.Option("--reach", help="Also see which servers on this machine, and which providers, answer.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """What is installed, configured and reachable. Keys are never shown, only whether they are set."""
+    from casewise.share.checkup import checkup  # loads every client
+
+    found = checkup(os.environ, reach=reach)
+    if as_json:
+        print_json(found.as_json())
+        return
+    for name, version in found.versions.items():
+        typer.echo(f"{name:14} {version}")
+    typer.echo("")
+    for extra in found.extras:
+        missing = f"missing {', '.join(extra.missing)}: pip install 'casewise[{extra.name}]'"
+        typer.echo(f"[{extra.name}]".ljust(15) + ("installed" if not extra.missing else missing))
+    typer.echo("")
+    widest = max((len(endpoint.key) for endpoint in found.endpoints), default=0)
+    for endpoint in found.endpoints:
+        answers = "" if endpoint.reachable is None else ("answers" if endpoint.reachable else "no answer")
+        typer.echo(
+            f"{endpoint.name + '/':14} {endpoint.key:{widest}}  {answers:{10 if reach else 0}} {endpoint.address}".rstrip()
+        )
+    typer.echo("")
+    for text in found.data:
+        typer.echo(text)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="A new file, .jsonl or .jsonl.gz.")], database: DatabaseOption = None
+) -> None:
+    """Write everything that people have done to one file. People may go on working meanwhile."""
+    count = api.databases.backup(file, database=database)
+    say(f"{count:,} rows are in {file}", rows=count, file=str(file))
+    note("it holds personal data and password hashes: keep it safe, and keep the secret key apart from it")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file of `casewise backup`.")], database: DatabaseOption = None
+) -> None:
+    """Put a backup into a new, empty database, SQLite or PostgreSQL, whichever it came from."""
+    count, where = api.databases.restore(file, database=database)
+    say(f"{count:,} rows are restored to {where}", rows=count, database=str(where))
+
+
+# `casewise serve` and `casewise invite`: the web app, and who may come in.
+
 
 WORKER_PATIENCE_S = 60
 """As long may a worker be silent before it is killed and replaced. Two seconds of processor time lie before its first word:
@@ -36,7 +91,7 @@ def serve(
     """Open the review room and the studies in a browser."""
     import uvicorn  # an extra
 
-    from casewise.web.logs import log_config
+    from casewise.web.errors import log_config
 
     if log_format not in ("text", "json"):
         raise ConfigurationError(f"--log-format is {log_format!r}; it is text or json")

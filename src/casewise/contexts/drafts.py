@@ -1,31 +1,193 @@
-"""Drafts: benchmarks in the making, in the database. One row for each query and intent from the beginning."""
+"""Drafts: benchmarks in the making, and the queries that they are made of."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 import uuid
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 from sqlalchemy import Connection, func, insert, select
 
 from casewise.contexts.review import MISSING, Phase
 from casewise.database.tables import review as tables
-from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import Category, ParameterSet, Query, Taxonomy, paper_parameters
+from casewise.stats.words import EarlierTexts, word_runs
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import read_text
+from casewise.storage.load import load_benchmark
 
-__all__ = [
-    "Draft",
-    "all_drafts",
-    "checked_intent",
-    "create_draft",
-    "draft_queries",
-    "find_draft",
-    "parameters_stated",
-    "progress",
-]
+# Choosing queries for a draft: read from the usual files, duplicates reported, balanced by category.
+
+
+NAMED = ("demo", "casebench")
+"""Benchmarks that go by a name."""
+
+TEXT_KEYS = ("text", "query", "prompt", "question", "turns")
+CATEGORY_KEYS = ("category", "class", "topic")
+ALIKE = 0.8
+"""Jaccard similarity of word pairs from which two queries are reported as near-duplicates."""
+
+
+@dataclass(frozen=True)
+class Twin:
+    """Two queries that are the same, or nearly. The second is left out."""
+
+    kept: Query
+    dropped: Query
+    similarity: float
+
+
+@dataclass(frozen=True)
+class SelectedQueries:
+    """What was chosen, what was left out as a duplicate, and which categories have fewer queries than wanted."""
+
+    queries: list[Query]
+    twins: list[Twin]
+    short: dict[str, int]
+    """Category to how many were found, where that is fewer than wanted."""
+
+    def __repr__(self) -> str:
+        return f"<SelectedQueries: {len(self.queries):,}, {len(self.twins):,} left out as duplicates>"
+
+
+def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
+    """The queries of a CSV, JSONL, JSON or Parquet file, of SORRY-Bench's `question.jsonl`, or of a benchmark.
+
+    A row needs a text (`text`, `query`, `prompt`, `question`, or SORRY-Bench's `turns`) and a `category`: a name of the
+    taxonomy, an alias, or its number from 1. Rows of SORRY-Bench in another style than `base` are passed over.
+
+    Raises DataError: the file cannot be read, a row lacks something, or its category is not in the taxonomy; the
+    message says where.
+    """
+    if (source := source_benchmark(path)) is not None:
+        return list(source.queries)
+    queries: list[Query] = []
+    for number, row in enumerate(rows_of(path), start=1):
+        if row.get("prompt_style", "base") != "base":
+            continue
+        queries.append(as_query(row, taxonomy, path=path, number=number))
+    if not queries:
+        raise DataError(path, None, "there are no queries in it")
+    return queries
+
+
+def source_benchmark(path: Path) -> Benchmark | None:
+    """The benchmark that `path` is the folder, the published JSON file or the name of, or None."""
+    found = is_published(path) if path.is_file() else path.is_dir() or str(path) in NAMED
+    return load_benchmark(str(path)) if found else None
+
+
+def is_published(path: Path) -> bool:
+    """Whether rows have the intent that only the published format gives."""
+    return path.suffix.lower() == ".json" and '"context_intended_to_be_safe"' in read_text(path)
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    readers = {
+        ".csv": lambda: pl.read_csv(path, infer_schema=False),
+        ".jsonl": lambda: pl.read_ndjson(path, infer_schema_length=None),
+        ".json": lambda: pl.read_json(path, infer_schema_length=None),
+        ".parquet": lambda: pl.read_parquet(path),
+    }
+    if path.suffix.lower() not in readers:
+        raise DataError(path, None, f"queries come as {', '.join(readers)} or as a benchmark folder")
+    try:
+        frame = readers[path.suffix.lower()]()
+    except (OSError, pl.exceptions.PolarsError, ValueError) as error:
+        raise DataError(path, None, f"cannot be read: {error}") from error
+    return list(frame.iter_rows(named=True))
+
+
+def as_query(row: dict[str, Any], taxonomy: Taxonomy, *, path: Path, number: int) -> Query:
+    text = next((row[key] for key in TEXT_KEYS if row.get(key)), None)
+    if isinstance(text, list):
+        text = text[0] if text else None
+    if not isinstance(text, str) or not text.strip():
+        raise DataError(path, number, f"no text in any of {', '.join(TEXT_KEYS)}")
+    named = next((row[key] for key in CATEGORY_KEYS if row.get(key) is not None), None)
+    category = category_named(named, taxonomy)
+    if category is None:
+        raise DataError(path, number, f"category is {named!r}, which {taxonomy.name} has not")
+    source = row.get("source")
+    return Query(
+        text=text.strip(),
+        category=category,
+        source=str(source) if source else path.name,
+        category_as_published=str(named) if str(named) != category else None,
+    )
+
+
+def category_named(named: object, taxonomy: Taxonomy) -> str | None:
+    """The taxonomy's own name for a category given by name, alias, in another case, or by its number from 1."""
+    if isinstance(named, int) or (isinstance(named, str) and named.isdecimal()):
+        index = int(named) - 1
+        return taxonomy.names[index] if 0 <= index < len(taxonomy.names) else None
+    if not isinstance(named, str):
+        return None
+    found = taxonomy.resolve(named) or taxonomy.resolve(named.strip().lower())
+    return found.name if found else None
+
+
+def select_queries(
+    queries: Sequence[Query], taxonomy: Taxonomy, *, per_category: int | None, rng: np.random.Generator
+) -> SelectedQueries:
+    """Leave out duplicates, then draw `per_category` queries of each category at random (None: all of them).
+
+    The chosen queries come in the order of the taxonomy, and within a category in the order they were read.
+    """
+    kept, twins = without_twins(queries)
+    by_category: dict[str, list[Query]] = defaultdict(list)
+    for query in kept:
+        by_category[query.category].append(query)
+    chosen: list[Query] = []
+    short: dict[str, int] = {}
+    for category in taxonomy.names:
+        found = by_category[category]
+        if per_category is None or len(found) <= per_category:
+            chosen.extend(found)
+            if found and per_category is not None and len(found) < per_category:
+                short[category] = len(found)
+            continue
+        places = sorted(rng.choice(len(found), size=per_category, replace=False))
+        chosen.extend(found[place] for place in places)
+    return SelectedQueries(chosen, twins, short)
+
+
+def without_twins(queries: Iterable[Query]) -> tuple[list[Query], list[Twin]]:
+    """The queries without those that repeat an earlier one, and the pairs.
+
+    Candidates share a word pair, so the cost grows with the repeated pairs and not with the square of the queries.
+    """
+    kept: list[Query] = []
+    earlier = EarlierTexts()
+    twins: list[Twin] = []
+    for query in queries:
+        pairs = word_pairs(query.text)
+        places, similarity = earlier.most_alike(pairs)
+        if places and similarity >= ALIKE:
+            twins.append(Twin(kept[places[0]], query, similarity))
+            continue
+        earlier.add(pairs)
+        kept.append(query)
+    return kept, twins
+
+
+def word_pairs(text: str) -> frozenset[str]:
+    words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
+    return word_runs(["^", *words, "$"], length=2)
+
+
+# Drafts: benchmarks in the making, in the database. One row for each query and intent from the beginning.
+
 
 INTENTS = {"safe": True, "unsafe": False}
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,98}")

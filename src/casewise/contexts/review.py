@@ -20,23 +20,9 @@ from functools import reduce
 
 from pydantic import Field
 
-from casewise.contexts.checking.wording import Wording
+from casewise.contexts.checks import Wording
 from casewise.errors import CasewiseError
 from casewise.records import Record
-
-__all__ = [
-    "MISSING",
-    "PROGRAM_ACTS",
-    "REVIEWERS",
-    "Act",
-    "Action",
-    "NotAllowed",
-    "Phase",
-    "State",
-    "allowed",
-    "replay",
-    "step",
-]
 
 
 class Phase(StrEnum):

@@ -19,13 +19,10 @@ from typing import IO, Any
 from alembic.util import CommandError
 from sqlalchemy import Connection, Date, Integer, LargeBinary, Table, func, insert, select, text
 
-from casewise.database.columns import UtcTime
-from casewise.database.engine import Database
-from casewise.database.opening import migrate
+from casewise.database.engine import Database, migrate
 from casewise.database.tables import metadata
+from casewise.database.tables.metadata import UtcTime
 from casewise.errors import ConfigurationError, DataError
-
-__all__ = ["FORMAT", "backup", "restore"]
 
 FORMAT = "casewise-backup-1"
 AT_ONCE = 500

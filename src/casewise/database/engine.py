@@ -1,31 +1,110 @@
-"""How the database is reached: reads that see one moment, and writes one after another.
-
-SQLite runs with a write-ahead log, foreign keys, a busy timeout, and takes its write lock when a write begins, so that
-a transaction never fails half-way because another one was faster. Within one process writers queue on a lock instead
-of on SQLite's busy handler, which sleeps and lets anyone in.
-"""
+"""The database: opened, limited, locked, and appended to."""
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import sqlalchemy
-from sqlalchemy import Connection, Engine, event
+from alembic import command
+from alembic.config import Config
+from alembic.util import CommandError
+from sqlalchemy import Connection, Engine, delete, event, select, text, update
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from casewise.database.grouped import GroupedWrites
-from casewise.errors import ConfigurationError
+from casewise.database.tables import staff
+from casewise.database.tables.metadata import insert_if_absent
+from casewise.errors import ConfigurationError, RunConflict
 
-__all__ = ["CONNECTIONS_TO_SERVER", "Database", "database_url"]
+# Short writes that wait for a commit go along with the next one: a disk takes as long for twenty as for one.
+
 
 T = TypeVar("T")
+
+MOST_TOGETHER = 32
+
+
+@dataclass(slots=True)
+class AwaitedWrite:
+    """A write, and where its result is waited for."""
+
+    work: Callable[[Connection], Any]
+    result: Future[Any] = field(default_factory=Future)
+
+
+class GroupedWrites:
+    """Performs writes in one thread, as many in a transaction as have come while the one before was being committed.
+
+    A result is there after its commit. Where a group fails, nothing of it was kept, and each of it is written by itself:
+    so an error is that of one write alone, and a write may be performed twice and must change nothing but the database.
+    With several `threads` each write is a transaction of its own: PostgreSQL writes side by side, and whoever locked two
+    people's rows at once could wait in a circle.
+    """
+
+    def __init__(self, write: Callable[[], AbstractContextManager[Connection]], *, threads: int) -> None:
+        self._write = write
+        self._groups = threads == 1
+        self._waiting: deque[AwaitedWrite] = deque()
+        self._threads = ThreadPoolExecutor(threads, "casewise writes")
+
+    def submit(self, work: Callable[[Connection], T]) -> Future[T]:
+        """What `work` returns, once it is committed."""
+        if not self._groups:
+            return self._threads.submit(self._alone, work)
+        awaited = AwaitedWrite(work)
+        self._waiting.append(awaited)
+        self._threads.submit(self._write_waiting)
+        return awaited.result
+
+    def close(self) -> None:
+        """Perform what was submitted, and take nothing more."""
+        self._threads.shutdown()
+
+    def _alone(self, work: Callable[[Connection], T]) -> T:
+        with self._write() as connection:
+            return work(connection)
+
+    def _write_waiting(self) -> None:
+        taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
+        group = [one for one in taken if one.result.set_running_or_notify_cancel()]
+        if len(group) > 1 and self._performed_together(group):
+            return
+        for one in group:
+            try:
+                found = self._alone(one.work)
+            except BaseException as error:  # noqa: BLE001 - it is raised where the result is waited for
+                one.result.set_exception(error)
+            else:
+                one.result.set_result(found)
+
+    def _performed_together(self, group: list[AwaitedWrite]) -> bool:
+        try:
+            with self._write() as connection:
+                found = [one.work(connection) for one in group]
+        except Exception:  # noqa: BLE001 - whose it is comes out when each is performed by itself
+            return False
+        for one, result in zip(group, found, strict=True):
+            one.result.set_result(result)
+        return True
+
+
+# How the database is reached: reads that see one moment, and writes one after another.
+#
+# SQLite runs with a write-ahead log, foreign keys, a busy timeout, and takes its write lock when a write begins, so that
+# a transaction never fails half-way because another one was faster. Within one process writers queue on a lock instead
+# of on SQLite's busy handler, which sleeps and lets anyone in.
+
 
 BUSY_TIMEOUT_MS = 30_000
 CONNECTIONS = 40
@@ -140,3 +219,204 @@ def prepare_sqlite(connection: Any, _record: object) -> None:
 def begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("casewise_write", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+# Opening a database brings it up to date: migrations only run forward, and only one process runs them.
+
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+MIGRATION_LOCK = 0x6361_7365_7769_7365
+"""Any fixed number: the name of PostgreSQL's advisory lock ("casewise" in ASCII)."""
+
+
+def open(url: str) -> Database:  # noqa: A001 - read as `database.open(url)`
+    """The database at `url`, a path (SQLite) or an URL, with all migrations applied.
+
+    Raises ConfigurationError: it cannot be reached, is no database, or was written by a newer casewise.
+    """
+    database = Database(url)
+    try:
+        with database.write() as connection:
+            migrate(connection)
+    except BaseException as error:
+        database.close()
+        if isinstance(error, CommandError | DBAPIError):
+            raise ConfigurationError(f"{database.url.render_as_string()}: {why_not(error)}") from error
+        raise
+    return database
+
+
+def why_not(error: CommandError | DBAPIError) -> str:
+    if isinstance(error, DBAPIError):
+        return f"cannot be opened: {error.orig}"
+    return f"this database is not of this casewise, but of a newer one or of one before its first release ({error})"
+
+
+def migrate(connection: Connection, *, to: str = "head") -> None:
+    """Apply the migrations up to `to` on `connection`, in its transaction: all of them or none."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, to)
+
+
+# Rate limits kept in the database, so that they hold for all workers and across restarts: one token bucket a key.
+
+
+@dataclass(frozen=True)
+class Limit:
+    """`burst` actions at once, and one more each `per_s / burst` seconds."""
+
+    burst: int
+    per_s: float
+    """Seconds in which an empty bucket fills again."""
+
+
+def take(connection: Connection, key: str, limit: Limit, *, now: datetime) -> bool:
+    """Whether one more action under `key` is allowed now; if so, it is counted. Call it in a write.
+
+    `key` is at most 100 characters and no personal datum: hash addresses with a key first.
+    """
+    table = staff.rate_limits
+    insert_if_absent(connection, table, {"key": key, "tokens": float(limit.burst), "updated_at": now})
+    row = connection.execute(select(table).where(table.c.key == key).with_for_update()).one()
+    elapsed_s = max(0.0, (now - row.updated_at).total_seconds())
+    tokens: float = min(float(limit.burst), row.tokens + elapsed_s * limit.burst / limit.per_s)
+    allowed = tokens >= 1
+    connection.execute(
+        update(table).where(table.c.key == key).values(tokens=tokens - 1 if allowed else tokens, updated_at=now)
+    )
+    return allowed
+
+
+def forget_limit(connection: Connection, key: str) -> None:
+    """Fill the bucket of `key` again."""
+    connection.execute(delete(staff.rate_limits).where(staff.rate_limits.c.key == key))
+
+
+# One process at a time for work that should not be paid for twice; the lock goes with its process, however that
+# ends.
+
+
+@contextmanager
+def only_one(database: Database, what: str) -> Iterator[None]:
+    """Within this, no other process that uses `database` does `what`.
+
+    Raises RunConflict: another one is doing it now.
+    """
+    locked = locked_file(database, what) if database.is_sqlite else advisory_lock(database, what)
+    with locked as mine:
+        if not mine:
+            raise RunConflict(f"another process is {what} just now; wait for it, or stop it first")
+        yield
+
+
+@contextmanager
+def locked_file(database: Database, what: str) -> Iterator[bool]:
+    """A file beside the database while the lock is held; who holds it removes it first and lets go then."""
+    path = Path(f"{database.url.database}.{number_of(what):x}.lock")
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    while (mine := is_locked(handle)) and not is_still(path, handle):
+        os.close(handle)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield mine
+    finally:
+        if mine:
+            path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def is_still(path: Path, handle: int) -> bool:
+    """Whether `path` is the file that was opened, and not removed since by whoever held the lock before."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(handle))
+    except FileNotFoundError:
+        return False
+
+
+def is_locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def advisory_lock(database: Database, what: str) -> Iterator[bool]:
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        key = {"key": number_of(what)}
+        mine = bool(connection.execute(text("SELECT pg_try_advisory_lock(:key)"), key).scalar_one())
+        try:
+            yield mine
+        finally:
+            if mine:
+                connection.execute(text("SELECT pg_advisory_unlock(:key)"), key)
+
+
+def number_of(what: str) -> int:
+    """A number that fits PostgreSQL's bigint."""
+    return int.from_bytes(hashlib.blake2b(what.encode(), digest_size=7).digest(), "big")
+
+
+# Tables to which rows are only ever added: the database itself refuses to change or delete one.
+
+
+FUNCTION = """
+CREATE OR REPLACE FUNCTION casewise_append_only() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'rows of % are only added', TG_TABLE_NAME; END $$
+"""
+
+WITHDRAWN = "EXISTS (SELECT 1 FROM study_annotators a WHERE a.id = OLD.annotator_id AND a.withdrawn_at IS NOT NULL)"
+
+EVENTS_KEPT = f"""
+CREATE OR REPLACE FUNCTION casewise_events_kept() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN
+  IF {WITHDRAWN} THEN RETURN OLD; END IF;
+  RAISE EXCEPTION 'rows of study_events are only added';
+END $$
+"""
+
+
+def make_append_only(connection: Connection, table: str) -> None:
+    """Have triggers refuse UPDATE and DELETE (and TRUNCATE, on PostgreSQL) on `table`. Called by migrations."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(FUNCTION.replace("%", "%%"))
+        connection.exec_driver_sql(
+            f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE ON {table} "
+            "FOR EACH ROW EXECUTE FUNCTION casewise_append_only()"
+        )
+        connection.exec_driver_sql(
+            f"CREATE TRIGGER {table}_never_emptied BEFORE TRUNCATE ON {table} "
+            "FOR EACH STATEMENT EXECUTE FUNCTION casewise_append_only()"
+        )
+        return
+    for change in ("UPDATE", "DELETE"):
+        connection.exec_driver_sql(
+            f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} "
+            f"BEGIN SELECT RAISE(ABORT, 'rows of {table} are only added'); END"
+        )
+
+
+def let_withdrawn_go(connection: Connection) -> None:
+    """Have the events of a study's annotator who withdrew be deletable; of nobody else, and none may be changed."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(EVENTS_KEPT)
+        connection.exec_driver_sql("DROP TRIGGER study_events_append_only ON study_events")
+        connection.exec_driver_sql(
+            "CREATE TRIGGER study_events_append_only BEFORE UPDATE ON study_events "
+            "FOR EACH ROW EXECUTE FUNCTION casewise_append_only()"
+        )
+        connection.exec_driver_sql(
+            "CREATE TRIGGER study_events_kept BEFORE DELETE ON study_events "
+            "FOR EACH ROW EXECUTE FUNCTION casewise_events_kept()"
+        )
+        return
+    connection.exec_driver_sql("DROP TRIGGER study_events_no_delete")
+    connection.exec_driver_sql(
+        f"CREATE TRIGGER study_events_no_delete BEFORE DELETE ON study_events WHEN NOT {WITHDRAWN} "
+        "BEGIN SELECT RAISE(ABORT, 'rows of study_events are only added'); END"
+    )

@@ -20,27 +20,6 @@ from sqlalchemy.engine import Row
 from casewise.database.tables import staff
 from casewise.errors import ConfigurationError
 
-__all__ = [
-    "SESSION_LASTS",
-    "Person",
-    "Role",
-    "end_session",
-    "everyone",
-    "find_by_email",
-    "find_person",
-    "invite",
-    "join",
-    "nobody_can_sign_in",
-    "note",
-    "open_invitation",
-    "password_hash_of",
-    "roles_named",
-    "session_person",
-    "set_active",
-    "set_roles",
-    "start_session",
-]
-
 INVITATION_LASTS = timedelta(days=7)
 
 

@@ -1,4 +1,4 @@
-"""A decider at work: one request in, `answer`, `refuse` or `ask` out, with what is known of it."""
+"""A decider at work: one request in; answer, refuse or ask out."""
 
 from __future__ import annotations
 
@@ -13,19 +13,234 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from casewise.deciding.decider_file import DeciderFile, read_decider
-from casewise.deciding.deployed import check_same, judge_anew
-from casewise.deciding.requests import DecisionRequest, from_messages
-from casewise.errors import ConfigurationError, ModelError
-from casewise.judging.judge import Answer, Judge, completed
-from casewise.judging.judges.callable import CallableJudge
-from casewise.judging.judges.constant import ConstantJudge
+from casewise.ask.elicitations import AskOptions
+from casewise.ask.layouts import Placement, ShownItem
+from casewise.deciding.decider_file import DeciderFile, JudgePart, MeasuredOn, read_decider
+from casewise.errors import ConfigurationError, JudgeError, ModelError
+from casewise.judges.baselines import CallableJudge, ConstantJudge
+from casewise.judges.judge import Answer, Ask, Judge, completed
+from casewise.judges.llm import LiveOptions
+from casewise.judges.named import judge_named
+from casewise.models.endpoints import parse_model_name
 from casewise.models.load import ModelOptions
-from casewise.records import Arm, Scored, Unscored, UnscoredReason
-from casewise.showing.user_function import no_loop_runs
-from casewise.stats.deciding.fitted_thresholds import Decision
+from casewise.models.protocol import Message
+from casewise.records import Arm, Elicitation, Item, Query, Scored, ShownContext, Unscored, UnscoredReason
+from casewise.records.base import canonical_json
+from casewise.records.context import OPTIONAL, omit
+from casewise.stats.thresholds import Decision
+from casewise.transforms.user_function import no_loop_runs
 
-__all__ = ["Decided", "Decider"]
+# A request as a decider is given it, and as its judge is asked: what is shown is given, not derived from a
+# benchmark.
+
+
+UNKNOWN = (None, "", "unknown", "Unknown")
+"""What a deployer writes for a parameter that nobody knows: it is then not shown."""
+
+SUCH = '{"recipient": {"type": "a nurse"}}'
+
+ITEM = Item.model_construct(id="request", query_id="request", context_id=None, condition="no_context")
+
+QUERY = Query.model_construct(id="request", text="", category="")
+"""Judges look at what is shown; making a record of each request would take as long as all else together."""
+
+NO_TURNS = Placement()
+
+
+@dataclass(frozen=True)
+class DecisionRequest:
+    """What is to be decided."""
+
+    query: str
+    """What the user asks."""
+    context: Mapping[str, Any] | None = None
+    """The circumstances as far as they are known: group to parameter to statement."""
+    earlier: tuple[Message, ...] = ()
+    """Turns that went before."""
+    reply: str | None = None
+    """A chatbot's reply, for a guard that judges replies."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.query, str) or not self.query.strip():
+            raise ConfigurationError("a request needs a query: a text that says something")
+        if not isinstance(self.context, Mapping | None):
+            raise ConfigurationError(f"a context is a mapping of groups, such as {SUCH}")
+        for group, said in (self.context or {}).items():
+            if group not in OPTIONAL and not isinstance(said, Mapping) and said not in UNKNOWN:
+                raise ConfigurationError(f"a group of the context holds parameters by name, such as {SUCH}")
+
+    @cached_property
+    def known(self) -> ShownContext:
+        """The context without what is unknown."""
+        found: ShownContext = {}
+        for group, said in (self.context or {}).items():
+            if group in OPTIONAL or not isinstance(said, Mapping):
+                kept = said if said not in UNKNOWN else None
+            else:
+                kept = {name: one for name, one in said.items() if one not in UNKNOWN}
+            if kept:
+                found[group] = kept
+        return found
+
+    def shown(self, arm: Arm) -> ShownItem:
+        """What the judge sees of it."""
+        known = self.known
+        context = known if arm.shows_all else omit(known, arm.omitted) if arm.omitted != EVERYTHING else {}
+        return ShownItem(self.query, context, NO_TURNS if not self.earlier else Placement(earlier=self.earlier))
+
+    def ask(self, arm: Arm, elicitation: Elicitation) -> Ask:
+        """The request as the judge is asked it."""
+        return AskedNow(ITEM, QUERY, None, arm, elicitation, given=self.shown(arm), reply=self.reply)
+
+    def unmeasured(self, on: MeasuredOn) -> tuple[str, ...]:
+        """How this differs from what the decider was measured on; empty where it does not."""
+        stated = tuple(
+            group if group in OPTIONAL else f"{group}.{name}"
+            for group, said in self.known.items()
+            for name in ((group,) if group in OPTIONAL else said)
+        )
+        found = []
+        if not stated and not on.without_context:
+            found.append("it has no context, and was measured with one")
+        if stated and (missing := [name for name in on.always if name not in stated]):
+            found.append(f"the context does not state {', '.join(missing)}")
+        if new := [name for name in stated if name not in on.always and name not in on.sometimes]:
+            found.append(f"the context states {', '.join(new)}, which no measured context did")
+        if self.earlier:
+            found.append("it has earlier turns, and single requests were measured")
+        if self.reply is not None:
+            found.append("it has a reply, and requests were measured")
+        return tuple(found)
+
+
+NOTHING = ShownItem("", {})
+
+EVERYTHING = Arm.named("none").omitted
+
+
+@dataclass(frozen=True)
+class AskedNow(Ask):
+    """An ask of what no benchmark holds."""
+
+    given: ShownItem = NOTHING
+
+    @cached_property
+    def shown(self) -> ShownItem:
+        return self.given
+
+
+ROLES = ("system", "developer", "user", "assistant")
+
+
+def from_messages(messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | None = None) -> DecisionRequest:
+    """The request of a chat: the user's last message is the query, a reply behind it is judged, what went before is shown.
+
+    What a system message says is shown as a parameter of its own, `system_prompt.text`, where the context says nothing
+    of it. Several replies behind the last query are one. Raises ConfigurationError: there is no user's message, or one
+    is no message.
+    """
+    said = []
+    for message in messages:
+        role, content = (message.get(name) if isinstance(message, Mapping) else None for name in ("role", "content"))
+        if role not in ROLES or not isinstance(content, str):
+            raise ConfigurationError(f"a message has a role ({', '.join(ROLES)}) and a text as its content")
+        said.append((str(role), content))
+    places = [place for place, (role, _) in enumerate(said) if role == "user"]
+    if not places:
+        raise ConfigurationError("the messages hold none of the user's: there is nothing to decide")
+    last = places[-1]
+    system = "\n\n".join(text for role, text in said if role in ROLES[:2])
+    whole = context
+    if system and isinstance(context, Mapping | None):
+        own = (context or {}).get("system_prompt")
+        known = {name: one for name, one in own.items() if one not in UNKNOWN} if isinstance(own, Mapping) else {}
+        if isinstance(own, Mapping) or own in UNKNOWN:
+            whole = {**(context or {}), "system_prompt": {"text": system, **known}}
+    earlier = tuple(
+        Message("user" if role == "user" else "assistant", text) for role, text in said[:last] if role not in ROLES[:2]
+    )
+    replies = [text for role, text in said[last + 1 :] if role == "assistant"]
+    return DecisionRequest(said[last][1], whole or None, earlier, "\n\n".join(replies) if replies else None)
+
+
+# The judge of a decider, made anew: the one that was measured, or none.
+
+
+NOT_DEPLOYED = {
+    "linear": "it learnt from the benchmark's own people, query by query: of a new request it knows nothing but words",
+    "recorded": "it repeats answers given before, and has none to a new request",
+    "constant:intended": "it says what a context's author meant, which nobody knows of a new request",
+}
+
+
+def check_deployable(name: str, arm: str) -> None:
+    """Refuse a judge, or an arm, that has no meaning outside the benchmark. Raises JudgeError: with the reason."""
+    for known, why in NOT_DEPLOYED.items():
+        if name == known or name.startswith(f"{known}:"):
+            raise JudgeError(f"{name} cannot be a decider: {why}")
+    if not (shown := Arm.named(arm)).only_omits and not shown.shows_all:
+        raise JudgeError(
+            f"the arm {arm!r} cannot be deployed: it changes what a context says; fit on an arm that shows or omits"
+        )
+
+
+def judge_anew(part: JudgePart, *, model: ModelOptions = ModelOptions()) -> Judge:
+    """The judge that `part` speaks of.
+
+    Raises JudgeError: it cannot be deployed, does not exist here, or is not the one that was measured.
+    """
+    check_deployable(part.name, part.arm)
+    judge = judge_named(part.name, None, elicitation=part.elicitation, live=live_options(part, model))
+    check_same(judge, part)
+    return judge
+
+
+def check_same(judge: Judge, part: JudgePart) -> None:
+    """Refuse a judge that is not the one that was measured."""
+    now, then = said(judge.settings()), said(part.settings)
+    if judge.id == part.id and now == then:
+        return
+    differ = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+    what = (
+        "; ".join(f"{name} was {then.get(name)!r} and is {now.get(name)!r}" for name in differ)
+        or f"its id is {judge.id}"
+    )
+    raise JudgeError(
+        f"{part.name} is not the judge that was measured: {what}. Judge the benchmark with it and fit again"
+    )
+
+
+def said(settings: dict[str, Any]) -> dict[str, str]:
+    return {name: canonical_json(value) for name, value in settings.items() if value is not None}
+
+
+def live_options(part: JudgePart, model: ModelOptions) -> LiveOptions:
+    """How the model was reached and asked when it was measured."""
+    settings = part.settings
+    asked = {name: settings[name] for name in AskOptions.__dataclass_fields__ if name in settings}
+    role = settings.get("context_role", "user")
+    if role not in ("user", "system"):
+        raise ConfigurationError(f"context_role is {role!r}; it is user or system")
+    known = parse_model_name(part.name).prefix is not None
+    address = model.base_url or part.base_url or (None if known else remote(settings.get("base_url")))
+    chosen = ModelOptions(address, model.prices, model.client, model.local, model.needs_key, model.fakes)
+    protocol = settings.get("protocol")
+    return LiveOptions(
+        part.prompts,
+        role,
+        AskOptions(**asked) if not protocol else AskOptions(),
+        chosen,
+        protocol,
+        settings.get("policy_text"),
+    )
+
+
+def remote(address: Any) -> str | None:
+    return address if isinstance(address, str) and address.startswith("http") else None
+
+
+# A decider at work: one request in, `answer`, `refuse` or `ask` out, with what is known of it.
+
 
 T = TypeVar("T")
 

@@ -16,24 +16,8 @@ from pydantic import ConfigDict, Field, ValidationError
 from casewise.errors import ChecksumMismatch, DataError
 from casewise.records import Elicitation
 from casewise.records.base import Record
-from casewise.stats.deciding.calibrators import Calibrator, Isotonic, Platt
-from casewise.stats.deciding.fitted_thresholds import Decision
-from casewise.storage.files.atomic import read_text, write_text
-from casewise.storage.files.strict_json import what_is_wrong
-
-__all__ = [
-    "BenchmarkPart",
-    "CalibrationPart",
-    "DeciderFile",
-    "JudgePart",
-    "KeptPromise",
-    "MeasuredOn",
-    "MeasuredPart",
-    "MeasuredShare",
-    "ThresholdsPart",
-    "read_decider",
-    "write_decider",
-]
+from casewise.stats.thresholds import Calibrator, Decision, Isotonic, Platt
+from casewise.storage.files import read_text, what_is_wrong, write_text
 
 FORMAT_VERSION = 1
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from casewise.errors import ConfigurationError, ModelError, Unauthorised, Unavailable
-from casewise.models.http.retry import FILTERED
+from casewise.models.client import FILTERED
 from casewise.models.protocol import (
     Message,
     ModelDefaults,
@@ -19,8 +19,6 @@ from casewise.models.protocol import (
     Usage,
     check_taken,
 )
-
-__all__ = ["InspectModel", "inspect_messages", "reply_of"]
 
 FINISHED: Mapping[str, str] = {"max_tokens": "length", "model_length": "length"}
 """Inspect's words for how a reply ended, where ours differ."""

@@ -7,19 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from casewise.errors import ConfigurationError
-from casewise.models.batch.terms import terms_of
-from casewise.models.fake import Answering, FakeModel
-from casewise.models.http.endpoints import parse_model_name
-from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
-from casewise.models.http.prices import FREE, Prices, find_prices
-from casewise.models.local.loading import LocalOptions, RayOptions
-from casewise.models.local.sequence_classifier import SequenceClassifier
-from casewise.models.local.transformers_local import TransformersModel
-from casewise.models.protocol import Model, TextClassifier
-from casewise.models.ray.models import RayClassifier, RayModel
-from casewise.models.ray.offline import OfflineModel
-
-__all__ = ["BACKENDS", "Backend", "LoadedModel", "ModelOptions", "load_classifier", "load_model", "names_model"]
+from casewise.models.batch import terms_of
+from casewise.models.client import ClientOptions, OpenAICompatibleModel
+from casewise.models.endpoints import FREE, Prices, find_prices, parse_model_name
+from casewise.models.local import LocalOptions, RayOptions
+from casewise.models.local_models import SequenceClassifier, TransformersModel
+from casewise.models.protocol import Answering, FakeModel, Model, TextClassifier
+from casewise.models.ray import OfflineModel, RayClassifier, RayModel
 
 
 @dataclass(frozen=True)

@@ -1,36 +1,47 @@
 """What flows through casewise: frozen records with an id, their parents' ids and their provenance."""
 
-from casewise.records.arm import FULL, NO_CONTEXT, Arm, Transform
-from casewise.records.base import Provenance, Record
+from casewise.records.base import Provenance, Record, ShortRepr
+from casewise.records.call import (
+    ELICITATIONS,
+    FULL,
+    GROUNDS,
+    NO_CONTEXT,
+    OUTCOMES,
+    SCALES,
+    Arm,
+    CollectedReply,
+    Elicitation,
+    Grade,
+    GradeOutcome,
+    Ground,
+    Judgement,
+    Scale,
+    Scored,
+    Transform,
+    Unanswered,
+    Ungraded,
+    Unscored,
+    UnscoredReason,
+)
 from casewise.records.context import (
     GROUPS,
     PARAMETERS,
     Context,
+    Group,
+    Parameter,
+    ParameterSet,
     Recipient,
     Revision,
     Sender,
     ShownContext,
     StatedTexts,
+    Statement,
+    Text,
     TransmissionPrinciple,
+    as_text,
+    paper_parameters,
 )
-from casewise.records.elicitation import ELICITATIONS, SCALES, Elicitation, Scale
-from casewise.records.item import CONDITIONS, Item, Query
-from casewise.records.judgement import Judgement, Scored, Unscored, UnscoredReason
-from casewise.records.parameters import Group, Parameter, ParameterSet, paper_parameters
-from casewise.records.rating import Rating, Verdict
-from casewise.records.reply import (
-    GROUNDS,
-    OUTCOMES,
-    CollectedReply,
-    Grade,
-    GradeOutcome,
-    Ground,
-    Unanswered,
-    Ungraded,
-)
-from casewise.records.short_repr import ShortRepr
-from casewise.records.statement import Statement, Text, as_text
-from casewise.records.taxonomy import Category, Taxonomy, sorry_bench
+from casewise.records.item import CONDITIONS, Category, Item, Query, Rating, Taxonomy, Verdict, sorry_bench
 
 __all__ = [
     "CONDITIONS",

@@ -1,29 +1,64 @@
-"""What all records share: they are frozen, know no unknown keys, and have an id by what makes them what they are."""
+"""The base of all records: frozen, checked, with an id made of what they say."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import reprlib
+import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
 
-from casewise.records.short_repr import short_repr
+from casewise.errors import DataError
 
-__all__ = [
-    "CHECKED_BEFORE",
-    "ContentRecord",
-    "Provenance",
-    "Record",
-    "all_writable",
-    "canonical_json",
-    "content_id",
-    "digest",
-    "writable",
-]
+# What an object prints of itself: a line, however much it holds. A traceback or a notebook never prints a
+# benchmark.
+
+
+MOST = 300
+"""Characters of one object."""
+
+SHORT = reprlib.Repr()
+SHORT.maxstring = SHORT.maxother = 60
+SHORT.maxtuple = SHORT.maxlist = SHORT.maxdict = SHORT.maxset = 2
+SHORT.maxlevel = 2
+
+
+def short_repr(name: str, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> str:
+    """`Name(field=value, …)` with every value, and the whole, cut short.
+
+    Examples
+    --------
+    >>> short_repr("Table", {"name": "t", "rows": tuple(range(1000))})
+    "Table(name='t', rows=(0, 1, ...))"
+    """
+    written: list[str] = []
+    left = MOST
+    for key, value in dict(values).items():
+        part = f"{key}={SHORT.repr(value)}"
+        left -= len(part)
+        if left < 0:
+            return f"{name}({', '.join([*written, '…'])})"
+        written.append(part)
+    return f"{name}({', '.join(written)})"
+
+
+class ShortRepr:
+    """Base of dataclasses that may hold much; they are made with `repr=False`."""
+
+    def __repr__(self) -> str:
+        shown = {one.name: getattr(self, one.name) for one in fields(self) if one.repr}  # type: ignore[arg-type]  # subclasses are dataclasses
+        return short_repr(type(self).__name__, shown)
+
+
+# What all records share: they are frozen, know no unknown keys, and have an id by what makes them what they are.
 
 
 def canonical_json(value: Any) -> str:
@@ -133,3 +168,40 @@ class ContentRecord(Record):
                 f"id is {self.id!r}, but the content gives {expected!r}; leave the id out to have it computed"
             )
         return self
+
+
+# TOML files that users write, and those that are shipped.
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """The tables of a user's file.
+
+    Raises DataError: it cannot be read or is not TOML; the message says that it is not `what`, such as "a taxonomy".
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(path, None, f"cannot be read: {error.strerror or error}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(path, None, f"not {what} in TOML: {error}") from error
+
+
+def read_record(path: Path, kind: type[M], what: str) -> M:
+    """A user's file as a record of this kind.
+
+    Raises DataError: as of `read_toml`; or it is no such record, and the message says where.
+    """
+    try:
+        return kind.model_validate(read_toml(path, what))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise DataError(path, None, f"{where}: {first['msg']}" if where else first["msg"]) from error
+
+
+def shipped_toml(package: str, name: str) -> dict[str, Any]:
+    """The tables of a file within casewise."""
+    return tomllib.loads(files(package).joinpath(name).read_text(encoding="utf-8"))

@@ -1,39 +1,125 @@
-"""A context: the circumstances of a query, after Contextual Integrity (Nissenbaum 2004; CASE-Bench §3.1); its revisions."""
+"""Contexts: who asks whom, on what platform and on what terms, after Contextual Integrity."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import ValidationError, model_validator
+from pydantic import (
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StringConstraints,
+    ValidationError,
+    WrapValidator,
+    model_validator,
+)
 from pydantic_core import from_json
+from typing_extensions import TypeAliasType
 
 from casewise.errors import ConfigurationError, did_you_mean
-from casewise.records.base import CHECKED_BEFORE, ContentRecord, Provenance, Record, content_id
-from casewise.records.statement import Statement, as_text
+from casewise.records.base import CHECKED_BEFORE, ContentRecord, Provenance, Record, content_id, read_record
 
-__all__ = [
-    "GROUPS",
-    "GROUP_MODELS",
-    "OPTIONAL",
-    "PARAMETERS",
-    "Context",
-    "Origin",
-    "Recipient",
-    "Revision",
-    "Sender",
-    "ShownContext",
-    "StatedTexts",
-    "TransmissionPrinciple",
-    "checked_names",
-    "grouped",
-    "in_order",
-    "omit",
-    "shown_of",
-    "texts_of",
-]
+# What a parameter of a context states: a text, a number, true or false, or these in lists or under headings.
+#
+# Almost all are plain texts. Of the 900 published contexts 31 state the recipient's background, and three or four each
+# other parameter, under headings (`demographics`, `previous_interaction.role`); two of these hold booleans and numbers
+# (`general_usage: false`, `age: 45`). Each is kept as it is: `false` and `"false"` are different statements.
+
+
+Text = Annotated[str, StringConstraints(min_length=1, pattern=r"\S", strict=True)]
+"""A text that says something."""
+
+Stated = TypeAliasType(
+    "Stated",
+    "Text | StrictBool | StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)] | Annotated[list[Stated | None], Field(min_length=1)] | "
+    "Annotated[dict[str, Stated | None], Field(min_length=1)]",
+)
+
+
+def one_problem(value: Any, validated: Any) -> Any:
+    """Says what is wrong with a statement once, where pydantic would say it for each form that it could have."""
+    try:
+        return validated(value)
+    except ValidationError:
+        raise ValueError(problem(value)) from None
+
+
+Statement = Annotated[Stated, WrapValidator(one_problem)]
+
+
+def problem(value: Any, *, where: str = "") -> str:
+    """Why `value` is no statement, in words: the first part of it that states nothing, and where that stands."""
+    if isinstance(value, (dict, list)) and value:
+        parts = value.items() if isinstance(value, dict) else enumerate(value, 1)
+        wrong = next(((name, part) for name, part in parts if part is not None and not states(part)), None)
+        if wrong is not None:
+            name, part = wrong
+            return problem(part, where=f"{where}{', ' if where else ''}{name!r}")
+    found = said_of_nothing(value)
+    place = f"under {where} it " if where else ""
+    return f"{place}states {found}; a parameter states a text, a number, true or false, or these in a list or under headings"
+
+
+def said_of_nothing(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return "a text of spaces" if value else "an empty text"
+    return repr(value)[:80]
+
+
+def states(value: Any) -> bool:
+    """Whether `value` is a statement."""
+    if isinstance(value, str):
+        return bool(value.strip())
+    if isinstance(value, (list, dict)):
+        parts = value.values() if isinstance(value, dict) else value
+        return bool(value) and all(part is None or states(part) for part in parts)
+    return isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
+
+
+def as_text(statement: Statement) -> str:
+    """`statement` as one running text: `demographics, role: an analyst; …`; a plain text is left as it is."""
+    if isinstance(statement, str):
+        return statement
+    return "; ".join(f"{heading}: {text}" if heading else text for heading, text in headings(statement))
+
+
+def headings(statement: Statement | None, *, above: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of `statement` with its heading, words for underscores; a plain text has the empty one.
+
+    True and false are said as `yes` and `no`, a number in its digits, and null as `not stated`.
+    """
+    if isinstance(statement, list):
+        for part in statement:
+            yield from headings(part, above=above)
+    elif isinstance(statement, dict):
+        for name, part in statement.items():
+            spoken = name.replace("_", " ")
+            yield from headings(part, above=f"{above}, {spoken}" if above else spoken)
+    else:
+        yield above, in_words(statement)
+
+
+def in_words(value: str | float | bool | None) -> str:
+    """A statement that has no parts, as one says it."""
+    if value is None:
+        return "not stated"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+# A context: the circumstances of a query, after Contextual Integrity (Nissenbaum 2004; CASE-Bench §3.1); its
+# revisions.
+
 
 Origin = Literal["generated", "revised", "imported"]
 
@@ -276,3 +362,152 @@ class Revision(Record):
     reviewer: str
     reason: str
     at: datetime
+
+
+# The parameters that contexts state: those of the paper by default, or the user's own as TOML.
+
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+"""Small letters, digits and underscores, so that an arm can name it: `without:caller.role`."""
+
+
+class Parameter(Record):
+    """One thing that a context states."""
+
+    name: Name
+    title: str | None = None
+    """What reviewers and annotators read; the name in words where there is none."""
+    meaning: str | None = None
+    """What a model that writes contexts is told it stands for; its title, or its name in words, where there is none."""
+    may_be_missing: bool = False
+
+
+class Group(Record):
+    """Parameters that belong together."""
+
+    name: Name
+    title: str | None = None
+    parameters: Annotated[tuple[Parameter, ...], Field(min_length=1)]
+
+
+class ParameterSet(Record):
+    """Groups of parameters, in reading order. `subject` and `information_type` may stand in any context besides."""
+
+    name: str
+    groups: Annotated[tuple[Group, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _names_are_plain(self) -> Self:
+        seen: set[str] = set()
+        for name in (*(group.name for group in self.groups), *self.names):
+            if name in seen or name in OPTIONAL:
+                raise ValueError(f"{name!r} " + ("stands twice" if name in seen else "is a parameter of every set"))
+            seen.add(name)
+        own = [group.name for group in self.groups if group.name not in GROUPS]
+        if own and seen.issuperset(GROUPS):
+            raise ValueError(f"a set with all three groups of the paper has no other, such as {own[0]!r}")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Dotted names, in reading order."""
+        return tuple(f"{group.name}.{one.name}" for group in self.groups for one in group.parameters)
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        """Dotted names of all that a context may state, in reading order."""
+        return (*self.names, *OPTIONAL)
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """Dotted names to what they stand for, where that was said."""
+        return {
+            f"{group.name}.{one.name}": said
+            for group in self.groups
+            for one in group.parameters
+            if (said := one.meaning or one.title)
+        }
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        return tuple(group.name for group in self.groups)
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Dotted names and groups to the titles that they were given."""
+        titled = {group.name: group.title for group in self.groups}
+        titled |= {f"{group.name}.{one.name}": one.title for group in self.groups for one in group.parameters}
+        return {name: title for name, title in titled.items() if title}
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Dotted names of what every context states."""
+        return tuple(
+            f"{group.name}.{one.name}" for group in self.groups for one in group.parameters if not one.may_be_missing
+        )
+
+    def problem(self, context: Context) -> str | None:
+        """Why `context` does not fit this set, or None."""
+        if self is paper_parameters() and context.own is None and context.sender and context.recipient:
+            return None if context.transmission_principle else "states nothing in 'transmission_principle'"
+        return self.problem_of(stated(context.shown()))
+
+    def problem_of(self, said: Collection[str]) -> str | None:
+        """Why a context that states these dotted names does not fit, or None."""
+        missing = next((name for name in self.required if name not in said), None)
+        strange = next((name for name in said if name not in self.every), None)
+        if missing:
+            return f"states nothing for {missing!r}, which {self.name!r} asks of every context"
+        return f"states {strange!r}, which {self.name!r} does not have" if strange else None
+
+    def check_names(self, names: Collection[str]) -> None:
+        """Check that each of `names` is a group or parameter of this set.
+
+        Raises
+        ------
+        ConfigurationError
+            One is not; the message lists those that are.
+        """
+        known = (*self.group_names, *self.every)
+        for name in names:
+            if name not in known:
+                raise ConfigurationError(
+                    f"no parameter of a context is called {name!r}{did_you_mean(name, known)}; there are: "
+                    f"{', '.join(known)}"
+                )
+
+    @classmethod
+    def read(cls, path: Path) -> ParameterSet:
+        """Read a set from TOML: `name`, and a `[[groups]]` table for each group with its `[[groups.parameters]]`.
+
+        Raises
+        ------
+        DataError
+            The file is not TOML, or no such set; the message says where.
+        """
+        return read_record(path, cls, "a set of parameters")
+
+
+def stated(shown: ShownContext) -> tuple[str, ...]:
+    """The dotted names that a context states."""
+    return tuple(
+        name
+        for group, value in shown.items()
+        for name in ((group,) if group in OPTIONAL else (f"{group}.{parameter}" for parameter in value))
+    )
+
+
+@cache
+def paper_parameters() -> ParameterSet:
+    """The eight parameters in three groups of CASE-Bench (§3.1), of which the urgency may be missing."""
+    groups = tuple(
+        Group(
+            name=group,
+            parameters=tuple(
+                Parameter(name=name, may_be_missing=not field.is_required())
+                for name, field in model.model_fields.items()
+            ),
+        )
+        for group, model in GROUP_MODELS.items()
+    )
+    return ParameterSet(name="CASE-Bench", groups=groups)

@@ -1,16 +1,78 @@
-"""A query, and an item: a query with a context, or with none, as people were shown it."""
+"""Items, ratings and the taxonomy of harm categories."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Self
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from casewise.records.base import ContentRecord
-from casewise.records.context import Context
-from casewise.records.statement import Text
+from casewise.records.base import ContentRecord, Record, read_record, shipped_toml
+from casewise.records.context import Context, Text
 
-__all__ = ["CONDITIONS", "NO_CONTEXT_CONDITION", "Item", "Query", "condition_of", "condition_problem"]
+# Harm categories in their domains: the 45 classes of SORRY-Bench by default, or the user's own as TOML.
+
+
+class Category(Record):
+    """A harm category."""
+
+    name: str
+    domain: str
+    risks: str | None = None
+    """What may go wrong when a chatbot answers, in a sentence; shown to reviewers and annotators."""
+    aliases: tuple[str, ...] = ()
+    """Other spellings met in published data."""
+
+
+class Taxonomy(Record):
+    """Categories by name, in their order."""
+
+    name: str
+    source: str | None = None
+    categories: tuple[Category, ...]
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        seen: set[str] = set()
+        for name in (n for category in self.categories for n in (category.name, *category.aliases)):
+            if name in seen:
+                raise ValueError(f"two categories are called {name!r}")
+            seen.add(name)
+        return self
+
+    def resolve(self, name: str) -> Category | None:
+        """The category called `name`, by its name or an alias; None if there is none."""
+        return next((c for c in self.categories if name == c.name or name in c.aliases), None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(category.name for category in self.categories)
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(category.domain for category in self.categories))
+
+    @classmethod
+    def read(cls, path: Path) -> Taxonomy:
+        """Read a taxonomy from TOML: `name`, `source`, and a `[[categories]]` table for each category.
+
+        Raises
+        ------
+        DataError
+            The file is not TOML, or not a taxonomy; the message says where.
+        """
+        return read_record(path, cls, "a taxonomy")
+
+
+@cache
+def sorry_bench() -> Taxonomy:
+    """The 45 classes in four domains of SORRY-Bench (Xie et al., 2024), as CASE-Bench uses them."""
+    return Taxonomy.model_validate(shipped_toml("casewise.records", "sorry_bench.toml"))
+
+
+# A query, and an item: a query with a context, or with none, as people were shown it.
 
 
 class Query(ContentRecord):
@@ -94,3 +156,29 @@ def condition_problem(condition: str, context: Context) -> str | None:
     if condition in CONDITIONS and condition not in fitting:
         return f"condition is {condition!r}, but its context's intent and origin make it {condition_of(context)!r}"
     return None
+
+
+# A rating: one annotator's decision on one item.
+
+
+Verdict = Literal["safe", "unsafe"]
+
+
+class Rating(Record):
+    """One annotator's decision on one item.
+
+    Its key is (item_id, annotator_id) where annotators are known, else (item_id, position): equal votes on an item
+    do not collapse. A position is a place in a vote string and no annotator.
+    """
+
+    item_id: str
+    annotator_id: str | None = None
+    position: int | None = None
+    verdict: Verdict
+    seconds: float | None = None
+    """Time from the page's arrival to the decision."""
+    at: datetime | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.item_id, f"annotator:{self.annotator_id}" if self.annotator_id else f"position:{self.position}")

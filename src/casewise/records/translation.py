@@ -6,8 +6,6 @@ from pydantic import Field
 
 from casewise.records.base import Record
 
-__all__ = ["Translation"]
-
 
 class Translation(Record):
     """One text in one language. The item that it belongs to keeps its id."""

@@ -1,9 +1,4 @@
-"""Many calls at once, within limits; results come as they are ready and depend on no order. Who makes the calls is a port.
-
-The engine knows calls and results, and nothing of what they mean. `LiveExecutor` asks and waits. Another executor may hand
-calls over, say so (`Tally.pending`) and end; the same run later gives it the same calls again, under the same names, and it
-hands in the answers that have come meanwhile.
-"""
+"""Many calls at once, within limits; results do not depend on their order."""
 
 from __future__ import annotations
 
@@ -13,10 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from casewise.runs.limits import Budget, Limits, Spend
-from casewise.runs.stopping import Stop
-
-__all__ = ["Call", "Control", "Executor", "Limits", "LiveExecutor", "Tally", "Workload", "perform"]
+from casewise.runs.limits import Budget, Limits, Spend, Stop
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -1,15 +1,110 @@
-"""What a run may take, and what it has taken."""
+"""What bounds a run: budget, concurrency, consent, stopping, and its progress."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Protocol, Self
+import json
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
-from casewise.errors import ConfigurationError
+import platformdirs
 
-__all__ = ["GIVE_PRICES", "Budget", "Counted", "Limits", "Spend", "check_limits", "spent_of"]
+from casewise.errors import ConfigurationError, LeftUnanswered, Unavailable
+from casewise.models.local import drop_all_waiting
+from casewise.storage.files import write_text
+
+# Waiting for what is asynchronous, from code that is not.
+
+
+T = TypeVar("T")
+
+
+def finished(work: Coroutine[Any, Any, T]) -> T:
+    """The result of `work`, in a thread of its own where an event loop is running already, as in a notebook."""
+    return apart(lambda: asyncio.run(work))
+
+
+def apart(work: Callable[[], T]) -> T:
+    """The result of `work`, which starts an event loop itself: in a thread of its own where one is running already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    outcome: list[T | BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001  (raised again in the caller's thread)
+            outcome.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+# To whom this user has agreed to send harmful text: asked once for each provider, whatever is to be sent.
+
+
+def allow_sending(what: str, to: str | None, *, agreed: bool, ask: Callable[[str], bool] | None = None) -> None:
+    """Make sure that the user agrees to send harmful text to a provider; asked once for each.
+
+    Parameters
+    ----------
+    what
+        What is sent, in words and in the plural: `the benchmark's queries`.
+    to
+        Whom it is sent to; None where it does not leave this machine.
+    agreed
+        The user has said so already.
+    ask
+        Tells the person what is to be sent, and asks; None where nobody can be asked.
+
+    Raises
+    ------
+    ConfigurationError
+        The user does not agree, or cannot be asked.
+    """
+    if to is None or to in known_hosts():
+        return
+    said = f"This sends {what}, which are harmful by design, to {to}."
+    if not agreed:
+        if ask is None:
+            raise ConfigurationError(f"{said} If its terms and yours allow that, add --yes.")
+        if not ask(said):
+            raise ConfigurationError("nothing was sent")
+    note_consent(to)
+
+
+def consent_file() -> Path:
+    return Path(platformdirs.user_config_dir("casewise")) / "may-send-to.json"
+
+
+def note_consent(host: str) -> None:
+    file = consent_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_text(file, json.dumps(sorted({*known_hosts(), host}), indent=1) + "\n")
+
+
+def known_hosts() -> set[str]:
+    try:
+        found = json.loads(consent_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return set()
+    return {host for host in found if isinstance(host, str)} if isinstance(found, list) else set()
+
+
+# What a run may take, and what it has taken.
+
 
 GIVE_PRICES = "give --price-in and --price-out (US dollars for a million tokens)"
 
@@ -141,3 +236,174 @@ class Budget:
             self._changed.set()
             self._changed = None
         return self
+
+
+# Stopping in good order: what is in flight is finished, nothing more is begun; and how long silence is borne
+# with.
+
+
+class Stop:
+    """Asks a run to stop, with the reason; the first reason stays."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+
+    def ask(self, reason: str) -> None:
+        """Begin no more calls."""
+        self.reason = self.reason or reason
+
+    def __bool__(self) -> bool:
+        return self.reason is not None
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def stopping_on_signals(stop: Stop, *, say: Callable[[str], None]) -> Iterator[None]:
+    """Within this, Ctrl-C (or a SIGTERM) asks for a stop; a second one is what it always was.
+
+    What a local model was asked and has not begun is dropped: it is asked again by the same command.
+
+    Does nothing outside the main thread, where no handler can be set. Call it inside a running event loop.
+    """
+    loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        release()
+        stop.ask("interrupted")
+        drop_all_waiting()
+        say("finishing what is in flight; press Ctrl-C again to drop it")
+
+    def release() -> None:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+
+    try:
+        for number in SIGNALS:
+            loop.add_signal_handler(number, on_signal)
+    except (RuntimeError, ValueError, NotImplementedError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        release()
+
+
+class Patience:
+    """Counts calls in a row that failed after all their retries, and gives up at `limit` of them."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self._failed = limit, 0
+
+    def answered(self) -> None:
+        """A call came through."""
+        self._failed = 0
+
+    def failed(self, error: Unavailable) -> None:
+        """Another call failed. Raises Unavailable: these were too many in a row."""
+        self._failed += not isinstance(error, LeftUnanswered)
+        if self._failed >= self.limit:
+            raise Unavailable(
+                f"{self._failed} calls in a row failed: {error}. What was answered is kept; the same command goes on"
+            ) from error
+
+
+# What a session of a run did, what its plan has come to, and who is told of it.
+
+
+LONGEST_PROBLEM = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """What one call took; a cost of None is unknown."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    tries: int = 1
+    """Requests, with those that were tried again."""
+
+    @classmethod
+    def of(cls, counted: Counted, *, tries: int = 1) -> Took:
+        """What a record of a call, or an answer, says that it took."""
+        return cls(counted.input_tokens or 0, counted.output_tokens or 0, counted.cost_usd, tries)
+
+    @property
+    def spend(self) -> Spend:
+        """As a budget counts it."""
+        return Spend(self.cost_usd or 0.0, self.input_tokens + self.output_tokens)
+
+
+@dataclass(kw_only=True)
+class RunProgress:
+    """What a session did, and what the run holds after it.
+
+    `n_calls`, `n_tries`, `seconds`, tokens and cost are of this session; `resumed` is how many asks of the plan were
+    settled before it; `n_usable` and `n_unusable` are of the whole plan so far.
+    """
+
+    unusable: ClassVar[str] = "unusable"
+    """What this kind of run calls an answer that is none."""
+
+    n_calls: int = 0
+    n_usable: int = 0
+    n_unusable: int = 0
+    n_pending: int = 0
+    """Calls that were handed over and are not answered yet; the same run later collects them."""
+    seconds: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    resumed: int = 0
+    n_tries: int = 0
+    """Requests, with those that were tried again."""
+    stopped: str | None = None
+    """Why the session ended before the plan did."""
+    problems: Counter[str] = field(default_factory=Counter, repr=False)
+    """Why answers of this session were of no use, in words, and how often."""
+
+    @property
+    def n_done(self) -> int:
+        """Asks of the plan that were answered, well or not."""
+        return self.n_usable + self.n_unusable
+
+    def count_held(self, *, n: int, usable: int, settled: int) -> None:
+        """Take into account what earlier sessions left of `n` asks: how many were answered well, and how many need no more."""
+        self.resumed += settled
+        self.n_usable += usable
+        self.n_unusable += n - usable
+
+    def count_call(self, took: Took) -> None:
+        """Take one call into account."""
+        self.n_calls += 1
+        self.n_tries += took.tries
+        self.input_tokens += took.input_tokens
+        self.output_tokens += took.output_tokens
+        if took.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + took.cost_usd
+
+    def count_outcome(self, problem: str | None, *, known: bool) -> None:
+        """Take what an ask came to into account; a `known` one was of no use before and is counted anew."""
+        self.n_unusable -= known
+        if problem is None:
+            self.n_usable += 1
+        else:
+            self.n_unusable += 1
+            self.problems[shortened(problem)] += 1
+
+
+def shortened(problem: str) -> str:
+    return problem if len(problem) <= LONGEST_PROBLEM else f"{problem[: LONGEST_PROBLEM - 3]}..."
+
+
+@dataclass
+class Watch:
+    """Who is told how a run gets on, and who may stop it."""
+
+    progress: Callable[[RunProgress, int], None] | None = None
+    """Told before the first answer and after every one: the progress so far, and how many asks the plan has."""
+    say: Callable[[str], None] = lambda _text: None
+    stop: Stop = field(default_factory=Stop)

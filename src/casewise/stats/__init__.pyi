@@ -1,32 +1,48 @@
-from .conditions.contrast import ClusteredContrast, Difference, Equivalence, clustered_contrast, equivalence
-from .conditions.kruskal import KruskalWallis, kruskal_wallis
-from .conditions.post_hoc import PairwiseTests, dunn, pairwise_proportions
-from .conditions.proportions import TwoProportionZ, newcombe, two_proportion_z
-from .core.clustered import ClusteredRegression, clustered_mean, clustered_regression
-from .core.multiplicity import adjust, benjamini_hochberg, benjamini_yekutieli, bonferroni, holm
-from .core.share_intervals import Interval, clopper_pearson, korn_graubard, wilson
-from .people.agreement import Agreement, FleissKappa, agreement_of_votes, fleiss_kappa, krippendorff_alpha
-from .people.alternative_annotator import AlternativeAnnotator, alternative_annotator_test
-from .people.ceiling import Ceilings, ceilings
-from .people.crowd import CrowdDesign, CrowdModel, CrowdRatings, simulate_ratings
-from .people.oracle import OracleAccuracy, oracle_accuracy
-from .people.panel import PanelCurve, PanelWorth, panel_curve, panel_worth
-from .people.vote_reliability import Reliability, reliability, spearman_brown
-from .power.anova import AnovaPower, anova_detectable_effect, anova_power, anova_sample_size
-from .power.chi_square import (
+from .agreement import (
+    Agreement,
+    FleissKappa,
+    Reliability,
+    agreement_of_votes,
+    fleiss_kappa,
+    krippendorff_alpha,
+    reliability,
+    spearman_brown,
+)
+from .ceilings import AlternativeAnnotator, Ceilings, alternative_annotator_test, ceilings
+from .contrasts import (
+    ClusteredContrast,
+    Difference,
+    Equivalence,
+    TwoProportionZ,
+    clustered_contrast,
+    equivalence,
+    newcombe,
+    two_proportion_z,
+)
+from .crowd import CrowdDesign, CrowdModel, CrowdRatings, OracleAccuracy, oracle_accuracy, simulate_ratings
+from .intervals import adjust, benjamini_hochberg, benjamini_yekutieli, bonferroni, holm
+from .kruskal import KruskalWallis, PairwiseTests, dunn, kruskal_wallis, pairwise_proportions
+from .panel import PanelCurve, PanelWorth, panel_curve, panel_worth
+from .pooled import ClusteredRegression, clustered_mean, clustered_regression
+from .power import (
+    AnovaPower,
     ChiSquarePower,
+    KruskalPower,
+    ProportionsPower,
+    anova_detectable_effect,
+    anova_power,
+    anova_sample_size,
     chi_square_detectable_effect,
     chi_square_sample_size,
     chi_square_test_power,
-)
-from .power.kruskal import KruskalPower, kruskal_power, kruskal_sample_size
-from .power.proportions import (
-    ProportionsPower,
     cohen_h,
+    kruskal_power,
+    kruskal_sample_size,
     proportions_detectable_effect,
     proportions_power,
     proportions_sample_size,
 )
+from .shares import Interval, clopper_pearson, korn_graubard, wilson
 
 __all__ = [
     "Agreement",

@@ -1,7 +1,13 @@
-"""What goes wrong becomes a page that says so, in the app's own words."""
+"""TODO"""
 
 from __future__ import annotations
 
+import json
+import logging
+import smtplib
+import ssl
+from datetime import UTC, datetime
+from email.message import EmailMessage
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
@@ -10,12 +16,58 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, Response
 
 from casewise.errors import CasewiseError
-from casewise.web.frame.identity import SignInFirst
-from casewise.web.frame.pages import Elsewhere, redirect, render
-from casewise.web.security.headers import add_headers
-from casewise.web.study.language import spoken_before
+from casewise.settings import MailSettings
+from casewise.studies.design import LANGUAGES, LanguageCode, Speech
+from casewise.studies.rounds import Round
+from casewise.web.pages import Elsewhere, SignInFirst, redirect, render
+from casewise.web.security import add_headers, check_csrf, read_cookie, refuse_nul, set_cookie
 
-__all__ = ["install"]
+# In which of a study's languages somebody reads: as they chose, or as their browser asks.
+
+
+LANGUAGE_COOKIE = "casewise_language"
+
+
+def language_of(request: Request, study: Round) -> LanguageCode:
+    """The language that somebody chose, or else the first of theirs that the study has, or else the study's first."""
+    languages = study.design.languages
+    wanted = [read_cookie(request, LANGUAGE_COOKIE) or "", *asked(request)]
+    return next((known for one in wanted for known in languages if known == one), languages[0])
+
+
+def asked(request: Request) -> list[str]:
+    """The browser's languages, the dearest first; weights are taken as they stand, for browsers send them in order."""
+    header = request.headers.get("accept-language", "")[:200]
+    return [part.partition(";")[0].strip()[:2].lower() for part in header.split(",")]
+
+
+def page_language(request: Request, study: Round) -> LanguageCode | None:
+    """What a rating is kept with: the page's language, where the study has several."""
+    return language_of(request, study) if len(study.design.languages) > 1 else None
+
+
+def speech_of(request: Request, study: Round) -> Speech:
+    """Says things in the language of whoever asks."""
+    return study.speech(language_of(request, study))
+
+
+def choose_language(request: Request, response: Response, study: Round, wanted: str) -> None:
+    """Keep a language in the browser, if the study has it."""
+    if wanted in study.design.languages:
+        set_cookie(request, response, LANGUAGE_COOKIE, wanted)
+
+
+def spoken_before(request: Request) -> Speech:
+    """For a page that says what went wrong: as the round's pages are, or else as the browser keeps or asks for."""
+    study = request.app.state.rounds.get(request.url.path.removeprefix("/study/").partition("/")[0])
+    if study is not None:
+        return speech_of(request, study)
+    wanted = [read_cookie(request, LANGUAGE_COOKIE) or "", *asked(request)]
+    return Speech(next((known for one in wanted for known in LANGUAGES if known == one), "en"))
+
+
+# What goes wrong becomes a page that says so, in the app's own words.
+
 
 TITLES = {
     400: "That did not work",
@@ -80,3 +132,73 @@ def problem(request: Request, status: int, message: str) -> Response:
             values["title"] = TITLES[400]
         values |= {"t": t, "lang": t.language, "direction": t.direction}
     return render(request, "problem.html", status=status, **values)
+
+
+# What the server says of itself, as text or as one JSON object a line.
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON: when, how grave, whose, what, and the traceback where there is one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said: dict[str, Any] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            "process": record.process,
+        }
+        if record.exc_info:
+            said["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(said, ensure_ascii=False)
+
+
+def log_config() -> dict[str, Any]:
+    """All that is logged as JSON lines to the standard error, warnings included; requests are the proxy's to log."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"json": {"()": "casewise.web.errors.JsonLines"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "root": {"handlers": ["stderr"], "level": "INFO"},
+        "loggers": {"uvicorn": {"level": "INFO"}, "httpx": {"level": "WARNING"}, "alembic": {"level": "WARNING"}},
+    }
+
+
+# Mail to the owner of a study, by SMTP.
+
+
+TIMEOUT_S = 20
+
+
+def send_mail(settings: MailSettings, *, to: str, subject: str, text: str) -> None:
+    """Send a plain text.
+
+    Raises OSError: the server cannot be reached, or does not take it (`smtplib.SMTPException` is one).
+    """
+    message = EmailMessage()
+    message["From"], message["To"] = settings.sender, to
+    message["Subject"] = " ".join(subject.split())
+    message.set_content(text)
+    over_tls = settings.security == "tls"
+    context = ssl.create_default_context()
+    made = (
+        smtplib.SMTP_SSL(settings.host, settings.port, timeout=TIMEOUT_S, context=context)
+        if over_tls
+        else smtplib.SMTP(settings.host, settings.port, timeout=TIMEOUT_S)
+    )
+    with made as server:
+        if settings.security == "starttls":
+            server.starttls(context=context)
+        if settings.user:
+            server.login(settings.user, settings.password)
+        server.send_message(message)
+
+
+# What every request goes through before anything is done for it.
+
+
+async def check_request(request: Request) -> None:
+    """Refuse what no page of ours sends. A dependency of the whole app; a route past FastAPI's asks for it itself."""
+    await refuse_nul(request)
+    await check_csrf(request)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import JSONResponse, Response
 
-from casewise.database.limits import Limit, forget_limit, take
+from casewise.database.engine import Limit, forget_limit, take
 from casewise.database.staff import (
     SESSION_LASTS,
     Person,
@@ -27,14 +27,18 @@ from casewise.database.staff import (
     set_roles,
     start_session,
 )
-from casewise.web.frame.identity import Now, current_person, database_of, require
-from casewise.web.frame.pages import NAVIGATION, redirect, render
-from casewise.web.security.cookies import drop_cookie, read_cookie, set_cookie
-from casewise.web.security.csrf import SESSION_COOKIE, browser_id
-from casewise.web.security.forms import SentForm
-from casewise.web.security.passwords import hash_password, password_fits, password_problem
-
-__all__ = ["router"]
+from casewise.web.pages import NAVIGATION, Now, current_person, database_of, redirect, render, require
+from casewise.web.security import (
+    SESSION_COOKIE,
+    SentForm,
+    browser_id,
+    drop_cookie,
+    hash_password,
+    password_fits,
+    password_problem,
+    read_cookie,
+    set_cookie,
+)
 
 router = APIRouter()
 

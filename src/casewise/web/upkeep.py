@@ -11,17 +11,12 @@ from datetime import UTC, datetime
 from functools import partial
 
 from casewise.database import Database
-from casewise.database.limits import Limit, take
-from casewise.database.only_one import only_one
+from casewise.database.engine import Limit, only_one, take
 from casewise.errors import RunConflict
 from casewise.settings import Settings
-from casewise.studies.running.rounds import Round, all_rounds, load_round
-from casewise.studies.watching.alerts import Alert, alerts, keep_alerts, raised_before
-from casewise.studies.watching.monitoring import Monitor, monitor
-from casewise.studies.watching.upkeep import add_tally, keep_up
-from casewise.web.mail import send_mail
-
-__all__ = ["TALLIES_EVERY_S", "Tallies", "each_minute", "keep_all_up", "write_alerts"]
+from casewise.studies.monitor import Alert, Monitor, add_tally, alerts, keep_alerts, keep_up, monitor, raised_before
+from casewise.studies.rounds import Round, all_rounds, load_round
+from casewise.web.errors import send_mail
 
 EVERY_S = 60.0
 TALLIES_EVERY_S = 5.0

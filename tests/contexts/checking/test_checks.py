@@ -3,12 +3,10 @@ from tests.contexts.drafts import room
 from tests.contexts.wordings import wording
 from tests.support.app import NOW
 
-from casewise.contexts.checking.alike import find_alike
-from casewise.contexts.checking.checks import check_wording
-from casewise.contexts.checking.wording import Remark
+from casewise.contexts.checks import Remark, check_wording, find_alike
+from casewise.contexts.queue import check_draft, keep_findings, set_report
 from casewise.contexts.review import Act, Action
-from casewise.contexts.reviewing.set_report import check_draft, keep_findings, set_report
-from casewise.contexts.reviewing.store import act, all_places
+from casewise.contexts.store import act, all_places
 
 QUERY = "How is a letter forged?"
 

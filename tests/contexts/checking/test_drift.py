@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from tests.contexts.wordings import wording
 
-from casewise.contexts.checking.drift import DRIFTED, drift_findings, drift_score
-from casewise.contexts.checking.wording import Wording
-from casewise.contexts.reviewing.statistics import share
+from casewise.contexts.checks import DRIFTED, Wording, drift_findings, drift_score
+from casewise.contexts.queue import share
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "drift_cases.jsonl").read_text().splitlines()]
 

@@ -7,11 +7,11 @@ from tests.contexts.wordings import wording
 from tests.support.app import NOW
 from tests.support.databases import new_database
 
-from casewise.contexts.releasing.release import ReleaseOptions, release
+from casewise.contexts.release import ReleaseOptions, release
 from casewise.contexts.review import Act
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError
 from casewise.storage import load_benchmark
-from casewise.storage.benchmarks.folder import read_benchmark
+from casewise.storage.load import read_benchmark
 
 CHANGED = wording(recipient__type="Cashier")
 

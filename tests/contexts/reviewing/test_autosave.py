@@ -4,7 +4,7 @@ from tests.contexts.wordings import wording
 from tests.support.app import NOW
 
 from casewise.contexts.review import Act
-from casewise.contexts.reviewing.autosave import Typed, discard, find_autosave, save
+from casewise.contexts.store import Typed, discard, find_autosave, save
 
 
 @pytest.fixture

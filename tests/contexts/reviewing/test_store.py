@@ -8,11 +8,9 @@ from tests.contexts.wordings import wording
 from tests.support.app import NOW, add_person
 
 from casewise.contexts.drafts import all_drafts, create_draft, find_draft, progress
+from casewise.contexts.queue import Filter, list_contexts, next_for, pass_on, passed_categories, review_statistics
 from casewise.contexts.review import Act, Action, NotAllowed, Phase, replay
-from casewise.contexts.reviewing.autosave import Typed, discard, save
-from casewise.contexts.reviewing.queue import Filter, list_contexts, next_for, pass_on, passed_categories
-from casewise.contexts.reviewing.statistics import review_statistics
-from casewise.contexts.reviewing.store import Overtaken, act, events_of, find_place, sibling
+from casewise.contexts.store import Overtaken, Typed, act, discard, events_of, find_place, save, sibling
 from casewise.database.staff import Role
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Query, sorry_bench

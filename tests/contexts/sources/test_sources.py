@@ -10,9 +10,8 @@ import pytest
 
 from casewise import api
 from casewise.errors import ConfigurationError, DataError
-from casewise.showing import arm_named, show
-from casewise.showing.catalogue import defences_named
-from casewise.verifying.known import read_known
+from casewise.transforms.catalogue import arm_named, defences_named, show
+from casewise.transforms.verified import read_known
 
 HEALTH = Path(__file__).parents[3] / "docs" / "health"
 MAP = 'subject = "context"\n[parameters]\n"recipient.type" = "title"\n"recipient.background" = ["ward", "licence"]\n'
@@ -186,16 +185,14 @@ def test_a_bundle_of_r4b_says_the_same_in_its_own_form(tmp_path):
 
 
 def test_of_a_text_only_what_a_model_can_quote_is_known(tmp_path, monkeypatch):
-    from casewise.models.fake import FakeModel
-    from casewise.models.http.prices import Prices
+    from casewise.models.endpoints import Prices
     from casewise.models.load import LoadedModel
+    from casewise.models.protocol import FakeModel
 
     (tmp_path / "prompt.txt").write_text("You serve ward nurses. Be kind.")
     said = json.dumps({"recipient.type": "ward nurses", "recipient.background": "licensed nurses"})
     model = FakeModel(said)
-    monkeypatch.setattr(
-        "casewise.contexts.sources.by_model.load_model", lambda name, options: LoadedModel(model, Prices(0, 0))
-    )
+    monkeypatch.setattr("casewise.contexts.sources.load_model", lambda name, options: LoadedModel(model, Prices(0, 0)))
     wanted = {"texts": (tmp_path / "prompt.txt",), "model": "m", "calls": tmp_path / "calls"}
     found = extracted(tmp_path, **wanted)
     assert found["*", "recipient.type"].value == "ward nurses"

@@ -9,20 +9,24 @@ from tests.support.databases import new_database
 
 from casewise import database
 from casewise.contexts.drafts import create_draft, progress
+from casewise.contexts.generation import (
+    REHEARSALS,
+    FailedReason,
+    GenerationOptions,
+    behaving,
+    estimate_generation,
+    generate,
+    misbehaving,
+)
 from casewise.contexts.review import Act, Phase
-from casewise.contexts.reviewing.store import all_places, events_of
-from casewise.contexts.writing.fake_writers import REHEARSALS, behaving, misbehaving
-from casewise.contexts.writing.generation import GenerationOptions, estimate_generation, generate
-from casewise.contexts.writing.replies import FailedReason
-from casewise.database.only_one import only_one
+from casewise.contexts.store import all_places, events_of
+from casewise.database.engine import only_one
 from casewise.errors import ConfigurationError, RunConflict, Unauthorised, Unavailable
-from casewise.models.fake import FakeModel
-from casewise.models.http.prices import Prices
+from casewise.models.endpoints import Prices
 from casewise.models.load import ModelOptions, load_model
-from casewise.models.protocol import Rejected, Usage
+from casewise.models.protocol import FakeModel, Rejected, Usage
 from casewise.records import sorry_bench
-from casewise.runs.limits import Limits
-from casewise.runs.progress import Watch
+from casewise.runs.limits import Limits, Watch
 
 
 @pytest.fixture
@@ -173,7 +177,7 @@ def test_one_intent_alone(store, draft):
 
 def test_what_is_beyond_repair_is_generated_anew_when_asked_for(store, draft):
     from casewise.contexts.review import Action
-    from casewise.contexts.reviewing.store import act
+    from casewise.contexts.store import act
 
     run(store, draft, FakeModel(behaving))
     with store.write() as connection:

@@ -6,16 +6,14 @@ from tests.contexts.drafts import room
 from tests.contexts.wordings import wording
 
 from casewise import database
+from casewise.contexts.opinions import OpinionOptions, ask_opinions, estimate_opinions
 from casewise.contexts.review import Act
-from casewise.contexts.writing.opinion_run import OpinionOptions, ask_opinions, estimate_opinions
-from casewise.database.only_one import only_one
+from casewise.database.engine import only_one
 from casewise.errors import ConfigurationError, RunConflict, Unavailable
-from casewise.models.fake import FakeModel
-from casewise.models.http.prices import Prices
-from casewise.models.protocol import Rejected, Reply, Usage
-from casewise.runs.limits import Limits
-from casewise.runs.progress import Watch
-from casewise.storage.runs.run_folder import kind_of
+from casewise.models.endpoints import Prices
+from casewise.models.protocol import FakeModel, Rejected, Reply, Usage
+from casewise.runs.limits import Limits, Watch
+from casewise.storage.run_folder import kind_of
 
 
 class Here:

@@ -4,7 +4,7 @@ import pytest
 from tests.contexts.drafts import room
 from tests.support.databases import new_database
 
-from casewise.contexts.writing.opinions import messages_about, read_opinion
+from casewise.contexts.opinions import messages_about, read_opinion
 
 
 @pytest.fixture

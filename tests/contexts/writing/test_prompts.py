@@ -1,6 +1,6 @@
 import pytest
 
-from casewise.contexts.writing.prompts import context_schema, default_prompt, read_prompt
+from casewise.contexts.generation import context_schema, default_prompt, read_prompt
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import PARAMETERS, Query, sorry_bench
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.contexts.wordings import FIELDS, wording
 
-from casewise.contexts.writing.replies import Failed, FailedReason, Read, read_reply
+from casewise.contexts.generation import Failed, FailedReason, Read, read_reply
 from casewise.models.protocol import Reply
 
 

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.models.batch.interface import HandedJob
-from casewise.models.batch.load import batch_interface
-from casewise.models.batch.openai_shape import landed
-from casewise.models.batch.terms import TERMS, terms_of
-from casewise.models.http.client import ClientOptions, EndpointClient
-from casewise.models.http.endpoints import ENDPOINTS, Key, find_endpoint
+from casewise.models.batch import TERMS, HandedJob, terms_of
+from casewise.models.batch_providers import batch_interface
+from casewise.models.batch_providers import openai_result as landed
+from casewise.models.client import ClientOptions, EndpointClient
+from casewise.models.endpoints import ENDPOINTS, Key, find_endpoint
 from casewise.models.protocol import Rejected
 
 BODY: dict[str, Any] = {

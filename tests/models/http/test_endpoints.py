@@ -9,8 +9,8 @@ from tests.models.test_client import ASK, QUICK, WORDS
 from tests.support.fault_server import FaultServer, completion
 
 from casewise.errors import CasewiseError, ConfigurationError
-from casewise.models.http.endpoints import ENDPOINTS, Key, find_endpoint, read_key
-from casewise.models.http.openai_compatible import ClientOptions, OpenAICompatibleModel
+from casewise.models.client import ClientOptions, OpenAICompatibleModel
+from casewise.models.endpoints import ENDPOINTS, Key, find_endpoint, read_key
 
 SECRET = "sk-very-secret-0123456789"
 

@@ -4,12 +4,10 @@ from datetime import UTC, datetime
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.models.http.capabilities import Capabilities
-from casewise.models.http.client import written
-from casewise.models.http.endpoints import find_endpoint, parse_model_name
-from casewise.models.http.retry import RetryPolicy, requested_wait_s
-from casewise.models.http.wire import WrongShape, read_error, read_reply
-from casewise.models.local.label_tokens import first_token_ids, word_of
+from casewise.models.client import RetryPolicy, requested_wait_s, written
+from casewise.models.endpoints import find_endpoint, parse_model_name
+from casewise.models.local_models import first_token_ids, word_of
+from casewise.models.wire import Capabilities, WrongShape, read_error, read_reply
 
 
 def body(message, **choice):

@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra [local]: torch and transformers")
 pytestmark = pytest.mark.local_model
 
-from casewise.models.local.cores import one_thread_each  # noqa: E402
+from casewise.models.local import one_thread_each  # noqa: E402
 
 
 def test_each_thread_does_its_products_alone_and_the_others_as_before():

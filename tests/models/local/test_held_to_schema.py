@@ -4,11 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casewise.contexts.writing.prompts import context_schema
+from casewise.ask.elicitations import HOW_ASKED, AskOptions
+from casewise.contexts.generation import context_schema
 from casewise.errors import ConfigurationError
-from casewise.judging.asking.elicitation import AskOptions
-from casewise.judging.asking.elicitations import HOW_ASKED
-from casewise.models.local.held_to_schema import SchemaGrammar, SchemaPlace, TokenTexts
+from casewise.models.local_models import SchemaGrammar, SchemaPlace, TokenTexts
 
 STRUCTURED = AskOptions(structured=True)
 SCHEMAS = [

@@ -8,17 +8,16 @@ import pytest
 from tests.support.tiny_llama import make_tiny_llama
 
 from casewise import api
+from casewise.ask.elicitations import AskOptions
 from casewise.errors import ConfigurationError
-from casewise.judging.asking.elicitation import AskOptions
-from casewise.judging.judges.live import LiveOptions, live_judge
-from casewise.judging.running.plan import Plan, Selection
-from casewise.judging.running.run import Target, judge_into
+from casewise.judges.llm import LiveOptions, live_judge
+from casewise.judges.run import Plan, Selection, Target, judge_into
 from casewise.models.load import ModelOptions, load_model
-from casewise.models.local.loading import LocalOptions
-from casewise.models.local.transformers_local import TransformersModel
+from casewise.models.local import LocalOptions
+from casewise.models.local_models import TransformersModel
 from casewise.models.protocol import ReplyOptions, as_messages
 from casewise.records import Scored
-from casewise.storage.benchmarks.load import load_benchmark
+from casewise.storage.load import load_benchmark
 
 torch = pytest.importorskip("torch", reason="needs the extra [local]: torch and transformers")
 pytest.importorskip("transformers", reason="needs the extra [local]: torch and transformers")
@@ -168,7 +167,7 @@ def test_a_run_with_a_local_model_gives_probabilities(folder, tmp_path):
 
 def test_a_judge_without_a_mass_on_either_label_still_has_a_verdict(model):
     """The whole distribution is known, so however little mass the labels have, their ratio is exact."""
-    from casewise.judging.asking.probability import probability_outcome
+    from casewise.ask.elicitations import probability_outcome
 
     outcome, mass = probability_outcome(replies(model, PROMPTS[:2])[0])
 

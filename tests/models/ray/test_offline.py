@@ -3,10 +3,10 @@ import asyncio
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.models.local.loading import RayOptions
+from casewise.models import ray as offline
+from casewise.models.local import RayOptions
 from casewise.models.protocol import ReplyOptions, as_messages
-from casewise.models.ray import offline
-from casewise.models.ray.offline import OfflineModel
+from casewise.models.ray import OfflineModel
 
 
 def test_what_waits_goes_in_one_round_and_each_reply_to_whoever_asked():

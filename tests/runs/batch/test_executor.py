@@ -9,7 +9,7 @@ from tests.support.batched import KEYS, QUICK, SHAPES, STAYING, judged, lines_of
 
 from casewise import api
 from casewise.errors import ConfigurationError, ModelError
-from casewise.models.batch.terms import TERMS
+from casewise.models.batch import TERMS
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@ import pytest
 from scipy.special import ndtri
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.adaptive_sampling import QueryFrame, inclusion_at, sample_until_precise, size_weights
+from casewise.stats.adaptive import QueryFrame, inclusion_at, sample_until_precise, size_weights
 
 
 def world(rng, *, queries=450, accuracy=0.8, known=0.0):

@@ -3,7 +3,7 @@ import pytest
 from tests.support.samples import covers, random_sample, sample_of, some
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.calibration import calibration, equal_mass_bins
+from casewise.stats.calibration import calibration, equal_mass_bins
 
 
 def test_error_and_parts_computed_by_hand():

@@ -7,8 +7,8 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from tests.support.samples import NAN, covers, random_sample, sample_of, some
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.comparison import Entrant, compare_judges
-from casewise.stats.agreeing.pairs import find_pairs, pair_results
+from casewise.stats.comparison import Entrant, compare_judges
+from casewise.stats.pairs import find_pairs, pair_results
 
 
 def entrant(name, sample, asked=None):

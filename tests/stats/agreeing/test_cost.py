@@ -6,8 +6,8 @@ from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, random_sample, sample_of, some
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.cost_of_thresholds import cheapest_threshold, cost_curve, fitted_verdicts, turning_point
-from casewise.stats.words.baseline import Folds
+from casewise.stats.costs import cheapest_threshold, cost_curve, fitted_verdicts, turning_point
+from casewise.stats.words import Folds
 
 
 def test_cost_is_the_weighted_sum_of_both_errors():

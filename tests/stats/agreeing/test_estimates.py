@@ -8,11 +8,11 @@ from scipy.stats import t
 from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, covers, random_sample, sample_of, some, width
 
-from casewise.stats.agreeing.estimates import difference_of, estimate, estimate_of, measure, named
-from casewise.stats.agreeing.metrics import METRICS, metric_named
-from casewise.stats.core.intervals import degrees_of_freedom
-from casewise.stats.core.measured import TotalsByCluster, share
-from casewise.stats.core.share_intervals import clopper_pearson
+from casewise.stats.estimates import difference_of, estimate, estimate_of, measure, named
+from casewise.stats.intervals import degrees_of_freedom
+from casewise.stats.measured import TotalsByCluster, share
+from casewise.stats.metrics import METRICS, metric_named
+from casewise.stats.shares import clopper_pearson
 
 
 def accuracy_of(sample):

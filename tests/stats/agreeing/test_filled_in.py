@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.filled_in import LEVEL, FilledIn
-from casewise.stats.agreeing.filled_in import filled_in as looked_at
+from casewise.stats.sample import LEVEL, FilledIn
+from casewise.stats.sample import filled_in as looked_at
 
 
 def filled_in(*arrays, **how) -> FilledIn:

@@ -5,7 +5,7 @@ import pytest
 from tests.support.samples import random_sample, sample_of
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.gate import gate
+from casewise.stats.comparison import gate
 
 
 def judges(rng, *, queries, before, after, agree=0.0):

@@ -3,7 +3,7 @@ import pytest
 from tests.support.samples import some
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.hard_items import halves, hard_score
+from casewise.stats.pairs import halves, hard_score
 
 
 def test_by_hand_one_safe_vote_of_two():

@@ -4,7 +4,7 @@ import pytest
 from tests.support.samples import released_items
 
 from casewise.errors import ConfigurationError
-from casewise.stats.agreeing.labels_and_ties import PUBLISHED, VOTES, LabelPolicy, labels
+from casewise.stats.sample import PUBLISHED, VOTES, LabelPolicy, labels
 
 THREE = pl.DataFrame(
     {

@@ -5,9 +5,9 @@ import pytest
 from sklearn import metrics as sklearn
 from tests.support.samples import NAN, random_sample, released_items, sample_of
 
-from casewise.stats.agreeing.estimates import estimate, named
-from casewise.stats.agreeing.judged import judged
-from casewise.stats.agreeing.metrics import (
+from casewise.stats.ceilings import ceilings
+from casewise.stats.estimates import estimate, named
+from casewise.stats.metrics import (
     FLOORS,
     METRICS,
     REFUSALS,
@@ -17,7 +17,7 @@ from casewise.stats.agreeing.metrics import (
     published_cross_entropy,
     value_of,
 )
-from casewise.stats.people.ceiling import ceilings
+from casewise.stats.sample import judged
 
 FOUR: dict[str, Any] = {
     "weight": [1, 1, 0, 0.5],

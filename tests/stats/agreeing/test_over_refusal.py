@@ -4,8 +4,8 @@ import pytest
 from tests.support.samples import NAN, released_items, sample_of
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.judged import judged
-from casewise.stats.agreeing.over_refusal import refusals
+from casewise.stats.costs import refusals
+from casewise.stats.sample import judged
 
 
 def test_errors_are_shares_of_the_items_on_which_people_agree():

@@ -4,8 +4,8 @@ import pytest
 from tests.support.samples import NAN, released_items, sample_of, some
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.judged import judged
-from casewise.stats.agreeing.pairs import find_pairs, pair_results
+from casewise.stats.pairs import find_pairs, pair_results
+from casewise.stats.sample import judged
 
 PEOPLE = [1, 0, 1, 0, 0, 0, 1, 1, 0.5, 0, 0, 1]
 """Six pairs: two turn, one is unsafe twice, one safe twice, one holds a tie, one turns the other way round."""

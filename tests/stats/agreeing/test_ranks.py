@@ -6,8 +6,8 @@ from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 from tests.support.samples import NAN, random_sample, sample_of
 
-from casewise.stats.agreeing.estimates import estimate_of
-from casewise.stats.agreeing.ranks import auroc, spearman
+from casewise.stats.estimates import estimate_of
+from casewise.stats.metrics import auroc, spearman
 
 
 def by_scikit_learn(sample):

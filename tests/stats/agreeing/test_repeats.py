@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 from tests.support.samples import covers, some
 
-from casewise.stats.agreeing.repeats import item_values, judge_noise
+from casewise.stats.estimates import item_values, judge_noise
 
 THREE = pl.DataFrame(
     {"item_id": ["a", "a", "a", "b", "b", "c"], "value": [7.0, 4.0, 7.0, 3.0, None, None]},

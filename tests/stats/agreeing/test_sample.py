@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from tests.support.samples import NAN, random_sample
 
-from casewise.stats.agreeing.metrics import metric_named, value_of
-from casewise.stats.agreeing.sample import constant_accuracy, right
+from casewise.stats.metrics import metric_named, value_of
+from casewise.stats.sample import constant_accuracy, right
 
 
 def test_a_verdict_gets_the_weight_of_what_it_says_and_nothing_where_it_says_nothing():

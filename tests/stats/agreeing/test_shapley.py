@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.support.samples import some
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.shapley import shapley_values, subsets, weighted_mean
-from casewise.stats.core.intervals import spread_limits
-from casewise.stats.core.measured import Measured
+from casewise.stats.intervals import spread_limits
+from casewise.stats.measured import Measured
+from casewise.stats.pairs import shapley_values, subsets, weighted_mean
 
 PLAYERS = ("recipient", "sender", "terms")
 

@@ -5,10 +5,10 @@ import pytest
 from tests.support.samples import sample_of
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.estimates import measure
-from casewise.stats.agreeing.metrics import metric_named
-from casewise.stats.agreeing.simultaneous import rank_intervals
-from casewise.stats.core.measured import Measured
+from casewise.stats.comparison import rank_intervals
+from casewise.stats.estimates import measure
+from casewise.stats.measured import Measured
+from casewise.stats.metrics import metric_named
 
 ACCURACY = [metric_named("accuracy")]
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from casewise.stats import kruskal_wallis
-from casewise.stats.conditions.by_category import PeopleOfTasks, _shuffle, category_tests
-from casewise.stats.core.arrays import Counts
+from casewise.stats.arrays import Counts
+from casewise.stats.kruskal import PeopleOfTasks, _shuffle, category_tests
 
 
 def counts(rates, *, tasks=10, n=12, seed=1):
@@ -54,7 +54,7 @@ def test_shuffles_keep_each_tasks_votes():
 @pytest.mark.slow
 def test_people_who_rate_one_category_make_no_false_discovery(monkeypatch):
     """Thirty people a condition, who differ by 1.5 logits and rate all ten tasks of one category: 100 such studies."""
-    monkeypatch.setattr("casewise.stats.conditions.by_category.DRAWS", 100)
+    monkeypatch.setattr("casewise.stats.kruskal.DRAWS", 100)
     rng = np.random.default_rng(8)
     condition, one = np.repeat([0, 1], 30), np.zeros(10, dtype=int)
     person, task = np.repeat(np.arange(60), 10), np.tile(np.arange(10), 60)

@@ -7,7 +7,7 @@ from tests.support.data import REFERENCE, cases
 
 from casewise.errors import StatisticsError
 from casewise.stats import CrowdDesign, CrowdModel, simulate_ratings, two_proportion_z
-from casewise.stats.conditions.contrast import clustered_contrast
+from casewise.stats.contrasts import clustered_contrast
 
 
 def contrast(crowd) -> Any:

@@ -9,7 +9,7 @@ from tests.support.data import reference
 
 from casewise.errors import StatisticsError
 from casewise.stats import kruskal_wallis
-from casewise.stats.conditions.kruskal_exact import _joined, _listed, _shuffled, equal_size_table
+from casewise.stats.kruskal import _joined, _listed, _shuffled, equal_size_table
 
 
 def ranked(successes, sizes):

@@ -6,7 +6,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from tests.support.data import reference
 
 from casewise.errors import StatisticsError
-from casewise.stats.conditions.paired import sign_flips
+from casewise.stats.contrasts import sign_flips
 
 
 @pytest.mark.parametrize("case", reference("mcnemar.json"))

@@ -3,7 +3,7 @@ import pytest
 from statsmodels.stats.weightstats import ttost_paired
 
 from casewise.errors import StatisticsError
-from casewise.stats.conditions.contrast import equivalence
+from casewise.stats.contrasts import equivalence
 
 
 def test_agrees_with_statsmodels():

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from casewise.stats import clustered_mean
-from casewise.stats.core.arrays import renumbered
-from casewise.stats.core.cluster_variance import cluster_sums, cluster_variance
-from casewise.stats.people.ceiling import KindsOfItems
+from casewise.stats.arrays import cluster_sums, cluster_variance, renumbered
+from casewise.stats.ceilings import KindsOfItems
 
 
 def test_the_variance_of_a_mean_from_influences_is_the_regressions():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from casewise.stats.core.majorities import chance_of_majority, majority_weight
+from casewise.stats.shares import chance_of_majority, majority_weight
 
 
 @pytest.mark.parametrize("people", [1, 2, 3, 20, 21])

@@ -7,7 +7,7 @@ from tests.support.data import reference
 
 from casewise.errors import StatisticsError
 from casewise.stats import adjust, benjamini_hochberg, bonferroni
-from casewise.stats.core.multiplicity import Correction
+from casewise.stats.intervals import Correction
 
 NAMES: dict[Correction, str] = {
     "bonferroni": "bonferroni",

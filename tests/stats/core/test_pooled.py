@@ -3,7 +3,7 @@ import pytest
 from scipy.special import expit
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.pooled import pooled_shares
+from casewise.stats.pooled import pooled_shares
 
 
 def judged(rng, *, spread, categories=10, queries=10):

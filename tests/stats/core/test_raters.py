@@ -5,27 +5,20 @@ import pytest
 from tests.support.annotated import annotated_study
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.calibration import bin_terms, calibration, equal_mass_bins
-from casewise.stats.agreeing.cost_of_thresholds import cost_curve
-from casewise.stats.agreeing.estimates import Estimate, apart, difference_of, estimate, estimate_of, measure, named
-from casewise.stats.agreeing.hard_items import hard_score
-from casewise.stats.agreeing.metrics import metrics_named
-from casewise.stats.agreeing.over_refusal import refusals
-from casewise.stats.agreeing.pairs import PairIndex, pair_results
-from casewise.stats.agreeing.ranks import auroc, spearman
-from casewise.stats.agreeing.sample import right
-from casewise.stats.agreeing.terms import totals_by_query
-from casewise.stats.core.cluster_variance import cluster_variance
-from casewise.stats.core.clustered import clustered_mean
-from casewise.stats.core.measured import VotesTerms
-from casewise.stats.core.pooled import pooled_shares
-from casewise.stats.core.prediction_powered import prediction_powered_rate
-from casewise.stats.core.raters import Raters, annotators_variance
-from casewise.stats.distributions.distances import distances_of
-from casewise.stats.people.agreement import agreement_of_votes
-from casewise.stats.people.new_person import against_new_person
-from casewise.stats.people.panel import panel_curve, panel_worth
-from casewise.stats.people.vote_reliability import reliability
+from casewise.stats.agreement import agreement_of_votes, reliability
+from casewise.stats.arrays import Raters, annotators_variance, cluster_variance
+from casewise.stats.calibration import bin_terms, calibration, equal_mass_bins
+from casewise.stats.ceilings import against_new_person
+from casewise.stats.costs import cost_curve, refusals
+from casewise.stats.estimates import Estimate, apart, difference_of, estimate, estimate_of, measure, named
+from casewise.stats.measured import VotesTerms
+from casewise.stats.metrics import auroc, metrics_named, spearman
+from casewise.stats.pairs import PairIndex, hard_score, pair_results
+from casewise.stats.panel import panel_curve, panel_worth
+from casewise.stats.pooled import clustered_mean, pooled_shares
+from casewise.stats.prediction_powered import prediction_powered_rate
+from casewise.stats.response_model import distances_of
+from casewise.stats.sample import right, totals_by_query
 
 
 def test_queries_and_annotators_together_are_the_two_way_variance():

@@ -4,14 +4,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from casewise.errors import StatisticsError
-from casewise.stats.core.share_intervals import (
-    binomial_below,
-    clopper_pearson,
-    korn_graubard,
-    score_limits,
-    sign_test,
-    wilson,
-)
+from casewise.stats.shares import binomial_below, clopper_pearson, korn_graubard, score_limits, sign_test, wilson
 
 
 @pytest.mark.parametrize(("x", "n"), [(0, 10), (3, 10), (10, 10), (499, 9450)])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from casewise.stats.core.tails import chi_square_log_tail, chi_square_tail, student_log_tail, two_sided_log_p
+from casewise.stats.shares import chi_square_log_tail, chi_square_tail, student_log_tail, two_sided_log_p
 
 
 @pytest.mark.parametrize("df", [3, 19, 400])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.deciding.calibrators import Isotonic, calibrated, isotonic, platt
+from casewise.stats.thresholds import Isotonic, calibrated, isotonic, platt
 
 
 def test_platts_curve_agrees_with_scikit_learns_on_plenty_of_data():

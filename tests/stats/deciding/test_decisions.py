@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.stats.deciding.calibrators import Platt
-from casewise.stats.deciding.fitted_thresholds import Fitted, Wanted, fit_thresholds, held_out, measured
-from casewise.stats.deciding.promises import Evidence
+from casewise.stats.thresholds import Evidence, Fitted, Platt, Wanted, fit_thresholds, held_out, measured
 
 
 def evidence(seed: int, queries: int = 300, *, signal: float = 1.0) -> Evidence:

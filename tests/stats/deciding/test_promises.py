@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from casewise.errors import StatisticsError
-from casewise.stats.deciding.promises import (
+from casewise.stats.thresholds import (
     Evidence,
     RiskPromise,
     kept_threshold,

@@ -5,9 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from casewise.stats.deciding import trade_off as module
-from casewise.stats.deciding.promises import Evidence
-from casewise.stats.deciding.trade_off import people_points, promise_curve, query_weights, risk_coverage, trade_off
+from casewise.stats import thresholds as module
+from casewise.stats.thresholds import Evidence, people_points, promise_curve, query_weights, risk_coverage, trade_off
 
 
 def evidence(seed: int, queries: int = 40, *, signal: float = 2.0) -> Evidence:

@@ -4,10 +4,10 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreeing.estimates import named
-from casewise.stats.agreeing.sample import Sample
-from casewise.stats.core.divergence import debiased, entropy, jensen_shannon
-from casewise.stats.distributions.distances import distances_of, reachable_entropy_correlation
+from casewise.stats.estimates import named
+from casewise.stats.pooled import debiased, entropy, jensen_shannon
+from casewise.stats.response_model import distances_of, reachable_entropy_correlation
+from casewise.stats.sample import Sample
 
 
 def sample(safe, votes, q, *, cluster=None, verdicts_only=False):

@@ -3,7 +3,7 @@ import pytest
 from scipy.special import expit
 
 from casewise.errors import StatisticsError
-from casewise.stats.items.response_model import fit_responses, items_that_place, left_out_errors, place
+from casewise.stats.response_model import fit_responses, items_that_place, left_out_errors, place
 
 
 def judged(seed, *, judges=40, items=600, wrong_labels=0.03, steep=0.4):

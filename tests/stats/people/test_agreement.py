@@ -5,7 +5,7 @@ from tests.support.data import reference
 
 from casewise.errors import StatisticsError
 from casewise.stats import agreement_of_votes, clustered_mean, fleiss_kappa, krippendorff_alpha
-from casewise.stats.people.agreement import category_counts
+from casewise.stats.agreement import category_counts
 
 
 def votes_as_ratings(safe, votes):

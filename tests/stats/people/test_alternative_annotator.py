@@ -4,7 +4,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.alternative_annotator import alternative_annotator_test
+from casewise.stats.ceilings import alternative_annotator_test
 
 ITEMS, PEOPLE = 60, 5
 

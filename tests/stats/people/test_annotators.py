@@ -4,9 +4,8 @@ from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise.errors import StatisticsError
 from casewise.stats import CrowdDesign, CrowdModel, simulate_ratings
-from casewise.stats.people.annotators import annotator_table
-from casewise.stats.people.coded_ratings import code_ratings
-from casewise.studies.analysing.simulation import SimulationPlan
+from casewise.stats.ratings import annotator_table, code_ratings
+from casewise.studies.simulation import SimulationPlan
 
 
 def study(crowd, *, seed=3):

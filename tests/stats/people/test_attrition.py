@@ -4,8 +4,7 @@ from scipy import stats
 from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.attrition import Flow, attrition, lost_by_condition
-from casewise.stats.people.coded_ratings import code_ratings
+from casewise.stats.ratings import Flow, attrition, code_ratings, lost_by_condition
 
 
 def test_the_test_is_pearsons_chi_square():

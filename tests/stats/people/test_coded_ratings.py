@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.coded_ratings import code_ratings
+from casewise.stats.ratings import code_ratings
 
 
 def table(**changes):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.dawid_skene import dawid_skene
+from casewise.stats.dawid_skene import dawid_skene
 
 
 def crowd(*, hard=0.0, items=400, people=30, per_item=9, seed=1):

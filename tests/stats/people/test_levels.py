@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.agreement import alpha_by_level
+from casewise.stats.agreement import alpha_by_level
 
 
 @pytest.fixture

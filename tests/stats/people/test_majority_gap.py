@@ -6,7 +6,7 @@ from scipy import stats
 from tests.support.rate_mixtures import ACTS, HONEST, counts_of
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.majority_gap import FINE, _binomials, _cells, _guess, _log_stake, _nearest, majority_gap
+from casewise.stats.crowd import FINE, _binomials, _cells, _guess, _log_stake, _nearest, majority_gap
 
 RELEASE = np.repeat(np.arange(11), [9, 29, 37, 65, 67, 67, 59, 51, 24, 16, 26])
 """Safe votes of the release's unsafe-intended items."""

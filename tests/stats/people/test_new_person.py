@@ -3,7 +3,7 @@ import pytest
 from scipy.special import expit, stdtrit
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.new_person import against_new_person, leave_one_out
+from casewise.stats.ceilings import against_new_person, leave_one_out
 
 
 def crowd(rng, queries=225, votes=20):

@@ -6,7 +6,7 @@ from tests.support.rate_mixtures import HONEST, counts_of
 
 from casewise.errors import StatisticsError
 from casewise.stats import oracle_accuracy
-from casewise.stats.core.majorities import chance_of_majority
+from casewise.stats.shares import chance_of_majority
 
 
 def of(safe, votes, **options):
@@ -90,7 +90,7 @@ def test_many_clusters_are_drawn_for_by_their_covariance_which_comes_to_the_same
     rng = np.random.default_rng(2)
     safe, query = rng.binomial(5, rng.beta(2, 2, 3000)), np.repeat(np.arange(1500), 2)
     each = of(safe, np.full(3000, 5), clusters=query)
-    monkeypatch.setattr("casewise.stats.people.oracle.MANY_CLUSTERS", 1_000)
+    monkeypatch.setattr("casewise.stats.crowd.MANY_CLUSTERS", 1_000)
 
     together = of(safe, np.full(3000, 5), clusters=query)
 

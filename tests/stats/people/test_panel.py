@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.panel import distribution_worth, panel_curve, panel_worth, usual_reference
+from casewise.stats.panel import distribution_worth, panel_curve, panel_worth, usual_reference
 
 
 def crowd(items=400, seed=1):
@@ -138,7 +138,7 @@ def test_panels_are_measured_only_as_far_as_the_judge_is_not_told_from_them(monk
     judge = np.where(rng.random(200) < share, safe > 5, safe <= 5).astype(float)
     counts = (safe, np.full(200, 11))
     whole = worth(judge, *counts, clusters=np.arange(200) // 2)
-    monkeypatch.setattr("casewise.stats.people.panel.AT_ONCE", 400)
+    monkeypatch.setattr("casewise.stats.panel.AT_ONCE", 400)
 
     found = worth(judge, *counts, clusters=np.arange(200) // 2)
 

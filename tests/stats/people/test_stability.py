@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.stability import UNIFORM, BetaPrior, fit_beta, predicted_counts, same_label
+from casewise.stats.ceilings import UNIFORM, BetaPrior, fit_beta, predicted_counts, same_label
 
 
 def test_by_hand_one_safe_vote_of_one():

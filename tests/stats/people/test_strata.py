@@ -5,8 +5,7 @@ from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise.errors import StatisticsError
 from casewise.stats import CrowdModel
-from casewise.stats.people.coded_ratings import code_ratings
-from casewise.stats.people.strata import safe_rate_by_stratum
+from casewise.stats.ratings import code_ratings, safe_rate_by_stratum
 
 TWO = {"no_context": 0.5, "safe_revised": 0.5}
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.people.vote_columns import column_dependence
+from casewise.stats.ratings import column_dependence
 
 
 def test_by_hand_on_two_items_and_two_columns():

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.power import judges
-from casewise.stats.power.judges import (
+from casewise.stats import power_studies as judges
+from casewise.stats.power_studies import (
     assumed_deviation,
     power_of_queries,
     queries_needed,

@@ -4,7 +4,7 @@ from scipy import stats
 
 from casewise.errors import StatisticsError
 from casewise.stats import kruskal_wallis
-from casewise.stats.power.kruskal import kruskal_power, kruskal_sample_size
+from casewise.stats.power import kruskal_power, kruskal_sample_size
 
 
 def enumerated_power(rates, n, alpha):

@@ -3,7 +3,7 @@ import pytest
 
 from casewise.errors import StatisticsError
 from casewise.stats import CrowdDesign, CrowdModel, clustered_contrast, simulate_ratings
-from casewise.stats.power.studies import (
+from casewise.stats.power_studies import (
     PilotRatings,
     StudyVariance,
     pilot_intervals,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from casewise.stats.words.line_search import searched
+from casewise.stats.words import searched
 
 dcsrch = pytest.importorskip("scipy.optimize._dcsrch", reason="scipy keeps it to itself")
 

@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse import random as random_rows
 from sklearn.linear_model import LogisticRegression
 
-from casewise.stats.words.logistic import fit_logistic
+from casewise.stats.words import fit_logistic
 
 
 def drawn(seed, *, n=120, columns=900):

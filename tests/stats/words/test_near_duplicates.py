@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from casewise.stats.words.near_duplicates import EarlierTexts, Shingled, jaccard, near_duplicates, word_runs
+from casewise.stats.words import EarlierTexts, Shingled, jaccard, near_duplicates, word_runs
 
 
 def text(draws, n=60):

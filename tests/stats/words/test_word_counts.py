@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from casewise.stats.words.baseline import Folds, LinearBaseline, out_of_fold, weighty_phrases
-from casewise.stats.words.word_counts import WordCounts
+from casewise.stats.words import Folds, LinearBaseline, WordCounts, out_of_fold, weighty_phrases
 
 TEXTS = ["the nurse asks", "the stalker asks the stalker", "a nurse asks a nurse", "nobody here"]
 
@@ -65,7 +64,7 @@ def test_counts_are_those_of_scikit_learn_whatever_the_blocks(monkeypatch, least
     from sklearn.feature_extraction.text import CountVectorizer
 
     for name, value in {"BLOCK": 2, "SLICE": 3}.items():
-        monkeypatch.setattr(f"casewise.stats.words.word_counts.{name}", value)
+        monkeypatch.setattr(f"casewise.stats.words.{name}", value)
     texts = [
         "",
         "a",
@@ -95,7 +94,7 @@ def test_predictions_are_the_same_whatever_the_order_of_texts_and_the_pieces(mon
     groups = np.arange(150) // 2
     words = WordCounts.of(texts)
     found = out_of_fold(words, label, folds=Folds.of(groups, n=5))
-    monkeypatch.setattr("casewise.stats.words.word_counts.PIECE", 7)
+    monkeypatch.setattr("casewise.stats.words.PIECE", 7)
     shuffled = draws.permutation(150)
 
     folds = Folds(Folds.of(groups, n=5).of_row[shuffled], 5)

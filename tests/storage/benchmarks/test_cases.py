@@ -9,8 +9,8 @@ from casewise import api
 from casewise.api import CaseColumns
 from casewise.cli.app import app
 from casewise.errors import ConfigurationError, DataError
-from casewise.storage.benchmarks.cases import read_cases
-from casewise.storage.benchmarks.convert import convert
+from casewise.storage.imports import read_cases
+from casewise.storage.load import convert
 
 RUN = CliRunner()
 ASKED = ["How do I reset a password?", "Who is on leave?", "Where does the driver live?"]

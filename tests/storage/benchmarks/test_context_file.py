@@ -11,9 +11,9 @@ from tests.support.benchmarks import rich_benchmark
 
 from casewise.errors import DataError
 from casewise.storage import load_benchmark, read_benchmark, write_benchmark
-from casewise.storage.benchmarks.context_file import ContextFile
-from casewise.storage.benchmarks.folder import MOST_HELD
-from casewise.storage.benchmarks.manifest import FILES, sha256
+from casewise.storage.benchmark_folder import FILES, sha256
+from casewise.storage.columns import ContextFile
+from casewise.storage.load import MOST_HELD
 
 DEMO = load_benchmark("demo")
 

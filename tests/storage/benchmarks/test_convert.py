@@ -9,12 +9,9 @@ from tests.support.benchmarks import context_of, rich_benchmark
 
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError
 from casewise.records import Context, Item, Query
-from casewise.storage.benchmarks.benchmark import About, Benchmark
-from casewise.storage.benchmarks.convert import convert
-from casewise.storage.benchmarks.folder import write_benchmark
-from casewise.storage.benchmarks.load import load_benchmark
-from casewise.storage.benchmarks.manifest import MANIFEST
-from casewise.storage.benchmarks.parquet import record_of, record_table, write_parquet
+from casewise.storage.benchmark import About, Benchmark
+from casewise.storage.benchmark_folder import MANIFEST, record_of, record_table, write_parquet
+from casewise.storage.load import convert, load_benchmark, write_benchmark
 
 FOLDERS = ("folder", "parquet", "huggingface")
 

@@ -10,9 +10,9 @@ from tests.support.published import released_rows
 import casewise
 from casewise.api import benchmarks as asked_for
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
-from casewise.storage.benchmarks import fetch as fetching
-from casewise.storage.benchmarks import load as loading
-from casewise.storage.benchmarks.fetch import CASEBENCH, Pinned, cache_folder, fetch, fetched, take
+from casewise.storage import load as loading
+from casewise.storage import published as fetching
+from casewise.storage.published import CASEBENCH, Pinned, cache_folder, fetch, fetched, take
 
 RELEASE = json.dumps(released_rows(4)).encode()
 

@@ -5,7 +5,7 @@ import pytest
 
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
 from casewise.storage import load_benchmark, read_benchmark, read_published, write_benchmark
-from casewise.storage.benchmarks.manifest import FILES, MANIFEST, sha256
+from casewise.storage.benchmark_folder import FILES, MANIFEST, sha256
 
 DEMO = load_benchmark("demo")
 

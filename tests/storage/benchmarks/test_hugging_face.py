@@ -2,12 +2,10 @@ import pytest
 from tests.support.benchmarks import rich_benchmark
 
 from casewise.records import Context, Rating
-from casewise.storage.benchmarks.benchmark import About, Benchmark
-from casewise.storage.benchmarks.convert import convert
-from casewise.storage.benchmarks.folder import write_benchmark
-from casewise.storage.benchmarks.hugging_face import card, write_hugging_face
-from casewise.storage.benchmarks.load import load_benchmark
-from casewise.storage.benchmarks.parquet import record_of
+from casewise.storage.benchmark import About, Benchmark
+from casewise.storage.benchmark_folder import record_of
+from casewise.storage.imports import card, write_hugging_face
+from casewise.storage.load import convert, load_benchmark, write_benchmark
 
 
 @pytest.fixture

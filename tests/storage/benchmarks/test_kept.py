@@ -6,17 +6,15 @@ import polars as pl
 import pytest
 
 from casewise.errors import ChecksumMismatch
-from casewise.judging.running.plan import Selection, select
-from casewise.storage import load_benchmark, record_columns, write_benchmark
-from casewise.storage.benchmarks import folder as folders
-from casewise.storage.benchmarks import kept
-from casewise.storage.benchmarks.fetch import cache_folder
-from casewise.storage.benchmarks.folder import read_benchmark
-from casewise.storage.benchmarks.item_table import item_table
-from casewise.storage.benchmarks.manifest import MANIFEST, RECORDS, read_manifest, sha256
-from casewise.storage.benchmarks.parquet import record_table
-from casewise.storage.benchmarks.published import read_published, write_published
-from casewise.storage.record_columns import PlacesById, RecordColumns
+from casewise.judges.run import Selection, select
+from casewise.storage import columns as record_columns
+from casewise.storage import load as folders
+from casewise.storage import load as kept
+from casewise.storage import load_benchmark, write_benchmark
+from casewise.storage.benchmark_folder import MANIFEST, RECORDS, item_table, read_manifest, record_table, sha256
+from casewise.storage.columns import PlacesById, RecordColumns
+from casewise.storage.load import read_benchmark
+from casewise.storage.published import cache_folder, read_published, write_published
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +120,7 @@ def test_where_nothing_can_be_kept_the_folder_is_read_all_the_same(folder):
 
 
 def test_those_used_longest_ago_are_dropped(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "MOST", 2)
+    monkeypatch.setattr(kept, "MOST_BENCHMARKS", 2)
     demo = load_benchmark("demo")
     for n in (2, 3, 4):
         read(write_benchmark(demo.keeping(demo.items[:n]), tmp_path / f"some-{n}"))

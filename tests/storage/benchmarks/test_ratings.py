@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casewise.records import Rating
-from casewise.storage.benchmarks.ratings import RatingColumns
-from casewise.storage.files.jsonl import write_jsonl
+from casewise.storage.files import write_jsonl
+from casewise.storage.ratings import RatingColumns
 
 ratings = st.lists(
     st.builds(

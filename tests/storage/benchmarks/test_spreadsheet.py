@@ -4,8 +4,8 @@ import pytest
 from tests.support.benchmarks import rich_benchmark
 
 from casewise.errors import DataError
-from casewise.storage.benchmarks.load import load_benchmark
-from casewise.storage.benchmarks.spreadsheet import harmless, write_spreadsheet
+from casewise.storage.imports import harmless, write_spreadsheet
+from casewise.storage.load import load_benchmark
 
 
 @pytest.mark.parametrize(

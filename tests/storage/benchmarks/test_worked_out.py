@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import casewise
-from casewise.auditing.subject import Subject
-from casewise.stats.words.word_counts import WordCounts
-from casewise.storage.benchmarks import worked_out as module
-from casewise.storage.benchmarks.fetch import cache_folder
-from casewise.storage.benchmarks.worked_out import worked_out, worked_out_numbers
+from casewise.audits.subject import Subject
+from casewise.stats.words import WordCounts
+from casewise.storage import load as module
+from casewise.storage.load import worked_out, worked_out_numbers
+from casewise.storage.published import cache_folder
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_where_nothing_can_be_kept_it_is_worked_out_each_time(few):
 
 
 def test_those_used_longest_ago_are_dropped(few, monkeypatch):
-    monkeypatch.setattr(module, "MOST", 2)
+    monkeypatch.setattr(module, "MOST_TABLES", 2)
     for what in ("a", "b", "c"):
         of(few, what=what)
 

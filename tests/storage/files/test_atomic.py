@@ -9,8 +9,7 @@ import pytest
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import Rating
-from casewise.storage.files.atomic import for_owner_alone, read_text, replacing, write_text
-from casewise.storage.files.jsonl import read_jsonl, write_jsonl
+from casewise.storage.files import for_owner_alone, read_jsonl, read_text, replacing, write_jsonl, write_text
 
 
 def test_a_file_is_written_whole_with_usual_permissions(tmp_path):
@@ -63,7 +62,7 @@ FILL = """
 import sys
 from pathlib import Path
 from casewise.errors import ConfigurationError
-from casewise.storage.files.atomic import write_text
+from casewise.storage.files import write_text
 try:
     write_text(Path(sys.argv[1]), "x" * 1000)
 except ConfigurationError as error:

@@ -1,6 +1,6 @@
 import json
 
-from casewise.storage.files.jsonl import json_text
+from casewise.storage.files import json_text
 
 
 def test_what_is_counted_is_a_whole_number_and_half_a_tie_stays_half():

@@ -3,9 +3,9 @@
 import pytest
 
 from casewise import api
-from casewise.reporting.document import from_here
-from casewise.storage.files import long_steps
-from casewise.storage.files.long_steps import long_step, telling_long_steps
+from casewise.reports.document import from_here
+from casewise.storage import files as long_steps
+from casewise.storage.files import long_step, telling_long_steps
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casewise.errors import DataError
-from casewise.storage.files.strict_json import parse, rows
+from casewise.storage.files import parse, rows
 
 FILE = Path("file.json")
 

@@ -3,8 +3,8 @@ import pytest
 
 from casewise.errors import DataError
 from casewise.records import Judgement, Scored, Unscored, UnscoredReason
-from casewise.storage.runs import judgement_table as module
-from casewise.storage.runs.judgement_table import judgement_table, judgements_in_brief, last_attempts, that_count
+from casewise.storage import run_folder as module
+from casewise.storage.run_folder import judgement_table, judgements_in_brief, last_attempts, that_count
 
 
 def judgement(i, **more):

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from tests.support.sums import SUMS, Sum, key
 
-from casewise.storage.runs.log_kind import last_records, last_rows
+from casewise.storage.run_folder import last_records, last_rows
 
 
 def plainly(records):

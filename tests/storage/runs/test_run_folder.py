@@ -10,9 +10,19 @@ from tests.support.sums import SUMS, Sum, sum_manifest
 
 from casewise.errors import ConfigurationError, DataError, RunConflict
 from casewise.records import Judgement, Scored
-from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, JUDGEMENTS, RunIdentity, RunManifest, read_run
-from casewise.storage.runs.judgement_table import judgement_table, last_attempts
-from casewise.storage.runs.run_folder import RUN, RunFolder, kind_of, read_manifest
+from casewise.storage.run_folder import (
+    JUDGEMENT_LOG,
+    JUDGEMENTS,
+    RUN,
+    RunFolder,
+    RunIdentity,
+    RunManifest,
+    judgement_table,
+    kind_of,
+    last_attempts,
+    read_manifest,
+    read_run,
+)
 
 IDENTITY = RunIdentity(benchmark="b" * 32, judge="j", settings={"temperature": 0.0, "stop": ["a"]}, seed=0)
 
@@ -59,8 +69,8 @@ def test_settings_are_compared_as_they_are_written(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
-from casewise.storage.runs.judgement_run import JUDGEMENT_LOG, read_run
-from casewise.storage.runs.run_folder import RunFolder
+from casewise.storage.run_folder import JUDGEMENT_LOG, read_run
+from casewise.storage.run_folder import RunFolder
 folder = Path(sys.argv[1])
 with RunFolder.hold(folder, read_run(folder), JUDGEMENT_LOG):
     print("held", flush=True)
@@ -176,8 +186,8 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from tests.storage.runs.test_run_folder import judgement, manifest
 from casewise.errors import ConfigurationError
-from casewise.storage.runs.judgement_run import JUDGEMENT_LOG
-from casewise.storage.runs.run_folder import RunFolder
+from casewise.storage.run_folder import JUDGEMENT_LOG
+from casewise.storage.run_folder import RunFolder
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 try:

@@ -4,12 +4,10 @@ import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise.errors import StudyError
-from casewise.reporting.study.report import study_report
+from casewise.reports.study import study_report
 from casewise.stats import CrowdModel, kruskal_wallis, two_proportion_z
-from casewise.stats.people.attrition import Flow
-from casewise.stats.people.coded_ratings import code_ratings
-from casewise.studies.analysing.analysis import analyse
-from casewise.studies.analysing.options import AnalysisOptions
+from casewise.stats.ratings import Flow, code_ratings
+from casewise.studies.analysis import AnalysisOptions, analyse
 
 
 @pytest.fixture(scope="module")

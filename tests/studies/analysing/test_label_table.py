@@ -1,9 +1,9 @@
 import polars as pl
 import pytest
 
-from casewise.stats.agreeing.labels_and_ties import LabelPolicy
-from casewise.stats.people.coded_ratings import code_ratings
-from casewise.studies.analysing.analysis import label_table
+from casewise.stats.ratings import code_ratings
+from casewise.stats.sample import LabelPolicy
+from casewise.studies.analysis import label_table
 
 
 @pytest.fixture

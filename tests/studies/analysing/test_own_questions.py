@@ -7,12 +7,11 @@ import pytest
 from tests.studies.test_store import begun
 from tests.support.study import START, design
 
-from casewise.reporting.study.report import study_report
-from casewise.studies.design.own_questions import OwnAnswer
-from casewise.studies.running.answers import Given, finish_batch, next_page, take_answer
-from casewise.studies.running.export import export
-from casewise.studies.running.plan import init_study, open_plan, read_plan
-from casewise.studies.running.rounds import load_round
+from casewise.reports.study import study_report
+from casewise.studies.answers import Given, finish_batch, next_page, take_answer
+from casewise.studies.design import OwnAnswer
+from casewise.studies.export import export
+from casewise.studies.rounds import init_study, load_round, open_plan, read_plan
 
 OWN = """
 [[questions]]

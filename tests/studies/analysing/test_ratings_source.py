@@ -5,9 +5,9 @@ import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise.errors import ConfigurationError, DataError
-from casewise.reporting.study.report import study_report
-from casewise.studies.analysing.options import read_contrasts
-from casewise.studies.analysing.ratings_source import read_flow, read_ratings
+from casewise.reports.study import study_report
+from casewise.studies.analysis import read_contrasts
+from casewise.studies.ratings_source import read_flow, read_ratings
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_a_flow_with_an_unknown_step_is_named_with_its_line(tmp_path, line):
 
 
 def test_an_exported_study_brings_its_plan_and_its_people(tmp_path):
-    from casewise.studies.analysing.exported_study import read_exported_study
+    from casewise.studies.ratings_source import read_exported_study
 
     study = {"design": {"conditions": ["a", "b"], "contrasts": [["a", "b"]]}, "departures": None}
     people = [

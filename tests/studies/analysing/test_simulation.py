@@ -3,7 +3,7 @@ from tests.support.crowds import crowd_plan
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.stats import CrowdModel
-from casewise.studies.analysing.simulation import simulate_studies, simulation_plan
+from casewise.studies.simulation import simulate_studies, simulation_plan
 
 PLAN = """
 [simulation]

@@ -15,8 +15,16 @@ from tests.studies.machine import InDatabase, StudyMachine
 from tests.support.databases import empty_database
 
 from casewise.errors import StudyError
-from casewise.studies.design.assignment import Open, choose_batch, choose_condition, lay_out, most_taken, place_late
-from casewise.studies.design.ledger import Ledger, LedgerItem
+from casewise.studies.freeze import (
+    Ledger,
+    LedgerItem,
+    Open,
+    choose_batch,
+    choose_condition,
+    lay_out,
+    most_taken,
+    place_late,
+)
 
 QUIETLY = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 

@@ -7,14 +7,22 @@ import pytest
 from tests.support.study import design, material, preset
 
 from casewise.errors import ConfigurationError, StudyError
-from casewise.studies.design.cost import estimate
-from casewise.studies.design.design import read_design
-from casewise.studies.design.freeze import Promise, departures, freeze, plain, read_frozen, write_frozen
-from casewise.studies.design.ledger import LedgerItem
-from casewise.studies.design.material import as_panel
-from casewise.studies.design.presets import PRESETS, contrasts
-from casewise.studies.design.questions import read_checks, read_quiz
-from casewise.studies.design.wording import PAGES, fill, read_wording
+from casewise.studies.design import PRESETS, contrasts, read_design
+from casewise.studies.freeze import (
+    PAGES,
+    LedgerItem,
+    Promise,
+    as_panel,
+    departures,
+    estimate,
+    fill,
+    freeze,
+    plain,
+    read_frozen,
+    read_wording,
+    write_frozen,
+)
+from casewise.studies.wording import read_checks, read_quiz
 
 PAPER = ("no_context", "safe_generated", "unsafe_generated", "safe_revised", "unsafe_revised")
 

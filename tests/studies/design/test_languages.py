@@ -10,15 +10,12 @@ import jinja2
 import pytest
 from tests.support.study import START, design
 
+from casewise.ask.layouts import FOR_ANNOTATORS
 from casewise.errors import ConfigurationError, StudyError
-from casewise.prompting.context_words import FOR_ANNOTATORS
 from casewise.records.translation import Translation
-from casewise.studies.design.languages import LANGUAGES, Speech, messages_in
-from casewise.studies.design.own_questions import ASKED, DEMOGRAPHICS, ENDS, REQUEST
-from casewise.studies.design.replies import REPLY_QUESTION
-from casewise.studies.design.translating import read_translations, write_translations
-from casewise.studies.design.wording import ABOUT_YOU, KEPT_AS_WRITTEN, read_wording
-from casewise.studies.running.plan import init_study, read_plan
+from casewise.studies.design import ASKED, DEMOGRAPHICS, ENDS, LANGUAGES, REPLY_QUESTION, REQUEST, Speech, messages_in
+from casewise.studies.freeze import ABOUT_YOU, KEPT_AS_WRITTEN, read_translations, read_wording, write_translations
+from casewise.studies.rounds import init_study, read_plan
 from casewise.web.errors import SAYINGS, TITLES
 
 TEMPLATES = Path(str(files("casewise.web"))) / "templates"
@@ -44,7 +41,7 @@ def said_in_code():
         yield from (question.ask, *question.options)
     yield from (f"{date(2026, month, 1):%B}" for month in range(1, 13))
     yield from (*TITLES.values(), *SAYINGS.values())
-    for path in (*(package / "web/security").glob("*.py"), package / "web/study/session.py"):
+    for path in (package / "web/security.py", package / "web/study.py"):
         for words in REFUSED.findall(path.read_text(encoding="utf-8")):
             yield "".join(re.findall(r'"([^"]*)"', words))
 
@@ -82,7 +79,7 @@ def test_the_longer_texts_have_the_same_placeholders_quiz_and_checks(language, c
     assert [question.right for question in first.quiz] == [question.right for question in other.quiz]
     assert {check.name: check.expected for check in first.checks} == {c.name: c.expected for c in other.checks}
     folder = "replies" if changes else "."
-    texts = Path(str(files("casewise.studies.design"))) / "texts"
+    texts = Path(str(files("casewise.studies"))) / "texts"
     for page in (texts / folder).glob("*.md"):
         ours, theirs = (
             set(re.findall(r"\{\{ \w+ \}\}", place.read_text(encoding="utf-8")))
@@ -146,7 +143,7 @@ def test_what_nobody_else_has_read_is_not_shown(path):
 
 
 def test_a_translation_that_is_changed_after_freezing_is_a_departure(path):
-    from casewise.studies.running.plan import freeze_plan
+    from casewise.studies.rounds import freeze_plan
 
     translated(path)
     freeze_plan(read_plan(path), at=START)

@@ -8,12 +8,11 @@ from tests.studies.test_store import VAULT, answer, begun, seen
 from tests.support.study import LATER, RIGHT, START, design, opened
 
 from casewise.database.tables.study import slots
+from casewise.studies.monitor import take_told
+from casewise.studies.people import admit, annotator, answer_quiz, has_room, pass_tutorial, why_not_let_in
+from casewise.studies.prolific import SubmissionEvent
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.recruiters.prolific_hooks import SubmissionEvent
-from casewise.studies.running.admission import admit, has_room, why_not_let_in
-from casewise.studies.running.annotators import annotator, answer_quiz, pass_tutorial
-from casewise.studies.running.rounds import set_state
-from casewise.studies.watching.recruiter_reports import take_told
+from casewise.studies.rounds import set_state
 
 SMALL = {"per_item": 1, "per_annotator": 4, "lease_minutes": 30}
 """Two conditions of four queries: places for two people."""

@@ -7,16 +7,15 @@ from tests.studies.test_store import VAULT, finished, seen
 from tests.support.study import START, design
 
 from casewise.errors import StudyError
-from casewise.reporting.study.report import study_report
+from casewise.reports.study import study_report
 from casewise.storage import load_benchmark, write_benchmark
+from casewise.studies.answers import void
+from casewise.studies.export import export
+from casewise.studies.monitor import monitor
+from casewise.studies.owner import amend, amendment_of
+from casewise.studies.people import admit
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.running.admission import admit
-from casewise.studies.running.amending import amend, amendment_of
-from casewise.studies.running.answers import void
-from casewise.studies.running.export import export
-from casewise.studies.running.plan import freeze_plan, init_study, open_plan, read_plan
-from casewise.studies.running.rounds import load_round, set_state
-from casewise.studies.watching.monitoring import monitor
+from casewise.studies.rounds import freeze_plan, init_study, load_round, open_plan, read_plan, set_state
 
 
 @pytest.fixture

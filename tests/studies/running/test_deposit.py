@@ -13,10 +13,8 @@ from tests.support.databases import new_database
 from tests.support.study import START, design
 
 from casewise.errors import ConfigurationError, StudyError
-from casewise.studies.running.deposit import deposit, deposit_files
-from casewise.studies.running.export import export
-from casewise.studies.running.plan import freeze_plan, init_study, open_plan, read_plan
-from casewise.studies.running.rounds import load_round
+from casewise.studies.export import deposit, deposit_files, export
+from casewise.studies.rounds import freeze_plan, init_study, load_round, open_plan, read_plan
 
 
 @pytest.fixture

@@ -10,12 +10,11 @@ from tests.support.study import START, design
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.storage import load_benchmark, read_benchmark
-from casewise.studies.analysing.ratings_source import read_ratings
-from casewise.studies.running.answers import void
-from casewise.studies.running.export import export
-from casewise.studies.running.owner import forget
-from casewise.studies.running.plan import freeze_plan, init_study, open_plan, pilot_of, read_plan
-from casewise.studies.running.rounds import load_round
+from casewise.studies.answers import void
+from casewise.studies.export import export
+from casewise.studies.owner import forget
+from casewise.studies.ratings_source import read_ratings
+from casewise.studies.rounds import freeze_plan, init_study, load_round, open_plan, pilot_of, read_plan
 
 CODES = """[recruiter]
 kind = "code"

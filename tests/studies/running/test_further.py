@@ -8,16 +8,21 @@ import pytest
 from tests.studies.test_store import VAULT, answer, begun, pages_of, seen
 from tests.support.study import LATER, START, Walker, design, opened
 
+from casewise.studies.answers import (
+    Given,
+    finish_batch,
+    further_pay,
+    lapse_and_void,
+    may_take_another,
+    next_page,
+    take_another,
+    take_answer,
+)
+from casewise.studies.monitor import monitor
+from casewise.studies.owner import forget, to_be_paid
+from casewise.studies.people import AnsweredPage, admit, annotator, failed_checks
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.running.admission import admit
-from casewise.studies.running.annotators import annotator
-from casewise.studies.running.answers import Given, finish_batch, lapse_and_void, next_page, take_answer
-from casewise.studies.running.events import note, read_events
-from casewise.studies.running.further import further_pay, may_take_another, take_another
-from casewise.studies.running.owner import forget, to_be_paid
-from casewise.studies.running.quality import AnsweredPage, failed_checks
-from casewise.studies.running.rounds import set_state
-from casewise.studies.watching.monitoring import monitor
+from casewise.studies.rounds import note, read_events, set_state
 
 NO_CHECKS = {"checks_per_batch": 0}
 
@@ -83,8 +88,8 @@ def test_nothing_more_is_offered_where(store, why):
         if why == "paused":
             set_state(connection, study.id, "paused", by="owner", now=START)
         if why == "held for others":
+            from casewise.studies.people import admit
             from casewise.studies.recruiters import RecruiterIds
-            from casewise.studies.running.admission import admit
 
             admit(connection, study, RecruiterIds("bob"), vault=VAULT, now=START)
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from casewise.studies.running.sight import SIGHT, read_sight
+from casewise.studies.rounds import SIGHT, read_sight
 
 
 def test_what_is_known_and_a_number_is_kept():

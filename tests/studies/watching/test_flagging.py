@@ -8,13 +8,11 @@ from tests.support.study import START, design, opened
 
 from casewise.database.tables import study as tables
 from casewise.records import Verdict
-from casewise.studies.running.answers import Given, next_page, take_answer
-from casewise.studies.running.export import annotator_lines
-from casewise.studies.running.owner import forget
-from casewise.studies.running.quality import Flag
-from casewise.studies.watching.assessing import assess
-from casewise.studies.watching.flagging import FlagCount, FoundFlags, find_flags, keep_flags
-from casewise.studies.watching.likeness import FalseAlarms
+from casewise.studies.answers import Given, next_page, take_answer
+from casewise.studies.export import annotator_lines
+from casewise.studies.monitor import FalseAlarms, FlagCount, FoundFlags, assess, find_flags, keep_flags
+from casewise.studies.owner import forget
+from casewise.studies.people import Flag
 
 PLAN = design(
     conditions=["no_context"], ratings={"per_item": 4, "per_annotator": 12}, attention={"checks_per_batch": 0}

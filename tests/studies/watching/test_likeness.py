@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 from tests.support.study import design
 
-from casewise.studies.design.design import QualityThresholds
-from casewise.studies.design.ledger import LedgerItem
-from casewise.studies.watching.likeness import SeenAnswers, measures, raised, simulated_flags
+from casewise.studies.design import QualityThresholds
+from casewise.studies.freeze import LedgerItem
+from casewise.studies.monitor import SeenAnswers, measures, raised, simulated_flags
 
 ITEMS = 12
 

@@ -19,11 +19,9 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 from tests.support.deciders import decider_file, known_backgrounds
 
 from casewise.api.deciding import Decider, Wanted
-from casewise.deciding.traffic import Sealer, read_traffic
+from casewise.deciding.monitor import Sealer, read_traffic
 from casewise.errors import ConfigurationError
-from casewise.web.deciding.middleware import DeciderMiddleware
-from casewise.web.deciding.options import ServiceOptions, keys_in
-from casewise.web.deciding.service import create_service
+from casewise.web.deciding import DeciderMiddleware, ServiceOptions, create_service, keys_in
 
 KEY = "a-key-of-the-tests-that-is-long"
 

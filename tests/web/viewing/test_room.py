@@ -8,12 +8,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from casewise import api
-from casewise.evaluation.viewing.choosing import ItemsWanted
-from casewise.evaluation.viewing.viewed import view_runs
-from casewise.models.fake import FakeModel
-from casewise.storage.runs.item_notes import ITEM_NOTES
-from casewise.web.viewing.app import create_view
-from casewise.web.viewing.copying import write_view
+from casewise.evaluate.viewing import ItemsWanted, view_runs
+from casewise.models.protocol import FakeModel
+from casewise.storage.run_folder import ITEM_NOTES
+from casewise.web.viewing import create_view, write_view
 
 PORT = 8109
 HERE = f"http://127.0.0.1:{PORT}"

@@ -9,9 +9,8 @@ from playwright.sync_api import expect
 from tests.support.browser import DESKTOP, PHONE, serious_problems
 
 from casewise import api
-from casewise.web.local import free_port
-from casewise.web.viewing.app import create_view
-from casewise.web.viewing.copying import write_view
+from casewise.web.app import free_port
+from casewise.web.viewing import create_view, write_view
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

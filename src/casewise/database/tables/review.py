@@ -16,10 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from casewise.database.columns import UtcTime
-from casewise.database.tables.metadata import metadata
-
-__all__ = ["autosaves", "contexts", "drafts", "events", "passes", "queries", "translations", "warnings_read"]
+from casewise.database.tables.metadata import UtcTime, metadata
 
 drafts = Table(
     "drafts",

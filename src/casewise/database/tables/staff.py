@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Index, Integer, String, Table
 
-from casewise.database.columns import UtcTime
-from casewise.database.tables.metadata import metadata
-
-__all__ = ["events", "invitations", "people", "person_roles", "rate_limits", "sessions"]
+from casewise.database.tables.metadata import UtcTime, metadata
 
 people = Table(
     "people",

@@ -32,22 +32,7 @@ from sqlalchemy import (
     text,
 )
 
-from casewise.database.columns import UtcTime
-from casewise.database.tables.metadata import metadata
-
-__all__ = [
-    "annotators",
-    "events",
-    "fingerprints",
-    "flags",
-    "hooks",
-    "items",
-    "keys",
-    "pages",
-    "slots",
-    "studies",
-    "tallies",
-]
+from casewise.database.tables.metadata import UtcTime, metadata
 
 studies = Table(
     "studies",

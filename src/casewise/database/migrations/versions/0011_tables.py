@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from casewise.database.append_only import let_withdrawn_go, make_append_only
+from casewise.database.engine import let_withdrawn_go, make_append_only
 from casewise.database.tables import metadata
 
 revision = "0011"

@@ -1,1 +1,0 @@
-"""Lies about the context, and what a source outside says of it."""

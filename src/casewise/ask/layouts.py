@@ -1,0 +1,216 @@
+"""How contexts are laid out in messages, and what a judge is shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple, Protocol
+from xml.sax.saxutils import escape
+
+from casewise.models.protocol import Message
+from casewise.records import Context, ParameterSet, Query, ShownContext
+from casewise.records.context import OPTIONAL, Statement, as_text
+
+# Filling in a template in a single pass: what a value says is never read as a placeholder.
+
+
+def filled(template: str, values: Mapping[str, str], *, doubled_braces: bool = False) -> str:
+    """`template` with each `{name}` replaced by its value; other braces are themselves.
+
+    With `doubled_braces`, `{{` and `}}` stand for single ones.
+
+    Examples
+    --------
+    >>> filled("{query} {other}", {"query": "What is {query}?"})
+    'What is {query}? {other}'
+    """
+    places = places_of(tuple(values), doubled_braces)
+    return places.sub(lambda match: values[match[1]] if match[1] else match[0][0], template)
+
+
+@lru_cache(maxsize=256)
+def places_of(names: tuple[str, ...], doubled_braces: bool) -> re.Pattern[str]:
+    named = "|".join(map(re.escape, names))
+    return re.compile(rf"\{{({named})\}}" + (r"|\{\{|\}\}" if doubled_braces else ""))
+
+
+# A context in words: what its groups and parameters are called, for whom, and how it is laid out.
+#
+# A judge and a report read the names themselves. Reviewers and annotators read labels: reviewers know the theory,
+# annotators do not.
+
+
+class Label(NamedTuple):
+    """What a group or parameter is called on a page, by who reads it."""
+
+    reviewers: str
+    annotators: str
+
+
+LABELS: dict[str, Label] = {
+    "sender": Label("Sender: the chatbot", "The chatbot"),
+    "sender.nature_of_the_interaction": Label("Nature of the interaction", "Kind of conversation"),
+    "sender.platform_type": Label("Platform", "Platform"),
+    "recipient": Label("Recipient: the user", "The person asking"),
+    "recipient.type": Label("Who the user is", "Who they are here"),
+    "recipient.background": Label("The user's background", "Background"),
+    "transmission_principle": Label("Transmission principle", "The terms"),
+    "transmission_principle.urgency": Label("Urgency", "Urgency"),
+    "transmission_principle.sender_purpose": Label("Purpose of the chatbot", "What the chatbot is for"),
+    "transmission_principle.confidentiality": Label("Confidentiality", "Who can see the conversation"),
+    "transmission_principle.source_accountability": Label(
+        "Accountability for the source", "Who answers for what is said"
+    ),
+    "subject": Label("Subject", "Whom it is about"),
+    "information_type": Label("Type of information", "Kind of information"),
+}
+"""By dotted name, in reading order."""
+
+FOR_REVIEWERS = {name: label.reviewers for name, label in LABELS.items()}
+
+FOR_ANNOTATORS = {name: label.annotators for name, label in LABELS.items()}
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A group of what is shown: its name, and its parameters by name. A statement without a group has no name inside."""
+
+    name: str
+    statements: tuple[tuple[str, Statement], ...]
+
+
+def groups(shown: ShownContext) -> Iterator[Labelled]:
+    """What is shown of a context, group by group."""
+    for group, value in shown.items():
+        yield Labelled(group, (("", value),) if group in OPTIONAL else tuple(value.items()))
+
+
+def spoken(name: str) -> str:
+    """`nature_of_the_interaction` as one says it."""
+    return name.replace("_", " ")
+
+
+@lru_cache(maxsize=1024)
+def heading(name: str) -> str:
+    """`nature_of_the_interaction` as it stands before what is said of it."""
+    return spoken(name).capitalize()
+
+
+def labels_of(parameters: ParameterSet) -> dict[str, str]:
+    """What reviewers read for each group and parameter: its title, the paper's label, or its name in words."""
+    words = {name: heading(name.rpartition(".")[2]) for name in (*parameters.group_names, *parameters.every)}
+    return {name: parameters.titles.get(name) or FOR_REVIEWERS.get(name, word) for name, word in words.items()}
+
+
+def in_words(shown: ShownContext) -> str:
+    """A context as a judge reads it: a group a paragraph, a parameter a line, what stands under headings as running text."""
+    lines = []
+    for group in groups(shown):
+        title = heading(group.name)
+        if group.statements[0][0] == "":
+            lines.append(f"{title}: {as_text(group.statements[0][1])}")
+        else:
+            lines.append(f"{title}:")
+            lines += [f"- {heading(name)}: {as_text(said)}" for name, said in group.statements]
+    return "\n".join(lines)
+
+
+# How a context is laid out for whoever reads it: as a list, as prose, as JSON or as XML. What it says is the
+# same.
+
+
+Layout = Literal["list", "prose", "json", "xml"]
+
+
+def laid_out(shown: ShownContext, layout: Layout) -> str:
+    """A context in this layout.
+
+    Examples
+    --------
+    >>> laid_out({"recipient": {"type": "a nurse"}}, "prose")
+    'The type of the recipient is: a nurse'
+    >>> laid_out({"recipient": {"type": "a nurse"}}, "xml")
+    '<context><recipient><type>a nurse</type></recipient></context>'
+    """
+    if layout == "json":
+        return json.dumps(shown, ensure_ascii=False)
+    if layout == "prose":
+        return prose(shown)
+    return xml(shown) if layout == "xml" else in_words(shown)
+
+
+def prose(shown: ShownContext) -> str:
+    said = []
+    for group in groups(shown):
+        for name, statement in group.statements:
+            what = f"{spoken(name)} of the {spoken(group.name)}" if name else spoken(group.name)
+            said.append(f"The {what} is: {as_text(statement)}")
+    return " ".join(one if one.endswith((".", "!", "?")) else f"{one}." for one in said[:-1]) + (
+        f" {said[-1]}" if len(said) > 1 else "".join(said)
+    )
+
+
+def xml(shown: ShownContext) -> str:
+    whole = []
+    for group in groups(shown):
+        inner = "".join(
+            f"<{name}>{escape(as_text(statement))}</{name}>" if name else escape(as_text(statement))
+            for name, statement in group.statements
+        )
+        whole.append(f"<{group.name}>{inner}</{group.name}>")
+    return f"<context>{''.join(whole)}</context>"
+
+
+# What is shown, where it goes, and what a transform may look at.
+
+
+ContextRole = Literal["user", "system"]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the parts of what is shown go, as far as a transform decides that."""
+
+    context_role: ContextRole | None = None
+    """The message that holds the context; None leaves it to the prompts."""
+    earlier: tuple[Message, ...] = ()
+    """Turns that went before, as if the conversation had begun with them."""
+    system: tuple[str, ...] = ()
+    """What else the system message says, behind the context where that stands in it."""
+    layout: Layout | None = None
+    """How the context is laid out; None leaves it to the prompts."""
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """What a judge is shown of an item."""
+
+    query: str
+    context: ShownContext
+    """Empty where nothing is shown of it."""
+    placement: Placement = Placement()
+    held_back: Literal["refused", "asked about"] | None = None
+    """Whether it never comes to a judge, since a defence refuses it, or asks the user about it."""
+    problem: str | None = None
+    """Why a transform could not be done; then nothing is asked, and the item is unscored in that arm."""
+
+
+class LooksUp(Protocol):
+    """Knows what a model made of a text."""
+
+    def of(self, maker: str, text: str) -> str: ...
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a transform may look at besides what was shown before it."""
+
+    query: Query
+    context: Context | None
+    twin: Context | None = None
+    """The other context of the item's pair; None where there is none."""
+    made: LooksUp | None = None
+    """What models made of texts, where a transform needs that."""

@@ -1,0 +1,210 @@
+"""Prompts as versioned values, and how contexts and messages are laid out in them."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from casewise.ask.chat import Chat
+from casewise.ask.elicitations import HOW_ASKED
+from casewise.ask.layouts import ContextRole, Placement, filled, in_words, laid_out
+from casewise.errors import ConfigurationError, DataError
+from casewise.models.protocol import Message
+from casewise.records import ShownContext
+from casewise.records.base import digest, read_toml, shipped_toml
+
+AS_PROMPTED = Placement()
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One elicitation's wording: with a context, and without (None: this set cannot ask without one)."""
+
+    with_context: str
+    without_context: str | None = None
+
+
+@dataclass(frozen=True)
+class PromptSet:
+    """The wording of all elicitations, under one name and version.
+
+    `in_system` holds the context when it goes into the system message; `see_system` then stands where the user
+    message would have held it. `doubled_braces` reads `{{` as `{`.
+    """
+
+    name: str
+    version: str
+    prompts: Mapping[str, Prompt]
+    in_system: str = "{context}"
+    see_system: str = "(It is given in the system message.)"
+    context_as: Literal["text", "json"] = "text"
+    doubled_braces: bool = False
+    role: ContextRole = "user"
+    bridge: str | None = None
+    """The chat whose messages these are, but for the question: its id."""
+
+    @property
+    def id(self) -> str:
+        """Name, version and a digest of the wording, so that an edited file is another prompt set."""
+        return f"{self.name}@{self.version}+{digest(self.wording())[:8]}"
+
+    def wording(self) -> dict[str, Any]:
+        """All that decides what a judge reads, as JSON values."""
+        return {
+            "prompts": {name: [p.with_context, p.without_context] for name, p in sorted(self.prompts.items())},
+            "in_system": self.in_system if self.role == "system" else None,
+            "see_system": self.see_system if self.role == "system" else None,
+            "context_as": self.context_as,
+            "doubled_braces": self.doubled_braces,
+            "role": self.role,
+        }
+
+    def render(
+        self, elicitation: str, query: str, shown: ShownContext, *, placement: Placement = AS_PROMPTED
+    ) -> tuple[Message, ...]:
+        """The messages that ask about `query` in the context `shown` (empty: none), each part where `placement` says.
+
+        Raises ConfigurationError: the set has no prompt for `elicitation`, or none without a context.
+        """
+        prompt = self.prompt(elicitation)
+        context = self.written(shown, placement) if shown else ""
+        in_system = bool(shown) and (placement.context_role or self.role) == "system"
+        system = (self._filled(self.in_system, query, context), *placement.system) if in_system else placement.system
+        first = (Message("system", "\n\n".join(system)),) if system else ()
+        template = prompt.with_context if shown else self._without(prompt)
+        asked = self._filled(template, query, self.see_system if in_system else context)
+        return (*first, *placement.earlier, Message("user", asked))
+
+    def prompt(self, elicitation: str) -> Prompt:
+        """The wording for `elicitation`."""
+        if elicitation not in self.prompts:
+            raise ConfigurationError(
+                f"the prompts {self.name!r} cannot ask for {elicitation!r}; they have {', '.join(self.prompts)}"
+            )
+        return self.prompts[elicitation]
+
+    def written(self, shown: ShownContext, placement: Placement = AS_PROMPTED) -> str:
+        """A context as the judge reads it: one parameter a line, or as JSON, or as an arm's transforms lay it out."""
+        if placement.layout is not None:
+            return laid_out(shown, placement.layout)
+        return json.dumps(shown) if self.context_as == "json" else in_words(shown)
+
+    def _without(self, prompt: Prompt) -> str:
+        if prompt.without_context is None:
+            raise ConfigurationError(
+                f"the prompts {self.name!r} say nothing about asking without a context; "
+                "add `without_context` to the file, or leave the arm 'none' out"
+            )
+        return prompt.without_context
+
+    def _filled(self, template: str, query: str, context: str) -> str:
+        return filled(template, {"query": query, "context": context}, doubled_braces=self.doubled_braces)
+
+
+def bridge_prompts(chat: Chat) -> PromptSet:
+    """The judge's question in a chatbot's own messages: what it says and what it does then differ by the question alone."""
+    words = chat.bridge
+    with_context = words if chat.role == "system" else filled(words, {"query": chat.in_user})
+    return PromptSet(
+        f"bridge-{chat.name}",
+        chat.version,
+        {"binary": Prompt(with_context, words)},
+        in_system=chat.system,
+        role=chat.role,
+        bridge=chat.id,
+    )
+
+
+@cache
+def default_prompts() -> PromptSet:
+    """The wording written for this project."""
+    return prompt_set(shipped_toml("casewise.ask", "prompts.toml"))
+
+
+def read_prompts(path: Path) -> PromptSet:
+    """A prompt set from a TOML file: `name`, `version`, and tables `[binary]`, `[score]`, `[probability]`, each with
+    `with_context` and perhaps `without_context`; `docs/live.md` shows one.
+
+    Raises DataError: the file is not TOML, or a template is missing, misspelt or without its placeholders.
+    """
+    found = read_toml(path, "prompts")
+    try:
+        return prompt_set(found)
+    except ValueError as error:
+        raise DataError(path, None, f"no prompts can be read: {error}") from error
+
+
+KNOWN_KEYS = {"name", "version", "in_system", "see_system", "context_as", *HOW_ASKED}
+
+
+def prompt_set(values: Mapping[str, Any]) -> PromptSet:
+    if unknown := sorted(set(values) - KNOWN_KEYS):
+        raise ValueError(f"unknown key {unknown[0]!r}; there are {', '.join(sorted(KNOWN_KEYS))}")
+    if missing := sorted({"name", "version"} - set(values)):
+        raise ValueError(f"{missing[0]!r} is missing")
+    if values.get("context_as", "text") not in ("text", "json"):
+        raise ValueError(f"'context_as' is {values['context_as']!r}, not 'text' or 'json'")
+    prompts: dict[str, Prompt] = {name: checked_prompt(name, values[name]) for name in HOW_ASKED if name in values}
+    if not prompts:
+        raise ValueError(f"there is no prompt in it: add one of {', '.join(f'[{name}]' for name in HOW_ASKED)}")
+    made = PromptSet(str(values["name"]), str(values["version"]), prompts, context_as=values.get("context_as", "text"))
+    made = replace(made, in_system=str(values.get("in_system", made.in_system)))
+    if "{context}" not in made.in_system:
+        raise ValueError("'in_system' does not hold {context}")
+    return replace(made, see_system=str(values.get("see_system", made.see_system)))
+
+
+def checked_prompt(name: str, table: Any) -> Prompt:
+    if not isinstance(table, Mapping) or not isinstance(table.get("with_context"), str):
+        raise ValueError(f"[{name}] has no text called 'with_context'")  # noqa: TRY004 - it becomes a DataError
+    if unknown := sorted(set(table) - {"with_context", "without_context"}):
+        raise ValueError(f"[{name}] has an unknown key {unknown[0]!r}")
+    prompt = Prompt(table["with_context"], table.get("without_context"))
+    for placeholder in ("{query}", "{context}"):
+        if placeholder not in prompt.with_context:
+            raise ValueError(f"'with_context' of [{name}] does not hold {placeholder}")
+    if prompt.without_context is not None and "{query}" not in prompt.without_context:
+        raise ValueError(f"'without_context' of [{name}] does not hold {{query}}")
+    return prompt
+
+
+PUBLISHED_NAMES = {"judge": "binary", "judgescore": "score", "judgelogits": "probability"}
+"""The constants of the release's `scripts/template.py`, and what they ask for."""
+
+
+def published_prompts(path: Path) -> PromptSet:
+    """The paper's own wording, out of the release's `scripts/template.py`, which is read and never run.
+
+    It inserts the context as `json.dumps` gives it, which leaves an empty object, `{}`, where nothing is shown. Raises
+    DataError: the file is not Python, or lacks one of the three constants.
+    """
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
+        raise DataError(path, None, f"not the release's scripts/template.py: {error}") from error
+    constants = dict(string_constants(tree))
+    if missing := [name for name in PUBLISHED_NAMES if name not in constants]:
+        raise DataError(path, None, f"there is no string constant called {missing[0]!r} in it")
+    prompts = {
+        asked: Prompt(constants[name], constants[name].replace("{context}", "{{}}"))
+        for name, asked in PUBLISHED_NAMES.items()
+    }
+    return PromptSet("published", "135f221", prompts, context_as="json", doubled_braces=True)
+
+
+def string_constants(tree: ast.Module) -> list[tuple[str, str]]:
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            try:
+                value = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+            if isinstance(value, str):
+                found.append((node.targets[0].id, value))
+    return found

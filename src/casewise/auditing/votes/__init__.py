@@ -1,1 +1,0 @@
-"""What the votes themselves give away."""

@@ -1,0 +1,401 @@
+"""TODO"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress, islice
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from casewise.errors import ConfigurationError, did_you_mean
+from casewise.records import CONDITIONS, Context, ShortRepr, paper_parameters
+from casewise.records.base import Record, canonical_json
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters
+from casewise.stats.ceilings import UNIFORM, fit_beta, same_label
+from casewise.stats.sample import VOTES, labels, query_numbers
+from casewise.stats.words import Folds, LinearBaseline, WordCounts, out_of_fold
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.benchmark_folder import item_table, texts
+from casewise.storage.columns import column_of_records
+from casewise.storage.load import worked_out
+
+# A finding: something in a benchmark that changes what its numbers mean, with its evidence and what to do.
+
+
+ALPHA = 0.001
+"""Every finding that rests on a test is made at this level, after correction within its own test."""
+
+Effect = Literal["label", "score", "note"]
+
+EFFECTS: dict[Effect, float] = {"label": 1.0, "score": 0.5, "note": 0.2}
+"""What a finding does to a number: it is not people's (label), it means less than it seems (score), or worth knowing."""
+
+CODES: dict[str, str] = {
+    "labels.intent-in-rates": "the stated safe rates count the author's intent as a vote",
+    "labels.intent-in-votes": "a vote column is the author's intent",
+    "labels.rates-disagree": "stated safe rates are not those of the votes",
+    "labels.ties": "ties, whose label a rule has to settle",
+    "labels.gap-at-majority": "vote counts stop at the majority line, by intent",
+    "labels.unstable": "labels that may come out otherwise in a repeated study",
+    "labels.votes-depend": "votes depend on each other across items",
+    "labels.unrated": "items without ratings",
+    "intent.not-shared": "people do not share the author's intent",
+    "intent.predicts-labels": "the author's intent alone gives most labels",
+    "baseline.vocabulary": "words of the context alone predict people's verdicts",
+    "baseline.one-parameter": "words of one parameter alone predict people's verdicts",
+    "baseline.query": "words of the query alone predict people's verdicts",
+    "baseline.shortcut": "exchanged contexts keep the prediction while people change",
+    "contexts.repeated": "statements that stand in many contexts word for word",
+    "contexts.length": "the length of a context tells its intent",
+    "contexts.missing": "parameters that not every context states",
+    "contexts.missing-tells": "whether a parameter is stated tells the intent",
+    "contexts.near-duplicates": "nearly the same context with different queries",
+    "contexts.unmoved": "queries that no context moves: people's verdict is the same under each",
+    "people.disagree": "people agree little with each other",
+    "coverage.one-category": "all items are of one category",
+    "coverage.thin": "categories with too few queries to say anything about",
+    "coverage.unpaired": "queries without both a safe and an unsafe context",
+    "coverage.one-verdict": "people's verdicts are all alike",
+    "coverage.uneven-votes": "items have very different numbers of votes",
+    "outputs.against-label": "items whose label the good judges among the outputs contradict",
+    "outputs.filled-in": "values of a judge's output look filled in by chance",
+}
+"""Stable codes, for `--fail-on`: what each says."""
+
+
+class Finding(Record):
+    """Something that changes what a benchmark's numbers mean."""
+
+    code: str
+    title: str
+    effect: Effect
+    """What it does to a number: see `EFFECTS`."""
+    share: float = Field(ge=0, le=1)
+    """Share of items that it touches, or of the distance that it closes; between 0 and 1."""
+    evidence: dict[str, Any]
+    """The numbers behind it, by name."""
+    advice: str
+    """What to do about it."""
+    items: tuple[str, ...] = ()
+    """Ids of up to twenty items to look at."""
+
+    @model_validator(mode="after")
+    def _code_is_known(self) -> Finding:
+        if self.code not in CODES:
+            raise ValueError(f"{self.code!r} is not in CODES")
+        return self
+
+    @property
+    def weight(self) -> float:
+        """Rank among findings: the share touched times what the effect counts."""
+        return self.share * EFFECTS[self.effect]
+
+    @property
+    def part(self) -> str:
+        """The part of the audit that found it."""
+        return self.code.partition(".")[0]
+
+
+class Part(Record):
+    """What one part of the audit measured, found, and could not look at."""
+
+    name: str
+    measured: dict[str, Any] = Field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Sentences: what was not looked at, and why."""
+
+
+def together(name: str, parts: Sequence[Part]) -> Part:
+    """One part of several looks."""
+    return Part(
+        name=name,
+        measured={key: value for part in parts for key, value in part.measured.items()},
+        findings=tuple(finding for part in parts for finding in part.findings),
+        left_out=tuple(line for part in parts for line in part.left_out),
+    )
+
+
+def checked_codes(names: Iterable[str]) -> tuple[str, ...]:
+    """`names`, if each is a code, a part of the audit, or `any`.
+
+    Raises ConfigurationError: one is neither; the message lists them all.
+    """
+    parts = {code.partition(".")[0] for code in CODES}
+    wanted = tuple(names)
+    for name in wanted:
+        if name not in CODES and name not in parts and name != "any":
+            listed = "\n".join(f"  {code}: {what}" for code, what in CODES.items())
+            raise ConfigurationError(
+                f"no finding is called {name!r}{did_you_mean(name, {*CODES, *parts})}; there are any, {', '.join(sorted(parts))}, and\n{listed}"
+            )
+    return wanted
+
+
+# What is audited: a benchmark with the tables that several parts of the audit read.
+
+
+LEAST_ITEMS = 20
+"""A spread of rates is fitted to no fewer items; the uniform one serves below."""
+
+LARGE, FOLDS_OF_LARGE = 20_000, 3
+"""Of so many items a classifier learns from two thirds: three fits instead of ten, a quarter of the time."""
+
+MOST_READ = 100_000
+"""Items from which a classifier on words learns and which it predicts; of more, so many in whole queries drawn at random."""
+
+BLOCK = 65_536
+"""Contexts that are held as they are read."""
+
+LISTED = 20
+"""Items named in a finding at most."""
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """How an audit is made; all of it is recorded in its output."""
+
+    seed: int = 0
+    folds: int = 10
+    """Folds of queries that classifiers are held out in; three at most of a benchmark of 20,000 items or more."""
+    block: int = 25
+    """Successive items that one person is taken to rate, where votes are anonymous."""
+    splits: int = 50
+    """Random halves of the votes that the subset `hard` is averaged over."""
+
+
+class VoteTable(NamedTuple):
+    """Votes by place, for the items that all have the same number of places."""
+
+    votes: BoolArray
+    """(items, places): whether the vote at that place is "safe"."""
+    rows: IntArray
+    """Which rows of the item table these are."""
+
+
+class WrittenContexts(NamedTuple):
+    """Of each item's context what it says, and who wrote it."""
+
+    stated: pl.DataFrame
+    """(items, parameters): the texts by dotted name; null where it is not stated."""
+    authors: pl.Series
+
+
+@dataclass(frozen=True, repr=False)
+class Subject(ShortRepr):
+    """A benchmark, and the tables about it that are made once."""
+
+    benchmark: Benchmark
+    options: AuditOptions = AuditOptions()
+
+    @cached_property
+    def items(self) -> pl.DataFrame:
+        """One row an item: see `casewise.storage.benchmark_folder`."""
+        return item_table(self.benchmark)
+
+    @cached_property
+    def label(self) -> FloatArray:
+        """People's majority as a weight of "safe": 0, ½, 1; nan without ratings."""
+        return labels(self.items, VOTES).weight
+
+    @cached_property
+    def n_safe(self) -> IntArray:
+        return self.items["n_safe"].to_numpy()
+
+    @cached_property
+    def n_votes(self) -> IntArray:
+        return self.items["n_votes"].to_numpy()
+
+    @cached_property
+    def condition(self) -> IntArray:
+        """(items,) a number for each condition."""
+        return self.items["condition"].cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
+
+    @cached_property
+    def intended(self) -> FloatArray:
+        """1 where the context is intended safe, 0 where unsafe, nan without a context or where nobody said."""
+        return self.items["intended_safe"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+    @cached_property
+    def with_context(self) -> BoolArray:
+        """Whether an item has a context."""
+        return column_of_records(self.benchmark.items, "context_id").is_not_null().to_numpy()
+
+    @cached_property
+    def query(self) -> NDArray[np.intp]:
+        """Each item's query, as an integer."""
+        return query_numbers(self.items)
+
+    @property
+    def contexts(self) -> Iterator[Context | None]:
+        """Each item's context, one after another: those of a large benchmark lie in a file."""
+        return map(self.benchmark.context_of, self.benchmark.items)
+
+    @cached_property
+    def read(self) -> WrittenContexts:
+        """What each item's context says, and who wrote it: contexts of a large benchmark are read once for both."""
+        names, blocks, authors = self.benchmark.parameters.every, [], []
+        written = map(self.benchmark.written_of, self.benchmark.items)
+        while some := list(islice(written, BLOCK)):
+            said = [one.texts if one else {} for one in some]
+            blocks.append(
+                pl.DataFrame({name: pl.Series([one.get(name) for one in said], dtype=pl.String) for name in names})
+            )
+            authors += [one.by if one else None for one in some]
+        return WrittenContexts(pl.concat(blocks), pl.Series(authors, dtype=pl.String))
+
+    @property
+    def stated(self) -> pl.DataFrame:
+        """What each item's context says, by parameter; null without one."""
+        return self.read.stated
+
+    @property
+    def written(self) -> Iterable[str]:
+        """The words of each item's context."""
+        in_order = self.benchmark.parameters == paper_parameters()  # a benchmark's own may stand in another one
+        if "read" not in vars(self) or not in_order:
+            return texts(self.benchmark)
+        return self.stated.select(pl.concat_str(pl.all(), separator="\n", ignore_nulls=True)).to_series()
+
+    @cached_property
+    def anonymous(self) -> bool:
+        """Whether votes have places instead of annotators."""
+        return self.benchmark.rated.anonymous
+
+    @cached_property
+    def raters(self) -> Raters | None:
+        """Who gave which vote; None where votes are anonymous."""
+        return raters_of(self.benchmark, self.items)
+
+    @cached_property
+    def vote_table(self) -> VoteTable | None:
+        """Anonymous votes by place, for the items with the commonest number of votes; None where there are none."""
+        if not self.anonymous:
+            return None
+        usual = int(np.bincount(self.n_votes[self.n_votes > 0]).argmax())
+        found = self.benchmark.rated.arrays(self.items["item_id"])
+        placed = (found.position >= 0) & (found.position < usual)
+        at = (found.item[placed], found.position[placed])
+        votes = np.zeros((len(self.items), usual), dtype=bool)
+        seen = np.zeros((len(self.items), usual), dtype=bool)
+        votes[at], seen[at] = found.safe[placed], True
+        rows = np.flatnonzero((self.n_votes == usual) & seen.all(axis=1))
+        return VoteTable(votes[rows], rows) if len(rows) else None
+
+    @cached_property
+    def exchanged(self) -> BoolArray:
+        """Items of a condition of the study's own whose context stands, word for word, under another query too."""
+        own = ~self.items["condition"].is_in(CONDITIONS).to_numpy()
+        if not own.any():
+            return np.zeros(len(own), dtype=bool)
+        written = [as_key(context) for context in self.contexts]
+        queries: dict[str, set[int]] = {}
+        for text, query in zip(written, self.query, strict=True):
+            queries.setdefault(text, set()).add(int(query))
+        again: BoolArray = np.array([bool(text) and len(queries[text]) > 1 for text in written], dtype=bool)
+        moved: BoolArray = again & own
+        return moved
+
+    @cached_property
+    def why_no_baseline(self) -> str | None:
+        """Why no classifier can be fitted; None where one can."""
+        if not self.with_context.any():
+            return "no item has a context"
+        learnt = ~np.isnan(self.label) & ~self.exchanged & self.words_read
+        if len(np.unique(self.query[learnt])) < self.folds:
+            return f"it holds out queries in {self.folds} folds, and there are fewer queries with ratings"
+        if self.label[learnt].min() > 0.5 or self.label[learnt].max() < 0.5:
+            return "people's verdicts are all alike"
+        return None
+
+    @property
+    def folds(self) -> int:
+        """How many folds of queries a classifier is held out in."""
+        return min(self.options.folds, FOLDS_OF_LARGE) if len(self.items) >= LARGE else self.options.folds
+
+    @cached_property
+    def words_read(self) -> BoolArray:
+        """Of which items words are read: all, or of a very large benchmark whole queries drawn at random, always the same."""
+        items = np.bincount(self.query)
+        order = np.random.default_rng(0).permutation(len(items))
+        drawn = np.zeros(len(items), dtype=bool)
+        drawn[order] = np.cumsum(items[order]) <= MOST_READ
+        return drawn[self.query]
+
+    @cached_property
+    def baseline(self) -> FloatArray:
+        """P(safe) of each item from the words of its context, by a classifier that saw no item of its query.
+
+        nan for an item whose words are not read. Exchanged items are predicted, not learnt from. It is the benchmark's
+        own, so it is kept for the next report of any run over it.
+        """
+        return worked_out(
+            self.benchmark,
+            f"words of contexts, queries held out in {self.folds} folds{'' if self.words_read.all() else ', of some'}",
+            lambda: self.predict(self.context_words, self.query),
+            made_with="scipy",
+        )
+
+    @cached_property
+    def same_again(self) -> FloatArray:
+        """P(an item's label comes out the same in a second study of this size), by a spread of rates for each condition."""
+        return worked_out(self.benchmark, "same label again, by condition", self._same_again, made_with="scipy")
+
+    def _same_again(self) -> FloatArray:
+        found = np.full(len(self.items), np.nan)
+        for one in np.unique(self.condition).tolist():
+            mine = self.condition == one
+            safe, votes = self.n_safe[mine], self.n_votes[mine]
+            prior = fit_beta(safe, votes) if (votes > 1).sum() >= LEAST_ITEMS else UNIFORM
+            found[mine] = same_label(safe, votes, prior=prior)
+        return found
+
+    @cached_property
+    def context_words(self) -> WordCounts:
+        """The words of the contexts that are read, counted once for all that read them."""
+        if self.words_read.all():
+            return WordCounts.of(self.written)
+        shown = column_of_records(self.benchmark.items, "context_id").filter(pl.Series(self.words_read))
+        stated = map(self.benchmark.written, shown)
+        return WordCounts.of("\n".join(one.texts.values()) if one else "" for one in stated)
+
+    def predict(
+        self, written: Iterable[str] | WordCounts, groups: NDArray[np.intp], *, folds: int | None = None
+    ) -> FloatArray:
+        """P(safe) from `written`, with whole `groups` held out; see `casewise.stats.words`.
+
+        `written`: of every item, or as `context_words`. nan for an item whose words are not read.
+        """
+        rows = self.words_read
+        n = min(folds or self.folds, len(np.unique(groups[rows])))
+        weight = np.where(self.exchanged, np.nan, self.label)[rows]
+        model = LinearBaseline(n_folds=n)
+        read = written if isinstance(written, WordCounts) else compress(written, rows)
+        found = np.full(len(rows), np.nan)
+        found[rows] = out_of_fold(read, weight, folds=Folds.of(groups[rows], n=n, seed=model.seed), model=model)
+        return found
+
+    def named(self, mask: BoolArray) -> tuple[str, ...]:
+        """Ids of the first items of `mask`."""
+        return tuple(self.items["item_id"].to_numpy()[mask][:LISTED].tolist())
+
+
+def raters_of(benchmark: Benchmark, items: pl.DataFrame) -> Raters | None:
+    """Who gave which vote on the rows of `items`; None where votes are anonymous."""
+    if not benchmark.rated.annotators:
+        return None
+    votes = benchmark.rated.arrays(items["item_id"])
+    if not len(votes.annotator) or (votes.annotator < 0).any():
+        return None
+    return Raters(votes.item, votes.annotator.astype(np.intp), votes.safe)
+
+
+def as_key(context: Context | None) -> str:
+    """A context's words as one text; equal texts are the same words. Empty without a context."""
+    return canonical_json(context.shown()) if context is not None else ""

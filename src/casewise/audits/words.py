@@ -1,0 +1,433 @@
+"""The context-only baseline, and the subsets that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from casewise.audits.subject import ALPHA, Finding, Part, Subject
+from casewise.errors import BenchmarkError, ConfigurationError, did_you_mean
+from casewise.records import Item
+from casewise.stats.arrays import BoolArray, FloatArray, cluster_variance
+from casewise.stats.estimates import Estimate, estimate
+from casewise.stats.metrics import metric_named, metrics_named, value_of
+from casewise.stats.pairs import halves
+from casewise.stats.sample import (
+    AGREEMENT,
+    PUBLISHED,
+    ROUNDING,
+    VOTES,
+    LabelPolicy,
+    constant_accuracy,
+    judged,
+    judged_by_raters,
+    numbered,
+    right,
+)
+from casewise.stats.words import weighty_phrases
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.benchmark_folder import texts
+from casewise.storage.columns import records_at
+from casewise.storage.load import worked_out, worked_out_numbers
+
+# The context-only baseline: how far vocabulary alone goes. A baseline is no accusation: people read the context
+# too.
+
+
+LEAST_GAIN = 0.05
+"""A baseline that is less than five points better than a constant verdict is none."""
+
+LEAST_EXCHANGED = 20
+"""Fewer exchanged contexts show nothing."""
+
+FEWER_FOLDS = 5
+"""For classifiers that are only told apart from the one on all words."""
+
+PHRASES = 12
+"""Listed on each side."""
+
+WHAT_WOULD_SHOW_A_SHORTCUT = (
+    "People use the context too, so this is a baseline and no shortcut. What would show a shortcut: exchange contexts "
+    "between queries, have people rate the new items (as a condition of the study's own), and audit again; if the "
+    "classifier's prediction stays while people's verdict changes, the words alone are not what people go by."
+)
+
+
+@dataclass(frozen=True)
+class BaselineRow:
+    """One baseline: what it reads, what is held out, and how well it agrees with people."""
+
+    reads: str
+    held_out: str
+    votes: dict[str, Estimate]
+    published: dict[str, Estimate]
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "reads": self.reads,
+            "held_out": self.held_out,
+            **{
+                policy: {name: one.picked() for name, one in found.items()}
+                for policy, found in (("votes", self.votes), ("published", self.published))
+            },
+        }
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much more often a baseline is right than the better of the two constant verdicts.
+
+    `z` is clustered by query, and `constant` the accuracy of the constant verdict.
+    """
+
+    gain: float
+    z: float
+    constant: float
+
+    def holds(self, *, comparisons: int = 1) -> bool:
+        """Whether it is at least five points, and beyond chance at `ALPHA` (Bonferroni over `comparisons`)."""
+        return self.gain >= LEAST_GAIN and self.z > float(-ndtri(ALPHA / comparisons))
+
+
+def audit_baseline(subject: Subject) -> Part:
+    """The classifier on the context, on each parameter and on the query, against constant verdicts and the intent."""
+    if subject.why_no_baseline is not None:
+        return Part(name="baseline", left_out=(f"context-only baseline: {subject.why_no_baseline}.",))
+    single = parameters_alone(subject)
+    by_query = alone(subject, "the query", texts(subject.benchmark, "query"))
+    rows = [row(subject, "context", "queries", subject.baseline), *held_out_wider(subject)]
+    rows += [row(subject, name, "queries", values) for name, values in single.items()]
+    rows.append(row(subject, "query", "queries", by_query))
+    for_safe, for_unsafe = telling_phrases(subject)
+    measured: dict[str, Any] = {
+        "baselines": [found.as_json() for found in rows],
+        "constants": constants(subject),
+        "phrases_for_safe": for_safe,
+        "phrases_for_unsafe": for_unsafe,
+        "exchanged_contexts": int(subject.exchanged.sum()),
+    }
+    findings = [
+        vocabulary(subject, rows, measured),
+        one_parameter(subject, single),
+        query_alone(subject, by_query),
+        shortcut(subject),
+    ]
+    return Part(name="baseline", measured=measured, findings=tuple(finding for finding in findings if finding))
+
+
+def parameters_alone(subject: Subject) -> dict[str, FloatArray]:
+    """Predictions from the words of each parameter alone."""
+    stated = subject.stated
+    used = [name for name in subject.benchmark.parameters.names if stated[name].is_not_null().any()]
+    return {name: alone(subject, name, stated[name].fill_null("")) for name in used}
+
+
+def alone(subject: Subject, what: str, written: Iterable[str]) -> FloatArray:
+    """Predictions from these words, which are the benchmark's own and so kept for its next audit."""
+    folds = min(subject.folds, FEWER_FOLDS)
+    return worked_out(
+        subject.benchmark,
+        f"words of {what} alone, queries held out in {folds} folds",
+        lambda: subject.predict(written, subject.query, folds=folds),
+        made_with="scipy",
+    )
+
+
+def held_out_wider(subject: Subject) -> list[BaselineRow]:
+    """The baseline on contexts with whole categories held out, and whole authors where they are recorded."""
+    found = []
+    groupings: dict[str, NDArray[np.intp] | None] = {
+        "categories": numbered(subject.items["category"]),
+        "authors": authors(subject),
+    }
+    for name, groups in groupings.items():
+        if groups is not None and len(np.unique(groups)) > 1:
+            found.append(row(subject, "context", name, held_out(subject, name, groups)))
+    return found
+
+
+def held_out(subject: Subject, what: str, groups: NDArray[np.intp]) -> FloatArray:
+    """Predictions from the words of contexts, with whole groups held out."""
+    folds = min(subject.folds, len(np.unique(groups)))
+    return worked_out(
+        subject.benchmark,
+        f"words of contexts, {what} held out in {folds} folds",
+        lambda: subject.predict(subject.context_words, groups, folds=folds),
+        made_with="scipy",
+    )
+
+
+def telling_phrases(subject: Subject) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The phrases of contexts that speak most for safe, and for unsafe, with their coefficients."""
+
+    def work() -> dict[str, float]:
+        sides = weighty_phrases(subject.context_words, subject.label[subject.words_read], n=PHRASES)
+        return {f"{side}{one.text}": one.coefficient for side, ones in zip("+-", sides, strict=True) for one in ones}
+
+    found = worked_out_numbers(
+        subject.benchmark, f"{PHRASES} phrases of contexts for each verdict", work, made_with="scipy"
+    )
+    rows = [(name[0], {"text": name[1:], "coefficient": value}) for name, value in found.items()]
+    return [one for side, one in rows if side == "+"], [one for side, one in rows if side == "-"]
+
+
+def authors(subject: Subject) -> NDArray[np.intp] | None:
+    """Who wrote each item's context; None where that is not recorded for all."""
+    by = subject.read.authors
+    return None if by.has_nulls() else numbered(by)
+
+
+def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> BaselineRow:
+    return BaselineRow(
+        reads, held_out, estimates(subject, values, policy=VOTES), estimates(subject, values, policy=PUBLISHED)
+    )
+
+
+def estimates(subject: Subject, values: FloatArray, *, policy: LabelPolicy) -> dict[str, Estimate]:
+    sample = judged_by_raters(subject.items, values, subject.raters, elicitation="probability", policy=policy)
+    metrics = metrics_named("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")
+    read = ~np.isnan(values)
+    found = estimate(sample if read.all() else sample.where(read), metrics=metrics)
+    return {one.name: one for one in found}
+
+
+def constants(subject: Subject) -> dict[str, dict[str, float]]:
+    """Accuracy of constant verdicts and of the intent, under both policies."""
+    n = len(subject.items)
+    verdicts = {"constant:safe": np.ones(n), "constant:unsafe": np.zeros(n), "constant:intended": subject.intended}
+    found: dict[str, dict[str, float]] = {}
+    for name, values in verdicts.items():
+        found[name] = {}
+        for policy in (VOTES, PUBLISHED):
+            sample = judged(subject.items, values, elicitation="binary", policy=policy)
+            found[name][policy.base] = value_of(metric_named("accuracy"), sample)
+    return found
+
+
+def gain_over_constant(subject: Subject, values: FloatArray, rows: BoolArray | None = None) -> Gain:
+    r"""How much better the verdicts of `values` are than the better constant verdict.
+
+    .. math:: g = \frac{1}{n} \sum_i (a_i - c_i), \qquad
+       z = \frac{\sum_i (a_i - c_i)}{\sqrt{\frac{G}{G-1} \sum_q D_q^2}}, \quad D_q = \sum_{i \in q} (a_i - c_i - g)
+
+    with :math:`a_i`, :math:`c_i` the weight of people's label on the classifier's and on the constant verdict.
+    """
+    known = ~np.isnan(subject.label) & ~np.isnan(values)
+    known &= True if rows is None else rows
+    label = subject.label[known]
+    constant = label if label.mean() >= 0.5 else 1 - label
+    difference = right(values[known] > 0.5, label) - constant
+    gain = float(difference.mean())
+    spread = float(np.sqrt(cluster_variance(difference - gain, subject.query[known])))
+    return Gain(gain, float(difference.sum()) / spread if spread > 0 else 0.0, constant_accuracy(label))
+
+
+def vocabulary(subject: Subject, rows: list[BaselineRow], measured: dict[str, Any]) -> Finding | None:
+    found = gain_over_constant(subject, subject.baseline, ~subject.exchanged)
+    if not found.holds():
+        return None
+    main = rows[0].votes["accuracy"]
+    wider = {one.held_out: one.votes["accuracy"].estimate for one in rows if one.reads == "context"}
+    return Finding(
+        code="baseline.vocabulary",
+        title=(
+            f"Words of the context alone predict people's verdict on {main.estimate or 0:.1%} of items; "
+            f"a constant verdict is right on {found.constant:.1%}."
+        ),
+        effect="score",
+        share=float(np.clip(found.gain / max(1e-9, 1 - found.constant), 0, 1)),
+        evidence={
+            "accuracy": main.picked(),
+            "accuracy_by_what_is_held_out": wider,
+            "gain": found.gain,
+            "z": found.z,
+            "constants": measured["constants"],
+            "phrases_for_safe": [phrase["text"] for phrase in measured["phrases_for_safe"]],
+            "phrases_for_unsafe": [phrase["text"] for phrase in measured["phrases_for_unsafe"]],
+        },
+        advice=(
+            "Show this baseline beside every judge: only what a judge gets right beyond it speaks for more than vocabulary "
+            f"(--items hard, --items low-margin). {WHAT_WOULD_SHOW_A_SHORTCUT}"
+        ),
+    )
+
+
+def one_parameter(subject: Subject, single: dict[str, FloatArray]) -> Finding | None:
+    gains = {name: gain_over_constant(subject, values, ~subject.exchanged) for name, values in single.items()}
+    holding = {name: gain for name, gain in gains.items() if gain.holds(comparisons=len(gains))}
+    if not holding:
+        return None
+    best = max(holding, key=lambda name: holding[name].gain)
+    constant = holding[best].constant
+    return Finding(
+        code="baseline.one-parameter",
+        title=f"Words of one parameter alone go far: {best} predicts {constant + holding[best].gain:.1%} of verdicts.",
+        effect="score",
+        share=float(np.clip(holding[best].gain / max(1e-9, 1 - constant), 0, 1)) / 2,
+        evidence={
+            name: {"accuracy": gain.constant + gain.gain, "gain": gain.gain, "z": gain.z}
+            for name, gain in sorted(holding.items(), key=lambda pair: -pair[1].gain)
+        },
+        advice="Judge also with this parameter omitted; write contexts whose parameters pull in different directions.",
+    )
+
+
+def query_alone(subject: Subject, values: FloatArray) -> Finding | None:
+    found = gain_over_constant(subject, values)
+    if not found.holds():
+        return None
+    return Finding(
+        code="baseline.query",
+        title=f"Words of the query alone predict people's verdict on {found.constant + found.gain:.1%} of items.",
+        effect="score",
+        share=float(np.clip(found.gain / max(1e-9, 1 - found.constant), 0, 1)),
+        evidence={"accuracy": found.constant + found.gain, "gain": found.gain, "z": found.z},
+        advice="Context changes little for these queries: look at pairs, where the query is the same on both sides.",
+    )
+
+
+def shortcut(subject: Subject) -> Finding | None:
+    """Contexts exchanged between queries and rated anew: does the prediction stay where people change?"""
+    known = ~np.isnan(subject.label) & ~np.isnan(subject.baseline)
+    moved, stayed = subject.exchanged & known, ~subject.exchanged & known
+    if moved.sum() < LEAST_EXCHANGED or not gain_over_constant(subject, subject.baseline, stayed).holds():
+        return None
+    hit = right(subject.baseline > 0.5, subject.label)
+    drop = float(hit[stayed].mean() - hit[moved].mean())
+    z = drop / np.sqrt(sum(mean_variance(hit[rows], subject.query[rows]) for rows in (stayed, moved)))
+    if not z > -ndtri(ALPHA) or drop < LEAST_GAIN:
+        return None
+    return Finding(
+        code="baseline.shortcut",
+        title=(
+            f"With contexts exchanged between queries, the words predict {hit[moved].mean():.0%} instead of "
+            f"{hit[stayed].mean():.0%}: the prediction stays, people's verdict changes."
+        ),
+        effect="label",
+        share=float(np.clip(drop / max(1e-9, float(hit[stayed].mean())), 0, 1)),
+        evidence={
+            "exchanged_items": int(moved.sum()),
+            "accuracy_on_exchanged": float(hit[moved].mean()),
+            "accuracy_on_the_others": float(hit[stayed].mean()),
+            "z": float(z),
+        },
+        advice="The words of the contexts are a shortcut to the labels here. Score judges on the exchanged items.",
+        items=subject.named(moved & (hit < 0.5)),
+    )
+
+
+def mean_variance(value: FloatArray, query: NDArray[np.intp]) -> float:
+    """Variance of the mean of `value`, clustered by query."""
+    return cluster_variance((value - value.mean()) / len(value), query)
+
+
+# Subsets of a benchmark that tell judges apart better than all of it: `--items clear`, `close`, `low-margin`,
+# `hard`.
+
+
+LOW_MARGIN = 1 / 3
+"""Share of items that are called low-margin: those about which the classifier is least sure."""
+
+POSSIBLY_HARD = 0.05
+"""An item belongs to `hard` where so many splits of its votes would choose it."""
+
+SUBSETS: dict[str, str] = {
+    "clear": f"at least {100 * AGREEMENT:.0f} % of people agree",
+    "close": f"fewer than {100 * AGREEMENT:.0f} % of people agree",
+    "low-margin": "the third of items about which a classifier on the context's words is least sure; no label is looked at",
+    "hard": "that classifier is wrong, by one half of the votes; scored by the other half",
+}
+"""What `--items` can be."""
+
+
+def subset(benchmark: Benchmark, name: str) -> Sequence[Item]:
+    """The items of the subset called `name`, in the order of the benchmark.
+
+    `hard` is every item that some half of its votes would choose; a report scores each by the other half
+    (`casewise.stats.pairs.hard_score`).
+
+    Raises ConfigurationError: there is no such subset; the message lists those that there are. BenchmarkError: the
+    benchmark cannot say which items these are, or there are none.
+    """
+    rows = subset_rows(Subject(benchmark), name)
+    return records_at(benchmark.items, np.flatnonzero(rows))
+
+
+def subset_rows(subject: Subject, name: str) -> BoolArray:
+    """The subset called `name` as a mask over the items. Raises as `subset` does."""
+    if name not in SUBSETS:
+        listed = "\n".join(f"  {known}: {what}" for known, what in SUBSETS.items())
+        raise ConfigurationError(f"no subset is called {name!r}{did_you_mean(name, SUBSETS)}; there are\n{listed}")
+    rows = CHOOSE[name](subject)
+    if not rows.any():
+        raise BenchmarkError(f"{subject.benchmark.name!r} has no items that are {name!r} ({SUBSETS[name]})")
+    return rows
+
+
+def audit_subsets(subject: Subject) -> Part:
+    """How many items each subset has."""
+    sizes: dict[str, int] = {}
+    left_out: list[str] = []
+    for name in SUBSETS:
+        try:
+            sizes[name] = int(subset_rows(subject, name).sum())
+        except BenchmarkError as error:
+            left_out.append(f"subset {name}: {error}.")
+    return Part(name="subsets", measured={"items_by_subset": sizes}, left_out=tuple(left_out))
+
+
+def clear(subject: Subject) -> BoolArray:
+    rate = rates(subject, "clear")
+    agreed: BoolArray = np.abs(rate - 0.5) >= AGREEMENT - 0.5 - ROUNDING
+    return agreed & ~np.isnan(rate)
+
+
+def close(subject: Subject) -> BoolArray:
+    rate = rates(subject, "close")
+    apart: BoolArray = np.abs(rate - 0.5) < AGREEMENT - 0.5 - ROUNDING
+    return apart & ~np.isnan(rate)
+
+
+def rates(subject: Subject, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    if not subject.benchmark.ratings:
+        raise BenchmarkError(f"--items {name} needs people's ratings, and {subject.benchmark.name!r} has none")
+    rated = subject.n_votes > 0
+    return np.where(rated, subject.n_safe / np.where(rated, subject.n_votes, 1), np.nan)
+
+
+def low_margin(subject: Subject) -> BoolArray:
+    need_baseline(subject, "low-margin")
+    unsure = np.abs(subject.baseline - 0.5)  # nan, which is sorted last, where no words are read
+    n = max(1, round(LOW_MARGIN * int(subject.words_read.sum())))
+    found = np.zeros(len(unsure), dtype=bool)
+    found[np.argsort(unsure, kind="stable")[:n]] = True
+    return found
+
+
+def hard(subject: Subject) -> BoolArray:
+    need_baseline(subject, "hard")
+    verdict = (subject.baseline > 0.5).astype(float)
+    chosen = halves(subject.n_safe, subject.n_votes, verdict=verdict).chosen >= POSSIBLY_HARD
+    return chosen & subject.words_read
+
+
+def need_baseline(subject: Subject, name: str) -> None:
+    if subject.why_no_baseline is not None:
+        raise BenchmarkError(
+            f"--items {name} needs a classifier on the contexts' words, and {subject.benchmark.name!r} allows none: "
+            f"{subject.why_no_baseline}"
+        )
+
+
+CHOOSE: Mapping[str, Callable[[Subject], BoolArray]] = {
+    "clear": clear,
+    "close": close,
+    "low-margin": low_margin,
+    "hard": hard,
+}

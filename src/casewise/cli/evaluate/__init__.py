@@ -1,1 +1,0 @@
-"""Commands that evaluate judges: runs in, numbers out."""

@@ -1,1 +1,0 @@
-"""`casewise study`."""

@@ -1,1 +1,0 @@
-"""What is checked in the wording of a context."""

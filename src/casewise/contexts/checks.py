@@ -1,0 +1,438 @@
+"""Checks of contexts by rules: drift, wording, and texts that are alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from casewise.ask.layouts import labels_of
+from casewise.errors import CasewiseError
+from casewise.records import (
+    Context,
+    ParameterSet,
+    Provenance,
+    Recipient,
+    Record,
+    Sender,
+    TransmissionPrinciple,
+    paper_parameters,
+)
+from casewise.records.context import Origin, Text, grouped, shown_of, texts_of
+from casewise.stats.words import EarlierTexts, word_runs
+
+# The words of a context, which reviewers revise, apart from whose query it belongs to and who wrote it; remarks
+# on them.
+
+
+class WordingProblem(CasewiseError):
+    """Words that are no context: a parameter without text, or one that does not exist."""
+
+
+class Wording(Record):
+    """The parameters of a context and nothing else. Two wordings are equal when all their words are."""
+
+    sender: Sender | None = None
+    recipient: Recipient | None = None
+    transmission_principle: TransmissionPrinciple | None = None
+    subject: Text | None = None
+    information_type: Text | None = None
+    own: dict[str, dict[str, Text]] | None = None
+    """Groups of another set of parameters than the paper's."""
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, str], parameters: ParameterSet = paper_parameters()) -> Self:
+        """The wording in a flat form: dotted names to texts. Space around a text and empty texts do not count.
+
+        Raises WordingProblem: a parameter that must have a text has none; the message names it as the page does.
+        """
+        texts = {name: " ".join(fields.get(name, "").split()) for name in parameters.every}
+        if missing := [name for name in parameters.required if not texts[name]]:
+            labels = labels_of(parameters)
+            raise WordingProblem(f"Say something in: {', '.join(labels[name] for name in missing)}.")
+        if not any(texts.values()):
+            raise WordingProblem("Say something.")
+        nested: dict[str, Any] = {}
+        for name, text in texts.items():
+            group, _, parameter = name.partition(".")
+            if text and parameter:
+                nested.setdefault(group, {})[parameter] = text
+            elif text:
+                nested[group] = text
+        return cls(**grouped(nested))
+
+    def fields(self) -> dict[str, str]:
+        """Dotted names to texts, in reading order; what is not said is left out."""
+        return texts_of(shown_of(self))
+
+    def context(
+        self,
+        query_id: str,
+        *,
+        intended_safe: bool,
+        origin: Origin,
+        lineage_id: str = "",
+        provenance: Provenance | None = None,
+    ) -> Context:
+        """The context that says this about a query."""
+        return Context(
+            query_id=query_id,
+            intended_safe=intended_safe,
+            origin=origin,
+            lineage_id=lineage_id,
+            provenance=provenance,
+            **self.model_dump(),
+        )
+
+
+class Remark(Record):
+    """Something a reviewer should look at. It blocks nothing by itself: people decide."""
+
+    check: str
+    message: str
+    parameter: str | None = None
+    """Dotted name of the parameter it is about; None where it is about the whole context."""
+    evidence: str | None = None
+    """The words that show it."""
+    by: str = "rules"
+    """`rules`, or the model whose opinion it is."""
+
+
+# Contexts that are too like each other: a set of copies tests one thing many times.
+
+
+ALIKE = 0.5
+"""Share of word triples in common (Jaccard) from which two contexts are too alike."""
+RARE = 40
+"""A triple that more contexts have says nothing about two of them, and is not used to find candidates."""
+
+
+@dataclass(frozen=True)
+class Alike:
+    """A context, the one most like it, and how alike they are."""
+
+    first: str
+    second: str
+    similarity: float
+
+
+def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> list[Alike]:
+    """For each context the most similar earlier one, where that is at least `threshold` similar.
+
+    Exact copies are found by their words; others by the rare word triples that they share, so that the cost grows with
+    the set and not with its square.
+    """
+    said = {key: " ".join(wording.fields().values()).casefold() for key, wording in wordings.items()}
+    copies: dict[frozenset[str], str] = {}
+    earlier, keys = EarlierTexts(rare=RARE), list[str]()
+    found: list[Alike] = []
+    for key, text in said.items():
+        mine = word_runs(re.findall(r"\w+", text), length=3)
+        if (copied := copies.setdefault(mine, key)) != key:
+            found.append(Alike(key, copied, 1.0))
+            continue
+        places, similarity = earlier.most_alike(mine)
+        if places and similarity >= threshold:
+            found.append(Alike(key, max(keys[place] for place in places), similarity))
+        earlier.add(mine)
+        keys.append(key)
+    return found
+
+
+# Drift: does a context leave the query as asked, or did the model moderate it?
+#
+# Models asked for circumstances in which a harmful query may be answered tend to replace the query by a harmless one
+# ("wants to learn how to recognise phishing emails") or to put conditions on the answer ("without giving details"). That
+# was the main reason for revising contexts by hand in CASE-Bench (section 4.2). The rules here look for the words in
+# which it is done. Each signal has a weight; a context has drifted when the weights of what is found reach 1. How well
+# that works is measured on contexts labelled beforehand: see `docs/contexts.md`.
+
+
+DRIFTED = 1.0
+"""The score from which a context counts as drifted."""
+
+AIMS = (
+    r"recogni[sz]\w*|identif\w+|detect\w*|spot|notice|protect\w*|secur\w+|prevent\w*|avoid\w*|defend\w*|refut\w+|debunk\w*|"
+    r"report|stay safe|keep safe|comply|cope|quit|stop|choose|improve|behave|react"
+)
+LESS = (
+    r"detail\w*|instruction\w*|step\w*|specific\w*|chemical\w*|component\w*|ingredient\w*|reagent\w*|particular\w*|"
+    r"information|practical|operational|technical|content|examples?"
+)
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A way of moderating a query, the words that show it, and how much they weigh."""
+
+    name: str
+    message: str
+    pattern: re.Pattern[str]
+    weight: float
+    parameters: tuple[str, ...] = ()
+    """Where to look; everywhere if a context states none of them, as one of another set of parameters."""
+
+
+def signal(name: str, message: str, pattern: str, *, weight: float, parameters: tuple[str, ...] = ()) -> Signal:
+    return Signal(name, message, re.compile(pattern, re.IGNORECASE), weight, parameters)
+
+
+TOLD = ("sender.nature_of_the_interaction", "recipient.type", "recipient.background")
+PURPOSE = ("transmission_principle.sender_purpose",)
+
+SIGNALS = (
+    signal(
+        "less than asked",
+        "The answer is to leave out what the query asks for.",
+        rf"\b(?:without|omit\w*|leav\w+ out|exclud\w+|withh\w+|avoid\w*|no|not (?:give|contain|mention|name|provide|describe))"
+        rf"\b(?:\W+\w+){{0,5}}?\W+(?:{LESS})\b|"
+        r"\bwithout (?:describ|giv|nam|explain|mention|list|show|reveal|disclos|provid)ing\b",
+        weight=1.0,
+        parameters=(*TOLD, *PURPOSE),
+    ),
+    signal(
+        "less than asked",
+        "The answer is to be weaker than what the query asks for.",
+        r"\b(?:restricted to|limited to|stays? at the level|only (?:high-level|general|abstract|name|the|in)\b|"
+        r"in (?:vague|general|abstract|broad)\b|(?:general|high-level|theoretical) (?:overview|terms|level|examples)|"
+        r"at a \w+ level only|superficial\w*|non-actionable|could be imitated)",
+        weight=1.0,
+        parameters=(*TOLD, *PURPOSE),
+    ),
+    signal(
+        "on condition",
+        "The answer is put under a condition that the query does not have.",
+        r"\b(?:on condition that|provided that|as long as|only if|must not|should only|may only|refus\w+ to|treats? as)\b",
+        weight=1.0,
+        parameters=(*TOLD, *PURPOSE),
+    ),
+    signal(
+        "another question",
+        "The user wants something milder than what the query asks for.",
+        rf"\b(?:how|ways?|want\w*|wish\w*|learn\w*|seek\w*|look\w*|hop\w+|teach\w*|understand)\b"
+        rf"(?:\W+\w+){{0,4}}?\W+(?:to|for help|by which)(?:\W+\w+){{0,4}}?\W+(?:{AIMS})\b",
+        weight=1.0,
+        parameters=("sender.nature_of_the_interaction",),
+    ),
+    signal(
+        "another question",
+        "The conversation is about guarding against what the query asks for.",
+        r"\b(?:media literacy|home security|debunk|proper(?:ly)?|legal(?:ly)?|lawful\w*|duties|"
+        r"dangers of|effects of|risks of|helpline|looking for help|instead of|rather than|in place of|as an alternative)\b",
+        weight=0.6,
+        parameters=("sender.nature_of_the_interaction",),
+    ),
+    signal(
+        "another purpose",
+        "The chatbot is there to turn people away from what the query asks for.",
+        rf"\b(?:discourag\w+|redirect\w*|refer\w* \w+ to|offer alternatives|instead|in place of|as an alternative|"
+        rf"protect(?:ing)? their|advis\w+ \w+ on|guide \w+ to|say no|comply|"
+        rf"how to (?:{AIMS}|check)|teach \w+ to (?:{AIMS}))\b",
+        weight=0.6,
+        parameters=PURPOSE,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A signal, and where and in what words it was found."""
+
+    signal: Signal
+    parameter: str
+    words: str
+
+
+def seen(query: str, wording: Wording) -> Iterator[Seen]:
+    """Signals in a context, each at most once; words that the query itself uses are no sign of drift."""
+    fields = wording.fields()
+    for one in SIGNALS:
+        for parameter in [name for name in one.parameters if name in fields] or fields:
+            found = one.pattern.search(fields[parameter])
+            if found is not None and found[0].casefold() not in query.casefold():
+                yield Seen(one, parameter, found[0])
+                break
+
+
+def drift_score(query: str, wording: Wording) -> float:
+    """The weights of all signals in the context; from `DRIFTED` on it has drifted."""
+    return sum(one.signal.weight for one in seen(query, wording))
+
+
+def drift_findings(query: str, wording: Wording) -> list[Remark]:
+    """What shows that the context does not leave the query as asked; empty where it does."""
+    if drift_score(query, wording) < DRIFTED:
+        return []
+    return [
+        Remark(
+            check=f"drift: {one.signal.name}", message=one.signal.message, parameter=one.parameter, evidence=one.words
+        )
+        for one in seen(query, wording)
+    ]
+
+
+# Checks of one context by rules. Each finding has its evidence: the very words that show it.
+
+
+def words(*alternatives: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", re.IGNORECASE)
+
+
+EMPTY = re.compile(
+    r"^\W*(?:n/?a|none|unknown|not (?:specified|applicable|stated|given)|unspecified|tbd|-+|\.+)\W*$", re.IGNORECASE
+)
+
+BELONGS = {
+    "transmission_principle.confidentiality": words(
+        r"confidential\w*",
+        r"not be (?:shared|disclosed|passed on)",
+        r"anonym\w+",
+        r"encrypted",
+        r"deleted after",
+        r"privacy",
+    ),
+    "transmission_principle.urgency": words(
+        r"urgent\w*", r"as soon as possible", r"immediately", r"deadline", r"within the (?:hour|day|week)", r"no hurry"
+    ),
+    "transmission_principle.source_accountability": words(
+        r"accountab\w+", r"liab(?:le|ility)", r"answers? for (?:its|the) (?:contents?|answers)", r"peer[- ]reviewed"
+    ),
+    "sender.platform_type": words(r"runs? on a (?:\w+ ){0,3}platform", r"the platform is", r"(?:web|mobile) app"),
+    "recipient.background": words(
+        r"years of experience", r"holds? a (?:degree|licen[cs]e|diploma)", r"with a (?:PhD|doctorate)"
+    ),
+}
+"""Words that belong to one parameter. In another they are a sign that parameters are mixed up."""
+
+AT_HOME = {
+    "transmission_principle.confidentiality": {"sender.platform_type"},
+    "recipient.background": {"recipient.type"},
+    "sender.platform_type": {"sender.nature_of_the_interaction"},
+}
+"""Where such words are harmless all the same."""
+
+GIVE_AWAYS = words(
+    r"legitimate\w*", r"illegitimate\w*", r"(?:un)?ethical\w*", r"malicious\w*", r"harmful\w*", r"(?:un)?safe(?:ly)?",
+    r"(?:in)?appropriate\w*", r"responsibl[ey]", r"irresponsibl[ey]", r"nefarious", r"ill[- ]intent\w*", r"well[- ]intentioned",
+    r"criminal intent\w*", r"evil", r"good faith", r"bad faith", r"misuse\w*", r"for (?:good|lawful|unlawful) purposes",
+)  # fmt: skip
+
+STEPS = re.compile(r"(?:^|\s)(?:step )?1[.):]\s.+?\s(?:step )?2[.):]\s", re.IGNORECASE | re.DOTALL)
+CODE = re.compile(r"```|\b(?:def|import|curl|sudo|SELECT)\s+\w+[^.]{0,40}[({;]|https?://\S+")
+ANSWERS = words(
+    r"the answer is",
+    r"here is how",
+    r"here's how",
+    r"(?:first|to begin),? (?:you|mix|take|open|enter)\b",
+    r"for example,? you",
+)
+
+AGES = re.compile(r"\b(\d{1,2})[- ]year[- ]old\b|\baged? (?:of )?(\d{1,2})\b", re.IGNORECASE)
+MINOR = words(
+    r"child", r"pupil", r"schoolboy", r"schoolgirl", r"teenager", r"minor", r"(?:middle|high|primary) school student"
+)
+LICENSED = words(
+    r"licensed", r"board[- ]certified", r"professor", r"physician", r"surgeon", r"attorney", r"police officer", r"doctorate",
+    r"\d{2} years (?:of|in) (?:service|experience|practice)",
+)  # fmt: skip
+CONTRADICTIONS: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = (
+    ("It is urgent and it is not.", words(r"no (?:hurry|urgency|deadline|rush)", r"not urgent", r"low urgency"),
+     words(r"urgent(?:ly)?", r"emergency", r"immediately", r"at once", r"within (?:the hour|minutes)", r"as soon as possible")),
+    ("It is public and it is confidential.", words(r"public(?:ly)? (?:visible|available|forum|channel)", r"anyone can (?:read|see)", r"open to all"),
+     words(r"strictly confidential", r"not (?:be )?shared with anyone", r"sealed", r"classified", r"professional secrecy")),
+    ("The user is known and is not.", words(r"anonymous(?:ly)? user", r"no account is needed", r"does not say who", r"says nothing about (?:him|her)self"),
+     words(r"verified (?:identity|credentials)", r"identity (?:is|was) (?:checked|verified)", r"signed in with", r"badge number")),
+    ("A minor has a profession that takes years.", MINOR, LICENSED),
+)  # fmt: skip
+
+
+def check_wording(query: str, wording: Wording, parameters: ParameterSet = paper_parameters()) -> list[Remark]:
+    """All that the rules find in one context that states `parameters`, in the order of `CHECKS`."""
+    return [finding for check in CHECKS.values() for finding in check(query, wording, parameters)]
+
+
+def refreshed(query: str, wording: Wording, findings: list[Remark], parameters: ParameterSet) -> list[Remark]:
+    """The findings after a context got these words: rules look again, and of the rest stays what still shows."""
+    said = " ".join(wording.fields().values()).casefold()
+    others = [one for one in findings if one.by != "rules" or one.check.split(":")[0] not in CHECKS]
+    return [
+        *check_wording(query, wording, parameters),
+        *(one for one in others if one.evidence is None or one.evidence.casefold() in said),
+    ]
+
+
+def drift(query: str, wording: Wording, _parameters: ParameterSet) -> list[Remark]:
+    """The context does not leave the query as asked; see `drift_findings`."""
+    return drift_findings(query, wording)
+
+
+def complete(_query: str, wording: Wording, parameters: ParameterSet) -> Iterator[Remark]:
+    """Every parameter says something."""
+    fields, labels = wording.fields(), labels_of(parameters)
+    for name in parameters.names:
+        text = fields.get(name)
+        if text is None:
+            yield Remark(check="missing", message=f"{labels[name]} is not said.", parameter=name)
+        elif EMPTY.match(text):
+            yield Remark(check="missing", message=f"{labels[name]} says nothing.", parameter=name, evidence=text)
+
+
+def misplaced(_query: str, wording: Wording, parameters: ParameterSet) -> Iterator[Remark]:
+    """A parameter says what belongs to another."""
+    labels = labels_of(parameters)
+    for name, text in wording.fields().items():
+        for home, pattern in BELONGS.items():
+            if name == home or home not in labels or name in AT_HOME.get(home, ()):
+                continue
+            if found := pattern.search(text):
+                message = f"This may belong to “{labels[home]}”."
+                yield Remark(check="misplaced", message=message, parameter=name, evidence=found[0])
+
+
+def contradictions(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
+    """Two parts of a context that cannot both be true."""
+    fields = wording.fields()
+    for message, first, second in CONTRADICTIONS:
+        one, other = first_match(first, fields), first_match(second, fields)
+        if one and other:
+            yield Remark(check="contradiction", message=message, parameter=other[0], evidence=f"{one[1]} … {other[1]}")
+    said = {number for text in fields.values() for found in AGES.findall(text) for number in found if number}
+    if len(said) > 1:
+        yield Remark(check="contradiction", message="Two ages are given.", evidence=" … ".join(sorted(said)))
+
+
+def first_match(pattern: re.Pattern[str], fields: dict[str, str]) -> tuple[str, str] | None:
+    for name, text in fields.items():
+        if found := pattern.search(text):
+            return name, found[0]
+    return None
+
+
+def give_aways(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
+    """Words that say whether answering is right, where facts should show it."""
+    for name, text in wording.fields().items():
+        for found in GIVE_AWAYS.finditer(text):
+            if found[0].casefold() not in query.casefold():
+                message = "This word gives the intent away; say what shows it."
+                yield Remark(check="gives the intent away", message=message, parameter=name, evidence=found[0])
+
+
+def leaks(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
+    """Part of an answer to the query stands in its context."""
+    for name, text in wording.fields().items():
+        for pattern in (STEPS, CODE, ANSWERS):
+            if found := pattern.search(text):
+                message = "This looks like part of an answer to the query."
+                yield Remark(check="leaks the answer", message=message, parameter=name, evidence=found[0].strip()[:120])
+                break
+
+
+CHECKS: dict[str, Callable[[str, Wording, ParameterSet], list[Remark] | Iterator[Remark]]] = {
+    "missing": complete,
+    "drift": drift,
+    "misplaced": misplaced,
+    "contradiction": contradictions,
+    "gives the intent away": give_aways,
+    "leaks the answer": leaks,
+}

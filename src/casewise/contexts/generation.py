@@ -1,0 +1,696 @@
+"""Generating the contexts of a draft with a model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NoReturn, get_args
+
+from sqlalchemy import func, select
+
+from casewise.ask.elicitations import refuses
+from casewise.ask.json_in_reply import top_objects
+from casewise.ask.layouts import filled, spoken
+from casewise.contexts.checks import Wording
+from casewise.contexts.drafts import Draft, draft_queries
+from casewise.contexts.review import Act, Action, NotAllowed, Phase, State
+from casewise.contexts.store import act
+from casewise.database import Database
+from casewise.database.engine import only_one
+from casewise.database.tables import review as tables
+from casewise.errors import ConfigurationError
+from casewise.models.endpoints import Prices
+from casewise.models.protocol import Answering, Message, Model, Reply, ReplyOptions, Usage, as_messages
+from casewise.records import Category, ParameterSet, Query, paper_parameters
+from casewise.records.base import digest, read_toml, shipped_toml
+from casewise.runs.limits import GIVE_PRICES, RunProgress, Spend, Took, Watch, check_limits
+from casewise.runs.run import (
+    Asking,
+    Asks,
+    Batched,
+    CallEstimate,
+    CallingOptions,
+    ChatCalls,
+    LastAttempt,
+    NoReply,
+    RunKind,
+    at_most,
+    default_folder,
+    estimate_calls,
+    session_now,
+    usually,
+)
+from casewise.storage.run_folder import Session
+
+# How contexts are asked for: our own wording, versioned and replaceable, in the order of CASE-Bench (section
+# 4.2).
+
+
+NEEDED = ("query", "intent", "parameters", "format")
+NO_RISKS = "the answer may be misused, or harm whoever acts on it"
+
+
+@dataclass(frozen=True)
+class ContextPrompt:
+    """The wording with which a context is asked for, under one name and version."""
+
+    name: str
+    version: str
+    template: str
+    intents: Mapping[str, str]
+    """`safe` and `unsafe` to what the circumstances must be like."""
+    parameters: Mapping[str, str]
+    """Dotted names to what each parameter means."""
+
+    @property
+    def id(self) -> str:
+        """Name, version and a digest of the wording, so that an edited file is another prompt."""
+        words = [self.template, dict(self.intents), dict(self.parameters)]
+        return f"{self.name}@{self.version}+{digest(words)[:8]}"
+
+    def messages(
+        self,
+        query: Query,
+        category: Category | None,
+        *,
+        intended_safe: bool,
+        parameters: ParameterSet = paper_parameters(),
+    ) -> tuple[Message, ...]:
+        """What the model is shown. Substitution is a single pass: a query's braces stay what they are.
+
+        What a parameter stands for is what its set says, else this prompt, else its name in words.
+        """
+        meanings = {name: spoken(name.rpartition(".")[2]) for name in parameters.names}
+        meanings |= {**self.parameters, **parameters.meanings}
+        values = {
+            "query": query.text,
+            "category": query.category,
+            "risks": (category.risks if category else None) or NO_RISKS,
+            "intent": self.intents["safe" if intended_safe else "unsafe"],
+            "parameters": "\n".join(f"- {name}: {meanings[name]}" for name in parameters.names),
+            "format": json.dumps(empty_form(parameters), indent=1),
+        }
+        return as_messages(filled(self.template.strip(), values))
+
+
+def empty_form(parameters: ParameterSet) -> dict[str, dict[str, str]]:
+    form: dict[str, dict[str, str]] = {}
+    for name in parameters.names:
+        group, parameter = name.split(".")
+        form.setdefault(group, {})[parameter] = "..."
+    return form
+
+
+def context_schema(parameters: ParameterSet = paper_parameters()) -> dict[str, Any]:
+    """The JSON schema of a reply: every parameter a text, and nothing else."""
+
+    def object_of(properties: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+
+    groups = {group: {name: {"type": "string"} for name in names} for group, names in empty_form(parameters).items()}
+    return object_of({group: object_of(properties) for group, properties in groups.items()})
+
+
+@cache
+def default_prompt() -> ContextPrompt:
+    """The wording that casewise ships."""
+    return as_prompt(shipped_toml("casewise.contexts.writing", "prompts.toml"), paper_parameters())
+
+
+def read_prompt(path: Path, parameters: ParameterSet = paper_parameters()) -> ContextPrompt:
+    """A wording of the user's own, in the form of `contexts/prompts.toml`, for contexts that state `parameters`.
+
+    Raises DataError: the file cannot be read or is not TOML. ConfigurationError: something is missing in it; the
+    message names it.
+    """
+    found = read_toml(path, "a prompt")
+    try:
+        return as_prompt(found, parameters)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+
+
+def as_prompt(value: dict[str, Any], parameters: ParameterSet) -> ContextPrompt:
+    lacking = [key for key in ("name", "version", "template", "intents", "parameters") if key not in value]
+    if lacking:
+        raise ConfigurationError(f"a prompt needs {', '.join(lacking)}")
+    prompt = ContextPrompt(**{key: value[key] for key in ("name", "version", "template", "intents", "parameters")})
+    lacking = [f"{{{key}}}" for key in NEEDED if f"{{{key}}}" not in prompt.template]
+    lacking += [f"intents.{intent}" for intent in ("safe", "unsafe") if intent not in prompt.intents]
+    said = {*prompt.parameters, *parameters.meanings}
+    lacking += [f"parameters.{name!r}" for name in parameters.names if name not in said]
+    if lacking:
+        raise ConfigurationError(f"the prompt {prompt.name!r} lacks {', '.join(lacking)}")
+    return prompt
+
+
+# Reading a model's reply as the words of a context: valid, or a reason why not. A bad reply is data, not an
+# error.
+
+
+class FailedReason(StrEnum):
+    """Why a reply is no context."""
+
+    REFUSED = "refused"
+    PROSE = "no JSON"
+    MISSING = "parameters missing"
+    WRONG_KIND = "not a text"
+    TRUNCATED = "truncated"
+    REPEATS = "repeats itself"
+    SEVERAL = "several contexts"
+    CONTENT_FILTER = "content filter"
+    BAD_REQUEST = "bad request"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True)
+class Read:
+    """A valid context. `ignored` are keys that nobody asked for."""
+
+    wording: Wording
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Failed:
+    """No context, and why."""
+
+    reason: FailedReason
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}"
+
+
+POLICY = re.compile(r"\bagainst my (?:guidelines|policies)\b", re.IGNORECASE)
+LONGEST_TEXT = 4000
+LOOPS = 4
+"""As often as a phrase of `PHRASE` words may stand in one text before it counts as a loop."""
+PHRASE = 6
+
+
+def read_reply(reply: Reply, parameters: ParameterSet = paper_parameters()) -> Read | Failed:
+    """The context in `reply`, which was to state all of `parameters`, or why there is none.
+
+    The reply may wrap its one JSON object in prose or a code fence. A parameter that is missing, empty or no text
+    makes it fail; keys that nobody asked for are left out and named.
+    """
+    if reply.finish_reason == "length":
+        return Failed(FailedReason.TRUNCATED, "the reply was cut off at its longest allowed length")
+    if reply.finish_reason == "content_filter":
+        return Failed(FailedReason.CONTENT_FILTER, "the endpoint filtered the reply")
+    objects = list(top_objects(reply.text))
+    if not objects:
+        return without_json(reply)
+    if any(other != objects[0] for other in objects[1:]):
+        return Failed(FailedReason.SEVERAL, f"there are {len(objects)} different JSON objects in the reply")
+    if (declined := next((text for text in texts_in(objects[0]) if declines(text)), None)) is not None:
+        return Failed(FailedReason.REFUSED, " ".join(declined.split())[:200])
+    return as_wording(objects[0], parameters)
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Every text in a JSON value, in its order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(part)
+
+
+def declines(text: str) -> bool:
+    """Whether the model speaks of itself and declines, where the words of a context should stand."""
+    return refuses(text) or POLICY.search(text) is not None
+
+
+def without_json(reply: Reply) -> Failed:
+    said = " ".join((reply.refusal or reply.text).split())[:200]
+    if reply.refusal or declines(reply.text):
+        return Failed(FailedReason.REFUSED, said)
+    if reply.text.count("{") > reply.text.count("}"):
+        return Failed(FailedReason.TRUNCATED, "the JSON object does not end")
+    return Failed(FailedReason.PROSE, said or "the reply is empty")
+
+
+def as_wording(value: dict[str, Any], parameters: ParameterSet) -> Read | Failed:
+    said, ignored = flattened(value, parameters.names)
+    wrong = [name for name, text in said.items() if not isinstance(text, str)]
+    if wrong:
+        return Failed(FailedReason.WRONG_KIND, f"{', '.join(wrong)}: not a text")
+    missing = [name for name in parameters.names if not said.get(name, "").strip()]
+    if missing:
+        return Failed(FailedReason.MISSING, ", ".join(missing))
+    if (problem := repeats(said)) is not None:
+        return Failed(FailedReason.REPEATS, problem)
+    return Read(Wording.from_fields(said, parameters), tuple(ignored))
+
+
+def flattened(value: dict[str, Any], wanted: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    """Dotted names to what stands there, and the names of what nobody asked for."""
+    said: dict[str, Any] = {}
+    ignored: list[str] = []
+    for group, inner in value.items():
+        parts = inner if isinstance(inner, dict) else {"": inner}
+        for key, text in parts.items():
+            name = ".".join(part for part in (plain(group), plain(key)) if part)
+            if name in wanted:
+                said[name] = text
+            else:
+                ignored.append(name)
+    return said, ignored
+
+
+def plain(key: str) -> str:
+    """`Transmission Principle` and `transmission-principle` are `transmission_principle`."""
+    return re.sub(r"[\s_-]+", "_", key.strip().lower())
+
+
+def repeats(said: dict[str, str]) -> str | None:
+    """What is said over and over, or None."""
+    for name, text in said.items():
+        if len(text) > LONGEST_TEXT:
+            return f"{name} has {len(text)} characters"
+        words = text.lower().split()
+        phrases = Counter(" ".join(words[at : at + PHRASE]) for at in range(len(words) - PHRASE + 1))
+        if phrases and (most := phrases.most_common(1)[0])[1] >= LOOPS:
+            return f"{name} says {most[1]} times {most[0]!r}"
+    texts = Counter(" ".join(text.lower().split()) for text in said.values())
+    text, count = texts.most_common(1)[0]
+    return f"{count} parameters say {text[:80]!r}" if count > 2 else None
+
+
+# Models that cost nothing and write contexts: one that behaves, and one that does all that models do wrong.
+
+
+PLACES = ("a training centre", "a town library", "an evening school", "a repair shop", "a theatre", "a newspaper")
+WORK = ("an instructor", "a librarian", "an apprentice", "a retired engineer", "a stage manager", "a trainee editor")
+TIMES = ("before a course on Monday", "within the week", "at no particular time", "before a meeting this afternoon")
+READERS = ("Only the two people in the room see it", "It is deleted after a month", "The operator keeps it for a year")
+
+
+def rehearsed_context(messages: tuple[Message, ...], options: ReplyOptions) -> dict[str, dict[str, str]]:
+    """A well-formed context of the parameters asked for, the same for the same prompt. Its words mean nothing."""
+    prompt = "\n".join(message.content for message in messages)
+    number = int.from_bytes(hashlib.blake2b(prompt.encode(), digest_size=8).digest(), "big")
+    query = re.search(r"<request>\s*(.*?)\s*</request>", prompt, re.DOTALL)
+    topic = " ".join(query[1].split()[:6]) if query else "something"
+    place, work = PLACES[number % 6], WORK[number // 6 % 6]
+    known = {
+        "sender": {
+            "nature_of_the_interaction": f"A conversation at {place}, rehearsal {number % 100_000}, in which it came up: {topic}",
+            "platform_type": f"An assistant that {place} runs for its members",
+        },
+        "recipient": {
+            "type": f"{work[0].upper()}{work[1:]}",
+            "background": f"Has been {work} for {number // 36 % 30 + 1} years, as the records of {place} show",
+        },
+        "transmission_principle": {
+            "urgency": f"Wanted {TIMES[number // 1080 % 4]}",
+            "sender_purpose": f"To help the members of {place} with questions from their work",
+            "confidentiality": READERS[number // 4320 % 3],
+            "source_accountability": f"The staff of {place} answer for what it says",
+        },
+    }
+    asked = (options.json_schema or context_schema())["properties"]
+    return {
+        group: {
+            name: known.get(group, {}).get(name, f"Of {place}, {number % 100_000}: {name.replace('_', ' ')}")
+            for name in value["properties"]
+        }
+        for group, value in asked.items()
+    }
+
+
+def behaving(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
+    text = json.dumps(rehearsed_context(messages, options))
+    return Reply(text, "stop", usage=Usage(len(messages[0].content) // 4, len(text) // 4), model_version="rehearsal-1")
+
+
+def refusing(_text: str) -> Reply:
+    return Reply("I'm sorry, but I can't help with that.", "stop")
+
+
+def in_prose(_text: str) -> Reply:
+    return Reply("Imagine a quiet library in the afternoon. A person comes in and asks.", "stop")
+
+
+def dropping(text: str) -> Reply:
+    value = json.loads(text)
+    list(value.values())[-1].popitem()
+    return Reply(json.dumps(value), "stop")
+
+
+def adding(text: str) -> Reply:
+    return Reply(f"Here you are:\n```json\n{json.dumps(json.loads(text) | {'verdict': 'safe'})}\n```", "stop")
+
+
+def truncating(text: str) -> Reply:
+    return Reply(text[: len(text) // 2], "length")
+
+
+def repeating(text: str) -> Reply:
+    value = json.loads(text)
+    group = next(iter(value.values()))
+    group[list(group)[-1]] = "It runs on a platform that runs on a platform. " * 12
+    return Reply(json.dumps(value), "stop")
+
+
+MISDEEDS: tuple[Callable[[str], Reply], ...] = (refusing, in_prose, dropping, adding, truncating, repeating)
+
+
+def misbehaving(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
+    """Half of the replies go wrong in one of six ways; a second attempt (another seed) may succeed."""
+    text = json.dumps(rehearsed_context(messages, options))
+    key = f"{messages[0].content}{options.seed}"
+    number = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=4).digest(), "big")
+    return MISDEEDS[number // 2 % len(MISDEEDS)](text) if number % 2 else Reply(text, "stop")
+
+
+REHEARSALS: Mapping[str, Answering] = {"fake/contexts": behaving, "fake/misbehaving": misbehaving}
+"""The rehearsal models: `fake/contexts` behaves, `fake/misbehaving` does not."""
+
+
+# A draft in the database as the log of a run: every call for a context is an event in its history.
+
+
+RAW_KEPT = 20_000
+"""Characters of a raw reply kept in the history."""
+
+
+@dataclass(frozen=True)
+class WantedContext:
+    """A place that a context is wanted for."""
+
+    place_id: str
+    query: Query
+    intended_safe: bool
+    tried: int = 0
+    """Calls for it in earlier runs; it makes the seed, so that a new run asks for something new."""
+    attempt: int = 0
+
+
+@dataclass(frozen=True)
+class WrittenContext:
+    """What a call came to, and the reply it was read from."""
+
+    result: Read | Failed
+    reply: Reply | None = None
+    cost_usd: float | None = None
+
+
+@dataclass
+class DraftLog:
+    """The history of a draft's contexts. A place that has words is not asked for, so nothing need be looked up in it."""
+
+    database: Database
+    draft: Draft
+    by: str
+    """Who writes."""
+    prices: Prices | None
+    """What earlier calls are reckoned at that noted tokens and no cost."""
+    said: dict[str, Any]
+    """What each event says of how its words were asked for."""
+    session: Session
+    empty: bool = True
+
+    @cached_property
+    def spent(self) -> Spend:
+        """What all calls for this draft took, by whichever model."""
+        events, contexts = tables.events.c, tables.contexts.c
+        sent, replied = (events.detail[name].as_integer() for name in ("input_tokens", "output_tokens"))
+        cost = events.detail["cost_usd"].as_float()
+        of_draft = (
+            select(
+                func.coalesce(func.sum(cost), 0.0).label("cost"),
+                func.coalesce(func.sum(sent), 0).label("sent"),
+                func.coalesce(func.sum(replied), 0).label("replied"),
+            )
+            .select_from(tables.events.join(tables.contexts, contexts.id == events.context_id))
+            .where(contexts.draft_id == self.draft.id, events.act.in_([Act.GENERATE, Act.FAIL]))
+        )
+        with self.database.read() as connection:
+            known = connection.execute(of_draft.where(cost.is_not(None))).one()
+            older = connection.execute(of_draft.where(cost.is_(None))).one()
+        reckoned = self.prices.of(Usage(older.sent, older.replied)) if self.prices else None
+        tokens = known.sent + known.replied + older.sent + older.replied
+        return Spend(known.cost + (reckoned or 0.0), tokens)
+
+    def columns(self) -> None:
+        """Nothing is held in columns."""
+
+    def last(self, _key: tuple[str, ...]) -> LastAttempt | None:
+        """Nothing: what was tried in vain before is wanted again."""
+        return None
+
+    def answer(self, last: LastAttempt) -> NoReturn:
+        """There is none. Raises LookupError: always: see `last`."""
+        raise LookupError(f"{last} is not kept: places that have words are not asked for")
+
+    def write(self, ask: WantedContext, answer: WrittenContext) -> None:
+        """Put the words, or why there are none, into the history."""
+        result = answer.result
+        if isinstance(result, Read):
+            action = Action(by=self.by, act=Act.GENERATE, wording=result.wording)
+        else:
+            action = Action(by=self.by, act=Act.FAIL, reason=str(result))
+        try:
+            with self.database.write() as connection:
+                act(
+                    connection,
+                    ask.place_id,
+                    action,
+                    seen=None,
+                    now=datetime.now(UTC),
+                    detail=self.detail(ask, answer),
+                )
+        except NotAllowed:
+            return  # somebody wrote or generated it meanwhile: theirs stays
+
+    def sync(self) -> None:
+        """Each write is a transaction of its own."""
+
+    def detail(self, ask: WantedContext, answer: WrittenContext) -> dict[str, Any]:
+        """What the history says of a call besides its result."""
+        said = {
+            **self.said,
+            "attempt": ask.attempt + 1,
+            "session": self.session.model_dump(mode="json", include={"started", "versions"}),
+        }
+        if isinstance(answer.result, Read) and answer.result.ignored:
+            said["ignored"] = list(answer.result.ignored)
+        if (reply := answer.reply) is not None:
+            said |= {
+                "raw_reply": reply.text[:RAW_KEPT],
+                "model_version": reply.model_version,
+                "input_tokens": reply.usage.input_tokens,
+                "output_tokens": reply.usage.output_tokens,
+                "cost_usd": answer.cost_usd,
+            }
+        return said
+
+
+# Generating the contexts of a draft: a durable run whose log is the draft's history in the database.
+#
+# What was generated is never asked for again, so that an interrupted run simply goes on.
+
+
+Which = Literal["missing", "new", "failed", "beyond repair"]
+
+WHICH: tuple[Which, ...] = get_args(Which)
+
+TYPICAL_CONTEXT_TOKENS = 180
+"""What the contexts of the demo take on average, at four characters a token."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationOptions(CallingOptions):
+    """How contexts are generated; limits count over all that was ever generated for the draft."""
+
+    prompt: ContextPrompt = field(default_factory=default_prompt)
+    which: Which = "missing"
+    """`new` were never tried, `failed` were tried in vain, `missing` is both."""
+    intents: tuple[bool, ...] = (True, False)
+    attempts: int = 2
+    """Calls for one context, at most, in this run."""
+    temperature: float = 1.0
+    max_tokens: int = 1500
+    prices: Prices | None = None
+    patience: int = 30
+    """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
+    jobs: Path | None = None
+    """The folder of the batch jobs: by default one for the draft and the model under `runs`."""
+
+
+@dataclass(kw_only=True)
+class GenerationSummary(RunProgress):
+    """What a run came to."""
+
+    unusable: ClassVar[str] = "failed"
+
+    failed: Counter[str] = field(default_factory=Counter)
+    """Contexts without words in the end, by reason."""
+
+    @property
+    def generated(self) -> int:
+        """Contexts that have words now."""
+        return self.n_usable
+
+    def as_json(self) -> dict[str, Any]:
+        """The summary as JSON values."""
+        return {
+            "generated": self.generated,
+            "failed": dict(self.failed),
+            "calls": self.n_calls,
+            "tokens": self.input_tokens + self.output_tokens,
+            "cost_usd": self.cost_usd or 0.0,
+            "stopped": self.stopped,
+            **({"pending": self.n_pending} if self.n_pending else {}),
+        }
+
+
+async def generate(
+    database: Database,
+    draft: Draft,
+    model: Model,
+    *,
+    options: GenerationOptions | None = None,
+    watch: Watch | None = None,
+) -> GenerationSummary:
+    """Generate what `options.which` names; the same call later goes on with what is left.
+
+    A first Ctrl-C lets what is in flight finish and returns. Raises ModelError: no further call can succeed; what was
+    generated before is kept; RunConflict: another process generates contexts of this draft; ConfigurationError: there
+    is a cost limit, and nobody knows what the model costs.
+    """
+    options = options or GenerationOptions()
+    writing = WritingKind(draft, model, options)
+    try:
+        priced = options.prices is not None
+        check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
+        over = Batched.of(model, model.name, options.batch, priced=priced)
+        with only_one(database, f"generating {draft.name}"):
+            folder = options.jobs or default_folder(f"{draft.name}-contexts-{model.name}")
+            if over is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            session = session_now(options.limits, command=options.command)
+            log = DraftLog(database, draft, model.name, options.prices, writing.settings(), session)
+            asking = Asking(writing.write, writing.at_most, model.concurrency, options.limits, over, watch)
+            plan = plan_of(database, draft, options)
+            summary = await asking.of(writing, plan, log, folder=folder, progress=GenerationSummary())
+            summary.failed = Counter(writing.in_vain.values())
+            return summary
+    finally:
+        await model.close()
+
+
+def estimate_generation(
+    database: Database, draft: Draft, model: Model, options: GenerationOptions | None = None
+) -> CallEstimate:
+    """What generating would take if every first attempt succeeded. No call is made."""
+    options = options or GenerationOptions()
+    writing = WritingKind(draft, model, options)
+    return estimate_calls(
+        plan_of(database, draft, options),
+        usually=lambda wanted: usually(writing.messages(wanted), reply_tokens=TYPICAL_CONTEXT_TOKENS),
+        at_most=writing.at_most,
+        prices=options.prices,
+    )
+
+
+def plan_of(database: Database, draft: Draft, options: GenerationOptions) -> Asks[WantedContext]:
+    wanted = tuple(contexts_wanted(database, draft, options))
+    return Asks(lambda: ((one,) for one in wanted), len(wanted), options.attempts - 1)
+
+
+def contexts_wanted(database: Database, draft: Draft, options: GenerationOptions) -> Iterator[WantedContext]:
+    phase = Phase.BEYOND_REPAIR if options.which == "beyond repair" else Phase.MISSING
+    table = tables.contexts
+    with database.read() as connection:
+        queries = {query.id: query for query in draft_queries(connection, draft)}
+        rows = connection.execute(
+            select(table.c.id, table.c.query_id, table.c.intended_safe, table.c.state, table.c.seq)
+            .where(table.c.draft_id == draft.id, table.c.phase == phase)
+            .order_by(table.c.position)
+        ).all()
+    for row in rows:
+        failed = State.model_validate(row.state).problem is not None
+        if row.intended_safe in options.intents and (
+            options.which not in {"new", "failed"} or failed == (options.which == "failed")
+        ):
+            yield WantedContext(row.id, queries[row.query_id], row.intended_safe, tried=row.seq)
+
+
+class WritingKind(RunKind[WantedContext, WrittenContext]):
+    """The writing of contexts by one model, as a kind of run."""
+
+    def __init__(self, draft: Draft, model: Model, options: GenerationOptions) -> None:
+        self.draft, self.model, self.options = draft, model, options
+        self.calls = ChatCalls(model, options.prices, patience=options.patience)
+        self.in_vain: dict[str, str] = {}
+        """Places whose last attempt gave no words, and why."""
+
+    def key(self, ask: WantedContext) -> tuple[str, ...]:
+        return (ask.place_id,)
+
+    def problem(self, answer: WrittenContext) -> str | None:
+        return str(answer.result) if isinstance(answer.result, Failed) else None
+
+    def took(self, answer: WrittenContext) -> Took:
+        if (reply := answer.reply) is None:
+            return Took()
+        usage = reply.usage
+        return Took(usage.input_tokens or 0, usage.output_tokens or 0, answer.cost_usd, reply.attempts)
+
+    def settings(self) -> dict[str, Any]:
+        """What decides the words, for their history."""
+        return {
+            "model": self.model.settings(),
+            "prompt": self.options.prompt.id,
+            "temperature": self.options.temperature,
+        }
+
+    def messages(self, wanted: WantedContext) -> tuple[Message, ...]:
+        category = self.draft.category(wanted.query.category)
+        return self.options.prompt.messages(
+            wanted.query, category, intended_safe=wanted.intended_safe, parameters=self.draft.parameters
+        )
+
+    def at_most(self, wanted: WantedContext) -> Spend:
+        return at_most(self.messages(wanted), reply_tokens=self.options.max_tokens, prices=self.options.prices)
+
+    async def write(self, wanted: WantedContext) -> WrittenContext:
+        """Ask for a context, and read the reply."""
+        written = await self.asked(wanted)
+        if isinstance(written.result, Failed):
+            self.in_vain[wanted.place_id] = written.result.reason
+        else:
+            self.in_vain.pop(wanted.place_id, None)
+        return written
+
+    async def asked(self, wanted: WantedContext) -> WrittenContext:
+        options = ReplyOptions(
+            max_tokens=self.options.max_tokens,
+            temperature=self.options.temperature,
+            json_schema=context_schema(self.draft.parameters),
+            seed=wanted.tried + wanted.attempt + 1,
+        )
+        reply = await self.calls.reply(self.messages(wanted), options)
+        if isinstance(reply, NoReply):
+            return WrittenContext(Failed(FailedReason(reply.reason.replace("_", " ")), reply.detail))
+        prices = self.options.prices
+        return WrittenContext(
+            read_reply(reply, self.draft.parameters), reply, prices.of(reply.usage) if prices else None
+        )

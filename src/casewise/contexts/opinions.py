@@ -1,0 +1,356 @@
+"""A model's opinion of contexts, beside the findings of the rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from casewise.ask.json_in_reply import top_objects
+from casewise.ask.layouts import filled
+from casewise.contexts.checks import Remark
+from casewise.contexts.drafts import Draft
+from casewise.contexts.queue import keep_findings
+from casewise.contexts.store import ReviewPlace, all_places, find_place
+from casewise.database import Database
+from casewise.database.engine import only_one
+from casewise.models.endpoints import Prices
+from casewise.models.protocol import Message, Model, ReplyOptions, as_messages
+from casewise.records import Record
+from casewise.records.base import digest
+from casewise.runs.limits import GIVE_PRICES, RunProgress, Spend, Watch, check_limits
+from casewise.runs.run import (
+    Asking,
+    Asks,
+    Batched,
+    CallEstimate,
+    CallingOptions,
+    ChatCalls,
+    FolderLog,
+    LoggedKind,
+    NoReply,
+    estimate_calls,
+    session_now,
+    usually,
+)
+from casewise.storage.run_folder import AnyManifest, LogKind, RunFolder, now
+
+# A model's opinion of contexts, where it is asked for: findings beside those of the rules, each with its
+# evidence.
+#
+# A model has to quote the words that show what it says; what it does not quote exactly is not kept. It is one more
+# reader, whose findings people judge, and its name stands with each of them.
+
+
+KINDS = ("drift", "contradiction", "misplaced", "gives the intent away", "leaks the answer")
+MAX_TOKENS = 1000
+FEWEST_LETTERS = 3
+"""A shorter quotation shows nothing."""
+
+TEMPLATE = """
+You proofread descriptions of circumstances. Somebody sends the request below to a chatbot, and the circumstances say who asks whom, where and on what terms. You do not answer the request, and you do not judge whether answering would be right.
+
+<request>
+{query}
+</request>
+
+<circumstances>
+{context}
+</circumstances>
+
+Look for these problems only:
+- drift: the circumstances replace the request by a milder or different one, or put conditions on the answer, such as leaving out details. The request must stay as it was sent.
+- contradiction: two statements cannot both be true.
+- misplaced: a statement belongs to another parameter.
+- gives the intent away: a word judges instead of stating a fact, such as "legitimate" or "malicious".
+- leaks the answer: part of an answer to the request stands in the circumstances.
+
+Reply with one JSON object and nothing else. Quote the words that show each problem exactly as they stand above; where there is no problem, the list is empty.
+{{"findings": [{{"check": "drift", "parameter": "recipient.type", "evidence": "exact words", "message": "one sentence"}}]}}"""
+
+
+class OpinionAnswer(Record):
+    """What a model replied, and what the reply came to."""
+
+    problem: str | None = None
+    """Why the reply is no opinion; None where it is one."""
+    findings: tuple[Remark, ...] = ()
+    unquoted: int = 0
+    raw_reply: str | None = None
+    model_version: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+def messages_about(place: ReviewPlace) -> tuple[Message, ...]:
+    assert place.state.wording is not None
+    said = "\n".join(f"{name}: {text}" for name, text in place.state.wording.fields().items())
+    return as_messages(filled(TEMPLATE.strip(), {"query": place.query.text, "context": said}, doubled_braces=True))
+
+
+def read_opinion(text: str, place: ReviewPlace, *, by: str, **took: Any) -> OpinionAnswer:
+    """The findings in a reply, which `took` so much. Only those count that name a known problem and quote the context."""
+    value = next(iter(top_objects(text)), None)
+    rows = value.get("findings") if value is not None else None
+    if not isinstance(rows, list):
+        return OpinionAnswer(problem="the reply is no opinion", **took)
+    found = [as_finding(row, place, by) for row in rows]
+    kept = tuple(finding for finding in found if finding is not None)
+    return OpinionAnswer(findings=kept, unquoted=len(found) - len(kept), **took)
+
+
+def as_finding(row: Any, place: ReviewPlace, by: str) -> Remark | None:
+    if not isinstance(row, dict) or row.get("check") not in KINDS:
+        return None
+    evidence, message = str(row.get("evidence") or "").strip(), str(row.get("message") or "").strip()
+    fields = place.state.wording.fields() if place.state.wording else {}
+    where = next((name for name, text in fields.items() if evidence.casefold() in text.casefold()), None)
+    if where is None or len(evidence) < FEWEST_LETTERS:
+        return None
+    named = row.get("parameter")
+    exact = named if isinstance(named, str) and evidence.casefold() in fields.get(named, "").casefold() else where
+    return Remark(
+        check=row["check"], message=f"{message or row['check']} ({by})", parameter=exact, evidence=evidence, by=by
+    )
+
+
+FORMAT_VERSION = 1
+
+
+class OpinionIdentity(Record):
+    """What makes a run of opinions this run. More contexts, and contexts with other words, may come."""
+
+    draft: str
+    """The draft's id."""
+    reader: str
+    """The model that is asked."""
+    settings: dict[str, Any]
+
+
+class OpinionManifest(AnyManifest):
+    """What `run.json` says."""
+
+    format_version: int = FORMAT_VERSION
+    kind: Literal["opinions"] = "opinions"
+    identity: OpinionIdentity
+    draft_name: str
+    created: datetime
+
+
+class OpinionRecord(OpinionAnswer):
+    """One reply about the words of one context."""
+
+    place_id: str
+    wording: str
+    """A digest of the words: other words are another question."""
+    attempt: int = 0
+    at: datetime | None = None
+
+
+OPINIONS: LogKind[OpinionManifest, OpinionRecord] = LogKind(
+    "opinions",
+    OpinionManifest,
+    OpinionRecord,
+    key=lambda record: (record.place_id, record.wording),
+    attempt=lambda record: record.attempt,
+    newest=FORMAT_VERSION,
+)
+
+
+@dataclass(frozen=True)
+class OpinionAsk:
+    """A context to have an opinion of."""
+
+    place: ReviewPlace
+    attempt: int = 0
+
+    @property
+    def wording(self) -> str:
+        """A digest of its words."""
+        words = self.place.state.wording
+        return digest(words.fields() if words else None)
+
+
+class OpinionKind(LoggedKind[OpinionAsk, OpinionAnswer, OpinionRecord]):
+    """Opinions of one model on the contexts of a draft."""
+
+    log = OPINIONS
+
+    def key(self, ask: OpinionAsk) -> tuple[str, ...]:
+        return (ask.place.id, ask.wording)
+
+    def problem(self, answer: OpinionAnswer) -> str | None:
+        return answer.problem
+
+    def record(self, ask: OpinionAsk, answer: OpinionAnswer) -> OpinionRecord:
+        return OpinionRecord(place_id=ask.place.id, wording=ask.wording, attempt=ask.attempt, at=now(), **dict(answer))
+
+    def answer(self, record: OpinionRecord) -> OpinionAnswer:
+        return record
+
+    def usable(self, record: OpinionRecord) -> bool:
+        return record.problem is None
+
+
+# Asking a model for its opinion of the contexts of a draft: a durable run, whose findings go to the reviewers.
+
+
+REPLY_OPTIONS = ReplyOptions(MAX_TOKENS)
+
+TYPICAL_REPLY_TOKENS = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpinionOptions(CallingOptions):
+    """How opinions are asked for."""
+
+    prices: Prices | None = None
+    """What tokens cost, where no public list says so."""
+    retries: int = 0
+    """How often to ask again at most where a reply was no opinion."""
+    patience: int = 30
+    """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
+
+
+@dataclass(kw_only=True)
+class OpinionSummary(RunProgress):
+    """What asking came to. `n_unusable` replies were no opinion: a refusal, prose, or the endpoint failed."""
+
+    unusable: ClassVar[str] = "no opinion"
+
+    findings: Counter[str] = field(default_factory=Counter)
+    """Of this session, by check."""
+    unquoted: int = 0
+    """Findings left out because their evidence does not stand in the context."""
+
+    def lines(self, by: str) -> list[str]:
+        """The summary in lines of text."""
+        before = f" ({self.resumed} were asked about before)" if self.resumed else ""
+        rows = [f"{by} was asked about {self.n_done} contexts{before}; {self.n_unusable} replies were no opinion"]
+        rows += [f"{count:6}  {check}" for check, count in self.findings.most_common()]
+        if self.unquoted:
+            rows.append(f"{self.unquoted} of its findings are left out: they quote no words of the context")
+        if self.n_pending:
+            rows.append(f"{self.n_pending} are out at the provider; the same command collects them")
+        if self.stopped:
+            rows.append(f"stopped: {self.stopped}; the same command goes on with what is left")
+        return rows
+
+
+async def ask_opinions(
+    database: Database,
+    draft: Draft,
+    model: Model,
+    *,
+    folder: Path,
+    options: OpinionOptions | None = None,
+    watch: Watch | None = None,
+) -> OpinionSummary:
+    """Ask `model` about every context of `draft` that has words, and put its findings where reviewers see them.
+
+    Every reply is kept in the run folder. The same call later asks about the contexts that are left or have other
+    words by then; what the model found in other words of a context is replaced.
+
+    Raises ModelError: no further call can succeed; what was answered before is kept. RunConflict: the folder holds
+    something else, or another process asks the same. ConfigurationError: there is a cost limit, and nobody knows what
+    the model costs.
+    """
+    options = options or OpinionOptions()
+    summary = OpinionSummary()
+    reader = Reader(model, options)
+    try:
+        priced = options.prices is not None
+        check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
+        over = Batched.of(model, model.name, options.batch, priced=priced)
+        with (
+            only_one(database, f"asking {model.name} about {draft.name}"),
+            RunFolder.hold(folder, manifest(draft, model), OpinionKind.log) as held,
+        ):
+            held.note_session(session_now(options.limits, command=options.command))
+            log = OpinionLog(held, reader.kind, database, model.name, summary)
+            asking = Asking(reader.ask, reader.at_most, model.concurrency, options.limits, over, watch)
+            plan = plan_of(database, draft, options)
+            return await asking.of(reader.kind, plan, log, folder=folder, progress=summary)
+    finally:
+        await model.close()
+
+
+def estimate_opinions(
+    database: Database, draft: Draft, model: Model, options: OpinionOptions | None = None
+) -> CallEstimate:
+    """What asking about every context would take, as if none were asked about yet. No call is made."""
+    options = options or OpinionOptions()
+    return estimate_calls(
+        plan_of(database, draft, options),
+        usually=lambda ask: usually(messages_about(ask.place), reply_tokens=TYPICAL_REPLY_TOKENS),
+        at_most=Reader(model, options).at_most,
+        prices=options.prices,
+    )
+
+
+def plan_of(database: Database, draft: Draft, options: OpinionOptions) -> Asks[OpinionAsk]:
+    with database.read() as connection:
+        asks = [OpinionAsk(place) for place in all_places(connection, draft.id) if place.state.wording is not None]
+    return Asks(lambda: ((ask,) for ask in asks), len(asks), options.retries)
+
+
+def manifest(draft: Draft, model: Model) -> OpinionManifest:
+    settings = {**model.settings(), "prompt": digest(TEMPLATE)[:12], "max_tokens": MAX_TOKENS}
+    return OpinionManifest(
+        identity=OpinionIdentity(draft=draft.id, reader=model.name, settings=settings),
+        draft_name=draft.name,
+        created=datetime.now(UTC),
+    )
+
+
+class OpinionLog(FolderLog[OpinionAsk, OpinionAnswer, OpinionRecord]):
+    """The log, and the reviewers' pages: findings are there before the log says so, so that none is lost."""
+
+    def __init__(
+        self,
+        folder: RunFolder[OpinionManifest, OpinionRecord],
+        kind: OpinionKind,
+        database: Database,
+        by: str,
+        summary: OpinionSummary,
+    ) -> None:
+        super().__init__(folder, kind)
+        self.database, self.by, self.summary = database, by, summary
+
+    def write(self, ask: OpinionAsk, answer: OpinionAnswer) -> None:
+        if answer.problem is None:
+            put(self.database, ask.place, answer.findings, self.by)
+        self.summary.findings.update(finding.check for finding in answer.findings)
+        self.summary.unquoted += answer.unquoted
+        super().write(ask, answer)
+
+
+def put(database: Database, asked: ReviewPlace, findings: tuple[Remark, ...], by: str) -> None:
+    with database.write() as connection:
+        place = find_place(connection, asked.id, lock=True)
+        if place is None or place.state.wording != asked.state.wording:
+            return  # it was revised meanwhile: the opinion is of other words
+        kept = [finding for finding in place.findings if finding.by != by]
+        keep_findings(connection, {place.id: [*kept, *findings]})
+
+
+class Reader:
+    """Asks one model, and reads its replies."""
+
+    def __init__(self, model: Model, options: OpinionOptions) -> None:
+        self.model, self.options, self.kind = model, options, OpinionKind()
+        self.calls = ChatCalls(model, options.prices, patience=options.patience)
+
+    def at_most(self, ask: OpinionAsk) -> Spend:
+        return self.calls.at_most(messages_about(ask.place), REPLY_OPTIONS)
+
+    async def ask(self, ask: OpinionAsk) -> OpinionAnswer:
+        """The model's opinion; a reply that is none says why."""
+        reply = await self.calls.reply(messages_about(ask.place), REPLY_OPTIONS)
+        if isinstance(reply, NoReply):
+            return OpinionAnswer(problem=reply.problem)
+        took = {"raw_reply": reply.text, **self.calls.took(reply)}
+        return read_opinion(reply.text, ask.place, by=self.model.name, **took)

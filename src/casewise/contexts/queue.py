@@ -1,0 +1,492 @@
+"""The review queue, its statistics, and the report on a whole set."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_, select, true, update
+
+from casewise.contexts.checks import Alike, Remark, check_wording, find_alike
+from casewise.contexts.drafts import Draft, progress
+from casewise.contexts.review import Act, Phase
+from casewise.contexts.store import ReviewPlace, all_places, enough_others
+from casewise.database.staff import Person, Role
+from casewise.database.tables import review as tables
+from casewise.database.tables.metadata import insert_if_absent
+from casewise.stats import wilson
+
+# What waits for whom: the list of a draft's contexts with its filters, a page at a time; what reviewers need not
+# read.
+
+
+PAGE = 50
+"""Contexts on one page of the queue."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filter:
+    """Which contexts to list; None and empty texts filter nothing."""
+
+    mine: bool = False
+    """Only those that wait for this person."""
+    phase: Phase | None = None
+    category: str | None = None
+    intended_safe: bool | None = None
+    after: int | None = None
+    """The position of the last context of the page before."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A line of the queue."""
+
+    id: str
+    position: int
+    query: str
+    category: str
+    intended_safe: bool
+    phase: Phase
+    findings: int
+
+
+@dataclass(frozen=True)
+class QueuePage:
+    """A page of the queue. `next_after` begins the next one; None where this is the last."""
+
+    contexts: list[Listed]
+    next_after: int | None
+
+
+def waiting_for(person: Person) -> ColumnElement[bool]:
+    """The condition that a context waits for `person`, who has not passed on its category."""
+    columns = tables.contexts.c
+    reviews = (columns.first_reviewer == person.id) | (columns.second_reviewer == person.id)
+    not_yet_mine = columns.first_reviewer.is_(None) | (columns.first_reviewer != person.id)
+    not_yet_confirmed = columns.confirmed_by.is_(None) | (columns.confirmed_by != person.id)
+    written_by_others = func.coalesce(columns.state["author"].as_string(), "") != person.id
+    mine_to_judge = written_by_others | ~enough_others(person.id, columns.category)
+    as_reviewer = or_(
+        and_(columns.phase == Phase.GENERATED, mine_to_judge),
+        columns.phase == Phase.BEYOND_REPAIR,
+        and_(columns.phase == Phase.UNDER_REVIEW, not_yet_mine, mine_to_judge),
+        and_(columns.phase == Phase.IN_DISCUSSION, reviews),
+        and_(columns.phase == Phase.FINAL_CHECK, reviews, not_yet_confirmed),
+    )
+    mine_or_free = or_(
+        columns.phase.in_([Phase.AGREED, Phase.RESOLVED]) & ~func.coalesce(reviews, false()),
+        (columns.phase == Phase.EXPERT_REVIEW) & (columns.expert == person.id),
+    )
+    passed = select(tables.passes.c.category).where(tables.passes.c.person_id == person.id)
+    roles = or_(
+        as_reviewer if person.has(Role.REVIEWER) else false(),
+        mine_or_free if person.has(Role.EXPERT) else false(),
+    )
+    return and_(roles, columns.category.not_in(passed))
+
+
+def conditions(draft: Draft, person: Person, chosen: Filter) -> ColumnElement[bool]:
+    columns = tables.contexts.c
+    return and_(
+        columns.draft_id == draft.id,
+        waiting_for(person) if chosen.mine else true(),
+        columns.phase == chosen.phase if chosen.phase else true(),
+        columns.category == chosen.category if chosen.category else true(),
+        columns.intended_safe == chosen.intended_safe if chosen.intended_safe is not None else true(),
+        columns.position > chosen.after if chosen.after is not None else true(),
+    )
+
+
+def list_contexts(connection: Connection, draft: Draft, person: Person, chosen: Filter) -> QueuePage:
+    """The page of contexts that `chosen` describes, in the order of their queries."""
+    columns, queries = tables.contexts.c, tables.queries.c
+    rows = connection.execute(
+        select(
+            columns.id,
+            columns.position,
+            queries.query,
+            columns.category,
+            columns.intended_safe,
+            columns.phase,
+            columns.findings,
+        )
+        .join(tables.queries, and_(queries.draft_id == columns.draft_id, queries.query_id == columns.query_id))
+        .where(conditions(draft, person, chosen))
+        .order_by(columns.position)
+        .limit(PAGE + 1)
+    ).all()
+    listed = [
+        Listed(
+            row.id,
+            row.position,
+            row.query["text"],
+            row.category,
+            row.intended_safe,
+            Phase(row.phase),
+            len(row.findings),
+        )
+        for row in rows[:PAGE]
+    ]
+    return QueuePage(listed, listed[-1].position if len(rows) > PAGE else None)
+
+
+def count_waiting(connection: Connection, draft: Draft, person: Person) -> int:
+    """How many contexts of `draft` wait for `person`."""
+    wanted = select(func.count()).select_from(tables.contexts).where(conditions(draft, person, Filter(mine=True)))
+    return int(connection.execute(wanted).scalar_one())
+
+
+def next_for(connection: Connection, draft: Draft, person: Person, *, after: int | None = None) -> str | None:
+    """The id of the next context that waits for `person`, beginning after a position and then from the start."""
+    columns = tables.contexts.c
+    for position in [after, None] if after is not None else [None]:
+        found = connection.scalars(
+            select(columns.id)
+            .where(conditions(draft, person, Filter(mine=True, after=position)))
+            .order_by(columns.position)
+            .limit(1)
+        ).first()
+        if found is not None:
+            return str(found)
+    return None
+
+
+def passed_categories(connection: Connection, person_id: str) -> frozenset[str]:
+    """The categories that this person passes on."""
+    table = tables.passes
+    return frozenset(connection.scalars(select(table.c.category).where(table.c.person_id == person_id)))
+
+
+def pass_on(connection: Connection, person_id: str, categories: Iterable[str]) -> None:
+    """Have this person pass on exactly `categories`."""
+    table = tables.passes
+    connection.execute(delete(table).where(table.c.person_id == person_id))
+    for category in sorted(set(categories)):
+        insert_if_absent(connection, table, {"person_id": person_id, "category": category})
+
+
+def has_read_warning(connection: Connection, draft: Draft, person_id: str) -> bool:
+    """Whether this person was told what they will read in `draft`."""
+    table = tables.warnings_read
+    wanted = select(table.c.at).where(table.c.person_id == person_id, table.c.draft_id == draft.id)
+    return connection.execute(wanted).first() is not None
+
+
+def read_warning(connection: Connection, draft: Draft, person_id: str, *, now: datetime) -> None:
+    """Note that this person has read the warning; saying so twice is saying it once."""
+    insert_if_absent(connection, tables.warnings_read, {"person_id": person_id, "draft_id": draft.id, "at": now})
+
+
+# How a draft's review went: agreement between reviewers, the share changed, who did how much.
+
+
+@dataclass(frozen=True)
+class Share:
+    """`count` of `of`, with a 95 % Wilson score interval; without a value where there is nothing to count."""
+
+    count: int
+    of: int
+    low: float | None
+    high: float | None
+
+    @property
+    def value(self) -> float | None:
+        return self.count / self.of if self.of else None
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return "none yet"
+        return f"{self.count} of {self.of} ({100 * self.count / self.of:.0f} %, {100 * self.low:.0f}–{100 * self.high:.0f} %)"
+
+
+@dataclass(frozen=True)
+class Work:
+    """How much one person did."""
+
+    person_id: str
+    reviews: int
+    revised: int
+    approvals: int
+    returns: int
+
+
+@dataclass(frozen=True)
+class ReviewStatistics:
+    """The review of a draft in numbers. Each context counts with its latest round of reviews."""
+
+    progress: dict[Phase, int]
+    agreed_at_once: Share
+    """Contexts on which both reviewers submitted the same words, of those that both reviewed."""
+    same_need: Share
+    """Contexts of which both reviewers, or neither, changed something."""
+    pi: float | None
+    """Scott's pi of "needs a change", the two reviewers being exchangeable; None where all or none do."""
+    changed: Share
+    """Contexts whose words now differ from those that were generated, of those that are agreed on."""
+    returned: Share
+    """Contexts that an expert returned at least once, of those that an expert decided on."""
+    own_words: Share
+    """Contexts of which one reviewer had written the words anew, of those that both reviewed."""
+    work: list[Work]
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as JSON values, each share with its value; who did how much is left out."""
+        value = {name: part for name, part in asdict(self).items() if name != "work"}
+        for name, part in vars(self).items():
+            if isinstance(part, Share):
+                value[name]["value"] = part.value
+        return value
+
+
+def share(count: int, of: int) -> Share:
+    """`count` of `of` with its 95 % Wilson interval."""
+    if of == 0:
+        return Share(0, 0, None, None)
+    limits = wilson(count, of)
+    return Share(count, of, float(limits.low), float(limits.high))
+
+
+def review_statistics(connection: Connection, draft: Draft) -> ReviewStatistics:
+    """The numbers of `draft`, from its events."""
+    tally = read_events(connection, draft)
+    pairs = [pair for pair in tally.rounds.values() if len(pair) == 2]
+    return ReviewStatistics(
+        progress=progress(connection, draft),
+        agreed_at_once=share(sum(pair[1].agreed for pair in pairs), len(pairs)),
+        same_need=share(sum(pair[0].changed == pair[1].changed for pair in pairs), len(pairs)),
+        pi=scotts_pi([(pair[0].changed, pair[1].changed) for pair in pairs]),
+        changed=changed_share(connection, draft),
+        returned=share(sum(Act.RETURN in acts for acts in tally.decided.values()), len(tally.decided)),
+        own_words=share(sum(pair[0].own or pair[1].own for pair in pairs), len(pairs)),
+        work=[
+            Work(who, acts[Act.SUBMIT], acts["revised"], acts[Act.APPROVE], acts[Act.RETURN])
+            for who, acts in sorted(tally.work.items())
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """One reviewer's submission: whether it changed anything, was of words of their own, and made an agreement."""
+
+    changed: bool
+    own: bool
+    agreed: bool
+
+
+@dataclass(frozen=True)
+class ReviewTally:
+    """The latest round of submissions of each context, what each person did, and what experts decided."""
+
+    rounds: dict[str, list[Submitted]] = field(default_factory=lambda: defaultdict(list))
+    work: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    decided: dict[str, set[Act]] = field(default_factory=lambda: defaultdict(set))
+
+    def add(self, context_id: str, act: Act, by: str, submitted: Submitted) -> None:
+        if act in {Act.GENERATE, Act.REWRITE, Act.RESTART}:
+            self.rounds[context_id] = []
+        elif act == Act.SUBMIT:
+            self.rounds[context_id].append(submitted)
+            self.work[by]["revised"] += submitted.changed
+            self.work[by][act] += 1
+        elif act == Act.TAKE_BACK:
+            taken = self.rounds[context_id].pop()
+            self.work[by]["revised"] -= taken.changed
+            self.work[by][Act.SUBMIT] -= 1
+        elif act in {Act.APPROVE, Act.RETURN}:
+            self.decided[context_id].add(act)
+            self.work[by][act] += 1
+
+
+def read_events(connection: Connection, draft: Draft) -> ReviewTally:
+    events, contexts = tables.events, tables.contexts
+    rows = connection.execute(
+        select(events.c.context_id, events.c.act, events.c.by, events.c.to_phase, events.c.detail)
+        .join(contexts, contexts.c.id == events.c.context_id)
+        .where(contexts.c.draft_id == draft.id)
+        .order_by(events.c.context_id, events.c.seq)
+    )
+    tally = ReviewTally()
+    for row in rows:
+        detail = row.detail or {}
+        submitted = Submitted(
+            "changed" in detail and detail["changed"], "own_words" in detail, row.to_phase == Phase.AGREED
+        )
+        tally.add(row.context_id, Act(row.act), row.by, submitted)
+    return tally
+
+
+def changed_share(connection: Connection, draft: Draft) -> Share:
+    table = tables.contexts
+    agreed_on = [Phase.AGREED, Phase.RESOLVED, Phase.EXPERT_REVIEW, Phase.FINAL_CHECK, Phase.APPROVED]
+    rows = connection.execute(
+        select(table.c.generated, table.c.state).where(table.c.draft_id == draft.id, table.c.phase.in_(agreed_on))
+    ).all()
+    return share(sum(row.generated != row.state.get("wording") for row in rows), len(rows))
+
+
+def scotts_pi(pairs: list[tuple[bool, bool]]) -> float | None:
+    """Agreement of two exchangeable raters beyond chance (Scott 1955): (observed - expected) / (1 - expected)."""
+    if not pairs:
+        return None
+    yes = sum(sum(pair) for pair in pairs) / (2 * len(pairs))
+    expected = yes**2 + (1 - yes) ** 2
+    if expected == 1:
+        return None
+    return (sum(first == second for first, second in pairs) / len(pairs) - expected) / (1 - expected)
+
+
+# Checking a whole draft: findings go to where reviewers see them, and a report says what single contexts do not
+# show.
+
+
+FOLDS = 5
+FEWEST = 20
+"""Queries from which a classifier is worth asking."""
+
+
+@dataclass(frozen=True)
+class TellingWord:
+    """A word that stands much more often in contexts of one intent."""
+
+    word: str
+    in_safe: int
+    in_unsafe: int
+    log_odds: float
+    """Natural logarithm of the odds ratio, one half added to each count (Haldane 1956); positive leans safe."""
+
+
+@dataclass(frozen=True)
+class SetReport:
+    """What the checks come to over a whole set."""
+
+    contexts: int
+    without_findings: int
+    findings: dict[str, int]
+    """Contexts with at least one finding, by check."""
+    alike: list[Alike]
+    telling: list[TellingWord]
+    guessed: float | None
+    """Share of contexts whose intent a linear classifier guesses from their words, queries held out; None if too few."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """The report in lines of text."""
+        rows = [f"{self.contexts} contexts, {self.without_findings} without any finding"]
+        rows += [f"{count:6}  {check}" for check, count in sorted(self.findings.items(), key=lambda one: -one[1])]
+        if self.alike:
+            rows.append(f"{len(self.alike)} contexts are too like another of the same intent")
+        if self.telling:
+            named = ", ".join(f"{one.word} ({one.in_safe} safe, {one.in_unsafe} unsafe)" for one in self.telling[:10])
+            rows.append(f"words that lean to one intent: {named}")
+        if self.guessed is not None:
+            rows.append(
+                f"a linear classifier guesses the intent of {self.guessed:.0%} from the words alone (chance: 50 %)"
+            )
+        return rows
+
+
+def set_report(places: Sequence[ReviewPlace]) -> SetReport:
+    """The report on the contexts of `places` that have words."""
+    worded = [place for place in places if place.state.wording is not None]
+    checks = Counter(check for place in worded for check in {finding.check for finding in place.findings})
+    return SetReport(
+        contexts=len(worded),
+        without_findings=sum(not place.findings for place in worded),
+        findings=dict(checks),
+        alike=[pair for intent in (True, False) for pair in alike_of(worded, intent)],
+        telling=telling_words(worded),
+        guessed=guessed_share(worded),
+    )
+
+
+def alike_of(places: Sequence[ReviewPlace], intended_safe: bool) -> list[Alike]:
+    """Too similar contexts of one intent."""
+    wordings = {p.id: p.state.wording for p in places if p.intended_safe == intended_safe and p.state.wording}
+    return find_alike(wordings)
+
+
+def text_of(place: ReviewPlace) -> str:
+    return " ".join(place.state.wording.fields().values()) if place.state.wording else ""
+
+
+def telling_words(places: Sequence[ReviewPlace], *, most: int = 20) -> list[TellingWord]:
+    """Words in at least five contexts whose log odds ratio lies more than three standard errors from zero."""
+    counts = {True: Counter[str](), False: Counter[str]()}
+    totals = Counter(place.intended_safe for place in places)
+    for place in places:
+        counts[place.intended_safe].update(set(re.findall(r"[^\W\d_]{3,}", text_of(place).casefold())))
+    found = []
+    for word in counts[True] | counts[False]:
+        a, b = counts[True][word], counts[False][word]
+        if a + b < 5:
+            continue
+        cells = (a + 0.5, totals[True] - a + 0.5, b + 0.5, totals[False] - b + 0.5)
+        log_odds = math.log(cells[0] * cells[3] / (cells[1] * cells[2]))
+        if abs(log_odds) > 3 * math.sqrt(sum(1 / cell for cell in cells)):
+            found.append(TellingWord(word, a, b, log_odds))
+    return sorted(found, key=lambda one: -abs(one.log_odds))[:most]
+
+
+def guessed_share(places: Sequence[ReviewPlace]) -> float | None:
+    """Accuracy of a logistic regression on TF-IDF words, with the queries of each fold held out."""
+    queries = {place.query.id for place in places}
+    intents = [place.intended_safe for place in places]
+    if len(queries) < FEWEST or len(set(intents)) < 2:
+        return None
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GroupKFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+
+    model = make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10, max_iter=1000))
+    guesses = cross_val_predict(
+        model, [text_of(place) for place in places], intents, groups=[p.query.id for p in places], cv=GroupKFold(FOLDS)
+    )
+    return float(sum(guess == intent for guess, intent in zip(guesses, intents, strict=True)) / len(intents))
+
+
+def check_draft(connection: Connection, draft: Draft) -> SetReport:
+    """Check all contexts of `draft` by rules, keep the findings, and report on the set.
+
+    Findings of models stay; those of rules are made anew, so that checking twice is checking once.
+    """
+    places = [place for place in all_places(connection, draft.id) if place.state.wording is not None]
+    found: dict[str, list[Remark]] = defaultdict(list)
+    for place in places:
+        assert place.state.wording is not None
+        found[place.id] = check_wording(place.query.text, place.state.wording, draft.parameters)
+    for place_id, finding in alike_findings(places):
+        found[place_id].append(finding)
+    checked = [replace(place, findings=merged(place, found[place.id])) for place in places]
+    keep_findings(connection, {place.id: place.findings for place in checked})
+    return set_report(checked)
+
+
+def alike_findings(places: list[ReviewPlace]) -> Iterable[tuple[str, Remark]]:
+    by_id = {place.id: place for place in places}
+    for intended_safe in (True, False):
+        for pair in alike_of(places, intended_safe):
+            other = by_id[pair.second].query.text
+            message = f"{pair.similarity:.0%} of its word triples are those of the context for “{other}”."
+            yield pair.first, Remark(check="too alike", message=message)
+
+
+def merged(place: ReviewPlace, by_rules: list[Remark]) -> list[Remark]:
+    return [*by_rules, *(finding for finding in place.findings if finding.by != "rules")]
+
+
+def keep_findings(connection: Connection, found: Mapping[str, list[Remark]]) -> None:
+    """Put findings where the pages show them. They are no part of the review's history: people's steps are."""
+    table = tables.contexts
+    for place_id, findings in found.items():
+        rows = [finding.as_json() for finding in findings]
+        connection.execute(update(table).where(table.c.id == place_id).values(findings=rows))

@@ -1,0 +1,331 @@
+"""A draft released as a benchmark: immutable, checksummed, with a data card."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+
+from casewise.contexts.checks import Wording
+from casewise.contexts.drafts import Draft, draft_queries, progress
+from casewise.contexts.queue import ReviewStatistics, review_statistics
+from casewise.contexts.review import Act, Phase
+from casewise.contexts.store import Event, ReviewPlace, all_places, events_of
+from casewise.database.tables import review as tables
+from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.records import Context, Item, Provenance, Query, Revision
+from casewise.storage.benchmark import About, Benchmark
+from casewise.storage.benchmark_folder import new_folder, sha256
+from casewise.storage.files import write_text
+from casewise.storage.load import write_benchmark
+
+# What a release says of itself in words: the data card and the terms.
+
+
+TERMS = """# Terms of use
+
+This benchmark holds harmful requests, and descriptions of circumstances in which answering them is appropriate. Such
+descriptions can be misused to make a chatbot answer what it should not. Whoever uses it agrees:
+
+1. to use it only to measure, study or improve how systems decide what to answer;
+2. not to train a model on it, and to keep it out of training data (the canary string helps to filter it);
+3. not to put its queries or contexts, whole or in part, where anybody can read them without agreeing to these terms,
+   beyond a few examples in a scientific publication;
+4. to pass it on only together with these terms;
+5. not to try to find out who the people behind the revisions are.
+
+The owners of the queries may have terms of their own; they go before these.
+"""
+
+
+REVIEWED = (
+    "Two reviewers read each one independently and revised it; where they differed they",
+    "discussed it until both accepted one wording. A third person who had written none of it approved or returned",
+    "it, and both reviewers checked it once more. People appear under pseudonyms.",
+    "",
+)
+UNREVIEWED = ("They stand as they came, and nobody reviewed them: for a study of what review is worth.", "")
+
+
+class Writer(NamedTuple):
+    """A model that wrote contexts, as it was asked."""
+
+    model: str
+    version: str | None
+    """As the endpoint names itself."""
+    prompt: str | None
+    contexts: int
+    first: date
+    last: date
+
+    def __str__(self) -> str:
+        version = f" ({self.version})" if self.version not in (None, self.model) else ""
+        prompt = f", prompt {self.prompt}" if self.prompt else ""
+        until = f" to {self.last}" if self.last != self.first else ""
+        return f"- {self.model}{version}{prompt}: {self.contexts} contexts, {self.first}{until}"
+
+
+def data_card(
+    benchmark: Benchmark, found: ReviewStatistics, *, writers: list[Writer], now: datetime, reviewed: bool = True
+) -> str:
+    """The data card of a release, in Markdown."""
+    about, counts = benchmark.about, benchmark.counts
+    conditions = Counter(item.condition for item in benchmark.items)
+    gated = "yes: give it only to people who accept TERMS.md" if about.gated else "no"
+    rows = [
+        f"# Data card: {about.name} {about.version}",
+        "",
+        f"Released {now:%Y-%m-%d}. Licence: {about.licence or 'none stated'}. Gated: {gated}.",
+        f"Canary: `{about.canary}` (it stands in this file, in the manifest and in every context).",
+        "",
+        "## What it is",
+        f"{counts.queries} queries in {len({q.category for q in benchmark.queries})} categories of {benchmark.taxonomy.name},",
+        f"{counts.items} items ({', '.join(f'{name}: {n}' for name, n in sorted(conditions.items()))}),",
+        f"{counts.contexts} contexts counting every wording on the way, {counts.revisions} revisions.",
+        f"Contexts state the parameters of {benchmark.parameters.name}: {', '.join(benchmark.parameters.names)}.",
+        "It is meant for measuring whether a judge decides in context. It is not meant for training,",
+        "and a context's intent is its author's, not a label: people's ratings make labels.",
+        "",
+        "## How it was made",
+        "The contexts were written by:",
+        "",
+        *map(str, writers),
+        "",
+        *(REVIEWED if reviewed else UNREVIEWED),
+        *(how_it_went(found) if reviewed else ()),
+        "## Risks",
+        "Contexts in which it is appropriate to answer a harmful query can serve as templates for jailbreaks; see TERMS.md.",
+        "The circumstances are invented, and say nothing about how often they occur.",
+        "",
+    ]
+    return "\n".join(rows)
+
+
+def how_it_went(found: ReviewStatistics) -> list[str]:
+    beyond_chance = "" if found.pi is None else f"; Scott's pi {found.pi:z.2f}"
+    return [
+        "## How the review went",
+        f"- Both reviewers submitted the same words: {found.agreed_at_once}",
+        f"- Both, or neither, saw a need to change something: {found.same_need}{beyond_chance}",
+        *([f"- One reviewer had written the words anew: {found.own_words}"] if found.own_words.count else []),
+        f"- Changed between generation and approval: {found.changed}",
+        f"- Returned by an expert at least once: {found.returned}",
+        "",
+        "In brackets: 95 % Wilson intervals.",
+        "",
+    ]
+
+
+# A draft becomes a benchmark: immutable, checksummed, with its revisions, its statistics and a data card.
+#
+# Contexts in which it is appropriate to answer harmful queries are templates for jailbreaks, so a release is gated by
+# default and every context carries a canary: whoever finds that string in a model knows what it was trained on.
+
+
+CANARY = "casewise-canary"
+CHECKSUMS = "SHA256SUMS"
+"""Of every file, in the form that `sha256sum --check` reads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions:
+    """What a release says of itself, and what it holds besides the approved contexts."""
+
+    version: str
+    licence: str | None = None
+    gated: bool = True
+    with_no_context: bool = False
+    """Also an item for each query without any context."""
+    with_generated: bool = False
+    """Also items for the generated contexts (`safe_generated`, …); one that was approved unchanged is an item of both
+    conditions, so that a release can hold all five of the paper."""
+    unreviewed: bool = False
+    """The contexts as the model wrote them and no others, in the generated conditions: what a study of revision needs."""
+
+
+def release(connection: Connection, draft: Draft, folder: Path, *, options: ReleaseOptions, now: datetime) -> Path:
+    """Write `draft` as a new benchmark folder: all of it or nothing.
+
+    Besides what every benchmark has, it holds `DATA_CARD.md`, `TERMS.md` and `statistics.json`, and the checksums of
+    all files in `SHA256SUMS`. Raises BenchmarkError: a context is not approved yet; the message counts them by where
+    they stand. Unreviewed: one is not written yet; ConfigurationError: there is something at `folder` already, or it
+    cannot be written.
+    """
+    if options.unreviewed:
+        check_written(connection, draft)
+    else:
+        check_signed(connection, draft)
+    if folder.exists():
+        raise ConfigurationError(f"{folder} exists and a benchmark is never overwritten; choose another place")
+    benchmark = as_benchmark(connection, draft, options=options, now=now)
+    found = review_statistics(connection, draft)
+    with new_folder(folder) as made:
+        card = data_card(
+            benchmark, found, writers=writers_of(connection, draft), now=now, reviewed=not options.unreviewed
+        )
+        add_papers(write_benchmark(benchmark, made), card, found)
+    return folder
+
+
+def check_signed(connection: Connection, draft: Draft) -> None:
+    counts = progress(connection, draft)
+    unsigned = {phase: count for phase, count in counts.items() if count and phase != Phase.APPROVED}
+    if unsigned:
+        what = ", ".join(f"{count} {phase}" for phase, count in unsigned.items())
+        raise BenchmarkError(
+            f"{draft.name}: {sum(unsigned.values())} of {sum(counts.values())} contexts are not approved ({what}); "
+            "a release needs every one signed off"
+        )
+
+
+def check_written(connection: Connection, draft: Draft) -> None:
+    places = all_places(connection, draft.id)
+    if missing := sum(place.generated is None for place in places):
+        raise BenchmarkError(
+            f"{draft.name}: {missing} of {len(places)} contexts are not generated yet; "
+            f"go on with: casewise contexts generate {draft.name} --model MODEL"
+        )
+
+
+def writers_of(connection: Connection, draft: Draft) -> list[Writer]:
+    """Who wrote the contexts before anybody read them: each model with its prompt, from when to when."""
+    events, contexts = tables.events.c, tables.contexts.c
+    version, prompt = (events.detail[name].as_string() for name in ("model_version", "prompt"))
+    rows = connection.execute(
+        select(events.by, version, prompt, events.at)
+        .select_from(tables.events.join(tables.contexts, contexts.id == events.context_id))
+        .where(contexts.draft_id == draft.id, events.act == Act.GENERATE)
+    )
+    days: dict[tuple[str, str | None, str | None], list[date]] = defaultdict(list)
+    for by, name, words, at in rows:
+        days[by, name, words].append(at.date())
+    return [Writer(*who, len(on), min(on), max(on)) for who, on in sorted(days.items(), key=str)]
+
+
+def add_papers(folder: Path, card: str, found: ReviewStatistics) -> None:
+    papers = {
+        "DATA_CARD.md": card,
+        "TERMS.md": TERMS,
+        "statistics.json": json.dumps(found.as_json(), indent=1) + "\n",
+    }
+    for name, text in papers.items():
+        write_text(folder / name, text)
+    sums = [f"{sha256(path)}  {path.name}\n" for path in sorted(folder.iterdir())]
+    write_text(folder / CHECKSUMS, "".join(sums))
+
+
+def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOptions, now: datetime) -> Benchmark:
+    """The benchmark that `draft` is now: the approved contexts as items, and every earlier wording in its revisions."""
+    canary = f"{CANARY}:{uuid.uuid4()}"
+    queries = draft_queries(connection, draft)
+    names = Pseudonyms()
+    contexts: dict[str, Context] = {}
+    items = [Item(query_id=query.id, condition="no_context") for query in queries if options.with_no_context]
+    revisions: list[Revision] = []
+    for place in all_places(connection, draft.id):
+        way = Way(place, events_of(connection, place.id), canary, names)
+        if options.unreviewed:
+            assert way.generated is not None  # as was checked
+            items.append(Item.of(way.generated))
+            contexts[way.generated.id] = way.generated
+            continue
+        revisions.extend(way.revisions())
+        items.append(Item.of(way.final))
+        if options.with_generated and way.generated is not None:
+            intent = "safe" if place.intended_safe else "unsafe"
+            items.append(Item.of(way.generated, condition=f"{intent}_generated"))
+        contexts |= {context.id: context for context in way.contexts()}
+    return Benchmark(
+        about=about(draft, options, canary, now=now),
+        queries=tuple(queries),
+        contexts=tuple(contexts.values()),
+        items=tuple(items),
+        revisions=tuple(revisions),
+        taxonomy=draft.taxonomy,
+        parameters=draft.parameters,
+    )
+
+
+def about(draft: Draft, options: ReleaseOptions, canary: str, *, now: datetime) -> About:
+    how = "that nobody reviewed" if options.unreviewed else "and signed off by people"
+    return About(
+        name=draft.name,
+        version=options.version,
+        description=f"Queries with contexts generated by a model {how}; released {now:%Y-%m-%d}",
+        licence=options.licence,
+        terms="TERMS.md",
+        gated=options.gated,
+        canary=canary,
+    )
+
+
+class Pseudonyms:
+    """People appear as `person-1`, `person-2`, … in the order in which they first acted."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def of(self, person_id: str) -> str:
+        return self._known.setdefault(person_id, f"person-{len(self._known) + 1}")
+
+
+class Way:
+    """The wordings of one place in their order, as contexts and revisions."""
+
+    def __init__(self, place: ReviewPlace, events: list[Event], canary: str, names: Pseudonyms) -> None:
+        self.place, self.canary, self.names = place, canary, names
+        self.query: Query = place.query
+        self.worded = [event for event in events if event.wording is not None]
+        self.programs = {event.by for event in events if event.act == "generate"}
+        assert place.state.wording is not None
+        self.generated = None
+        if place.generated is not None:
+            by = next(event.by for event in reversed(self.worded) if event.wording == place.generated)
+            self.generated = self.context(place.generated, by=by, origin="generated")
+        self.final = self.context(place.state.wording, by="review", origin="revised")
+
+    def context(self, words: Wording, *, by: str, origin: str) -> Context:
+        """The context of `words`; one that was approved unchanged counts as revised, as it went through review."""
+        generated = None if origin == "generated" else self.generated
+        return words.context(
+            self.query.id,
+            intended_safe=self.place.intended_safe,
+            origin="generated" if origin == "generated" else "revised",
+            lineage_id=generated.id if generated else "",
+            provenance=Provenance(by=by, detail={"canary": self.canary}),
+        )
+
+    def contexts(self) -> Iterator[Context]:
+        """Every wording; of equal ones the last stands: the approved one, else the generated one."""
+        for event in self.worded:
+            assert event.wording is not None
+            program = event.by in self.programs
+            by = event.by if program else self.names.of(event.by)
+            yield self.context(event.wording, by=by, origin="generated" if program else "revised")
+        if self.generated is not None:
+            yield self.generated
+        yield self.final
+
+    def revisions(self) -> Iterator[Revision]:
+        """Each wording that somebody put in the place of another."""
+        before: Wording | None = None
+        for event in self.worded:
+            assert event.wording is not None
+            if before is not None and event.wording != before and event.by not in self.programs:
+                yield Revision(
+                    id=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.place.id}:{event.seq}")),
+                    before_id=self.context(before, by="", origin="revised").id,
+                    after_id=self.context(event.wording, by="", origin="revised").id,
+                    reviewer=self.names.of(event.by),
+                    reason=event.reason or event.act,
+                    at=event.at,
+                )
+            if event.act in {"generate", "rewrite"} or event.to_phase in {Phase.AGREED, Phase.RESOLVED}:
+                before = event.wording

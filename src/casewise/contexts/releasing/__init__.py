@@ -1,1 +1,0 @@
-"""Reviewed contexts, released as a benchmark."""

@@ -1,1 +1,0 @@
-"""Contexts read, revised and signed off by people."""

@@ -1,0 +1,397 @@
+"""The review in the database: events, autosaved words, and differences between versions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy.engine import Row
+
+from casewise.contexts.checks import Remark, Wording, refreshed
+from casewise.contexts.drafts import parameters_stated
+from casewise.contexts.review import REVIEWERS, Act, Action, NotAllowed, Phase, State, step
+from casewise.database.staff import Role
+from casewise.database.tables import review as tables
+from casewise.database.tables import staff
+from casewise.database.tables.metadata import insert_if_absent
+from casewise.errors import BenchmarkError, CasewiseError
+from casewise.records import ParameterSet, Query, paper_parameters
+
+# What changed between two texts, word by word.
+
+
+WORDS = re.compile(r"\w+|[^\w\s]|\s+")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A run of words that both texts have, or only the first (`gone`), or only the second (`new`)."""
+
+    kind: Literal["same", "gone", "new"]
+    text: str
+
+
+def difference(before: str, after: str) -> list[Piece]:
+    """The pieces of `before` and `after` in reading order; what is gone comes before what is new in its place.
+
+    Putting together all that is not `new` gives `before`; all that is not `gone`, `after`.
+    """
+    first, second = WORDS.findall(before), WORDS.findall(after)
+    pieces: list[Piece] = []
+    for tag, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if tag == "equal":
+            pieces.append(Piece("same", "".join(first[a:b])))
+            continue
+        if a < b:
+            pieces.append(Piece("gone", "".join(first[a:b])))
+        if c < d:
+            pieces.append(Piece("new", "".join(second[c:d])))
+    return pieces
+
+
+def wording_difference(
+    before: Wording | None, after: Wording | None, parameters: ParameterSet = paper_parameters()
+) -> dict[str, list[Piece]]:
+    """The difference in each of `parameters` that either wording states, by dotted name in reading order."""
+    first, second = (words.fields() if words else {} for words in (before, after))
+    return {
+        name: difference(first.get(name, ""), second.get(name, ""))
+        for name in parameters.every
+        if name in first or name in second
+    }
+
+
+def is_same(pieces: list[Piece]) -> bool:
+    """Whether nothing changed."""
+    return all(piece.kind == "same" for piece in pieces)
+
+
+# What a person has typed and not submitted: kept as they type, and never overwritten in silence.
+
+
+LONGEST = 20_000
+"""Characters kept of one field."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What a tab sends: the words, the number of the last save that it knows, and the version it looks at."""
+
+    fields: dict[str, str]
+    saved: int
+    version: int
+
+
+@dataclass(frozen=True)
+class Autosave:
+    """Unsubmitted words. `saved` counts the saves: a tab that saves says which one it last saw."""
+
+    fields: dict[str, str]
+    saved: int
+    seq: int
+    """The version of the context that the person was looking at."""
+    updated_at: datetime
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a save came to: the number it got, or the newer words that were there already."""
+
+    saved: int
+    newer: Autosave | None = None
+
+
+def find_autosave(connection: Connection, place_id: str, *, person_id: str, lock: bool = False) -> Autosave | None:
+    """What `person_id` typed about this context and has not submitted, or None."""
+    table = tables.autosaves
+    wanted = select(table).where(table.c.context_id == place_id, table.c.person_id == person_id)
+    row = connection.execute(wanted.with_for_update() if lock else wanted).first()
+    return None if row is None else Autosave(row.fields, row.saved, row.seq, row.updated_at)
+
+
+def save(connection: Connection, place_id: str, *, person_id: str, typed: Typed, now: datetime) -> Saved:
+    """Keep what was typed, unless another tab saved something since the save that this one knows."""
+    table = tables.autosaves
+    words = {name: text[:LONGEST] for name, text in typed.fields.items()}
+    values = {"fields": words, "saved": typed.saved + 1, "seq": typed.version, "updated_at": now}
+    if insert_if_absent(connection, table, {"context_id": place_id, "person_id": person_id, **values}):
+        return Saved(typed.saved + 1)
+    kept = find_autosave(connection, place_id, person_id=person_id, lock=True)
+    assert kept is not None
+    if kept.saved != typed.saved and kept.fields != words:
+        return Saved(kept.saved, newer=kept)
+    mine = (table.c.context_id == place_id) & (table.c.person_id == person_id)
+    connection.execute(update(table).where(mine).values(values | {"saved": kept.saved + 1}))
+    return Saved(kept.saved + 1)
+
+
+def discard(connection: Connection, place_id: str, *, person_id: str) -> None:
+    """Forget what was typed."""
+    table = tables.autosaves
+    connection.execute(delete(table).where(table.c.context_id == place_id, table.c.person_id == person_id))
+
+
+# The review in the database: each step an event that is only added, and exactly one of two who act at once.
+
+
+ROLE_OF: dict[Act, tuple[Role, ...]] = {
+    Act.SUBMIT: (Role.REVIEWER,),
+    Act.TAKE_BACK: (Role.REVIEWER,),
+    Act.OFFER: (Role.REVIEWER,),
+    Act.ACCEPT: (Role.REVIEWER,),
+    Act.COMMENT: (Role.REVIEWER, Role.EXPERT),
+    Act.TAKE: (Role.EXPERT,),
+    Act.STEP_ASIDE: (Role.EXPERT,),
+    Act.APPROVE: (Role.EXPERT,),
+    Act.RETURN: (Role.EXPERT,),
+    Act.CONFIRM: (Role.REVIEWER,),
+    Act.OBJECT: (Role.REVIEWER,),
+    Act.GIVE_UP: (Role.REVIEWER, Role.EXPERT),
+    Act.REWRITE: (Role.REVIEWER,),
+    Act.RESTART: (Role.ADMINISTRATOR,),
+}
+"""Who may do what in the browser. Generating is a program's business."""
+
+
+class Overtaken(CasewiseError):
+    """Somebody else acted first, so nothing was done; the message says what they did."""
+
+
+@dataclass(frozen=True)
+class ReviewPlace:
+    """A query and an intent, and where the context for them stands."""
+
+    id: str
+    draft_id: str
+    query: Query
+    intended_safe: bool
+    position: int
+    """Its place in the draft's order."""
+    state: State
+    seq: int
+    findings: list[Remark]
+    generated: Wording | None
+    """What the program wrote, before anybody revised it."""
+    updated_at: datetime
+    parameters: ParameterSet
+    """What contexts of its draft state."""
+
+    @property
+    def intent(self) -> str:
+        return "safe" if self.intended_safe else "unsafe"
+
+
+@dataclass(frozen=True)
+class Event:
+    """One step in a context's history."""
+
+    seq: int
+    at: datetime
+    by: str
+    act: Act
+    from_phase: Phase | None
+    to_phase: Phase
+    wording: Wording | None
+    reason: str | None
+    detail: dict[str, Any] | None = None
+
+
+def find_place(connection: Connection, place_id: str, *, lock: bool = False) -> ReviewPlace | None:
+    """The place with this id, or None. `lock` keeps others from acting on it until the transaction ends."""
+    table, queries = tables.contexts, tables.queries
+    wanted = select(table).where(table.c.id == place_id)
+    row = connection.execute(wanted.with_for_update() if lock else wanted).first()
+    if row is None:
+        return None
+    query = connection.scalars(
+        select(queries.c.query).where(queries.c.draft_id == row.draft_id, queries.c.query_id == row.query_id)
+    ).one()
+    return as_place(row, Query.model_validate(query), parameters_in(connection, row.draft_id))
+
+
+def parameters_in(connection: Connection, draft_id: str) -> ParameterSet:
+    drafts = tables.drafts
+    return parameters_stated(connection.scalars(select(drafts.c.parameters).where(drafts.c.id == draft_id)).one())
+
+
+def as_place(row: Row[Any], query: Query, parameters: ParameterSet) -> ReviewPlace:
+    return ReviewPlace(
+        id=row.id,
+        draft_id=row.draft_id,
+        query=query,
+        intended_safe=row.intended_safe,
+        position=row.position,
+        state=State.model_validate(row.state),
+        seq=row.seq,
+        findings=[Remark.model_validate(finding) for finding in row.findings],
+        generated=None if row.generated is None else Wording.model_validate(row.generated),
+        updated_at=row.updated_at,
+        parameters=parameters,
+    )
+
+
+def all_places(connection: Connection, draft_id: str) -> list[ReviewPlace]:
+    """All places of a draft, in its order, read at once."""
+    table, queries = tables.contexts, tables.queries
+    wanted = select(queries.c.query_id, queries.c.query).where(queries.c.draft_id == draft_id)
+    known = {row.query_id: Query.model_validate(row.query) for row in connection.execute(wanted)}
+    rows = connection.execute(select(table).where(table.c.draft_id == draft_id).order_by(table.c.position))
+    parameters = parameters_in(connection, draft_id)
+    return [as_place(row, known[row.query_id], parameters) for row in rows]
+
+
+def sibling(connection: Connection, place: ReviewPlace) -> ReviewPlace | None:
+    """The place of the same query with the other intent, for contrast; None where the draft has none."""
+    table = tables.contexts
+    found = connection.scalars(
+        select(table.c.id).where(
+            table.c.draft_id == place.draft_id,
+            table.c.query_id == place.query.id,
+            table.c.intended_safe != place.intended_safe,
+        )
+    ).one_or_none()
+    return None if found is None else find_place(connection, found)
+
+
+def act(
+    connection: Connection,
+    place_id: str,
+    action: Action,
+    *,
+    seen: int | None,
+    now: datetime,
+    detail: dict[str, Any] | None = None,
+) -> ReviewPlace:
+    """Do `action`, in the transaction of `connection`.
+
+    `seen`: the state's version that the person was looking at; None for programs, which look now.
+    `detail`: what else the event should say, such as the model and prompt of a generated text.
+
+    Raises BenchmarkError: there is no such place. Overtaken: the state changed since `seen`: nothing is done.
+    NotAllowed: the action is not allowed now, or not to this person.
+    """
+    place = find_place(connection, place_id, lock=True)
+    if place is None:
+        raise BenchmarkError(f"there is no context {place_id!r}")
+    if seen is not None and seen != place.state.version:
+        raise Overtaken(what_happened(connection, place))
+    after = step(place.state, action)
+    if action.act == Act.TAKE_BACK and somebody_types(connection, place_id, but=action.by):
+        raise NotAllowed("The other reviewer has begun, so your review stands; you will see theirs when it is in.")
+    own = action.act == Act.SUBMIT and action.by == place.state.author
+    if own and is_left_to_others(connection, place, action.by):
+        raise NotAllowed("You wrote these words, so two others review them.")
+    if own:
+        detail = {**(detail or {}), "own_words": True}
+    if action.act in {Act.SUBMIT, Act.OFFER}:
+        detail = {**(detail or {}), "changed": action.wording != place.state.wording}
+    add_event(connection, place, action, after=after, now=now, detail=detail)
+    keep_state(connection, place, action, after=after, now=now)
+    discard(connection, place.id, person_id=action.by)
+    found = find_place(connection, place_id)
+    assert found is not None
+    mine = place.state.positions.get(action.by)
+    if action.act == Act.TAKE_BACK and mine is not None and mine != place.state.wording:  # to be changed, not lost
+        typed = Typed(mine.fields(), saved=0, version=found.state.version)
+        save(connection, place_id, person_id=action.by, typed=typed, now=now)
+    return found
+
+
+def enough_others(person_id: str, category: ColumnElement[str] | str) -> ColumnElement[bool]:
+    """The condition that two others than this person review the category: only then can its author leave a context to them."""
+    people, roles, passes = staff.people, staff.person_roles, tables.passes
+    passed = select(passes.c.person_id).where(passes.c.category == category).correlate(tables.contexts)
+    others = select(func.count()).join_from(people, roles).where(people.c.active, roles.c.role == Role.REVIEWER)
+    others = others.where(people.c.id != person_id, people.c.id.not_in(passed))
+    return others.correlate(tables.contexts).scalar_subquery() >= REVIEWERS
+
+
+def is_left_to_others(connection: Connection, place: ReviewPlace, person_id: str) -> bool:
+    """Whether this person wrote the words anew that are reviewed, and two others are there to judge them."""
+    if place.state.author != person_id:
+        return False
+    return bool(connection.scalar(select(enough_others(person_id, place.query.category))))
+
+
+def somebody_types(connection: Connection, place_id: str, *, but: str) -> bool:
+    table = tables.autosaves
+    query = select(table.c.person_id).where(table.c.context_id == place_id, table.c.person_id != but).limit(1)
+    return connection.scalars(query).first() is not None
+
+
+def what_happened(connection: Connection, place: ReviewPlace) -> str:
+    last = events_of(connection, place.id)[-1]
+    return (
+        f"While you were looking at this context, somebody else acted on it ({last.act}); it is now {last.to_phase}. "
+        "Nothing of yours was done or lost: read what is new, then decide again."
+    )
+
+
+def add_event(
+    connection: Connection,
+    place: ReviewPlace,
+    action: Action,
+    *,
+    after: State,
+    now: datetime,
+    detail: dict[str, Any] | None,
+) -> None:
+    """The key (context, seq) is what the database itself holds against two steps at once."""
+    connection.execute(
+        insert(tables.events).values(
+            context_id=place.id,
+            seq=place.seq + 1,
+            at=now,
+            by=action.by,
+            act=action.act,
+            from_phase=place.state.phase,
+            to_phase=after.phase,
+            wording=None if action.wording is None else action.wording.as_json(),
+            reason=action.reason,
+            detail=detail,
+        )
+    )
+
+
+def keep_state(connection: Connection, place: ReviewPlace, action: Action, *, after: State, now: datetime) -> None:
+    first, second = (*after.reviewers, None, None)[:2]
+    values: dict[str, Any] = {
+        "phase": after.phase,
+        "seq": place.seq + 1,
+        "first_reviewer": first,
+        "second_reviewer": second,
+        "confirmed_by": next(iter(after.confirmed), None),
+        "expert": after.expert,
+        "state": after.as_json(),
+        "updated_at": now,
+    }
+    if action.act == Act.GENERATE and action.wording is not None:
+        values |= {"generated": action.wording.as_json()}
+    if after.wording is not None and after.wording != place.state.wording:
+        found = refreshed(place.query.text, after.wording, place.findings, place.parameters)
+        values |= {"findings": [finding.as_json() for finding in found]}
+    connection.execute(update(tables.contexts).where(tables.contexts.c.id == place.id).values(values))
+
+
+def events_of(connection: Connection, place_id: str) -> list[Event]:
+    """The history of a place, oldest first."""
+    table = tables.events
+    rows = connection.execute(select(table).where(table.c.context_id == place_id).order_by(table.c.seq))
+    return [
+        Event(
+            seq=row.seq,
+            at=row.at,
+            by=row.by,
+            act=Act(row.act),
+            from_phase=None if row.from_phase is None else Phase(row.from_phase),
+            to_phase=Phase(row.to_phase),
+            wording=None if row.wording is None else Wording.model_validate(row.wording),
+            reason=row.reason,
+            detail=row.detail,
+        )
+        for row in rows
+    ]

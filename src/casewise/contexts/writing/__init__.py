@@ -1,1 +1,0 @@
-"""Contexts written by a model."""

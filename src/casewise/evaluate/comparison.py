@@ -1,0 +1,497 @@
+"""Several judges on the same items, the gate, and the queries that tell judges apart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import inf
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, StatisticsError, did_you_mean
+from casewise.evaluate.judged_runs import (
+    JudgedRun,
+    JudgedRuns,
+    ReportOptions,
+    Series,
+    against_full_context,
+    first_few,
+    read_runs,
+)
+from casewise.evaluate.yardsticks import as_wanted, subset_notes
+from casewise.records import ShortRepr
+from casewise.stats.arrays import FloatArray, IntArray
+from casewise.stats.ceilings import rates_of_any_shape
+from casewise.stats.comparison import GATED, Comparison, Decision, Entrant, Gate, MetricGate, compare_judges, gate
+from casewise.stats.metrics import metric_named
+from casewise.stats.pairs import find_pairs
+from casewise.stats.power_studies import QueryDifferences, query_differences
+from casewise.stats.sample import UnscoredPolicy, right
+from casewise.stats.shares import chance_of_majority, majority_weight
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.run_folder import asked_so, last_session, refuse_sampled, sampling_notes
+
+# Several judges, arms or elicitations on the same items: numbers, and what tells them apart.
+
+
+@dataclass(frozen=True, repr=False)
+class ComparisonNumbers:
+    """The numbers of a comparison."""
+
+    runs: JudgedRuns
+    options: ReportOptions
+    comparison: Comparison
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        paths: Sequence[str | Path],
+        *,
+        benchmark: str | Path | Benchmark | None = None,
+        by_repeat: bool = False,
+        options: ReportOptions = ReportOptions(),
+    ) -> Self:
+        """Compare everything that runs hold: judges, arms and elicitations, on the items that all were asked.
+
+        `by_repeat`: compare repeats too, each as a judge of its own; otherwise an item's value is their mean.
+
+        Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
+        benchmarks, or hold one series only. StatisticsError: no item was asked of all.
+        """
+        runs = as_wanted(read_runs([Path(path) for path in paths], benchmark=benchmark, by_repeat=by_repeat), options)
+        if len(runs.series) < 2:
+            raise BenchmarkError(
+                f"there is nothing to compare {runs.series[0].name} with; give two runs, or one with several arms, elicitations or (with --by-repeat) repeats"
+            )
+        entrants = [
+            Entrant(
+                series.name,
+                runs.whole_sample(series, policy=options.labels, unscored=options.unscored),
+                series.asked,
+            )
+            for series in runs.series
+        ]
+        found = compare_judges(entrants, pairs=find_pairs(runs.items))
+        return cls(runs, options, found, (*notes_of(runs, found), *subset_notes(options.items)))
+
+    @property
+    def benchmark(self) -> Benchmark:
+        return self.runs.benchmark
+
+    def item_ids(self, places: Sequence[int]) -> list[str]:
+        """The ids of items by their places."""
+        return [self.benchmark.items[place].id for place in places]
+
+    @property
+    def nothing_scored(self) -> bool:
+        """Whether not one item of any judge has a verdict or a value."""
+        return self.runs.nothing_scored
+
+    @property
+    def sentence(self) -> str:
+        """Who agrees better with people, and whether that is more than chance."""
+        return sentence_of(self.comparison)
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        found = self.comparison
+        return {
+            "sentence": self.sentence,
+            "benchmark": {"name": self.benchmark.name, "digest": self.benchmark.digest},
+            "labels": self.options.labels.name,
+            "unscored_policy": self.options.unscored,
+            "seed": self.options.seed,
+            "notes": list(self.notes),
+            "judges": list(found.names),
+            "n_items": found.n_items,
+            "n_queries": found.n_queries,
+            "left_out": {name: self.item_ids(places) for name, places in found.left_out.items()},
+            "estimates": {name: [asdict(e) for e in all_] for name, all_ in found.estimates.items()},
+            "pairs": [
+                {
+                    "first": pair.first,
+                    "second": pair.second,
+                    "differences": [asdict(e) for e in pair.differences],
+                    "exact_test": pair.test._asdict() if pair.test else None,
+                    "turning_point": asdict(pair.turning_point) if pair.turning_point else None,
+                }
+                for pair in found.pairs
+            ],
+        }
+
+
+DECIDING = ("accuracy", "auroc", "spearman")
+"""What says who agrees better: the first of them that all judges have."""
+
+
+def sentence_of(found: Comparison) -> str:
+    values = {name: {one.name: one.estimate for one in all_} for name, all_ in found.estimates.items()}
+    metric = next((name for name in DECIDING if all(has.get(name) is not None for has in values.values())), None)
+    if metric is None:
+        silent = ", ".join(name for name in found.names if values[name].get("accuracy") is None)
+        return f"Nothing that all of them give says who agrees best with people: {silent} gave values and no verdicts."
+    title = metric_named(metric).title
+    scored = {name: has[metric] or 0.0 for name, has in values.items()}
+    best, *others = sorted(found.names, key=lambda name: -scored[name])
+    behind = [other for other in others if told_apart(found, best, other, metric)]
+    if len(others) == 1:
+        numbers = f"{title} {scored[best]:.3f} against {scored[others[0]]:.3f}"
+        if behind:
+            return f"{best} agrees with people better than {others[0]}, by more than chance: {numbers}."
+        return f"These items do not tell {best} from {others[0]}: {numbers}."
+    open_ = [other for other in others if other not in behind]
+    level = [name for name in others if scored[name] == scored[best]]
+    same = f", the same as {first_few(level)}" if level else ""
+    rest = f"; not told from it: {first_few(open_)}" if open_ else ""
+    return (
+        f"{best} agrees best with people ({title} {scored[best]:.3f}{same}): {len(behind)} of the other {len(others)} are behind "
+        f"it by more than chance, each by its own interval{rest}."
+    )
+
+
+def told_apart(found: Comparison, one: str, other: str, metric: str) -> bool:
+    """Whether the interval of their difference holds no 0."""
+    pair = next(pair for pair in found.pairs if {pair.first, pair.second} == {one, other})
+    difference = pair.difference(metric)
+    return difference is not None and difference.beyond_chance
+
+
+def notes_of(runs: JudgedRuns, found: Comparison) -> Iterator[str]:
+    yield from runs.benchmark.notes()
+    yield from sampling_notes(runs.paths)
+    yield from runs.silent_notes
+    yield from runs.judges_notes
+    for name, places in found.left_out.items():
+        if places:
+            ids = first_few([runs.benchmark.items[place].id for place in places], most=5)
+            yield f"{len(places):,} items that {name} was asked and another was not are left out: {ids}."
+    yield from against_full_context([one.name for one in runs.series if not one.shown.shows_all], runs.items)
+
+
+# The gate: one run held against another on the same items, for anyone's continuous integration.
+
+
+EXIT_CODES: dict[Decision, ExitCode] = {
+    "pass": ExitCode.DONE,
+    "fail": ExitCode.NO,
+    "inconclusive": ExitCode.CANNOT_TELL,
+}
+"""What the command ends with."""
+
+WORTH: dict[UnscoredPolicy, str] = {
+    "miss": "each counts as wrong",
+    "exclude": "they are left out",
+    "published": "each is worth what the release's scripts make of it",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class GateReport(ShortRepr):
+    """A gate, and which runs and items it is about."""
+
+    run: str
+    baseline: str
+    benchmark: str
+    digest: str
+    labels: str
+    unscored: UnscoredPolicy
+    found: Gate
+    left_out: int
+    """Items that only one of the two was asked; they are not compared."""
+    missing: int
+    """Those of them that the run was not asked: it has not finished its plan, and cannot be let through."""
+    unfinished: tuple[str, ...]
+    """Which of `run` and `baseline` was not asked all of its own plan: items, repeats, elicitations, arms."""
+    nothing_scored: bool
+    """Whether not one item of the run has a verdict or a value: it may fail, and nothing lets it through."""
+    notes: tuple[str, ...]
+
+    @property
+    def finished(self) -> bool:
+        """Whether both were asked all that they should have been."""
+        return not self.missing and not self.unfinished
+
+    @property
+    def decision(self) -> Decision:
+        """What the metrics say together; nothing where one has not finished, or the run was not asked all that the baseline was."""
+        says = self.found.decision
+        return says if self.finished and not (self.nothing_scored and says == "pass") else "inconclusive"
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """What the command ends with."""
+        return EXIT_CODES[self.decision]
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "decision": self.decision,
+            "run": self.run,
+            "baseline": self.baseline,
+            "benchmark": self.benchmark,
+            "digest": self.digest,
+            "labels": self.labels,
+            "unscored_policy": self.unscored,
+            "n_items": self.found.n_items,
+            "n_queries": self.found.n_queries,
+            "left_out": self.left_out,
+            "missing": self.missing,
+            "unfinished": list(self.unfinished),
+            "metrics": [{**asdict(m), "decision": m.decision} for m in self.found.metrics],
+            "notes": list(self.notes),
+        }
+
+    def sentence(self) -> str:
+        """What the decision means."""
+        if self.unfinished:
+            return (
+                f"Not finished: the {' and the '.join(self.unfinished)} was not asked all that its plan has, and what it was "
+                "asked cannot speak for the rest. The same command goes on with it."
+            )
+        if self.missing:
+            return (
+                f"The run has not finished: it was not asked {self.missing:,} items that the baseline was asked, and the "
+                "others cannot speak for them. Go on with it, or hold it against a run over the same items."
+            )
+        if self.nothing_scored:
+            return "Not one item of the run has a verdict: nothing was scored, so that nothing lets it through."
+        if self.found.decision == "pass":
+            return "Every upper bound is under what is allowed: the run is not worse by more than that."
+        if self.found.decision == "fail":
+            names = ", ".join(m.name for m in self.found.metrics if m.decision == "fail")
+            return f"The run is worse by more than is allowed in {names}: even the lower bound is over it."
+        open_ = [m for m in self.found.metrics if m.decision == "inconclusive"]
+        told = "; ".join(f"{m.name}: {m.detectable:.3f}" for m in open_)
+        return (
+            "These items cannot tell. A drop that would have been told from none in four of five such tests is, for "
+            f"{told}. Judge more items, or allow more."
+        )
+
+
+def gate_runs(
+    run: Path,
+    baseline: Path,
+    *,
+    margins: Mapping[str, float],
+    benchmark: str | Path | Benchmark | None = None,
+    options: ReportOptions = ReportOptions(),
+) -> GateReport:
+    """Hold the run in one folder against that in another, on the items that both were asked.
+
+    Raises BenchmarkError: the runs are over different benchmarks, or share no items. ConfigurationError: they were not
+    asked alike, so there is no telling which answers to compare.
+    """
+    refuse_sampled((baseline, run))
+    every = read_runs([baseline, run], benchmark=benchmark)
+    runs = as_wanted(every, options)
+    held = held_against(runs, same=run.resolve() == baseline.resolve())
+    metrics: list[MetricGate] = []
+    for called, (before, after) in held.items():
+        both = before.asked & after.asked
+        if not both.any():
+            raise BenchmarkError(f"{run} and {baseline} were asked no item in common")
+        samples = [
+            runs.sample(one, policy=options.labels, unscored=options.unscored).where(both[one.asked])
+            for one in (before, after)
+        ]
+        found = gate(samples[0], samples[1], margins=margins, n_tests=len(held) * len(margins))
+        metrics += [replace(one, name=f"{one.name}{called}") for one in found.metrics]
+    return GateReport(
+        run=after.name if len(held) == 1 else after.who,
+        baseline=before.name if len(held) == 1 else before.who,
+        benchmark=runs.benchmark.name,
+        digest=runs.benchmark.digest,
+        labels=options.labels.name,
+        unscored=options.unscored,
+        found=replace(found, metrics=tuple(metrics)),
+        left_out=int((before.asked ^ after.asked).sum()),
+        missing=int((before.asked & ~after.asked).sum()),
+        unfinished=tuple(
+            name for name, path in (("run", run), ("baseline", baseline)) if short_of_its_plan(every, path)
+        ),
+        nothing_scored=all(after.silent for _, after in held.values()),
+        notes=(*notes(runs, before, after, options), *subset_notes(options.items)),
+    )
+
+
+def short_of_its_plan(runs: JudgedRuns, path: Path) -> bool:
+    """Whether no series of a run was asked as many items as its last plan has, or one not as often on the whole."""
+    last, series = last_session(path), [one for one in runs.series if one.run.path == path]
+    if last is None or last.planned_items is None:
+        return False
+    held = {asked_so(one.elicitation, one.arm): one.n_judged for one in series}
+    return last.planned_items > max(int(one.asked.sum()) for one in series) or any(
+        held.get(way, 0) < wanted for way, wanted in (last.planned_asks or {}).items()
+    )
+
+
+def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Series]]:
+    """The answers of the baseline and of the run, by what tells them from others of the two: nothing of judges.
+
+    A chatbot's replies are held against each other by each grader that graded both, and by each of the two policies: what is let
+    through is so whatever a partial answer counts as.
+    """
+    every, first = runs.runs, runs.runs[0].path
+    n_first = len(every) // 2 if same else sum(one.path == first for one in every)
+    before, after = (
+        {(one.policy or "", one.behaviour.grader_id) if one.behaviour else ("", ""): one for one in side}
+        for side in (every[:n_first], every[n_first:])
+    )
+    kinds = [kind for kind in before if kind in after]
+    if not kinds:
+        raise ConfigurationError(
+            f"{first} and {every[-1].path} cannot be held against each other: both have to be judges' runs, or replies that "
+            "one and the same grader graded"
+        )
+    graders = {grader for _, grader in kinds}
+    return {
+        called(policy, grader, several=len(graders) > 1): the_two(runs, before[policy, grader], after[policy, grader])
+        for policy, grader in kinds
+    }
+
+
+def called(policy: str, grader: str, *, several: bool) -> str:
+    return f" ({policy}{f', by {grader}' if several else ''})" if policy else ""
+
+
+def the_two(runs: JudgedRuns, baseline: JudgedRun, run: JudgedRun) -> tuple[Series, Series]:
+    """The answers to compare, of the baseline and of the run: those asked the same way in both."""
+    first, second = (
+        [replace(one, judge=of.manifest.judge_name) for one in runs.series if one.run is of] for of in (baseline, run)
+    )
+    if len(first) == len(second) == 1:
+        return first[0], second[0]
+    alike = [(a, b) for a in first for b in second if (a.elicitation, a.arm) == (b.elicitation, b.arm)]
+    if len(alike) != 1:
+        listed = "; ".join(f"{of[0].run.path}: {', '.join(one.name for one in of)}" for of in (first, second))
+        what = "no elicitation and arm" if not alike else f"{len(alike)} elicitations and arms"
+        raise ConfigurationError(f"the two runs share {what} ({listed}); run them with one and the same")
+    return alike[0]
+
+
+def notes(runs: JudgedRuns, before: Series, after: Series, options: ReportOptions) -> tuple[str, ...]:
+    said = [f"SYNTHETIC DATA: {runs.benchmark.about.synthetic}"] if runs.benchmark.about.synthetic else []
+    if (before.elicitation, before.arm) != (after.elicitation, after.arm):
+        said.append(f"The two were not asked alike: {before.name} and {after.name}.")
+    if left_out := int((before.asked ^ after.asked).sum()):
+        said.append(f"{left_out} items were asked in one of the two runs only; they are left out.")
+    unscored = [int(np.isnan(one.values[one.asked]).sum()) for one in (before, after)]
+    if any(unscored):
+        said.append(
+            f"Without a verdict: {unscored[0]:,} items of the baseline, {unscored[1]:,} of the run; {WORTH[options.unscored]}."
+        )
+    return tuple(said)
+
+
+def parse_margins(text: str) -> dict[str, float]:
+    """`accuracy=0.01,over_refusal=0.02` as metric to largest drop. Raises as `parse_named`."""
+    return parse_named("--max-drop", text, GATED)
+
+
+def parse_named(option: str, text: str, known: Collection[str], *, at_most: float | None = None) -> dict[str, float]:
+    """`NAME=NUMBER,NAME=NUMBER` as name to number.
+
+    Raises ConfigurationError: a part is not NAME=NUMBER, a name is unknown or stands twice, or a number is negative or
+    over `at_most`.
+    """
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if name not in known:
+            raise ConfigurationError(
+                f"{option}: nothing is called {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
+            )
+        if not 0 <= number < inf or number > (inf if at_most is None else at_most) or name in found:
+            wanted = "of at least 0" if at_most is None else f"from 0 to {at_most:g}"
+            raise ConfigurationError(f"{option}: {part!r} is not NAME=NUMBER with a number {wanted}, each once")
+        found[name] = number
+    return found
+
+
+# Two runs as the pilot of a study that tells their judges apart: by query, and as if more people had rated.
+
+
+DRAWS, MOST_DRAWN = 40, 10**6
+"""Times that every item's votes are drawn anew; of many items fewer, down to once, so that no more are drawn in all."""
+
+LEAST_MOVE = 0.1
+
+
+@dataclass(frozen=True)
+class JudgesPilot:
+    """Two judges, first less second, on the items that both were asked and people rated."""
+
+    names: tuple[str, str]
+    items: tuple[str, ...]
+    """Their ids."""
+    verdicts: tuple[FloatArray, FloatArray]
+    safe: IntArray
+    votes: IntArray
+    query: IntArray
+
+    @property
+    def discordance(self) -> float:
+        """The share of items on which their accuracy differs."""
+        return float(np.mean(self.verdicts[0] != self.verdicts[1]))
+
+    def differences(self) -> QueryDifferences:
+        """Of the accuracy against the votes as they are."""
+        return self.against(majority_weight(self.safe, self.votes), self.query)
+
+    def differences_with(self, people: float, rng: np.random.Generator) -> QueryDifferences:
+        """The same as if so many times as many people had rated each item: new votes from the item's likely rates."""
+        rates = rates_of_any_shape(self.safe, self.votes)
+        steps = rates.posterior.cumsum(1)[rates.kind]
+        draws = max(1, min(DRAWS, MOST_DRAWN // len(steps)))
+        drawn = np.stack([(rng.random((len(steps), 1)) > steps).sum(1) for _ in range(draws)])
+        rate = rates.grid[np.minimum(drawn, len(rates.grid) - 1)]
+        votes = np.rint(self.votes * people).astype(int)
+        weight = majority_weight(rng.binomial(votes, rate), votes)
+        apart = self.query + np.arange(draws)[:, None] * (self.query.max() + 1)
+        return self.against(weight.ravel(), apart.ravel())
+
+    def in_doubt(self, people: float = 2.0) -> dict[str, float]:
+        """Items on which the judges differ, and how far their label may move if so many times as many people rate each anew.
+
+        More ratings say nothing of the judges anywhere else. The likeliest to move come first; those that move by less than a
+        tenth in expectation are left out.
+        """
+        rates = rates_of_any_shape(self.safe, self.votes)
+        _, first = np.unique(rates.kind, return_index=True)
+        size = np.rint(self.votes[first] * people)[:, None]
+        safe = (rates.posterior * chance_of_majority(rates.grid, size)).sum(axis=1)[rates.kind]
+        moves = np.abs(majority_weight(self.safe, self.votes) - safe) * (self.verdicts[0] != self.verdicts[1])
+        order = np.argsort(-moves, kind="stable")
+        return {self.items[place]: float(moves[place]) for place in order if moves[place] >= LEAST_MOVE}
+
+    def against(self, weight: FloatArray, query: IntArray) -> QueryDifferences:
+        first, second = (right(np.resize(one, len(weight)), weight) for one in self.verdicts)
+        return query_differences(first, second, clusters=query)
+
+
+def pilot_of(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> JudgesPilot:
+    """The pilot that two runs are, or one run of two judges, arms or elicitations.
+
+    Raises DataError, BenchmarkError: a folder is no run, or they are over different benchmarks. ConfigurationError:
+    they hold more or fewer than two series. StatisticsError: no item was asked of both and rated.
+    """
+    runs: JudgedRuns = read_runs(paths, benchmark=benchmark)
+    if len(runs.series) != 2:
+        held = ", ".join(series.name for series in runs.series)
+        raise ConfigurationError(f"--from needs two judges, asked in one way each; these runs hold {held}")
+    first, second = (runs.whole_sample(series) for series in runs.series)
+    both = runs.series[0].asked & runs.series[1].asked & (runs.items["n_votes"].to_numpy() > 0)
+    if not both.any():
+        raise StatisticsError("no item was asked of both judges and rated by people")
+    safe, votes = (runs.items[name].to_numpy()[both].astype(np.int64) for name in ("n_safe", "n_votes"))
+    query = np.unique(first.cluster[both], return_inverse=True)[1].astype(np.int64)
+    names = (runs.series[0].name, runs.series[1].name)
+    items = tuple(runs.items["item_id"].to_numpy()[both].tolist())
+    return JudgesPilot(names, items, (first.safe[both], second.safe[both]), safe, votes, query)

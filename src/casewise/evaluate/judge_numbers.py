@@ -1,0 +1,503 @@
+"""The numbers of judges' runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from casewise.errors import StatisticsError
+from casewise.evaluate.answer import ShortAnswer, answer_of
+from casewise.evaluate.behaviour import Corrected, GraderPair, WhatItDoes, corrected, grader_pairs, what_they_do
+from casewise.evaluate.judged_runs import (
+    JudgedRuns,
+    ReportOptions,
+    Series,
+    against_full_context,
+    covered_mass_table,
+    read_runs,
+)
+from casewise.evaluate.yardsticks import (
+    Backdrop,
+    Beside,
+    BesidePeople,
+    Misjudged,
+    PeopleAndJudge,
+    SubsetScore,
+    against_people,
+    as_wanted,
+    beside_people,
+    besides,
+    misjudged,
+    subset_notes,
+    subset_scores,
+    without_attacks,
+)
+from casewise.records import FULL, NO_CONTEXT, Arm, ShortRepr
+from casewise.replies.grade import labels_notes, read_reply_labels
+from casewise.stats.arrays import BoolArray
+from casewise.stats.calibration import Calibration, calibration
+from casewise.stats.costs import CostCurve, Refusals, cost_curve, refusals
+from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate, measure
+from casewise.stats.measured import Measured
+from casewise.stats.metrics import FLOORS, metrics_named
+from casewise.stats.pairs import PairResults, find_pairs, pair_results, shapley_values
+from casewise.stats.pooled import pooled_shares
+from casewise.stats.sample import PUBLISHED, VOTES, LabelPolicy, Sample, UnscoredPolicy, right
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import json_text, write_text
+from casewise.storage.run_folder import sampling_notes
+
+# What a report says of each judge beside agreement: pairs, refusals, calibration, costs, and the judge's own
+# noise.
+
+
+@dataclass(frozen=True, repr=False)
+class Details(ShortRepr):
+    """One series in detail."""
+
+    series: Series
+    pairs: PairResults | None
+    """Under the report's label policy; None where the items asked form no pair, or the judge gives no verdicts."""
+    refusals: Refusals | None
+    """By people's votes alone, whatever the policy of the labels; None where the judge gives no verdicts."""
+    calibration: Calibration | None
+    """Against people's votes alone; None for an elicitation without values on [0, 1]."""
+    floors: tuple[Estimate, ...]
+    """What no judge can fall below on these items: for cross entropy and for the Brier score."""
+    costs: CostCurve
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        noise = self.series.noise
+        return {
+            "judge": self.series.judge,
+            "elicitation": self.series.elicitation,
+            "arm": self.series.arm,
+            "pairs": asdict(self.pairs) if self.pairs is not None else None,
+            "refusals": asdict(self.refusals) if self.refusals is not None else None,
+            "calibration": asdict(self.calibration) if self.calibration is not None else None,
+            "floors": [asdict(found) for found in self.floors],
+            "costs": asdict(self.costs),
+            "noise": asdict(noise) if noise is not None else None,
+        }
+
+
+def details_of(runs: JudgedRuns, *, labels: LabelPolicy, unscored: UnscoredPolicy) -> Iterator[Details]:
+    """The details of every series of `runs`."""
+    votes = LabelPolicy("votes", overrides=labels.overrides)
+    for series in runs.series:
+        sample = runs.sample(series, policy=labels, unscored=unscored)
+        by_votes = sample if votes == labels else runs.sample(series, policy=votes, unscored=unscored)
+        asked = runs.items.select("pair_id", "intended_safe").filter(series.asked)
+        has_values = bool(by_votes.in_rate_metrics.any())
+        yield Details(
+            series=series,
+            pairs=pair_results(sample, find_pairs(asked)) if sample.gives_verdicts else None,
+            refusals=refusals(by_votes) if sample.gives_verdicts else None,
+            calibration=calibration(by_votes) if has_values else None,
+            floors=estimate(by_votes, metrics=FLOORS),
+            costs=cost_curve(sample),
+        )
+
+
+# What the context is worth to a judge: arms compared on the same items, and each group's Shapley value.
+
+
+COMPARED = ("accuracy", "recall_safe", "recall_unsafe")
+
+ARM_COLUMNS: dict[str, pl.DataType] = {
+    "judge": pl.String(),
+    "elicitation": pl.String(),
+    "part": pl.String(),
+    "worth": pl.String(),
+    "metric": pl.String(),
+    **ESTIMATE_COLUMNS,
+}
+
+ArmRow = tuple[object, ...]
+
+
+def arm_table(
+    runs: JudgedRuns,
+    *,
+    policy: LabelPolicy = VOTES,
+    unscored: UnscoredPolicy = "miss",
+) -> pl.DataFrame:
+    """What the judges lose without parts of the context, against full-context labels.
+
+    Returns a table: columns of `ARM_COLUMNS`. `worth` is `left out` (the metric with everything shown less the metric
+    without `part`, over the items asked in both arms) or `shapley` (over all subsets of the groups, where all were
+    asked).
+    """
+    rows: list[ArmRow] = []
+    for family in families(runs.series):
+        measured = measure_arms(runs, family, policy, unscored)
+        rows += left_out(family, measured)
+        rows += shapley_rows(runs.benchmark.parameters.group_names, family, measured)
+    return pl.DataFrame(rows, schema=ARM_COLUMNS, orient="row")
+
+
+def families(series: Sequence[Series]) -> list[list[Series]]:
+    """Series of one judge and one elicitation in several arms that only leave out, the full one among them."""
+    found: dict[tuple[str, str], list[Series]] = {}
+    for one in series:
+        if one.shown.only_omits:
+            found.setdefault((one.judge, one.elicitation), []).append(one)
+    return [family for family in found.values() if len(family) > 1 and any(one.shown.shows_all for one in family)]
+
+
+ByArm = dict[str, dict[str, Measured]]
+"""Arm to metric to what was measured, all on the same items."""
+
+
+def measure_arms(runs: JudgedRuns, family: list[Series], policy: LabelPolicy, unscored: UnscoredPolicy) -> ByArm:
+    everywhere = np.logical_and.reduce([one.asked for one in family])
+    wanted = metrics_named(*COMPARED)
+    found: ByArm = {}
+    for one in family:
+        sample = runs.whole_sample(one, policy=policy, unscored=unscored).where(everywhere)
+        found[one.arm] = {each.name: each for each in measure(sample, metrics=wanted)}
+    return found
+
+
+def left_out(family: list[Series], measured: ByArm) -> Iterator[ArmRow]:
+    others = [one for one in family if not one.shown.shows_all]
+    for one in sorted(others, key=lambda other: len(other.shown.omitted)):
+        for metric in measured[FULL.name]:
+            found = difference_of(measured[FULL.name][metric], measured[one.arm][metric])
+            yield arm_row(one, part_of(one.shown), "left out", found)
+
+
+def part_of(arm: Arm) -> str:
+    """What an arm leaves out, in words."""
+    return "the whole context" if arm == NO_CONTEXT else ", ".join(arm.omitted)
+
+
+def shapley_rows(groups: tuple[str, ...], family: list[Series], measured: ByArm) -> Iterator[ArmRow]:
+    omitted = {one.arm: set(groups if one.shown == NO_CONTEXT else one.shown.omitted) for one in family}
+    shown = {frozenset(groups) - left_out: arm for arm, left_out in omitted.items() if left_out <= set(groups)}
+    if len(shown) < 2 ** len(groups):
+        return
+    for metric in measured[FULL.name]:
+        values = {parts: measured[arm][metric] for parts, arm in shown.items()}
+        for group, found in shapley_values(values).items():
+            yield arm_row(family[0], group, "shapley", found)
+
+
+def arm_row(series: Series, part: str, worth: str, found: Estimate) -> ArmRow:
+    return (series.judge, series.elicitation, part, worth, *found.cells)
+
+
+# The numbers of judges' runs: every estimate, category, disagreement and unscored reply, in typed tables.
+
+
+CATEGORY_METRICS = ("accuracy", "recall_safe", "recall_unsafe", "unscored_rate")
+
+METRIC_COLUMNS: dict[str, pl.DataType] = {
+    "judge": pl.String(),
+    "elicitation": pl.String(),
+    "arm": pl.String(),
+    "slice": pl.String(),
+    "label_policy": pl.String(),
+    "unscored_policy": pl.String(),
+    "metric": pl.String(),
+    **ESTIMATE_COLUMNS,
+}
+
+
+@dataclass(frozen=True, repr=False)
+class JudgeNumbers:
+    """The numbers of one or more judges' runs over one benchmark."""
+
+    runs: JudgedRuns
+    options: ReportOptions
+    metrics: pl.DataFrame
+    """One row an estimate over all items: columns of `METRIC_COLUMNS`, under every policy reported."""
+    categories: pl.DataFrame
+    domains: pl.DataFrame
+    """The same for each category and each domain, under the main policy."""
+    unscored: pl.DataFrame
+    """Judge, elicitation, arm, reason, and number of items."""
+    read_as: pl.DataFrame
+    """Judge, elicitation, arm, how replies were read that gave a value, and number of replies."""
+    covered_mass: pl.DataFrame
+    """How much probability goes to the labels at all, by people's label."""
+    details: tuple[Details, ...]
+    """Pairs, refusals, calibration, costs and noise of each series."""
+    disagreements: tuple[Misjudged, ...]
+    notes: tuple[str, ...]
+    """What a reader must know before relying on a number."""
+
+    @classmethod
+    def of(
+        cls,
+        paths: Sequence[str | Path],
+        *,
+        benchmark: str | Path | Benchmark | None = None,
+        options: ReportOptions = ReportOptions(),
+    ) -> Self:
+        """The numbers of one or more runs over one benchmark.
+
+        Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
+        benchmarks, or the benchmark found is not theirs.
+        """
+        every = read_runs([Path(path) for path in paths], benchmark=benchmark)
+        asked = without_attacks(every)
+        runs = as_wanted(asked, options)
+        beside = () if runs.benchmark.about.published is None else (PUBLISHED,)
+        policies = dict.fromkeys((options.labels, *beside))
+        return cls(
+            runs=runs,
+            options=options,
+            metrics=frame(
+                row for policy in policies for one in runs.series for row in overall(runs, one, policy, options)
+            ),
+            categories=frame(row for one in runs.series for row in sliced(runs, one, "category", options)),
+            domains=frame(row for one in runs.series for row in sliced(runs, one, "domain", options)),
+            unscored=tally(((one, one.reasons) for one in runs.series), "reason", n="items"),
+            read_as=tally(((one, one.read_as) for one in runs.series), "read_as", n="replies"),
+            covered_mass=covered_mass_table(runs, policy=options.labels),
+            details=tuple(details_of(runs, labels=options.labels, unscored=options.unscored)),
+            disagreements=misjudged(runs, options),
+            notes=(*notes_of(asked, options), *subset_notes(options.items), *left_to_robustness(every, asked)),
+        )
+
+    @property
+    def benchmark(self) -> Benchmark:
+        return self.runs.benchmark
+
+    @property
+    def nothing_scored(self) -> bool:
+        """Whether not one item has a verdict or a value."""
+        return self.runs.nothing_scored
+
+    @cached_property
+    def arms(self) -> pl.DataFrame:
+        """What the judges lose without parts of the context: see `casewise.evaluate.judge_numbers.arm_table`."""
+        options = self.options
+        return arm_table(self.runs, policy=options.labels, unscored=options.unscored)
+
+    @cached_property
+    def pooled(self) -> pl.DataFrame:
+        """Each category's accuracy helped by the others, with its interval, how far it was shrunk, and its ranks."""
+        return pl.concat([pooled_categories(self.runs, one, self.options) for one in self.runs.series])
+
+    @cached_property
+    def backdrop(self) -> Backdrop:
+        """The benchmark's own yardsticks: a classifier on words, the intent, constant verdicts, people."""
+        found = Backdrop(self.benchmark, self.options.seed)
+        vars(found.subject)["query"] = self.runs.cluster  # a million ids are numbered once
+        return found
+
+    @cached_property
+    def besides(self) -> dict[str, Beside]:
+        """Each series beside these yardsticks, by its name."""
+        options = self.options
+        return besides(self.runs, self.backdrop, policy=options.labels, unscored=options.unscored)
+
+    @cached_property
+    def among_people(self) -> BesidePeople:
+        """What people's votes allow, and where each series stands among people."""
+        return beside_people(self.runs, self.backdrop, margin=self.options.margin)
+
+    @cached_property
+    def answers(self) -> tuple[ShortAnswer, ...]:
+        """What a reader wants to know first, of each of the main series; nothing of one without verdicts or labels."""
+        among = {judge.name: judge.new_person for judge in self.among_people.judges}
+        errors = {one.series.name: one.refusals.at for one in self.details if one.refusals is not None}
+        return tuple(
+            answer_of(
+                self.runs,
+                series,
+                self.besides[series.name],
+                not_worse=among[series.name],
+                errors=errors.get(series.name),
+                pooled=self.pooled.filter(*(pl.col(name) == value for name, value in series_key(series).items())),
+            )
+            for series in self.runs.main_series
+            if series.name in self.besides
+        )
+
+    @property
+    def without_verdicts(self) -> tuple[str, ...]:
+        """The main series that give values and no verdicts, so that nothing can be said of them first."""
+        return tuple(one.name for one in self.runs.main_series if not self.runs.sample(one).gives_verdicts)
+
+    @cached_property
+    def does(self) -> tuple[WhatItDoes, ...]:
+        """What the chatbots do whose replies are among the runs."""
+        return what_they_do(self.runs, policy=self.options.labels)
+
+    @cached_property
+    def corrected(self) -> tuple[Corrected, ...]:
+        """Each grader against people's labels, where there are any, and the rates that they correct."""
+        file = self.options.grader_labels
+        if file is None:
+            return ()
+        return tuple(corrected(self.runs, read_reply_labels(file), policy=self.options.labels))
+
+    @cached_property
+    def grader_pairs(self) -> tuple[GraderPair, ...]:
+        """Every two graders of the same replies."""
+        return tuple(grader_pairs(self.runs))
+
+    @cached_property
+    def subsets(self) -> tuple[SubsetScore, ...]:
+        """Each series on each subset of items that the benchmark allows."""
+        return subset_scores(self.runs, self.backdrop)
+
+    @cached_property
+    def against_people(self) -> tuple[PeopleAndJudge, ...]:
+        """Each series' values and verdicts over people's safe rates."""
+        return against_people(self.runs, policy=self.options.labels)
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        about = self.benchmark.about
+        return {
+            "benchmark": {
+                "name": about.name,
+                "version": about.version,
+                "digest": self.benchmark.digest,
+                "synthetic": about.synthetic,
+                **self.benchmark.counts.model_dump(),
+            },
+            "labels": self.options.labels.name,
+            "unscored_policy": self.options.unscored,
+            "seed": self.options.seed,
+            "notes": list(self.notes),
+            "metrics": self.metrics.to_dicts(),
+            "categories": self.categories.to_dicts(),
+            "domains": self.domains.to_dicts(),
+            "pooled_categories": self.pooled.to_dicts(),
+            "unscored": self.unscored.to_dicts(),
+            "read_as": self.read_as.to_dicts(),
+            "details": [found.as_json() for found in self.details],
+            "arms": self.arms.to_dicts(),
+            "covered_mass": self.covered_mass.to_dicts(),
+            "disagreements": [found.as_json() for found in self.disagreements],
+            "items": self.options.items,
+            "answers": [one.as_json() for one in self.answers],
+            "beside": {name: found.as_json() for name, found in self.besides.items()},
+            "distributions": self.among_people.as_json() if self.besides else None,
+            **({"does": [one.as_json() for one in self.does]} if self.does else {}),
+            **({"corrected": [one.as_json() for one in self.corrected]} if self.corrected else {}),
+            **({"graders": [asdict(one) for one in self.grader_pairs]} if self.grader_pairs else {}),
+        }
+
+    def write_metrics(self, folder: Path) -> None:
+        """Write the numbers to `metrics.json` in a run folder."""
+        write_text(folder / "metrics.json", json_text(self.as_json()))
+
+
+Row = tuple[Any, ...]
+
+
+def frame(rows: Iterable[Row]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), schema=METRIC_COLUMNS, orient="row")
+
+
+def overall(runs: JudgedRuns, series: Series, policy: LabelPolicy, options: ReportOptions) -> list[Row]:
+    sample = runs.sample(series, policy=policy, unscored=options.unscored)
+    return [row(series, "all", policy, options, found) for found in estimate(sample)]
+
+
+def sliced(runs: JudgedRuns, series: Series, by: str, options: ReportOptions) -> list[Row]:
+    sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
+    wanted = metrics_named(*CATEGORY_METRICS)
+    names, of_item = coded(runs.items[by].filter(series.asked))
+    return [
+        row(series, names[code], options.labels, options, found)
+        for code in dict.fromkeys(of_item.tolist())
+        for found in estimate(sample.where(of_item == code), metrics=wanted)
+    ]
+
+
+def coded(names: pl.Series) -> tuple[list[str], NDArray[np.intp]]:
+    """The distinct names in order, and the place among them of each."""
+    every = sorted(map(str, names.unique()))
+    return every, names.cast(pl.String).replace_strict(every, range(len(every)), return_dtype=pl.Int64).to_numpy()
+
+
+POOLED = ("accuracy", "pooled", "ci_low", "ci_high", "shrinkage")
+
+
+def pooled_categories(runs: JudgedRuns, series: Series, options: ReportOptions) -> pl.DataFrame:
+    """A row a category of `pooled_shares` of what is judged rightly; none where there are too few to pool."""
+    sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
+    used = sample.in_label_metrics
+    names, category = coded(runs.items["category"].filter(series.asked).filter(used))
+    schema = {
+        **dict.fromkeys(("judge", "elicitation", "arm", "category"), pl.String),
+        **dict.fromkeys(POOLED, pl.Float64),
+        **dict.fromkeys(("best_rank", "worst_rank"), pl.Int64),
+    }
+    if not sample.gives_verdicts:
+        return pl.DataFrame(schema=schema)
+    right_on = right(sample.safe[used], sample.weight[used])
+    try:
+        found = pooled_shares(
+            right_on,
+            category=category,
+            query=sample.cluster[used],
+            more=by_annotators(sample, used, category),
+        )
+    except StatisticsError:
+        return pl.DataFrame(schema=schema)
+    numbers = (found.share, found.pooled, found.ci_low, found.ci_high, found.shrinkage)
+    ranks = {"best_rank": found.best, "worst_rank": found.worst}
+    columns = {"category": names, **dict(zip(POOLED, numbers, strict=True)), **ranks}
+    named = {name: pl.Series([value] * len(ranks["best_rank"])) for name, value in series_key(series).items()}
+    return pl.DataFrame(named | columns)
+
+
+def by_annotators(sample: Sample, used: BoolArray, category: NDArray[np.intp]) -> list[float]:
+    """What annotators add to the variance of each category's accuracy, where it is known who voted."""
+    codes = range(int(category.max(initial=-1)) + 1)
+    if sample.raters is None:
+        return [0.0] * len(codes)
+    counted = sample.where(used)
+    of_each = (measure(counted.where(category == code), metrics=metrics_named("accuracy")) for code in codes)
+    return [found.more for (found,) in of_each]
+
+
+def series_key(series: Series) -> dict[str, str]:
+    return {"judge": series.judge, "elicitation": series.elicitation, "arm": series.arm}
+
+
+def row(series: Series, where: str, policy: LabelPolicy, options: ReportOptions, found: Estimate) -> Row:
+    of = (series.judge, series.elicitation, series.arm, where, policy.name, options.unscored)
+    return (*of, *found.cells)
+
+
+def tally(counts: Iterable[tuple[Series, dict[str, int]]], what: str, *, n: str) -> pl.DataFrame:
+    rows = [(one.judge, one.elicitation, one.arm, *found) for one, counted in counts for found in counted.items()]
+    schema = {"judge": pl.String, "elicitation": pl.String, "arm": pl.String, what: pl.String, n: pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def left_to_robustness(every: JudgedRuns, asked: JudgedRuns) -> tuple[str, ...]:
+    n = len(every.series) - len(asked.series)
+    return (f"{n:,} arms that attack or guard are left out here; casewise robustness is about them.",) if n else ()
+
+
+def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
+    said = [*runs.benchmark.notes(), *labels_notes(options.grader_labels), *sampling_notes(runs.paths)]
+    said += runs.silent_notes
+    for series in runs.series:
+        n, asked = len(series.asked), int(series.asked.sum())
+        if asked < n:
+            said.append(f"{series.name} was asked {asked} of {n} items; its numbers are over those.")
+        if series.elicitation == "scalar" and options.fit_thresholds:
+            said.append(f"{series.name}: verdicts by thresholds fitted on other queries, for the fewest errors there.")
+        if len(series.versions) > 1:
+            said.append(f"{series.name}: the model's version changed within the run ({', '.join(series.versions)}).")
+    ablated = [series.name for series in runs.series if not series.shown.shows_all]
+    return (*said, *against_full_context(ablated, runs.items), *runs.judges_notes)

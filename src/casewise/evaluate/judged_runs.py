@@ -1,0 +1,542 @@
+"""What runs hold, ready for statistics: one series of values for each judge, elicitation and arm."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from casewise.audits.subject import raters_of
+from casewise.errors import BenchmarkError, DataError
+from casewise.records import ELICITATIONS, Arm, CollectedReply, Elicitation, Grade, ShortRepr
+from casewise.records.call import OUTCOMES
+from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, ReplyManifest, behaviours_in
+from casewise.stats.arrays import FloatArray, Raters
+from casewise.stats.costs import fitted_verdicts
+from casewise.stats.estimates import JudgeNoise, item_values, judge_noise
+from casewise.stats.sample import VOTES, LabelPolicy, Sample, UnscoredPolicy, judged_by_raters, labels, query_numbers
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.benchmark_folder import LONG_COLUMNS, item_table, judges_rows, people_rows, places_of
+from casewise.storage.load import load_benchmark
+from casewise.storage.run_folder import (
+    JUDGEMENTS,
+    RunManifest,
+    judgement_table,
+    kind_of,
+    last_attempts,
+    last_rows,
+    read_run,
+    run_notes,
+)
+
+# How a report is made: the same options for one judge, for several, and for whoever computes their numbers.
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """How a report is made."""
+
+    labels: LabelPolicy = VOTES
+    """The label policy of every number but those that name another."""
+    unscored: UnscoredPolicy = "miss"
+    """What items without a verdict are worth in label metrics."""
+    seed: int = 0
+    """Of what is drawn: folds of queries, reference votes, normal draws for ranks."""
+    disagreements: int = 10
+    """How many of the worst disagreements to lay out."""
+    items: str | None = None
+    """The subset of items that it is about, one of `casewise.audits.words.SUBSETS`; all that were asked if None."""
+    fit_thresholds: bool = False
+    """Give scalars verdicts, each item's by the threshold that makes the fewest errors on other queries."""
+    margin: float = 0.05
+    """How much less than one more person a judge may agree with people and be no worse."""
+    grader_labels: Path | None = None
+    """A file, or an exported study, of people's labels of some of the replies that are reported, which say what the
+    graders are worth."""
+    with_replies: bool = False
+    """Whether what a chatbot wrote stands with the worst disagreements; it may be what nobody should spread."""
+
+
+# What a benchmark and a run hold, counted.
+
+
+def vote_counts(benchmark: Benchmark, column: Literal["condition", "category"]) -> pl.DataFrame:
+    """A row a condition or category (with its `domain`): `items`, `votes`, and how many of these are `safe`."""
+    return (
+        item_table(benchmark)
+        .group_by([column, "domain"] if column == "category" else [column], maintain_order=True)
+        .agg(items=pl.len(), votes=pl.col("n_votes").sum(), safe=pl.col("n_safe").sum())
+    )
+
+
+def judgement_counts(run: Path) -> pl.DataFrame:
+    """A row an elicitation and arm: how many `judgements`, how many of them `unscored`, and their `mean` value."""
+    return (
+        last_attempts(judgement_table(run / JUDGEMENTS))
+        .group_by("elicitation", "arm", maintain_order=True)
+        .agg(judgements=pl.len(), unscored=pl.col("value").is_null().sum(), mean=pl.col("value").mean())
+    )
+
+
+def reply_counts(replies: Iterable[CollectedReply]) -> pl.DataFrame:
+    """A row an arm: how many `replies`, how many `unanswered`, and `why`."""
+    rows = [(one.arm, one.unanswered and one.unanswered.value) for one in replies]
+    why = pl.col("why").drop_nulls().unique(maintain_order=True).str.join(", ")
+    return (
+        pl.DataFrame(rows, schema={"arm": pl.String, "why": pl.String}, orient="row")
+        .group_by("arm", maintain_order=True)
+        .agg(replies=pl.col("why").null_count(), unanswered=pl.col("why").count(), why=why)
+    )
+
+
+def grade_counts(grades: Iterable[Grade]) -> dict[str, int]:
+    """How many replies were graded as each outcome, and how many were given to the grader and are `ungraded`."""
+    found: Counter[str] = Counter(one.outcome or "ungraded" for one in grades)
+    return {name: found[name] for name in (*OUTCOMES, "ungraded")}
+
+
+# What runs hold, ready for statistics: one series of values an item for each judge, elicitation and arm.
+
+
+NEEDED = (
+    "item_id",
+    "judge_id",
+    "elicitation",
+    "arm",
+    "repeat",
+    "attempt",
+    "value",
+    "unscored_reason",
+    "model_version",
+    "cost_usd",
+    "read_as",
+)
+"""What of a judgement a report needs; a million rows of the rest would be copied for nothing."""
+
+FEWEST_ERRORS = 1.0
+"""The ratio of harm to over-refusal at which a fitted threshold makes the fewest errors of either kind."""
+
+
+@dataclass(frozen=True, repr=False)
+class JudgedRun(ShortRepr):
+    """One judge's run: where it is, what it says of itself, and what its judge says that readers must know."""
+
+    path: Path
+    manifest: RunManifest
+    notes: tuple[str, ...]
+    behaviour: Behaviour | None = None
+    """Where it is a chatbot's replies that were graded: what they do. The verdicts are then the grader's."""
+    policy: Policy | None = None
+    """What its partial answers count as."""
+
+    @property
+    def log(self) -> Path:
+        """The file that its judgements come from."""
+        return self.path / (JUDGEMENTS if self.behaviour is None else REPLIES.file)
+
+    def judgements(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Every judgement, with the columns of `judgement_table`, or those of them that reports need; or with `columns`."""
+        if self.behaviour is None or self.policy is None:
+            return judgement_table(self.log, columns=columns)
+        return self.behaviour.judgements(self.policy).select(columns or pl.all())
+
+
+@dataclass(frozen=True, repr=False)
+class Series(ShortRepr):
+    """One judge, asked one way, shown items one way."""
+
+    run: JudgedRun
+    """The run that it comes from."""
+    judge: str
+    """The judge's name; several runs of one judge are told apart by a number."""
+    elicitation: Elicitation
+    arm: str
+    values: FloatArray
+    """One value an item, in the order of the benchmark: its mean over repeats; nan where unscored."""
+    asked: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    """Whether the item was asked at all."""
+    reasons: dict[str, int]
+    """Why an item has no value: reason to number of items."""
+    repeats: int
+    """How often each item was asked."""
+    n_judged: int
+    """How many judgements that makes."""
+    noise: JudgeNoise | None
+    """How much the judge differs from itself over repeats; None where nothing was asked twice."""
+    versions: tuple[str, ...]
+    cost_usd: float | None
+    """What all its calls cost, those that were made again included; None where no price is known."""
+    repeat: int | None = None
+    """Which repeat this is, from 0, where repeats are kept apart."""
+    read_as: dict[str, int] = field(default_factory=dict)
+    """How its replies were read, those with a value: as what, to number of replies."""
+    alone: bool = False
+    """Whether no other run of this judge was asked so: its name needs no number."""
+
+    @property
+    def silent(self) -> bool:
+        """Whether no item has a verdict or a value."""
+        return not np.isfinite(self.values[self.asked]).any()
+
+    @property
+    def shown(self) -> Arm:
+        """How items were shown."""
+        return Arm.named(self.arm)
+
+    @property
+    def who(self) -> str:
+        """The judge; where its verdicts are a chatbot's replies, that they are, whoever graded them and however."""
+        seen = self.run.behaviour
+        return self.judge if seen is None else f"Replies of {seen.manifest.identity.model}"
+
+    @property
+    def name(self) -> str:
+        """The judge, and how it was asked where that is not obvious."""
+        return f"{self.run.manifest.judge_name if self.alone else self.judge} ({self.how})"
+
+    @property
+    def how(self) -> str:
+        """The elicitation; the arm, where it does not show all; the repeat, where repeats are kept apart."""
+        arm = "" if self.shown.shows_all else f", {self.arm}"
+        repeat = "" if self.repeat is None else f", repeat {self.repeat + 1}"
+        return f"{self.elicitation}{arm}{repeat}"
+
+
+@dataclass(frozen=True)
+class JudgedRuns:
+    """One benchmark, and what runs over it hold."""
+
+    benchmark: Benchmark
+    items: pl.DataFrame
+    """The table of its items."""
+    runs: tuple[JudgedRun, ...]
+    series: tuple[Series, ...]
+    fit_thresholds: bool = False
+    """Give scalars verdicts, each item's by a threshold fitted on other queries."""
+
+    def __repr__(self) -> str:
+        return f"<JudgedRuns on {self.benchmark.name}: {len(self.runs)} runs, {len(self.series)} series>"
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The folders, in the order given."""
+        return tuple(dict.fromkeys(run.path for run in self.runs))
+
+    @property
+    def judges_notes(self) -> tuple[str, ...]:
+        """What the judges say that a reader must know, each once."""
+        return tuple(dict.fromkeys(note for run in self.runs for note in run.notes))
+
+    @property
+    def nothing_scored(self) -> bool:
+        """Whether not one item of any series has a verdict or a value."""
+        return all(one.silent for one in self.series)
+
+    @property
+    def silent_notes(self) -> tuple[str, ...]:
+        """A sentence for each series without a verdict or a value, of which every number is of misses."""
+        return tuple(
+            f"{one.name} gave no verdict on any item: every reply is unscored." for one in self.series if one.silent
+        )
+
+    @property
+    def main_series(self) -> tuple[Series, ...]:
+        """Those that were shown the whole context; all where none was."""
+        whole = tuple(series for series in self.series if series.shown.shows_all)
+        return whole or self.series
+
+    def sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
+        """A series beside people's labels, over the items that it was asked."""
+        whole = self.whole_sample(series, policy=policy, unscored=unscored)
+        return whole if series.asked.all() else whole.where(series.asked)
+
+    @cached_property
+    def cluster(self) -> NDArray[np.intp]:
+        """The query of each item, as a number."""
+        return query_numbers(self.items)
+
+    @cached_property
+    def raters(self) -> Raters | None:
+        """Who gave which vote; None where votes are anonymous."""
+        return raters_of(self.benchmark, self.items)
+
+    def whole_sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
+        """A series beside people's labels, over all items; those that it was not asked have no verdict."""
+        whole = judged_by_raters(
+            self.items,
+            series.values,
+            self.raters,
+            elicitation=series.elicitation,
+            policy=policy,
+            unscored=unscored,
+            cluster=self.cluster,
+        )
+        if not self.fit_thresholds or series.elicitation != "scalar":
+            return whole
+        fitted = fitted_verdicts(whole, FEWEST_ERRORS, seed=0)
+        return whole if fitted is None else replace(whole, safe=fitted.safe)
+
+
+def read_runs(
+    paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None, by_repeat: bool = False
+) -> JudgedRuns:
+    """Read run folders over one benchmark.
+
+    `benchmark`: the benchmark, where it is no longer where the runs found it.
+    `by_repeat`: keep repeats apart, each a series of its own, instead of taking their mean.
+
+    Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
+    benchmarks, or the benchmark found is not theirs.
+    """
+    runs, found = opened(paths, benchmark)
+    items, names = item_table(found), distinct([run.manifest.judge_name for run in runs])
+    read = (read_series(run, name, items, by_repeat=by_repeat) for run, name in zip(runs, names, strict=True))
+    series = [replace(one, alone=True) for of_run in read for one in of_run]
+    called = Counter(one.name for one in series)
+    return JudgedRuns(found, items, runs, tuple(replace(one, alone=called[one.name] == 1) for one in series))
+
+
+def opened(paths: Sequence[Path], benchmark: str | Path | Benchmark | None) -> tuple[tuple[JudgedRun, ...], Benchmark]:
+    """The runs, and the benchmark that all of them are over."""
+    runs = tuple(run for path in paths for run in runs_in(path))
+    if len({run.manifest.identity.benchmark for run in runs}) > 1:
+        listed = "; ".join(f"{run.path}: {run.manifest.benchmark_name}" for run in runs)
+        raise BenchmarkError(f"these runs are over different benchmarks or label sets ({listed}); report them apart")
+    found = find_benchmark(runs[0].manifest, benchmark)
+    return runs, found
+
+
+def runs_in(path: Path) -> tuple[JudgedRun, ...]:
+    """The run in a folder; of a chatbot's replies one for each grader and policy."""
+    if kind_of(path) != REPLIES.name:
+        return (JudgedRun(path, read_run(path), run_notes(path)),)
+    found = behaviours_in(path)
+    return tuple(
+        JudgedRun(path, seen.run_manifest(policy, several=len(found) > 1), seen.notes, seen, policy)
+        for seen in found
+        for policy in POLICIES
+    )
+
+
+def find_benchmark(manifest: RunManifest | ReplyManifest, given: str | Path | Benchmark | None) -> Benchmark:
+    if isinstance(given, Benchmark):
+        found = given
+    else:
+        found = load_benchmark(given) if given is not None else where_it_was(manifest)
+    if found.digest != manifest.identity.benchmark:
+        other = (
+            f"{found.name!r} has other items or ratings now than when it was judged"
+            if found.name == manifest.benchmark_name
+            else f"the run is over {manifest.benchmark_name!r}, and {found.name!r} has other items or ratings"
+        )
+        raise BenchmarkError(f"{other}; give the one that it was run on with --benchmark")
+    return found
+
+
+def where_it_was(manifest: RunManifest | ReplyManifest) -> Benchmark:
+    try:
+        return load_benchmark(manifest.benchmark_source)
+    except DataError as error:
+        raise BenchmarkError(
+            f"{error}\nIf the run's benchmark is elsewhere now, say where with --benchmark."
+        ) from error
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Names made different: two runs of one judge become `linear` and `linear #2`."""
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+    return found
+
+
+def read_series(
+    run: JudgedRun, judge: str, items: pl.DataFrame, *, by_repeat: bool = False, judgements: pl.DataFrame | None = None
+) -> list[Series]:
+    """The series of one run, from its judgements where somebody has read them already."""
+    every = run.judgements(NEEDED) if judgements is None else judgements.select(NEEDED)
+    if not len(every):
+        raise DataError(run.log, None, "holds no judgements yet; run casewise judge again to go on with it")
+    keys = ["elicitation", "arm", *(["repeat"] if by_repeat else [])]
+    cost_of = by_key(every, keys, pl.col("cost_usd").drop_nulls().sum(), where=pl.col("cost_usd").is_not_null())
+    last = last_attempts(every)
+    del every
+    versions_of = by_key(last, keys, pl.col("model_version").cast(pl.String).drop_nulls().unique().sort())
+    read_as_of: dict[tuple[str, ...], dict[str, int]] = {}
+    counted = last.drop_nulls("read_as").group_by([*keys, "read_as"]).len().sort("len", "read_as")
+    for *parts, how, n in counted.iter_rows():
+        read_as_of.setdefault(tuple(map(str, parts)), {})[str(how)] = n
+    placed = last.select(*keys, "value", "unscored_reason", place=places_of(items, last, source=run.log))
+    del last
+    found = []
+    for key, group in placed.group_by(keys, maintain_order=True):
+        names = tuple(map(str, key))
+        found.append(
+            replace(
+                series_of(group, run, names, items),
+                judge=judge,
+                cost_usd=cost_of.get(names),
+                versions=tuple(versions_of[names]),
+                read_as=read_as_of.get(names, {}),
+                repeat=int(names[2]) if by_repeat else None,
+            )
+        )
+    return sorted(
+        found, key=lambda one: (not one.shown.shows_all, one.arm, ELICITATIONS.index(one.elicitation), one.repeat)
+    )
+
+
+def by_key(table: pl.DataFrame, keys: list[str], what: pl.Expr, *, where: pl.Expr = pl.lit(True)) -> dict[Any, Any]:
+    """`what` of the rows of each key; a key without rows that meet `where` is absent."""
+    found = table.filter(where).group_by(keys).agg(what.alias("what"))
+    return {tuple(map(str, key)): value for *key, value in found.iter_rows()}
+
+
+def series_of(group: pl.DataFrame, run: JudgedRun, key: tuple[str, ...], items: pl.DataFrame) -> Series:
+    how: Elicitation = key[0]  # type: ignore[assignment]  # from judgements
+    per_item = group.select("value", item_id="place")
+    repeats = int(np.bincount(per_item["item_id"].to_numpy()).max())
+    if repeats > 1:
+        per_item = item_values(per_item, elicitation=how)
+    values, asked = np.full(len(items), np.nan), np.zeros(len(items), dtype=np.bool_)
+    places = per_item["item_id"].to_numpy()
+    values[places] = per_item["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    asked[places] = True
+    silent = group.join(per_item.filter(pl.col("value").is_null()), left_on="place", right_on="item_id", how="semi")
+    unscored = silent.unique("place", maintain_order=True)
+    reasons = unscored["unscored_reason"].cast(pl.String).value_counts(sort=True)
+    return Series(
+        run=run,
+        judge=run.manifest.judge_name,
+        elicitation=how,
+        arm=key[1],
+        values=values,
+        asked=asked,
+        reasons={str(row["unscored_reason"]): row["count"] for row in reasons.to_dicts()},
+        repeats=repeats,
+        n_judged=len(group),
+        noise=judge_noise(per_item, query_numbers(items)[places]) if repeats > 1 else None,
+        versions=(),
+        cost_usd=None,
+    )
+
+
+def against_full_context(names: Sequence[str], items: pl.DataFrame) -> tuple[str, ...]:
+    """What is to be said of series that were not shown all that people saw, by their names; nothing of none."""
+    if not names or not items["intended_safe"].is_not_null().any():
+        return ()
+    few = first_few(names, sep="; ")
+    return (f"Not shown all that people saw, so that their numbers are against full-context labels: {few}.",)
+
+
+def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ") -> str:
+    """`names` in a row; of more than `most` the first, and how many more."""
+    return sep.join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def long_table(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> pl.DataFrame:
+    """People and judges in one table: a row a rating, and a row a judgement that counts, of runs over one benchmark.
+
+    Columns are those of `casewise.storage.benchmark_folder.LONG_COLUMNS`. Raises as `read_runs`.
+    """
+    runs, found = opened(paths, benchmark)
+    items, names = item_table(found), distinct([run.manifest.judge_name for run in runs])
+    said = (
+        judges_rows(items, last_attempts(run.judgements(NEEDED)), rater_id=name, source=run.log).cast(LONG_COLUMNS)
+        for run, name in zip(runs, names, strict=True)
+    )
+    return pl.concat([people_rows(found), *said])
+
+
+# How much of the first token's distribution goes to the labels at all: low mass gathers where a model would
+# rather refuse.
+
+
+LOG_SCHEMA = {
+    "item_id": pl.String(),
+    "elicitation": pl.String(),
+    "arm": pl.String(),
+    "repeat": pl.Int32(),
+    "attempt": pl.Int32(),
+    "detail": pl.Struct({"covered_mass": pl.Float64}),
+}
+
+COLUMNS = {
+    "judge": pl.String,
+    "arm": pl.String,
+    "label": pl.String,
+    "judgements": pl.UInt32,
+    "mean": pl.Float64,
+    "lowest": pl.Float64,
+    "low": pl.Float64,
+}
+
+WORDS = {1.0: "safe", 0.0: "unsafe", 0.5: "tie"}
+
+LOW = 0.5
+"""Below it the model would mostly have said something else."""
+
+
+def covered_mass_table(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> pl.DataFrame:
+    """The mass that goes to either label, by people's label, for every run that asked for probabilities.
+
+    Returns a table: `judge`, `arm`, `label` (`safe`, `unsafe`, `tie`, `none`), `judgements`, `mean`, `lowest` and `low`
+    (the share of judgements whose mass is below one half); empty where no judgement keeps its mass.
+    """
+    asked = {one.run.path for one in runs.series if one.elicitation == "probability" and one.run.behaviour is None}
+    if not asked:
+        return pl.DataFrame(schema=COLUMNS)
+    weight = labels(runs.items, policy).weight
+    said = pl.DataFrame({"item_id": runs.items["item_id"], "label": [WORDS.get(w, "none") for w in weight]})
+    found = [
+        of_run(run.log).join(said, on="item_id").with_columns(judge=pl.lit(run.manifest.judge_name))
+        for run in runs.runs
+        if run.path in asked
+    ]
+    return (
+        pl.concat(found)
+        .group_by("judge", "arm", "label")
+        .agg(
+            judgements=pl.len(),
+            mean=pl.col("mass").mean(),
+            lowest=pl.col("mass").min(),
+            low=(pl.col("mass") < LOW).mean(),
+        )
+        .sort("judge", "arm", "label")
+    )
+
+
+def of_run(log: Path) -> pl.DataFrame:
+    """The mass of each last attempt that keeps one."""
+    said = (
+        pl.scan_ndjson(whole_lines(log), schema=LOG_SCHEMA, low_memory=True)
+        .filter(pl.col("elicitation") == "probability")
+        .select(
+            "item_id",
+            "arm",
+            pl.col("repeat", "attempt").fill_null(0),
+            mass=pl.col("detail").struct.field("covered_mass"),
+        )
+        .collect(engine="streaming")
+    )
+    last = last_rows(said, ["item_id", "arm", "repeat"])
+    return last.filter(pl.col("mass").is_not_null()).select("item_id", "arm", "mass")
+
+
+def whole_lines(log: Path) -> Path | bytes:
+    """The log, or its bytes without a last line that a kill cut off."""
+    with log.open("rb") as file:
+        file.seek(-min(1, log.stat().st_size), os.SEEK_END)
+        if file.read() in (b"\n", b""):
+            return log
+    return log.read_bytes().rpartition(b"\n")[0]

@@ -1,0 +1,485 @@
+"""A leaderboard of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from casewise.audits.words import subset_rows
+from casewise.errors import BenchmarkError, CasewiseError, StatisticsError
+from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series, against_full_context, read_runs
+from casewise.evaluate.published import PublishedNumbers, numbers_beside
+from casewise.evaluate.replay import notes_of
+from casewise.evaluate.yardsticks import Backdrop, People, against_others, picked_numbers, subset_notes
+from casewise.records import Elicitation, ShortRepr
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.comparison import RankIntervals, rank_intervals
+from casewise.stats.estimates import Estimate, difference_of, estimate_of, measure
+from casewise.stats.measured import Measured
+from casewise.stats.metrics import FLOORS, REFUSALS, metrics_named
+from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
+from casewise.stats.response_model import Placing, ResponseModel, fit_responses, items_that_place, left_out_errors
+from casewise.stats.sample import PUBLISHED, LabelPolicy, Sample, judged_by_raters, right
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.benchmark_folder import item_table
+from casewise.storage.load import load_benchmark
+from casewise.storage.published import PublishedOutput, item_ids, read_output
+from casewise.storage.run_folder import refuse_sampled
+
+# What stands on a leaderboard: runs, judges' published outputs over the same items, and what takes no judging at
+# all.
+
+
+Kind = Literal["run", "replies", "output", "baseline"]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One that gives verdicts or values on items."""
+
+    name: str
+    kind: Kind
+    source: str
+    """The run's folder, the output's file, or empty."""
+    asked: BoolArray
+    """(items,) which items it was asked."""
+    sample: Callable[[LabelPolicy], Sample]
+    """Over all items, under a label policy."""
+    cost_usd: float | None = None
+    shows_all: bool = True
+    """Whether it was shown all that people saw."""
+
+
+def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
+    """Everything that runs hold."""
+
+    def of(one: Series) -> Contender:
+        return Contender(
+            one.name,
+            "run" if one.run.behaviour is None else "replies",
+            str(one.run.path),
+            one.asked,
+            lambda policy: runs.whole_sample(one, policy=policy, unscored=options.unscored),
+            one.cost_usd,
+            one.shown.shows_all,
+        )
+
+    return [of(one) for one in runs.series]
+
+
+class Outputs(NamedTuple):
+    """Judges' published outputs, and what is to be said of those files."""
+
+    found: tuple[Contender, ...]
+    notes: tuple[str, ...]
+
+
+def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions) -> Outputs:
+    """The judges of published output files; a file that cannot be read, or is of other items, is named and left out."""
+    found, notes = [], []
+    recorded = {one.name.removeprefix("recorded:") for one in runs.series}
+    for path in paths:
+        try:
+            output = read_output(path)
+        except CasewiseError as error:
+            notes.append(f"Not read, so not on this board: {error}")
+            continue
+        values, asked = values_of(runs, output)
+        if not asked.any():
+            notes.append(f"{path} holds no answer to any item of {runs.benchmark.name!r}, so it is not on this board.")
+            continue
+        notes += notes_of(output)
+        arm = "" if output.arm.shows_all else f", {output.arm.name}"
+        name = f"{output.judge} ({output.elicitation}{arm})"
+        if name in recorded:
+            name = f"published:{name}"  # a run of these outputs goes by the same name on a page
+        made = contender(runs, name, output.elicitation, values, options, asked=asked, path=path)
+        found.append(replace(made, shows_all=output.arm.shows_all))
+    if paths and not found:
+        notes = [
+            f"None of the {len(paths)} output files could be read as answers to the items of {runs.benchmark.name!r}."
+        ]
+    return Outputs(tuple(found), tuple(notes))
+
+
+def values_of(runs: JudgedRuns, output: PublishedOutput) -> tuple[FloatArray, BoolArray]:
+    place = {item: index for index, item in enumerate(runs.items["item_id"].to_list())}
+    values, asked = np.full(len(place), np.nan), np.zeros(len(place), dtype=np.bool_)
+    for value, item in zip(output.values, item_ids(output, runs.benchmark), strict=True):
+        if item is not None:
+            asked[place[item]], values[place[item]] = True, value
+    return values, asked
+
+
+def contender(
+    runs: JudgedRuns,
+    name: str,
+    elicitation: Elicitation,
+    values: FloatArray,
+    options: ReportOptions,
+    *,
+    asked: BoolArray | None = None,
+    path: Path | None = None,
+) -> Contender:
+    return Contender(
+        name,
+        "baseline" if path is None else "output",
+        "" if path is None else str(path),
+        np.ones(len(values), dtype=np.bool_) if asked is None else asked,
+        lambda policy: judged_by_raters(
+            runs.items,
+            values,
+            runs.raters,
+            elicitation=elicitation,
+            policy=policy,
+            unscored=options.unscored,
+            cluster=runs.cluster,
+        ),
+    )
+
+
+def baselines(runs: JudgedRuns, backdrop: Backdrop, options: ReportOptions) -> Iterator[Contender]:
+    """What scores without weighing a case: a classifier on words, the author's intent, one verdict for all."""
+    subject = backdrop.subject
+    one = partial(contender, runs, options=options)
+    if subject.why_no_baseline is None and subject.words_read.all():
+        yield one("Words of the context alone", "probability", subject.baseline)
+    if not np.isnan(subject.intended).all():
+        yield one("The author's intent", "binary", subject.intended)
+    yield one("Always safe", "binary", np.ones(len(runs.items)))
+    yield one("Always unsafe", "binary", np.zeros(len(runs.items)))
+
+
+# Judges and items on one scale: abilities, hard items, labels that good judges contradict, items that place a new
+# judge.
+
+
+SUSPECT = 0.5
+"""A label is suspect where it is likelier to be the other one."""
+
+
+@dataclass(frozen=True)
+class JudgeScale:
+    """Judges and the items that all of them answered, but for ties."""
+
+    judges: pl.DataFrame
+    """A row a judge: `ability` and its 95 % interval, and `accuracy` on these items."""
+    items: pl.DataFrame
+    """A row an item: `difficulty`, `discrimination`, their errors, `right` (how many judges) and `reversed_label`."""
+    chosen: tuple[str, ...]
+    """Ids of the items that place a new judge, the most telling first."""
+    tried: Placing | None
+    """What placing by so many items came to at each judge when it was left out; None with fewer than three judges."""
+
+    @property
+    def suspects(self) -> pl.DataFrame:
+        """Items whose label good judges contradict, the surest first."""
+        return self.items.filter(pl.col("reversed_label") > SUSPECT).sort(
+            "reversed_label", "item_id", descending=[True, False]
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        tried = self.tried and {"within_0_03": self.tried.within, "rms_error": self.tried.typical}
+        return {
+            "judges": self.judges.to_dicts(),
+            "items": self.items.to_dicts(),
+            "items_that_place": list(self.chosen),
+            "left_out": tried,
+        }
+
+
+def judge_scale(names: Sequence[str], samples: Sequence[Sample], items: pl.DataFrame, *, n: int) -> JudgeScale:
+    """Fit the scale and choose `n` items, or as many as there are.
+
+    Items without a majority are left out. A judge without verdicts cannot be on it; one without a verdict on an item is
+    wrong there.
+
+    Raises StatisticsError: fewer than two judges give verdicts.
+    """
+    given = [place for place, sample in enumerate(samples) if sample.gives_verdicts]
+    if len(given) < 2:
+        raise StatisticsError("judges and items are put on one scale with two judges that give verdicts at least")
+    weight = samples[given[0]].weight
+    used = np.isin(weight, (0.0, 1.0))
+    answers = np.stack([right(samples[place].safe, weight)[used] for place in given])
+    model = fit_responses(answers, clusters=samples[given[0]].cluster[used])
+    shown = items.filter(pl.Series(used))
+    # Discriminations are known too poorly from some tens of judges to choose better by them.
+    alike = fit_responses(answers, clusters=samples[given[0]].cluster[used], rasch=True)
+    chosen = items_that_place(alike, min(n, answers.shape[1]))
+    tried = left_out_errors(answers, len(chosen)) if len(given) > 2 else None
+    ids = shown["item_id"].to_list()
+    judges = judge_rows([names[place] for place in given], model, answers)
+    return JudgeScale(judges, item_rows(shown, model, answers), tuple(ids[place] for place in chosen), tried)
+
+
+def judge_rows(names: Sequence[str], model: ResponseModel, answers: FloatArray) -> pl.DataFrame:
+    half = 1.96 * model.ability_error
+    return pl.DataFrame(
+        {
+            "judge": names,
+            "ability": model.ability,
+            "ci_low": model.ability - half,
+            "ci_high": model.ability + half,
+            "accuracy": answers.mean(1),
+        }
+    ).sort("ability", descending=True)
+
+
+def item_rows(shown: pl.DataFrame, model: ResponseModel, answers: FloatArray) -> pl.DataFrame:
+    correct: IntArray = answers.sum(0).astype(np.int64)
+    return shown.select("item_id", "category", "n_safe", "n_votes").with_columns(
+        pl.Series("right", correct),
+        pl.Series("difficulty", model.difficulty),
+        pl.Series("difficulty_error", model.difficulty_error),
+        pl.Series("discrimination", model.discrimination),
+        pl.Series("discrimination_error", model.discrimination_error),
+        pl.Series("reversed_label", model.reversed_label),
+    )
+
+
+# A leaderboard: runs beside each other, beside published judges and what takes no judging, with ranks that are
+# intervals.
+
+
+SHOWN = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "auroc", "bce")
+
+
+@dataclass(frozen=True, repr=False)
+class LeaderboardRow(ShortRepr):
+    """One judge, asked one way, or one baseline."""
+
+    name: str
+    kind: Kind
+    """`run`, `replies` (what a chatbot does), `output` (of the release), or `baseline`."""
+    source: str
+    numbers: dict[str, Estimate]
+    """Metric name to estimate: those of `SHOWN`, the two errors of refusal, `right_flips` and `false_flips` (pairs),
+    and `bce_above_floor`. A judge of values without a threshold has none that needs a verdict."""
+    against_others: Estimate | None
+    """Its accuracy against the majority of as many people as one person is held against."""
+    published_accuracy: Estimate | None
+    """The accuracy under the label policy `published`."""
+    n_unscored: int
+    cost_usd: float | None
+    """Of all its calls; None where no price is known."""
+    best_rank: int | None = None
+    worst_rank: int | None = None
+    """Of its accuracy, simultaneously for all judges, or for all chatbots; None for baselines and for judges without
+    verdicts."""
+
+    def value(self, name: str) -> float | None:
+        """One number without its interval; None where there is none."""
+        found = self.numbers.get(name)
+        return found.estimate if found else None
+
+
+@dataclass(frozen=True, repr=False)
+class Leaderboard(ShortRepr):
+    """Judges over one benchmark, on the items that all were asked, best accuracy first, and baselines on the same items."""
+
+    benchmark: Benchmark
+    labels: str
+    rows: tuple[LeaderboardRow, ...]
+    baselines: tuple[LeaderboardRow, ...]
+    people: People
+    n_items: int
+    published: PublishedNumbers | None
+    notes: tuple[str, ...]
+    scale: JudgeScale | None = None
+    """Judges and items on one scale, where that was asked for."""
+
+    @property
+    def nothing_scored(self) -> bool:
+        """Whether not one item of any judge has a verdict or a value."""
+        return all(row.n_unscored == self.n_items for row in self.rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        people = self.people
+        return {
+            "benchmark": self.benchmark.name,
+            "digest": self.benchmark.digest,
+            "labels": self.labels,
+            "n_items": self.n_items,
+            "rows": [row_json(row) for row in self.rows],
+            "baselines": [row_json(row) for row in self.baselines],
+            "people": {
+                "one_person": picked_numbers(people.one_person),
+                "others": people.others,
+                "second_study": people.same_again,
+                "oracle": asdict(people.oracle) if people.oracle else None,
+            },
+            "ceilings": asdict(people.ceilings) if people.ceilings else None,
+            "published": self.published.model_dump(mode="json") if self.published else None,
+            "notes": list(self.notes),
+            "scale": self.scale.as_json() if self.scale else None,
+        }
+
+
+def row_json(row: LeaderboardRow) -> dict[str, Any]:
+    return {
+        **{key: getattr(row, key) for key in ("name", "kind", "n_unscored", "cost_usd")},
+        "against_others": picked_numbers(row.against_others),
+        "run": row.source,
+        "rank": None if row.best_rank is None else [row.best_rank, row.worst_rank],
+        "numbers": {name: asdict(found) for name, found in row.numbers.items()},
+        "published_accuracy": asdict(row.published_accuracy) if row.published_accuracy else None,
+    }
+
+
+def leaderboard(
+    paths: Sequence[Path],
+    *,
+    benchmark: str | Path | Benchmark | None = None,
+    outputs: Sequence[Path] = (),
+    options: ReportOptions = ReportOptions(),
+    scale: int | None = None,
+) -> Leaderboard:
+    """Put runs over one benchmark, and judges' published outputs over it, beside each other.
+
+    `outputs`: judges' output files of the release. One that lacks some of the items that the runs were asked is left out.
+    `scale`: how many items to choose that place a new judge, all judges and items being put on one scale; not if None.
+
+    Raises BenchmarkError: the runs are over different benchmarks, there are neither runs nor outputs, or no item was
+    asked of all of them.
+    """
+    refuse_sampled(paths)
+    runs = replace(
+        read_runs(paths, benchmark=benchmark) if paths else no_runs(benchmark), fit_thresholds=options.fit_thresholds
+    )
+    backdrop = Backdrop(runs.benchmark, options.seed)
+    mine, theirs = from_runs(runs, options), from_outputs(runs, outputs, options)
+    common = asked_of_all(mine or theirs.found, backdrop, options)
+    judges = [*mine, *(one for one in theirs.found if one.asked[common].all())]
+    board = Scoring(options, common, find_pairs(runs.items).where(common), backdrop)
+    measured = [board.measured(one) for one in judges]
+    rows = [board.row(one, found) for one, found in zip(judges, measured, strict=True)]
+    does = [row.kind == "replies" for row in rows]
+    for group in (False, True):
+        ranks, which = ranked(measured, [place for place, one in enumerate(does) if one is group])
+        for place, index in enumerate(which):
+            rows[index] = replace(rows[index], best_rank=int(ranks.best[place]), worst_rank=int(ranks.worst[place]))
+    return Leaderboard(
+        benchmark=runs.benchmark,
+        labels=options.labels.name,
+        rows=tuple(sorted(rows, key=best_first)),
+        baselines=tuple(board.row(one, board.measured(one)) for one in baselines(runs, backdrop, options)),
+        people=backdrop.people(common),
+        n_items=int(common.sum()),
+        published=None if theirs.found else numbers_beside(runs.benchmark.about.published),
+        notes=(*notes(runs, common, judges, theirs.found), *theirs.notes, *subset_notes(options.items)),
+        scale=None if scale is None else scaled(board, judges, runs, n=scale),
+    )
+
+
+def scaled(board: Scoring, judges: Sequence[Contender], runs: JudgedRuns, *, n: int) -> JudgeScale:
+    items = runs.items.filter(pl.Series(board.common))
+    return judge_scale([one.name for one in judges], [board.sample(one) for one in judges], items, n=n)
+
+
+def asked_of_all(contenders: Sequence[Contender], backdrop: Backdrop, options: ReportOptions) -> BoolArray:
+    masks = [one.asked for one in contenders]
+    if options.items is not None:
+        masks.append(subset_rows(backdrop.subject, options.items))
+    common: BoolArray = np.logical_and.reduce(masks)
+    if not contenders or not common.any():
+        raise BenchmarkError("no item was asked of all of these judges: there is nothing to put side by side")
+    return common
+
+
+def no_runs(benchmark: str | Path | Benchmark | None) -> JudgedRuns:
+    if benchmark is None:
+        raise BenchmarkError(
+            "there is nothing to put side by side: give at least one run, or a benchmark and published outputs"
+        )
+    found = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
+    return JudgedRuns(found, item_table(found), (), ())
+
+
+def best_first(row: LeaderboardRow) -> tuple[float, float]:
+    """By accuracy; those without verdicts last, by how well they order items."""
+    accuracy, auroc = row.value("accuracy"), row.value("auroc")
+    return (1.0 if accuracy is None else -accuracy, 1.0 if auroc is None else -auroc)
+
+
+def ranked(measured: Sequence[dict[str, Measured]], among: Sequence[int]) -> tuple[RankIntervals, list[int]]:
+    """Rank intervals of those with an accuracy, and which these are; from first to last where nothing can be resampled."""
+    which = [place for place in among if "accuracy" in measured[place]]
+    accuracies = [measured[place]["accuracy"] for place in which]
+    try:
+        return rank_intervals(accuracies), which
+    except StatisticsError:
+        n = len(accuracies)
+        return RankIntervals(
+            best=np.ones(n, dtype=np.int64),
+            worst=np.full(n, n),
+            better=np.zeros((n, n), dtype=bool),
+            critical=float("inf"),
+        ), which
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """What all rows have in common."""
+
+    options: ReportOptions
+    common: BoolArray
+    pairs: PairIndex
+    backdrop: Backdrop
+
+    def sample(self, one: Contender) -> Sample:
+        return one.sample(self.options.labels).where(self.common)
+
+    def measured(self, one: Contender) -> dict[str, Measured]:
+        sample = self.sample(one)
+        metrics = (*metrics_named(*SHOWN), *REFUSALS, *FLOORS)
+        every = (
+            *measure(sample, metrics=metrics),
+            *measured_flips(sample, self.pairs),
+        )
+        return {found.name: found for found in every}
+
+    def row(self, one: Contender, found: dict[str, Measured]) -> LeaderboardRow:
+        sample = self.sample(one)
+        floors = {metric.name for metric in FLOORS}
+        numbers = {name: estimate_of(measured) for name, measured in found.items() if name not in floors}
+        if "bce" in found and "attainable_entropy" in found:
+            numbers["bce_above_floor"] = difference_of(found["bce"], found["attainable_entropy"])
+        published = measure(one.sample(PUBLISHED).where(self.common), metrics=metrics_named("accuracy"))
+        return LeaderboardRow(
+            name=one.name,
+            kind=one.kind,
+            source=one.source,
+            numbers=numbers,
+            against_others=self.against_others(sample),
+            published_accuracy=estimate_of(published[0]) if published else None,
+            n_unscored=int(sample.unscored.sum()),
+            cost_usd=one.cost_usd,
+        )
+
+    def against_others(self, sample: Sample) -> Estimate | None:
+        others = self.backdrop.people(self.common).others
+        if not others or not sample.gives_verdicts:
+            return None
+        found = against_others(self.backdrop.subject, self.common, {"it": sample.safe}, reference_size=others)
+        return found.get("it")
+
+
+def notes(
+    runs: JudgedRuns, common: BoolArray, judges: Sequence[Contender], outputs: Sequence[Contender]
+) -> tuple[str, ...]:
+    said = [*runs.benchmark.notes(), *runs.silent_notes, *runs.judges_notes]
+    if not common.all():
+        said.append(f"All numbers are over the {int(common.sum())} of {len(common)} items that every run was asked.")
+    said += [
+        f"{one.name} lacks some of these items, so it is not on this board." for one in outputs if one not in judges
+    ]
+    return (*said, *against_full_context([one.name for one in judges if not one.shows_all], runs.items))

@@ -1,0 +1,255 @@
+"""The CASE-Bench paper's numbers, recomputed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from casewise.errors import BenchmarkError, CasewiseError
+from casewise.evaluate.replay import Replay, replay
+from casewise.records import ShortRepr
+from casewise.records.base import Record, shipped_toml
+from casewise.stats.arrays import FloatArray, IntArray
+from casewise.stats.contrasts import TwoProportionZ, two_proportion_z
+from casewise.stats.kruskal import KruskalWallis, kruskal_wallis
+from casewise.stats.power import AnovaPower, anova_sample_size
+from casewise.stats.shares import wilson
+from casewise.storage.benchmark import Benchmark, Published
+from casewise.storage.benchmark_folder import item_table
+
+# Numbers that others published, with where they come from, to set runs beside.
+
+
+class PublishedJudge(Record):
+    """One judge, asked one way, under both label policies where both are known."""
+
+    name: str
+    elicitation: str
+    omitted: tuple[str, ...] = ()
+    n_unscored: int | None = None
+    published: dict[str, float]
+    """Metric to value, by the paper's own rules."""
+    votes: dict[str, float] = Field(default_factory=dict)
+    """Metric to value, against people's votes alone; empty where only the paper's own figures are known."""
+    note: str | None = None
+
+    @property
+    def title(self) -> str:
+        """The judge, and how it was asked."""
+        arm = f", without {', '.join(self.omitted)}" if self.omitted else ""
+        return f"{self.name} ({self.elicitation}{arm})"
+
+
+class PublishedNumbers(Record):
+    """A table of published numbers."""
+
+    name: str
+    n_items: int
+    commit: str
+    source: str
+    missing: tuple[str, ...]
+    """What was published or could be, and is not here."""
+    judges: tuple[PublishedJudge, ...]
+
+    def best(self) -> tuple[PublishedJudge, ...]:
+        """Each judge once, asked the way it was most accurate in by the paper's rules; the best first."""
+        ordered = sorted(self.judges, key=lambda judge: -judge.published.get("accuracy", 0.0))
+        first: dict[str, PublishedJudge] = {}
+        for judge in ordered:
+            first.setdefault(judge.name, judge)
+        return tuple(first.values())
+
+
+@cache
+def published_numbers() -> PublishedNumbers:
+    """The numbers of the paper's judges on the CASE-Bench release that could be checked."""
+    return PublishedNumbers.model_validate(shipped_toml("casewise.evaluate", "numbers.toml"))
+
+
+def numbers_beside(published: Published | None) -> PublishedNumbers | None:
+    """The numbers to set beside a benchmark read from such a file; None where it is not of the CASE-Bench release.
+
+    The release, or a part of it, is told by its rates: they count the author's intent as one vote more.
+    """
+    return published_numbers() if published is not None and published.rates_count_intent else None
+
+
+# The numbers of the CASE-Bench paper, recomputed as far as its release allows.
+
+
+PAPERS_LEVEL = 0.05 / 4
+"""The paper's Bonferroni level: 0.05 over four tests (section 5.1)."""
+
+CASE_STUDIES = {"Figure 9": "religion promotion", "Figure 10": "social stereotype promotion"}
+
+INTENTS = ("safe", "unsafe")
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Section 5.1: how many of the votes are safe in each of the two revised conditions, and the paper's test."""
+
+    safe: tuple[int, int]
+    """Safe votes and votes, of the safe condition."""
+    unsafe: tuple[int, int]
+    test: TwoProportionZ
+
+
+@dataclass(frozen=True, repr=False)
+class CaseStudy(ShortRepr):
+    """Queries of one category."""
+
+    queries: pl.DataFrame
+    """A row a query: `safe` and `unsafe` (the share of votes that are safe in that condition), each with `_low` and
+    `_high` (Wilson's interval), and `p`."""
+
+    @property
+    def n_significant(self) -> int:
+        """At the paper's level."""
+        return int((self.queries["p"] < PAPERS_LEVEL).sum())
+
+
+@dataclass(frozen=True)
+class Omission:
+    """One metric of a judge that was shown less, and with the whole context where that output is at hand."""
+
+    judge: str
+    omitted: tuple[str, ...]
+    metric: str
+    whole: float | None
+    without: float | None
+
+
+@dataclass(frozen=True, repr=False)
+class PaperNumbers(ShortRepr):
+    """Every number of the paper that the release allows; None where its data were not given."""
+
+    sample_size: AnovaPower
+    strict_sample_size: AnovaPower
+    """Section 3.2: at level 0.05, and at the level of the paper's tests."""
+    influence: Influence | None
+    by_category: pl.DataFrame
+    """Figure 3: `category`, `queries`, mean `h` and how many are `significant`, the largest first; may be empty."""
+    case_studies: dict[str, CaseStudy | None]
+    """Figures 9 and 10, by their names."""
+    replays: tuple[Replay, ...]
+    """Tables 2 and 4: each judge's output scored again, the most accurate first."""
+    left_out: tuple[Omission, ...]
+    """Figure 5: parameters left out."""
+    unread: tuple[str, ...]
+    """A sentence for each output file that could not be read."""
+    odd: tuple[str, ...]
+    """What is odd about those that could."""
+
+
+def paper_numbers(benchmark: Benchmark, *, outputs: Sequence[Path] = ()) -> PaperNumbers:
+    """Recompute what `benchmark` and judges' output files allow.
+
+    `benchmark`: the published release, or another benchmark with the same conditions.
+    `outputs`: judges' output files of the release (`exp/safety_MODEL/output_MODE.json`).
+
+    Raises BenchmarkError: the benchmark has no ratings.
+    """
+    if not benchmark.ratings:
+        raise BenchmarkError(f"{benchmark.name!r} has no ratings: nothing of the paper can be computed from it")
+    items = item_table(benchmark)
+    queries = by_query(items)
+    replays, unread = scored_again(outputs)
+    return PaperNumbers(
+        sample_size=anova_sample_size(5, 0.4),
+        strict_sample_size=anova_sample_size(5, 0.4, alpha=PAPERS_LEVEL),
+        influence=influence(items),
+        by_category=by_category(queries),
+        case_studies={name: case_study(queries, benchmark, what) for name, what in CASE_STUDIES.items()},
+        replays=tuple(
+            sorted((one for one in replays if not one.omitted), key=lambda one: -one.published.get("accuracy", 0.0))
+        ),
+        left_out=tuple(row for one in replays if one.omitted for row in left_out(one, replays)),
+        unread=tuple(unread),
+        odd=tuple(note for one in replays for note in one.notes),
+    )
+
+
+def scored_again(outputs: Sequence[Path]) -> tuple[list[Replay], list[str]]:
+    """Every output file that can be read, and a sentence for each that cannot: one bad file does not stop the rest."""
+    found, unread = [], []
+    for path in outputs:
+        try:
+            found.append(replay(path))
+        except CasewiseError as error:
+            unread.append(f"Not read, so not on this page: {error}")
+    return found, unread
+
+
+def influence(items: pl.DataFrame) -> Influence | None:
+    revised = (items.filter(pl.col("condition") == f"{intent}_revised") for intent in INTENTS)
+    safe, unsafe = ((int(mine["n_safe"].sum()), int(mine["n_votes"].sum())) for mine in revised)
+    if not safe[1] or not unsafe[1]:
+        return None
+    return Influence(safe, unsafe, two_proportion_z(safe[0], safe[1], unsafe[0], unsafe[1]))
+
+
+def by_query(items: pl.DataFrame) -> pl.DataFrame:
+    """A row a query that has ratings in both revised conditions: category, safe votes and votes of each."""
+    sides = [
+        items.filter((pl.col("condition") == f"{intent}_revised") & (pl.col("n_votes") > 0)).select(
+            "query_id", "category", pl.col("n_safe").alias(f"safe_{intent}"), pl.col("n_votes").alias(f"votes_{intent}")
+        )
+        for intent in INTENTS
+    ]
+    return sides[0].join(sides[1].drop("category"), on="query_id", how="inner")
+
+
+def tested(rows: pl.DataFrame) -> KruskalWallis:
+    def both(name: str) -> IntArray:
+        return np.column_stack([rows[f"{name}_{intent}"].to_numpy() for intent in INTENTS])
+
+    return kruskal_wallis(both("safe"), both("votes"))
+
+
+def by_category(queries: pl.DataFrame) -> pl.DataFrame:
+    if not len(queries):
+        return pl.DataFrame(
+            schema={"category": pl.String, "queries": pl.UInt32, "h": pl.Float64, "significant": pl.UInt32}
+        )
+    found = tested(queries)
+    return (
+        queries.with_columns(h=pl.Series(found.h), significant=pl.Series(found.p < PAPERS_LEVEL))
+        .group_by("category")
+        .agg(queries=pl.len(), h=pl.col("h").mean(), significant=pl.col("significant").sum())
+        .sort("h", "category", descending=[True, False])
+    )
+
+
+def case_study(queries: pl.DataFrame, benchmark: Benchmark, category: str) -> CaseStudy | None:
+    resolved = benchmark.taxonomy.resolve(category)
+    rows = queries.filter(pl.col("category") == (resolved.name if resolved else category))
+    if not len(rows):
+        return None
+    columns: dict[str, FloatArray] = {}
+    for intent in INTENTS:
+        safe, votes = rows[f"safe_{intent}"].to_numpy(), rows[f"votes_{intent}"].to_numpy()
+        limits = wilson(safe, votes)
+        columns |= {intent: safe / votes, f"{intent}_low": limits.low, f"{intent}_high": limits.high}
+    return CaseStudy(pl.DataFrame({**columns, "p": tested(rows).p}))
+
+
+def left_out(found: Replay, replays: Sequence[Replay]) -> list[Omission]:
+    same = (found.judge, found.elicitation, ())
+    whole = next((one for one in replays if (one.judge, one.elicitation, one.omitted) == same), None)
+    return [
+        Omission(
+            found.judge,
+            found.omitted,
+            name,
+            whole.published.get(name) if whole is not None else None,
+            found.published.get(name),
+        )
+        for name in ("recall_safe", "recall_unsafe")
+    ]

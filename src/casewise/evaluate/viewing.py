@@ -1,0 +1,510 @@
+"""Items beside judges' verdicts as one table, searched and sorted for the view."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, reduce
+from pathlib import Path
+from threading import Lock
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from casewise.errors import ConfigurationError
+from casewise.evaluate.judged_runs import JudgedRun, Series, distinct, opened, read_series
+from casewise.records import Arm, ShortRepr
+from casewise.replies.behaviour import replies_in
+from casewise.stats.sample import VOTES, LabelPolicy, labels, verdicts
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.benchmark_folder import item_table
+from casewise.storage.run_folder import GrowingLog, ItemNote, add_item_note, last_attempts, read_item_notes
+from casewise.transforms.catalogue import role_of
+
+# Items beside series as one table: people's label and agreement, and each series' verdict, value and whether it
+# is right.
+
+
+LABELS = ("safe", "unsafe", "tie", "unrated")
+
+OUTCOMES = ("right", "wrong", "unscored", "no label", "no threshold", "not asked")
+"""What becomes of an item in a series. Without a label, or without a threshold, there is nothing to be right about."""
+
+OUTCOME_TYPE = pl.Enum(OUTCOMES)
+
+
+@dataclass(frozen=True, repr=False)
+class Judged(ShortRepr):
+    """One run as it is now: every judgement with its reply, and those that count."""
+
+    run: JudgedRun
+    judge: str
+    every: pl.DataFrame
+
+    @cached_property
+    def last(self) -> pl.DataFrame:
+        """Of several attempts the last."""
+        return last_attempts(self.every)
+
+
+@dataclass(frozen=True, repr=False)
+class ViewedTable(ShortRepr):
+    """What is looked at, at one moment."""
+
+    benchmark: Benchmark
+    policy: LabelPolicy
+    items: pl.DataFrame
+    """A row an item in the benchmark's order: `place`, the columns of `item_table`, `label`, `rate`, `agreement` (the
+    share of people on the larger side), and for the series at place n `value_n`, `verdict_n` (1 safe, 0 unsafe),
+    `outcome_n` and `reason_n`."""
+    judged: tuple[Judged, ...]
+    series: tuple[Series, ...]
+    version: int = 0
+    """Grows when judgements come in."""
+
+    @property
+    def of_replies(self) -> bool:
+        """Whether what a chatbot wrote is among it."""
+        return any(one.run.behaviour is not None for one in self.judged)
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """Texts of queries in lower case, by `query_id`."""
+        found = [(query.id, query.text.lower()) for query in self.benchmark.queries]
+        return pl.DataFrame(found, schema={"query_id": pl.String, "text": pl.String}, orient="row")
+
+    @cached_property
+    def contexts(self) -> pl.DataFrame:
+        """Texts of contexts in lower case, by `place`: made at the first search, for a large benchmark keeps them on disk."""
+        shown = ((place, self.benchmark.written_of(item)) for place, item in enumerate(self.benchmark.items))
+        found = [(place, "\n".join(one.texts.values()).lower()) for place, one in shown if one is not None]
+        return pl.DataFrame(found, schema={"place": self.items.schema["place"], "text": pl.String}, orient="row")
+
+    @cached_property
+    def replies(self) -> pl.DataFrame:
+        """Replies in lower case, by `item_id`, of the judgements that count."""
+        texts = pl.col("raw_reply").str.to_lowercase().alias("text")
+        none = pl.DataFrame(schema={"item_id": pl.String, "text": pl.String})
+        return pl.concat([none, *(one.last.select("item_id", texts).drop_nulls() for one in self.judged)])
+
+    @cached_property
+    def n_judgements(self) -> int:
+        """How many judgements count."""
+        return sum(len(one.last) for one in self.judged)
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """Of its items."""
+        return tuple(self.items["category"].unique().sort())
+
+    @cached_property
+    def conditions(self) -> tuple[str, ...]:
+        """Of its items."""
+        return tuple(self.items["condition"].unique().sort())
+
+    @cached_property
+    def notices(self) -> tuple[str, ...]:
+        """What a reader of the benchmark should know."""
+        return self.benchmark.notes()
+
+    def keep_from(self, before: ViewedTable) -> None:
+        """Take over what only the benchmark decides: it is worked out once, however often judgements come in."""
+        known = ("queries", "contexts", "categories", "conditions", "notices")
+        self.__dict__.update({name: before.__dict__[name] for name in known if name in before.__dict__})
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """How items were shown."""
+        return tuple(dict.fromkeys(one.arm for one in self.series))
+
+    @property
+    def attacks(self) -> tuple[str, ...]:
+        """The attacks among the arms."""
+        return tuple(dict.fromkeys(name for one in self.series for name in attacks_of(one.shown)))
+
+    def of(self, *, arm: str = "", attack: str = "") -> tuple[int, ...]:
+        """The places of the series of an arm, or under an attack; all where neither is named."""
+        return tuple(
+            place
+            for place, one in enumerate(self.series)
+            if arm in ("", one.arm) and (not attack or attack in attacks_of(one.shown))
+        )
+
+    def reasons(self) -> tuple[str, ...]:
+        """Why items have no value."""
+        return tuple(sorted({reason for one in self.series for reason in one.reasons}))
+
+
+def attacks_of(arm: Arm) -> tuple[str, ...]:
+    return tuple(one.name for one in arm.transforms if role_of(one) == "attack")
+
+
+def of_people(items: pl.DataFrame, policy: LabelPolicy) -> pl.DataFrame:
+    """The table of items with what people said of each."""
+    found = labels(items, policy)
+    named = np.select([found.weight == 1, found.weight == 0, ~np.isnan(found.weight)], LABELS[:3], LABELS[3])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = items["n_safe"].to_numpy() / items["n_votes"].to_numpy()
+    return items.with_columns(
+        pl.Series("label", named, dtype=pl.Enum(LABELS)),
+        pl.Series("rate", rate).fill_nan(None),
+        pl.Series("agreement", np.maximum(rate, 1 - rate)).fill_nan(None),
+    ).with_row_index("place")
+
+
+def with_series(items: pl.DataFrame, judged: Iterable[Judged], series: Iterable[Series]) -> pl.DataFrame:
+    """`items` with the columns of each series."""
+    by_name = {one.judge: one for one in judged}
+    columns = [
+        column
+        for place, one in enumerate(series)
+        for column in columns_of(items, one, reasons_of(items, by_name[one.judge], one), place)
+    ]
+    return items.with_columns(columns)
+
+
+def reasons_of(items: pl.DataFrame, judged: Judged, series: Series) -> pl.Series:
+    """Why each item has no value in a series; null where it has one."""
+    asked = (pl.col("elicitation") == series.elicitation) & (pl.col("arm") == series.arm)
+    why = (
+        judged.last.filter(asked & pl.col("value").is_null())
+        .group_by("item_id")
+        .agg(pl.col("unscored_reason").cast(pl.String).first().alias("reason"))
+    )
+    return items.select("item_id").join(why, on="item_id", how="left", maintain_order="left")["reason"]
+
+
+def columns_of(items: pl.DataFrame, series: Series, reasons: pl.Series, place: int) -> tuple[pl.Series, ...]:
+    safe = verdicts(series.values, elicitation=series.elicitation)
+    label = items["label"].to_physical().to_numpy()
+    none = np.isnan(series.values)
+    outcome = np.select(
+        [~series.asked, none, np.isnan(safe), label > 1, safe == 1 - label],
+        ["not asked", "unscored", "no threshold", "no label", "right"],
+        "wrong",
+    )
+    value = pl.Series(f"value_{place}", series.values).fill_nan(None)
+    return (
+        value,
+        pl.Series(f"verdict_{place}", safe).fill_nan(None).cast(pl.Int8),
+        pl.Series(f"outcome_{place}", outcome, dtype=OUTCOME_TYPE),
+        reasons.set(pl.Series(~none), None).alias(f"reason_{place}"),
+    )
+
+
+# What of a table is wanted, in words that stand in an address, and the items that are.
+
+
+WITHIN = ("all", "query", "context", "reply")
+"""Where a search looks."""
+
+AGREEMENT = {"all": (1.0, 1.01), "90": (0.9, 1.01), "75": (0.75, 1.01), "split": (0.5, 0.75)}
+"""Of the share of people on the larger side, from and to below."""
+
+CELLS = ("both-right", "only-first", "only-second", "both-wrong", "rest")
+"""Of two series side by side; the rest has no label, or no verdict in one of them."""
+
+SORTS = ("place", "category", "people", "agreement", "wrong", "value")
+
+
+@dataclass(frozen=True)
+class ItemsWanted:
+    """Which items, in which order. Every field stands in the address under its name, where it is not as it is here."""
+
+    q: str = ""
+    within: str = "all"
+    category: str = ""
+    condition: str = ""
+    label: str = ""
+    people: str = ""
+    series: int | None = None
+    """The series that `verdict`, `outcome`, `reason` and the order by value are about; without it, any of those shown."""
+    verdict: str = ""
+    outcome: str = ""
+    reason: str = ""
+    arm: str = ""
+    attack: str = ""
+    tag: str = ""
+    first: int | None = None
+    second: int | None = None
+    """Two series side by side."""
+    cell: str = ""
+    sort: str = ""
+    down: bool = False
+    page: int = 1
+
+    @classmethod
+    def of(cls, words: Mapping[str, str]) -> Self:
+        """What an address asks for; unknown names are passed over, as are empty ones.
+
+        Raises ConfigurationError: a value is none that its name can have.
+        """
+        known = {field.name: field.type for field in fields(cls)}
+        given = {name: word for name, word in words.items() if name in known and word != ""}
+        return cls(**{name: read(name, word, str(known[name])) for name, word in given.items()})
+
+    def words(self) -> dict[str, str]:
+        """It, as it stands in an address."""
+        plain = type(self)()
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: "yes" if value is True else str(value)
+            for name, value in said.items()
+            if value is not None and value != getattr(plain, name)
+        }
+
+    @property
+    def beside(self) -> tuple[int, int] | None:
+        """The two series side by side, if any."""
+        return None if self.first is None or self.second is None else (self.first, self.second)
+
+
+ALLOWED: dict[str, tuple[str, ...]] = {
+    "within": WITHIN,
+    "label": LABELS,
+    "people": tuple(AGREEMENT),
+    "verdict": ("safe", "unsafe"),
+    "outcome": OUTCOMES,
+    "cell": (*CELLS, "differ"),
+    "sort": SORTS,
+}
+
+
+def read(name: str, word: str, kind: str) -> Any:
+    if kind == "bool":
+        return word == "yes"
+    if kind.startswith("int"):
+        if not (word.isascii() and word.isdecimal() and len(word) < 10):
+            raise ConfigurationError(f"{name} is {word!r}, which is no number from 0")
+        return int(word)
+    if name in ALLOWED and word not in ALLOWED[name]:
+        raise ConfigurationError(f"{name} is {word!r}; it can be {', '.join(ALLOWED[name])}")
+    return word
+
+
+@dataclass(frozen=True)
+class Cells:
+    """How many items two series both get right, one alone, neither; the rest has no label or no verdict."""
+
+    counts: dict[str, int]
+    differ: int
+    """On how many both have a verdict and it is not the same."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The items that are wanted, as places in the benchmark, in the order that is wanted."""
+
+    places: pl.Series
+    cells: Cells | None
+
+
+def columns_shown(table: ViewedTable, wanted: ItemsWanted) -> tuple[int, ...]:
+    """The places of the series that stand in the table: the two side by side, or those of the arm and the attack.
+
+    Raises ConfigurationError: there is no such series.
+    """
+    for place in (wanted.series, wanted.first, wanted.second):
+        if place is not None and place >= len(table.series):
+            raise ConfigurationError(f"there is no series {place}: they are counted from 0 to {len(table.series) - 1}")
+    if wanted.beside is not None:
+        return wanted.beside
+    found = table.of(arm=wanted.arm, attack=wanted.attack)
+    return found if wanted.series is None else (wanted.series, *(one for one in found if one != wanted.series))
+
+
+def choose(table: ViewedTable, wanted: ItemsWanted, *, tagged: Mapping[str, tuple[str, ...]]) -> Chosen:
+    """The items that are wanted.
+
+    `tagged`: the tags of items that have some.
+
+    Raises ConfigurationError: there is no such series.
+    """
+    shown = columns_shown(table, wanted)
+    keep = [*of_item(wanted), *of_series(shown, wanted)]
+    if wanted.tag:
+        keep.append(pl.col("item_id").is_in([item for item, tags in tagged.items() if wanted.tag in tags]))
+    found = table.items.filter(keep) if keep else table.items
+    if wanted.q:
+        found = found.filter(mentions(table, wanted.q.lower(), wanted.within))
+    cells = None
+    if wanted.beside is not None:
+        cells = cells_of(found, wanted.beside)
+        if wanted.cell:
+            found = found.filter(in_cell(wanted.cell, wanted.beside))
+    return Chosen(in_order(found, wanted, shown)["place"], cells)
+
+
+def of_item(wanted: ItemsWanted) -> Iterator[pl.Expr]:
+    for name in ("category", "condition", "label"):
+        if value := getattr(wanted, name):
+            yield pl.col(name) == value
+    if wanted.people:
+        low, high = AGREEMENT[wanted.people]
+        yield pl.col("agreement").is_between(low, high, closed="left")
+
+
+def of_series(shown: tuple[int, ...], wanted: ItemsWanted) -> Iterator[pl.Expr]:
+    """What is asked of the series named, or of any of those shown, of one and the same."""
+    of = shown if wanted.series is None else (wanted.series,)
+    asked = [list(asked_of(place, wanted)) for place in of]
+    if asked and asked[0]:
+        yield pl.any_horizontal([pl.all_horizontal(one) for one in asked])
+    elif wanted.verdict or wanted.outcome or wanted.reason:
+        yield pl.lit(value=False)
+
+
+def asked_of(place: int, wanted: ItemsWanted) -> Iterator[pl.Expr]:
+    if wanted.verdict:
+        yield pl.col(f"verdict_{place}").fill_null(-1) == int(wanted.verdict == "safe")
+    if wanted.outcome:
+        yield pl.col(f"outcome_{place}") == wanted.outcome
+    if wanted.reason:
+        yield pl.col(f"reason_{place}").fill_null("") == wanted.reason
+
+
+def mentions(table: ViewedTable, text: str, within: str) -> pl.Expr:
+    """Whether the query, the context or a reply of an item has `text` in it."""
+    has = pl.col("text").str.contains(text, literal=True)
+    hits: list[pl.Expr] = []
+    if within in ("all", "query"):
+        hits.append(pl.col("query_id").is_in(table.queries.filter(has)["query_id"].implode()))
+    if within in ("all", "context"):
+        hits.append(pl.col("place").is_in(table.contexts.filter(has)["place"].implode()))
+    if within in ("all", "reply"):
+        hits.append(pl.col("item_id").is_in(table.replies.filter(has)["item_id"].implode()))
+    return reduce(lambda one, other: one | other, hits)
+
+
+def in_cell(cell: str, of: tuple[int, int]) -> pl.Expr:
+    if cell == "differ":
+        return pl.col(f"verdict_{of[0]}") != pl.col(f"verdict_{of[1]}")
+    ones = [pl.col(f"outcome_{place}") for place in of]
+    decided = pl.all_horizontal([one.is_in(["right", "wrong"]) for one in ones])
+    if cell == "rest":
+        return ~decided
+    right = (cell in ("both-right", "only-first"), cell in ("both-right", "only-second"))
+    return pl.all_horizontal([one == ("right" if yes else "wrong") for one, yes in zip(ones, right, strict=True)])
+
+
+def cells_of(found: pl.DataFrame, of: tuple[int, int]) -> Cells:
+    counted = found.select(**{cell.replace("-", "_"): in_cell(cell, of).sum() for cell in (*CELLS, "differ")}).row(0)
+    return Cells(dict(zip(CELLS, counted, strict=False)), counted[-1])
+
+
+def in_order(found: pl.DataFrame, wanted: ItemsWanted, shown: tuple[int, ...]) -> pl.DataFrame:
+    """`found`, sorted. Two series side by side begin with the items on which people are surest."""
+    sort, down = wanted.sort, wanted.down
+    if not sort and wanted.beside is not None:
+        sort, down = "agreement", True
+    if sort in ("", "place"):
+        return found.reverse() if down else found
+    if sort == "wrong":
+        of = [(pl.col(f"outcome_{place}") == "wrong").cast(pl.Int32) for place in shown]
+        by = pl.sum_horizontal(of) if of else pl.lit(0)
+    elif sort == "value":
+        of_series = shown[:1] if wanted.series is None else (wanted.series,)
+        by = pl.col(f"value_{of_series[0]}") if of_series else pl.lit(0)
+    else:
+        by = pl.col({"people": "rate"}.get(sort, sort))
+    return found.sort(by, descending=down, nulls_last=True, maintain_order=True)
+
+
+# Runs that are looked at while they may still be under way: opened once, and brought up to date by what was
+# appended.
+
+
+UNDER_WAY_S = 30.0
+"""A log that was added to so recently belongs to a run that is under way."""
+
+
+class Viewed:
+    """Runs over one benchmark, as they are now. Nothing of them is changed; notes are kept in a file of their own.
+
+    `logs`: for each run the log that grows, or None where a run is read once (a chatbot's graded replies).
+    """
+
+    def __init__(self, table: ViewedTable, logs: Sequence[GrowingLog | None]) -> None:
+        self._table, self._logs, self._lock = table, tuple(logs), Lock()
+        self.notes = read_item_notes(self.paths)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The run folders, in the order given."""
+        return tuple(dict.fromkeys(one.run.path for one in self._table.judged))
+
+    @property
+    def under_way(self) -> bool:
+        """Whether judgements came in a moment ago."""
+        files = [log.path for log in self._logs if log is not None and log.path.is_file()]
+        return any(time.time() - file.stat().st_mtime < UNDER_WAY_S for file in files)
+
+    def now(self) -> ViewedTable:
+        """The table with all that was appended to the logs until now.
+
+        Raises DataError: a line of a log is no judgement.
+        """
+        with self._lock:
+            grown = [log is not None and log.grown() for log in self._logs]
+            if any(grown):
+                self._table = brought_up(self._table, self._logs, grown)
+            return self._table
+
+    def note(self, note: ItemNote) -> None:
+        """Keep a note on an item, in the folder of the first run."""
+        with self._lock:
+            add_item_note(self.paths[0], note)
+            self.notes = read_item_notes(self.paths)
+
+
+def view_runs(
+    paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None, policy: LabelPolicy = VOTES
+) -> Viewed:
+    """Open runs to look around in them; one that has just begun and holds nothing yet may be among them.
+
+    Raises DataError: a folder is no run. BenchmarkError: the runs are over different benchmarks, or the benchmark found
+    is not theirs. ConfigurationError: an override of the policy names a category that no item has.
+    """
+    runs, found = opened(paths, benchmark)
+    names = distinct([run.manifest.judge_name for run in runs])
+    logs = [GrowingLog(run.log) if run.behaviour is None else None for run in runs]
+    for log in logs:
+        if log is not None:
+            log.grown()
+    judged = tuple(
+        Judged(run, name, graded(run) if log is None else log.table)
+        for run, name, log in zip(runs, names, logs, strict=True)
+    )
+    items = of_people(item_table(found), policy)
+    series = tuple(one for of_run in judged for one in series_in(of_run, items))
+    return Viewed(ViewedTable(found, policy, with_series(items, judged, series), judged, series), logs)
+
+
+def brought_up(table: ViewedTable, logs: Sequence[GrowingLog | None], grown: Sequence[bool]) -> ViewedTable:
+    """`table` with the series of the runs whose logs have grown made anew."""
+    judged, series = [], []
+    for one, log, more in zip(table.judged, logs, grown, strict=True):
+        now = replace(one, every=log.table) if more and log is not None else one
+        judged.append(now)
+        series += series_in(now, table.items) if more else [old for old in table.series if old.run is one.run]
+    people = table.items.select(pl.exclude(r"^(value|verdict|outcome|reason)_\d+$"))
+    items = with_series(people, judged, series)
+    made = ViewedTable(table.benchmark, table.policy, items, tuple(judged), tuple(series), table.version + 1)
+    made.keep_from(table)
+    return made
+
+
+def series_in(judged: Judged, items: pl.DataFrame) -> list[Series]:
+    return read_series(judged.run, judged.judge, items, judgements=judged.every) if len(judged.every) else []
+
+
+def graded(run: JudgedRun) -> pl.DataFrame:
+    """What a grader makes of a chatbot's replies, with the replies themselves."""
+    texts: Iterator[tuple[str, str, int, str | None]] = (
+        (one.item_id, one.arm, one.repeat, one.text or one.refusal) for one in replies_in(run.path)
+    )
+    schema = {"item_id": pl.String, "arm": pl.String, "repeat": pl.Int32, "raw_reply": pl.String}
+    said = pl.DataFrame(list(texts), schema=schema, orient="row")
+    return run.judgements().join(said, on=["item_id", "arm", "repeat"], how="left", maintain_order="left")

@@ -1,0 +1,690 @@
+"""What a judge's score is compared with: words alone, the author's intent, one more person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from casewise.audits.subject import AuditOptions, Subject
+from casewise.audits.words import SUBSETS, subset_rows
+from casewise.errors import BenchmarkError, StatisticsError
+from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series
+from casewise.records import ShortRepr
+from casewise.records.base import digest
+from casewise.stats import AlternativeAnnotator, PanelWorth, alternative_annotator_test, panel_worth
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, renumbered
+from casewise.stats.ceilings import AgainstNewPerson, Ceilings, against_new_person, ceilings
+from casewise.stats.crowd import OracleAccuracy, oracle_accuracy
+from casewise.stats.estimates import STUDENT, Estimate, difference_of, estimate, estimate_of, measure
+from casewise.stats.measured import Measured, TotalsByCluster, share
+from casewise.stats.metrics import metrics_named
+from casewise.stats.pairs import HardScore, hard_score
+from casewise.stats.panel import distribution_worth, panel_curve, reference_weight, usual_reference
+from casewise.stats.response_model import distances_of, reachable_entropy_correlation
+from casewise.stats.sample import (
+    VOTES,
+    LabelPolicy,
+    Sample,
+    UnscoredPolicy,
+    as_probability,
+    constant_accuracy,
+    judged_by_raters,
+    right,
+)
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.load import worked_out_numbers
+from casewise.transforms.catalogue import role_of
+
+# What a judge's headline number is to be read beside: vocabulary, the author's intent, a constant verdict,
+# people.
+
+
+T = TypeVar("T")
+
+NAMES = ("accuracy", "pearson", "brier")
+
+
+def besides(
+    runs: JudgedRuns, backdrop: Backdrop, *, policy: LabelPolicy, unscored: UnscoredPolicy = "miss"
+) -> dict[str, Beside]:
+    """The yardsticks beside each of the main series, by its name.
+
+    A series without any verdict or label has nothing to be read beside, and is absent.
+    """
+    found = {}
+    for series in runs.main_series:
+        sample = runs.sample(series, policy=policy, unscored=unscored)
+        if sample.in_label_metrics.any() and sample.scored.any():
+            found[series.name] = backdrop.beside(sample, series.asked, policy=policy)
+    return found
+
+
+@dataclass(frozen=True, repr=False)
+class Backdrop(ShortRepr):
+    """A benchmark's own yardsticks, computed once and held beside any number of judges."""
+
+    benchmark: Benchmark
+    seed: int = 0
+    _people: dict[bytes, People] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By which items were asked, for judges that were asked the same."""
+
+    @cached_property
+    def subject(self) -> Subject:
+        """The benchmark as the audit sees it; its classifier is that of the judge `linear`."""
+        return Subject(self.benchmark, AuditOptions(seed=self.seed))
+
+    @cached_property
+    def words(self) -> FloatArray:
+        """P(safe) of each item from the words of its context, which no report reads again."""
+        found = self.subject.baseline
+        vars(self.subject).pop("context_words", None)
+        return found
+
+    def beside(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> Beside:
+        """The yardsticks on the items that a judge was asked, and how the judge differs from the classifier.
+
+        `sample`: the judge's, over the items of `asked`.
+        `asked`: (items,) which of the benchmark's items those are.
+        """
+        subject = self.subject
+        judge = self.measured(sample)
+        read = asked & subject.words_read
+        fitted = subject.why_no_baseline is None and read.any()
+        words = self.values(self.words, read, "probability", policy) if fitted else None
+        judge_there = judge if (read == asked).all() else self.measured(sample.where(read[asked]))
+        intent = (
+            None if np.isnan(subject.intended[asked]).all() else self.values(subject.intended, asked, "binary", policy)
+        )
+        others = self.people(asked)
+        verdicts = {"judge": sample.safe}
+        if words and judge_there is judge:
+            verdicts["words"] = (self.words[asked] > 0.5).astype(float)
+        if intent:
+            verdicts["intent"] = subject.intended[asked]
+        return Beside(
+            judge={name: estimate_of(found) for name, found in judge.items()},
+            words={name: estimate_of(found) for name, found in (words or {}).items()},
+            why_no_words=subject.why_no_baseline,
+            words_of=None if judge_there is judge else int(read.sum()),
+            ahead_of_words=difference_of(judge_there["accuracy"], words["accuracy"]) if words else None,
+            intent=estimate_of(intent["accuracy"]) if intent else None,
+            constant=constant_accuracy(sample.weight[sample.labelled]),
+            people=others,
+            against_others=against_others(subject, asked, verdicts, reference_size=others.others)
+            if others.others
+            else {},
+        )
+
+    def people(self, asked: BoolArray) -> People:
+        """What people's votes on the items of `asked` allow."""
+        key = asked.tobytes()
+        if key not in self._people:
+            self._people[key] = people(self.subject, asked)
+        return self._people[key]
+
+    def values(
+        self, values: FloatArray, asked: BoolArray, elicitation: Any, policy: LabelPolicy
+    ) -> dict[str, Measured]:
+        subject = self.subject
+        whole = judged_by_raters(
+            subject.items, values, subject.raters, elicitation=elicitation, policy=policy, cluster=subject.query
+        )
+        return self.measured(whole if asked.all() else whole.where(asked))
+
+    def measured(self, sample: Sample) -> dict[str, Measured]:
+        return {one.name: one for one in measure(sample, metrics=metrics_named(*NAMES))}
+
+
+@dataclass(frozen=True, repr=False)
+class People(ShortRepr):
+    """What people's votes allow, on some items."""
+
+    one_person: Estimate | None
+    """How often one person agrees with the majority of `others` others."""
+    others: int
+    same_again: float | None
+    """How often a second study of this size would agree with this one."""
+    oracle: OracleAccuracy | None
+    """How often one who knows what a very large crowd says would."""
+    ceilings: Ceilings | None
+
+    @property
+    def others_in_words(self) -> str:
+        """Who one is held against."""
+        return f"{self.others} {'person' if self.others == 1 else 'people'}" if self.others else "people"
+
+
+@dataclass(frozen=True, repr=False)
+class Beside(ShortRepr):
+    """A judge's numbers and what to read them beside."""
+
+    judge: dict[str, Estimate]
+    words: dict[str, Estimate]
+    """The context-only classifier's numbers; empty where there is none, and `why_no_words` then says why."""
+    why_no_words: str | None
+    words_of: int | None
+    """How many items the classifier's numbers are over, where words are not read of all."""
+    ahead_of_words: Estimate | None
+    """The judge's accuracy less the classifier's, on the same items."""
+    intent: Estimate | None
+    constant: float
+    """The accuracy of the better constant verdict."""
+    people: People
+    against_others: dict[str, Estimate]
+    """Accuracy of each against the majority of `people.others` people, who is one person's reference too: the judge's,
+    the words', the intent's, the better constant verdict's. Items with more votes than that."""
+
+    @property
+    def of_some(self) -> str:
+        """Over how many items the classifier's numbers are, where not over all; otherwise nothing."""
+        return "" if self.words_of is None else f"of {self.words_of:,} items drawn at random"
+
+    @property
+    def without_intent(self) -> str:
+        """How many items state no intent, and count as wrong where it is copied; nothing where all do."""
+        none = self.intent.n_unscored if self.intent else 0
+        return f" ({none:,} without)" if none else ""
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            **({} if self.words_of is None else {"words_of": self.words_of}),
+            "words": {name: picked_numbers(found) for name, found in self.words.items()},
+            "why_no_words": self.why_no_words,
+            "ahead_of_words": picked_numbers(self.ahead_of_words),
+            "intent": picked_numbers(self.intent),
+            "constant": self.constant,
+            "one_person": picked_numbers(self.people.one_person),
+            "others": self.people.others,
+            "against_others": {name: picked_numbers(found) for name, found in self.against_others.items()},
+            "second_study": self.people.same_again,
+            "oracle": asdict(self.people.oracle) if self.people.oracle else None,
+            "highest_pearson": self.people.ceilings.pearson if self.people.ceilings else None,
+            "sentence": what_it_shows(self),
+        }
+
+
+def picked_numbers(found: Estimate | None) -> dict[str, float | None] | None:
+    return found.picked() if found else None
+
+
+def against_others(
+    subject: Subject, asked: BoolArray, verdicts: dict[str, FloatArray], *, reference_size: int
+) -> dict[str, Estimate]:
+    """Accuracy against the majority of so many people, over all draws of them; a missing verdict is wrong."""
+    rows = asked & (subject.n_votes > reference_size)
+    if not rows.any():
+        return {}
+    said = {name: verdict[rows[asked]] for name, verdict in verdicts.items()}
+    counts = subject.n_safe[rows], subject.n_votes[rows]
+    whole = reference_weight(*counts, reference_size=reference_size)
+    said["constant"] = np.full(len(whole), float(whole.mean() >= 0.5))
+
+    def terms(safe: IntArray, votes: IntArray) -> FloatArray:
+        weight = reference_weight(safe, votes, reference_size=reference_size)
+        return np.column_stack([np.ones(len(safe)), *(right(verdict, weight) for verdict in said.values())])
+
+    query = renumbered(subject.query[rows])
+    who = None if subject.raters is None else subject.raters.where(rows)
+    totals = TotalsByCluster.of_counts(terms, counts, query, names=("items", *said), raters=who)
+    return {name: estimate_of(totals.measure(share(name, name, "items"))) for name in said}
+
+
+def people(subject: Subject, asked: BoolArray) -> People:
+    rows = asked & (subject.n_votes > 0)
+    safe, votes, query = subject.n_safe[rows], subject.n_votes[rows], subject.query[rows]
+    if not rows.any():
+        return People(None, 0, None, None, None)
+    others = usual_reference(votes)
+
+    who = None if subject.raters is None else subject.raters.where(rows)
+
+    def one_person() -> Estimate:
+        curve = panel_curve(safe, votes, clusters=query, reference_size=others, largest=1, raters=who)
+        low, high = (float(end) if np.isfinite(end) else None for end in (curve.ci_low[0], curve.ci_high[0]))
+        return Estimate("one_person", float(curve.agreement[0]), low, high, curve.items, 0, STUDENT)
+
+    again = subject.same_again[rows] if votes.max() > 1 else np.full(1, np.nan)
+    return People(
+        one_person=or_none(one_person),
+        others=others,
+        same_again=None if np.isnan(again).all() else float(np.nanmean(again)),
+        oracle=or_none(lambda: oracle_of(subject, rows)),
+        ceilings=or_none(lambda: ceilings(safe, votes)),
+    )
+
+
+def oracle_of(subject: Subject, rows: BoolArray) -> OracleAccuracy:
+    """The oracle's accuracy on the items of `rows`. It is the benchmark's own, and so kept for the next report."""
+    seed = subject.options.seed
+
+    def work() -> dict[str, float]:
+        found = oracle_accuracy(
+            subject.n_safe[rows],
+            subject.n_votes[rows],
+            rng=np.random.default_rng(seed),
+            clusters=subject.query[rows],
+            strata=subject.condition[rows],
+        )
+        counted = {name: float(value) for name, value in asdict(found).items() if name != "by_prior"}
+        return counted | found.by_prior
+
+    ids = "all" if rows.all() else digest(sorted(subject.items["item_id"].to_numpy()[rows].tolist()))
+    numbers = worked_out_numbers(subject.benchmark, f"oracle of items {ids}, seed {seed}", work, made_with="scipy")
+    low, high, ties, items = (numbers.pop(name) for name in ("ci_low", "ci_high", "ties", "items"))
+    return OracleAccuracy(numbers, low, high, int(ties), int(items))
+
+
+def or_none(question: Callable[[], T]) -> T | None:
+    """The answer; None where the votes allow none."""
+    try:
+        return question()
+    except StatisticsError:
+        return None
+
+
+def what_it_shows(found: Beside) -> str:
+    """In one sentence: what the judge's accuracy does and does not show."""
+    accuracy = found.judge["accuracy"].estimate
+    if accuracy is None:
+        return "The judge has no accuracy here, so there is nothing to read beside anything."
+    agrees = f"The judge agrees with people on {share_in_words(accuracy)} of items, where a constant verdict does on {share_in_words(found.constant)}"
+    if found.ahead_of_words is None:
+        return f"{agrees}; how far the context's words alone would go could not be measured ({found.why_no_words})."
+    words = share_in_words(found.words["accuracy"].estimate)
+    ahead = found.ahead_of_words
+    if ahead.ci_low is not None and ahead.ci_low > 0:
+        shows = (
+            f"more than a classifier that reads only the context's words ({words}), so it shows more than vocabulary"
+        )
+    elif ahead.ci_high is not None and ahead.ci_high < 0:
+        shows = (
+            f"less than a classifier that reads only the context's words ({words}), so it does not show that the judge "
+            "weighs more than vocabulary"
+        )
+    else:
+        shows = (
+            f"not clearly more or less than a classifier that reads only the context's words ({words}), so it cannot tell "
+            "weighing the case from meeting the words"
+        )
+    again = found.people.same_again
+    limit = (
+        f", and the labels themselves would come out the same on {share_in_words(again)} if the study were repeated"
+        if again
+        else ""
+    )
+    return f"{agrees}: {shows}{limit}."
+
+
+def share_in_words(share: float | None) -> str:
+    """A share as a percentage in a sentence."""
+    return "–" if share is None or np.isnan(share) else f"{100 * share:.1f} %"
+
+
+# Judges on the audit's subsets: where people agree, where they do not, and where words alone do not help.
+
+
+@dataclass(frozen=True)
+class SubsetScore:
+    """One judge on one subset, against people's votes."""
+
+    judge: str
+    subset: str
+    accuracy: Estimate
+    words: float | None
+    """The accuracy of the context-only classifier there; None where there is none."""
+    second_study: float | None
+    """How often a second study of this size would agree with this one there; None for `hard`."""
+    best: float | None
+    """For `hard`, what the best single verdict on each item scores: no judge can do better. Elsewhere None."""
+    n: float
+    """Items; for `hard`, on average over the splits of the votes."""
+    items: int
+    """All of the subset that were asked; for `hard`, every item that some split may choose."""
+
+
+def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> tuple[SubsetScore, ...]:
+    """Every judge on every subset that the benchmark allows; a subset that was not asked about is absent, and so is a judge
+    that gives values and no verdicts."""
+    subject = backdrop.subject
+    deciding = [series for series in runs.series if runs.sample(series).gives_verdicts]
+    found = []
+    for name in SUBSETS:
+        try:
+            rows = subset_rows(subject, name)
+        except BenchmarkError:
+            continue
+        for series in deciding:
+            chosen = rows & series.asked & (subject.n_votes > 0)
+            if chosen.any():
+                score = hard(runs, series, subject, chosen) if name == "hard" else None
+                one = (
+                    of_hard(series, score, int(chosen.sum()))
+                    if score
+                    else subset_score(runs, series, backdrop, name, chosen)
+                )
+                found.append(one)
+    return tuple(found)
+
+
+def hard(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) -> HardScore | None:
+    verdict = runs.whole_sample(series).safe
+    try:
+        return hard_score(
+            subject.n_safe[chosen],
+            subject.n_votes[chosen],
+            baseline=(subject.baseline[chosen] > 0.5).astype(float),
+            judge=verdict[chosen],
+            cluster=subject.query[chosen],
+            raters=None if runs.raters is None else runs.raters.where(chosen),
+        )
+    except StatisticsError:
+        return None
+
+
+def of_hard(series: Series, score: HardScore, items: int) -> SubsetScore:
+    return SubsetScore(series.name, "hard", score.accuracy, score.baseline, None, score.best, score.n, items)
+
+
+def subset_score(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chosen: BoolArray) -> SubsetScore:
+    subject = backdrop.subject
+    sample = runs.sample(series, policy=VOTES).where(chosen[series.asked])
+    (accuracy,) = estimate(sample, metrics=metrics_named("accuracy"))
+    words = None
+    if subject.why_no_baseline is None:
+        read = chosen & subject.words_read
+        words = float(right(subject.baseline[read] > 0.5, subject.label[read]).mean()) if read.any() else None
+    again = subject.same_again[chosen]
+    return SubsetScore(series.name, name, accuracy, words, float(np.nanmean(again)), None, len(sample), len(sample))
+
+
+def subset_notes(name: str | None) -> tuple[str, ...]:
+    """What a reader of a report on the subset called `name` must know; nothing where it is on all items."""
+    if name is None:
+        return ()
+    said = f"All numbers are over the items that are {name!r}: {SUBSETS[name]}."
+    if name == "hard":
+        said += (
+            " Chosen and scored by the same votes they make every judge look bad; the table of subsets is free of that."
+        )
+    return (said,)
+
+
+def as_wanted(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:
+    """The same runs with the items and the verdicts of scalars that `options` ask for. Raises as `on_items` does."""
+    asked = replace(runs, fit_thresholds=options.fit_thresholds)
+    return asked if options.items is None else on_items(asked, options.items)
+
+
+def without_attacks(runs: JudgedRuns) -> JudgedRuns:
+    """The same runs without arms that attack or guard, where there are others: `casewise robustness` is about these."""
+    about_attacks: set[str | None] = {"attack", "perturbation", "defence"}
+    roles = [{role_of(each) for each in one.shown.transforms} for one in runs.series]
+    if not all(about_attacks.isdisjoint(found) for found in roles):
+        about_attacks.add("own")  # a user's own attack or defence among them
+    others = tuple(one for one, found in zip(runs.series, roles, strict=True) if about_attacks.isdisjoint(found))
+    return replace(runs, series=others or runs.series)
+
+
+def on_items(runs: JudgedRuns, name: str) -> JudgedRuns:
+    """The same runs with the subset called `name` only. Raises as `casewise.audits.words.subset` does.
+
+    Raises BenchmarkError: no run was asked about any of these items.
+    """
+    rows = subset_rows(Subject(runs.benchmark), name)
+    series = tuple(replace(one, asked=one.asked & rows) for one in runs.series)
+    if not any(one.asked.any() for one in series):
+        raise BenchmarkError(f"these runs were asked about none of the items that are {name!r}")
+    return replace(runs, series=tuple(one for one in series if one.asked.any()))
+
+
+# A judge's numbers beside what people could reach: ceilings, the panel it is worth, the alternative annotator
+# test.
+
+
+@dataclass(frozen=True, repr=False)
+class JudgeAmongPeople(ShortRepr):
+    """One series of a judge among people; what could not be computed is None, and `why` says so."""
+
+    name: str
+    panel: PanelWorth | None
+    """How many people its verdicts are worth, against majorities."""
+    distances: tuple[Estimate, ...]
+    """From how people split, less what the number of votes leaves (`casewise.stats.response_model`)."""
+    distribution: PanelWorth | None
+    """How many people its values are worth, against other people's shares."""
+    new_person: AgainstNewPerson | None
+    """Whether it is no worse than one more person, on the same others."""
+    alternative: AlternativeAnnotator | None
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class BesidePeople(ShortRepr):
+    """What people's votes say of how well any judge could do, and where these judges stand."""
+
+    people: People
+    judges: tuple[JudgeAmongPeople, ...]
+    reachable_doubt: float | None
+    """The entropy correlation of one who knows every true rate."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The judges' distances and worth as plain JSON values; what is not finite is null."""
+        return {
+            "reachable_entropy_correlation": self.reachable_doubt,
+            "judges": {
+                judge.name: {
+                    "distances": {one.name: picked_numbers(one) for one in judge.distances},
+                    "worth_of_majority": worth_json(judge.panel),
+                    "new_person": None if judge.new_person is None else asdict(judge.new_person),
+                    "worth_of_distribution": worth_json(judge.distribution),
+                }
+                for judge in self.judges
+            },
+        }
+
+
+def worth_json(worth: PanelWorth | None) -> dict[str, float | int | None] | None:
+    return (
+        None if worth is None else {key: value if np.isfinite(value) else None for key, value in asdict(worth).items()}
+    )
+
+
+def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, margin: float = 0.05) -> BesidePeople:
+    """What people's votes on the items that were asked allow, and each series among people.
+
+    `backdrop`: of the benchmark of these runs.
+    `margin`: how much less than a new person a judge may agree with people and be no worse.
+    """
+    asked = np.any([series.asked for series in runs.series], axis=0)
+    return BesidePeople(
+        people=backdrop.people(asked),
+        judges=tuple(_judge(runs, series, margin=margin) for series in runs.series),
+        reachable_doubt=or_none(lambda: reachable_entropy_correlation(*votes_of(runs, asked))),
+    )
+
+
+def votes_of(runs: JudgedRuns, asked: BoolArray) -> tuple[IntArray, IntArray]:
+    """Safe votes and votes of the items that were asked."""
+    return runs.items["n_safe"].to_numpy()[asked], runs.items["n_votes"].to_numpy()[asked]
+
+
+def _judge(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmongPeople:
+    sample = runs.sample(series)
+    value = sample.probability if sample.in_rate_metrics.any() else sample.safe
+    verdict = np.full(len(series.asked), np.nan)
+    verdict[series.asked] = sample.safe
+    why: list[str] = []
+    who = None if runs.raters is None else runs.raters.where(series.asked)
+    query = runs.cluster[series.asked]
+
+    def worth(of: FloatArray, question: Callable[..., PanelWorth]) -> PanelWorth | None:
+        safe, votes = votes_of(runs, series.asked)
+        try:
+            return question(of, safe, votes, clusters=query, reference_size=usual_reference(votes), raters=who)
+        except StatisticsError as error:
+            why.append(f"panel: {error}")
+            return None
+
+    panel = worth(sample.safe, panel_worth)
+    alternative = _alternative(runs, verdict)
+    if alternative is None:
+        why.append("alternative annotator test: not available, anonymous votes")
+    elif alternative.reason is not None:
+        why.append(f"alternative annotator test: {alternative.reason}")
+    distances = distances_of(sample)
+    distribution = worth(value, distribution_worth) if panel and distances else None
+    counts = votes_of(runs, series.asked)
+    person = or_none(lambda: against_new_person(sample.safe, *counts, clusters=query, margin=margin, raters=who))
+    return JudgeAmongPeople(series.name, panel, distances, distribution, person, alternative, tuple(why))
+
+
+def _alternative(runs: JudgedRuns, verdict: FloatArray) -> AlternativeAnnotator | None:
+    if not runs.benchmark.rated.annotators:
+        return None
+    ratings = runs.benchmark.rated.arrays(runs.items["item_id"])
+    known = (ratings.annotator >= 0) & ~np.isnan(verdict[ratings.item])
+    if not known.any():
+        return None
+    item, people = ratings.item[known], np.array(ratings.annotators)[ratings.annotator[known]]
+    return alternative_annotator_test(ratings.safe[known], verdict[item] > 0.5, item=item, annotator=people)
+
+
+# A judge against people, item by item: values over safe rates, and the items that they see most differently.
+
+
+@dataclass(frozen=True, repr=False)
+class PeopleAndJudge(ShortRepr):
+    """One series over the items that people rated."""
+
+    series: Series
+    points: pl.DataFrame
+    """A row an item: people's `rate`, the judge's `value` and `verdict` (`safe`, `unsafe`, `unscored`), and people's
+    `label` (`safe`, `unsafe`, `tie`)."""
+    means: pl.DataFrame
+    """The judge's `mean` value and `spread` (standard deviation) over `items` in each tenth of safe rates, from `bin`."""
+    counts: pl.DataFrame
+    """How many `items` have a safe rate from `low` to `high` and this `verdict`."""
+
+    @property
+    def valued(self) -> pl.DataFrame:
+        """The points with a value that is more than a verdict."""
+        has_value = pl.col("value").is_finite() & (self.series.elicitation != "binary")
+        return self.points.filter(has_value)
+
+
+def against_people(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> tuple[PeopleAndJudge, ...]:
+    """Every series that was shown the whole context (or every one, where none was) with items that people rated."""
+    found = (beside_rates(runs, series, policy) for series in runs.main_series)
+    return tuple(one for one in found if len(one.points))
+
+
+def beside_rates(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> PeopleAndJudge:
+    sample = runs.sample(series, policy=policy)
+    points = (
+        pl.DataFrame(
+            {"rate": sample.rate, "value": series.values[series.asked], "safe": sample.safe, "w": sample.weight}
+        )
+        .filter(pl.col("rate").is_finite())
+        .select("rate", "value", verdict=VERDICT, label=LABEL)
+    )
+    tenth = (pl.col("rate") * 10).floor().clip(0, 9) / 10
+    means = (
+        points.filter(pl.col("value").is_finite())
+        .group_by(bin=tenth)
+        .agg(items=pl.len(), mean=pl.col("value").mean(), spread=pl.col("value").std())
+        .sort("bin")
+    )
+    counts = (
+        points.group_by("verdict", low=tenth)
+        .agg(items=pl.len())
+        .select("low", "verdict", "items", high=pl.col("low") + 0.1)
+        .sort("low", "verdict")
+    )
+    return PeopleAndJudge(series, points, means, counts)
+
+
+VERDICT = (
+    pl.when(pl.col("safe").is_nan()).then(pl.lit("unscored")).when(pl.col("safe") != 0).then(pl.lit("safe"))
+).otherwise(pl.lit("unsafe"))
+
+LABEL = (pl.when(pl.col("w").is_nan()).then(pl.lit("tie")).when(pl.col("w") > 0.5).then(pl.lit("safe"))).otherwise(
+    pl.when(pl.col("w") < 0.5).then(pl.lit("unsafe")).otherwise(pl.lit("tie"))
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Misjudged(ShortRepr):
+    """An item on which a judge's verdict is not people's."""
+
+    judge: str
+    item_id: str
+    query: str
+    category: str
+    condition: str
+    intended_safe: bool | None
+    n_safe: int
+    n_votes: int
+    value: float
+    elicitation: str
+    distance: float
+    """Between the judge's value on [0, 1] and people's safe rate."""
+    of_replies: bool = False
+    """Whether it is what a chatbot does, and not what a judge says."""
+    reply: str | None = None
+    """What the chatbot wrote, the first time that it was asked; only where that is wanted."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        about = {"of_replies", *(() if self.reply is not None else ("reply",))}
+        return {name: value for name, value in asdict(self).items() if name not in about}
+
+
+def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]:
+    """The items on which a judge's verdict is not people's, furthest apart first; of series that were shown what people saw."""
+    found: list[Misjudged] = []
+    for series in runs.main_series:
+        distance = distances(runs, series, options.labels)
+        asked = np.flatnonzero(series.asked)
+        worst = [
+            one_misjudged(runs, series, int(asked[place]), float(distance[place]))
+            for place in np.argsort(-distance, kind="stable")[: options.disagreements]
+            if distance[place] >= 0
+        ]
+        behaviour = series.run.behaviour
+        if behaviour is not None:
+            texts = behaviour.first_texts(series.arm) if options.with_replies else {}
+            worst = [replace(one, of_replies=True, reply=texts.get(one.item_id)) for one in worst]
+        found += worst
+    return tuple(found)
+
+
+def distances(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> FloatArray:
+    """How far the judge is from people's rate on each item that it was asked; −1 where its verdict is people's."""
+    sample = runs.sample(series, policy=policy)
+    value = as_probability(series.values[series.asked], series.elicitation)
+    distance = np.abs(np.where(np.isnan(value), sample.safe, value) - sample.rate)
+    wrong = np.where(sample.weight == 0.5, 0, np.abs(sample.safe - sample.weight)) > 0.5
+    return np.where(wrong & ~np.isnan(distance), distance, -1.0)
+
+
+def one_misjudged(runs: JudgedRuns, series: Series, place: int, distance: float) -> Misjudged:
+    item = runs.items.row(place, named=True)
+    return Misjudged(
+        judge=series.name,
+        item_id=item["item_id"],
+        query=runs.benchmark.query[item["query_id"]].text,
+        category=item["category"],
+        condition=item["condition"],
+        intended_safe=item["intended_safe"],
+        n_safe=item["n_safe"],
+        n_votes=item["n_votes"],
+        value=float(series.values[place]),
+        elicitation=series.elicitation,
+        distance=distance,
+    )

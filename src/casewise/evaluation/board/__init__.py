@@ -1,1 +1,0 @@
-"""Judges, published and a user's own, ranked beside what takes no judging."""

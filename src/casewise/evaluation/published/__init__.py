@@ -1,1 +1,0 @@
-"""The release: its numbers as published, recomputed, and the paper's tables beside ours."""

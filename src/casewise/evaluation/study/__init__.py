@@ -1,1 +1,0 @@
-"""What people said in a study, with judges beside them."""

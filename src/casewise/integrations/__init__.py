@@ -1,1 +1,0 @@
-"""casewise in other people's harnesses."""

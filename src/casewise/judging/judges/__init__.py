@@ -1,1 +1,0 @@
-"""The judges there are, and the one place that finds a judge by its name."""

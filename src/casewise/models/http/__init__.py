@@ -1,1 +1,0 @@
-"""Models behind an HTTP endpoint."""

@@ -1,0 +1,598 @@
+"""Models run on this machine with transformers: chat models and sequence classifiers."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from casewise.errors import ConfigurationError
+from casewise.models.local import (
+    Batch,
+    Batcher,
+    LocalOptions,
+    adapted,
+    adapter_digest,
+    common_prefix,
+    is_classifier,
+    length_sorted_batches,
+    load_pretrained,
+    one_thread_each,
+    settings_of,
+)
+from casewise.models.protocol import (
+    MUST_BE_TAKEN,
+    Classified,
+    Message,
+    ModelDefaults,
+    Position,
+    Reply,
+    ReplyOptions,
+    TokenLogprob,
+    Usage,
+    check_taken,
+)
+
+# Which tokens say which word: `safe`, ` Safe`, `SAFE`, `un` …
+
+
+QUOTES = "\"'`“”‘’*_"
+MARKS = " \t\r\n.,:;!" + QUOTES + "▁Ġ"
+"""What may stand around a word in a token; the last two are how tokenizers write a space."""
+
+SHORTEST_BEGINNING = 2
+"""A single letter begins too many words to stand for one."""
+
+
+def spellings(word: str) -> tuple[str, ...]:
+    """The ways a model may begin its reply with `word`: three cases, each with and without a space, a quotation mark
+    or both before it."""
+    cases = (word.lower(), word.capitalize(), word.upper())
+    return tuple(f"{before}{case}" for before in ("", " ", '"', ' "', "**", "\n") for case in cases)
+
+
+def word_of(token: str, words: Iterable[str]) -> str | None:
+    """The one of `words` that `token` says or begins to say, or None.
+
+    A token that is the beginning of exactly one of the words counts for it (`un` for `unsafe`), if it has at least two
+    letters: the model was told to reply with one of the words and nothing else.
+    """
+    bare = token.strip(MARKS).casefold()
+    if len(bare) < SHORTEST_BEGINNING:
+        return None
+    if bare in words:
+        return bare
+    begun = [word for word in words if word.startswith(bare)]
+    return begun[0] if len(begun) == 1 else None
+
+
+def first_token_ids(
+    words: Iterable[str], encode: Callable[[str], list[int]], decode: Callable[[int], str]
+) -> Mapping[str, tuple[int, ...]]:
+    """For each word, the ids of the tokens with which a reply of that word may begin, found by trying all spellings.
+
+    A first token that begins spellings of two words (a lone space or quotation mark) decides nothing and is left out;
+    so is one that is no beginning of its word.
+    """
+    found: dict[str, dict[int, None]] = {word: {} for word in words}
+    for word, tokens in found.items():
+        for spelling in spellings(word):
+            ids = encode(spelling)
+            if ids and word_of(decode(ids[0]), found) == word:
+                tokens[ids[0]] = None
+    shared = set.intersection(*(set(ids) for ids in found.values()))
+    return {word: tuple(id_ for id_ in ids if id_ not in shared) for word, ids in found.items()}
+
+
+# Replies held to a JSON schema: of all tokens only those may follow that keep the text a beginning of such JSON.
+#
+# Known are objects of given properties, texts, and choices among given values: all that casewise asks for. A text is written
+# without escapes. The schema's own order and one space after colons and commas are the only way to write it, so that what a
+# text has come to is a place in a short list of steps.
+
+
+CLOSING = 12
+"""Tokens before the limit from which on a text ends, so that the object is whole."""
+
+
+class SchemaPlace(NamedTuple):
+    """Where a text stands: in which step, and after how many characters, or after which, of it."""
+
+    step: int
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class SchemaGrammar:
+    """The steps of a text: each one of several wordings, or a text of any length (None)."""
+
+    steps: tuple[tuple[str, ...] | None, ...]
+
+    @classmethod
+    def of(cls, schema: Mapping[str, Any]) -> SchemaGrammar:
+        """The steps in which JSON of this schema is written.
+
+        Raises ConfigurationError: the schema asks for something that is not known here.
+        """
+        merged: list[tuple[str, ...] | None] = []
+        for step in steps_of(schema):
+            before = merged[-1] if merged else None
+            if step is not None and before is not None:
+                merged[-1] = tuple(one + other for one in before for other in step)
+            else:
+                merged.append(step)
+        return cls(tuple(merged))
+
+    @property
+    def end(self) -> SchemaPlace:
+        """Where nothing is left to say."""
+        return SchemaPlace(len(self.steps))
+
+    def after(self, place: SchemaPlace, text: str) -> SchemaPlace | None:
+        """Where `text` leads from `place`; None where it may not stand there."""
+        for character in text:
+            following = self._step(place, character)
+            if following is None:
+                return None
+            place = following
+        return place
+
+    def _step(self, place: SchemaPlace, character: str) -> SchemaPlace | None:
+        if place == self.end:
+            return None
+        wordings = self.steps[place.step]
+        if wordings is None:
+            if character == '"':
+                return self._step(SchemaPlace(place.step + 1), character)
+            return None if character == "\\" or ord(character) < 0x20 else place
+        said = place.said + character
+        if said in wordings:  # no wording begins another, for each ends as JSON does
+            return SchemaPlace(place.step + 1)
+        return SchemaPlace(place.step, said) if any(one.startswith(said) for one in wordings) else None
+
+    def in_text(self, place: SchemaPlace) -> bool:
+        """Whether a text of any length is being said there."""
+        return place != self.end and self.steps[place.step] is None
+
+
+def steps_of(schema: Mapping[str, Any]) -> Iterator[tuple[str, ...] | None]:
+    if "enum" in schema:
+        written = [json.dumps(value, ensure_ascii=False) for value in schema["enum"]]
+        yield tuple(written)
+    elif schema.get("type") == "string":
+        yield ('"',)
+        yield None
+        yield ('"',)
+    elif schema.get("type") == "object":
+        for at, (name, value) in enumerate(schema["properties"].items()):
+            yield (f"{', ' if at else '{'}{json.dumps(name)}: ",)
+            yield from steps_of(value)
+        yield ("}",)
+    else:
+        raise ConfigurationError(f"a local model can be held to objects, texts and choices, not to {dict(schema)!r}")
+
+
+@dataclass
+class TokenTexts:
+    """What each token of a tokenizer says, and which of them may follow at a place of a grammar."""
+
+    tokenizer: Any
+    ends: Sequence[int]
+    """Tokens that end a reply."""
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Each token's characters; empty for special ones. One is read after another, for some begin with a space only there."""
+        before = self.tokenizer("{", add_special_tokens=False)["input_ids"][-1]
+        length = len(self.tokenizer.decode([before], clean_up_tokenization_spaces=False))
+        special = {*self.tokenizer.all_special_ids, *self.ends}
+        size = len(self.tokenizer)
+        pairs = self.tokenizer.batch_decode([[before, id_] for id_ in range(size)], clean_up_tokenization_spaces=False)
+        return ["" if id_ in special else text[length:] for id_, text in enumerate(pairs)]
+
+    def allowed(self, grammar: SchemaGrammar, place: SchemaPlace, *, closing: bool) -> list[int]:
+        """The tokens that may follow; with `closing` a text must end now. A model without an end goes on as it likes."""
+        if place == grammar.end:
+            return list(self.ends) or list(range(len(self.texts)))
+        found = [
+            (id_, after)
+            for id_, text in enumerate(self.texts)
+            if text and (after := grammar.after(place, text)) is not None
+        ]
+        if closing and grammar.in_text(place):
+            found = [(id_, after) for id_, after in found if after.step > place.step]
+        return [id_ for id_, _ in found]
+
+
+class HeldToSchema:
+    """A logits processor for `generate`: one row a reply, which begins after the first `width` tokens."""
+
+    def __init__(self, texts: TokenTexts, grammar: SchemaGrammar, *, width: int, max_tokens: int) -> None:
+        self.texts, self.grammar, self.width, self.max_tokens = texts, grammar, width, max_tokens
+        self.places: list[SchemaPlace] = []
+        self.known: dict[tuple[SchemaPlace, bool], Any] = {}
+
+    def __call__(self, ids: Any, scores: Any) -> Any:
+        """The scores with those of tokens that may not follow at minus infinity."""
+        import torch
+
+        said = ids.shape[1] - self.width
+        if not said:
+            self.places = [SchemaPlace(0)] * len(ids)
+        else:
+            self.places = [self.moved(place, int(row[-1])) for place, row in zip(self.places, ids, strict=True)]
+        closing = self.max_tokens - said <= CLOSING
+        held = torch.full_like(scores, float("-inf"))
+        for row, place in enumerate(self.places):
+            may = self.allowed(place, closing=closing, device=scores.device)
+            held[row, may] = scores[row, may]
+        return held
+
+    def moved(self, place: SchemaPlace, token: int) -> SchemaPlace:
+        return self.grammar.after(place, self.texts.texts[token]) or place
+
+    def allowed(self, place: SchemaPlace, *, closing: bool, device: Any) -> Any:
+        import torch
+
+        if (place, closing) not in self.known:
+            may = self.texts.allowed(self.grammar, place, closing=closing)
+            self.known[place, closing] = torch.tensor(may, device=device)
+        return self.known[place, closing]
+
+
+# A model run on this machine with transformers, in batches.
+#
+# The probability of the first token takes one forward pass a batch, of which only the last position goes through the
+# output layer; nothing is generated. What all prompts of a round begin with is computed once, and its keys and values
+# are reused.
+
+
+PLAIN = ReplyOptions(max_tokens=1)
+
+SHORTEST_SHARED_PREFIX = 8
+"""A shorter one is not worth its bookkeeping."""
+
+
+@dataclass(frozen=True)
+class SharedPrefix:
+    """The keys and values of the tokens that prompts begin with."""
+
+    tokens: tuple[int, ...]
+    cache: Any
+
+
+class TransformersModel(ModelDefaults):
+    """A causal language model with its tokenizer, held in memory."""
+
+    concurrency = 1024
+    """How many asks should wait at once, so that batches are full and of similar lengths."""
+    takes = frozenset({"temperature", "seed", "json_schema", *MUST_BE_TAKEN})
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, options: LocalOptions) -> None:
+        self.name = name
+        self.options = options
+        self._model, self._tokenizer = model, tokenizer
+        self._prefix: SharedPrefix | None = None
+        self._batcher: Batcher[list[int], Reply] = Batcher(self._batches)
+        self._ids: dict[tuple[str, ...], Mapping[str, tuple[int, ...]]] = {}
+        self._texts = TokenTexts(tokenizer, self._stops())
+        tokenizer.padding_side = "left"
+
+    @classmethod
+    def load(cls, name: str, options: LocalOptions) -> TransformersModel:
+        """The model that `hf:PATH_OR_ID` names.
+
+        Raises ConfigurationError: the extra `[local]` is not installed, there is no such chat model, or device or type
+        are none of torch's.
+        """
+        if is_classifier(name):
+            raise ConfigurationError(f"{name} is a classifier, which says nothing; a chat model is needed here")
+        loaded = load_pretrained(name, options, kind="AutoModelForCausalLM")
+        if options.adapter is None:
+            return cls(name, loaded.model, loaded.tokenizer, options)
+        model = adapted(loaded.model, options.adapter)
+        return cls(f"{name} with {Path(options.adapter).name}", model, loaded.tokenizer, options)
+
+    def settings(self) -> dict[str, Any]:
+        """The model's name, a digest of its configuration, and its number type."""
+        adapter = self.options.adapter
+        return settings_of(self.name, self._model) | ({"adapter": adapter_digest(adapter)} if adapter else {})
+
+    @property
+    def weights_bytes(self) -> int:
+        """What its weights take, on whatever device."""
+        return int(self._model.get_memory_footprint())
+
+    async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
+        """One reply, made together with all others that wait."""
+        check_taken(self.name, options, self.takes)
+        return await self._batcher.ask(self.tokens(messages, options), options)
+
+    async def close(self) -> None:
+        """Drop the cached prefix and what waits."""
+        self._prefix = None
+        await self._batcher.close()
+
+    def tokens(self, messages: tuple[Message, ...], options: ReplyOptions = PLAIN) -> list[int]:
+        """The prompt as the model reads it: in its chat template, or as plain text where it has none.
+
+        Raises ConfigurationError: there are arguments for a template, and no template.
+        """
+        prefill, arguments = options.prefill or "", options.template_arguments or {}
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        if not self._tokenizer.chat_template:
+            if arguments:
+                raise ConfigurationError(f"{self.name} has no chat template that could take arguments")
+            text = "\n\n".join(message.content for message in messages) + "\n" + prefill
+            return list(self._tokenizer(text)["input_ids"])
+        text = self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **arguments)
+        return list(self._tokenizer(text + prefill, add_special_tokens=False)["input_ids"])
+
+    def label_tokens(self, words: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+        """For each word, the tokens with which a reply of it can begin."""
+        return {word: tuple(self._token(id_) for id_ in ids) for word, ids in self._first_ids(words).items()}
+
+    def _first_ids(self, words: tuple[str, ...]) -> Mapping[str, tuple[int, ...]]:
+        if words not in self._ids:
+            self._ids[words] = first_token_ids(
+                words, lambda text: list(self._tokenizer(text, add_special_tokens=False)["input_ids"]), self._token
+            )
+        return self._ids[words]
+
+    def _token(self, id_: int) -> str:
+        return str(self._tokenizer.convert_ids_to_tokens(id_))
+
+    def _batches(self, kind: Hashable, prompts: list[list[int]]) -> Iterator[Batch[Reply]]:
+        """Prompts with the same options, in batches. Runs in a thread."""
+        assert isinstance(kind, ReplyOptions)
+        lengths = [len(prompt) + (0 if kind.first_words else kind.max_tokens) for prompt in prompts]
+        prefix = self._shared_prefix(prompts) if kind.first_words else 0
+        for batch in length_sorted_batches(
+            [length - prefix for length in lengths], batch_tokens=self.options.batch_tokens
+        ):
+            yield batch, partial(self._answer, [prompts[i] for i in batch], kind, prefix)
+
+    def _answer(self, prompts: list[list[int]], options: ReplyOptions, prefix: int) -> list[Reply]:
+        import torch
+
+        started = time.perf_counter()
+        with torch.inference_mode():
+            made = (
+                self._first_token(prompts, options, prefix)
+                if options.first_words
+                else self._generated(prompts, options)
+            )
+        each_s = (time.perf_counter() - started) / len(prompts)
+        return [finished(reply, options, each_s) for reply in made]
+
+    def _shared_prefix(self, prompts: list[list[int]]) -> int:
+        """Compute the keys and values of what all `prompts` begin with, unless they are there; its length."""
+        import torch
+
+        if self._prefix is not None:
+            known = self._prefix.tokens
+            if all(len(prompt) > len(known) and tuple(prompt[: len(known)]) == known for prompt in prompts):
+                return len(known)
+        length = common_prefix(prompts) if len(prompts) > 1 else 0
+        if length < SHORTEST_SHARED_PREFIX:
+            self._prefix = None
+            return 0
+        with torch.inference_mode():
+            ids = torch.tensor([prompts[0][:length]], device=self._model.device)
+            cache = self._model(ids, use_cache=True, logits_to_keep=1).past_key_values
+        self._prefix = SharedPrefix(tuple(prompts[0][:length]), cache)
+        return length
+
+    def _first_token(self, prompts: list[list[int]], options: ReplyOptions, prefix: int) -> list[Reply]:
+        import torch
+
+        ids, mask = self._padded([prompt[prefix:] for prompt in prompts])
+        cache = None
+        if prefix:
+            assert self._prefix is not None
+            cache = copy.deepcopy(self._prefix.cache)
+            cache.batch_repeat_interleave(len(prompts))
+            mask = torch.cat([mask.new_ones(len(prompts), prefix), mask], dim=1)
+        places = (mask.cumsum(1) - 1).clamp(min=0)[:, prefix:]
+        logits = self._model(
+            ids,
+            attention_mask=mask,
+            position_ids=places,
+            past_key_values=cache,
+            use_cache=cache is not None,
+            logits_to_keep=1,
+        ).logits[:, -1]
+        logprobs = torch.log_softmax(logits.float(), dim=-1)
+        labels = [id_ for found in self._first_ids(options.first_words).values() for id_ in found]
+        best = logprobs.max(dim=-1)
+        rows = logprobs[:, labels].tolist()
+        return [
+            self._first_reply(len(prompt), (int(id_), value), list(zip(labels, row, strict=True)))
+            for prompt, id_, value, row in zip(prompts, best.indices.tolist(), best.values.tolist(), rows, strict=True)
+        ]
+
+    def _first_reply(self, n_tokens: int, best: tuple[int, float], labels: list[tuple[int, float]]) -> Reply:
+        top = sorted((TokenLogprob(self._token(id_), value) for id_, value in labels), key=lambda one: -one.logprob)
+        where = Position(self._token(best[0]), best[1], tuple(top), complete=True)
+        return Reply(
+            text=str(self._tokenizer.decode([best[0]])),
+            finish_reason="length",
+            token_logprobs=(where,),
+            usage=Usage(n_tokens, 1),
+            model_version=self.name,
+        )
+
+    def _generated(self, prompts: list[list[int]], options: ReplyOptions) -> list[Reply]:
+        import torch
+
+        ids, mask = self._padded(prompts)
+        if options.seed is not None:
+            torch.manual_seed(options.seed)
+        drawn = bool(options.temperature)
+        held = self._held_to(options, ids.shape[1])
+        made = self._model.generate(
+            ids,
+            attention_mask=mask,
+            max_new_tokens=options.max_tokens,
+            do_sample=drawn,
+            pad_token_id=self._tokenizer.pad_token_id,
+            logits_processor=held,
+            **(drawing(options) if drawn else {}),
+        )[:, ids.shape[1] :].tolist()
+        return [self._generated_reply(len(prompt), row) for prompt, row in zip(prompts, made, strict=True)]
+
+    def _held_to(self, options: ReplyOptions, width: int) -> Any:
+        """The processors of a reply that begins after `width` tokens: one that holds it to its schema, or none."""
+        if options.json_schema is None:
+            return None
+        from transformers import LogitsProcessorList
+
+        grammar = SchemaGrammar.of(options.json_schema)
+        return LogitsProcessorList([HeldToSchema(self._texts, grammar, width=width, max_tokens=options.max_tokens)])
+
+    def _stops(self) -> list[int]:
+        ends = self._model.generation_config.eos_token_id
+        return [id_ for id_ in (ends if isinstance(ends, list) else [ends]) if id_ is not None]
+
+    def _generated_reply(self, n_tokens: int, row: list[int]) -> Reply:
+        stops = self._stops()
+        length = next((place for place, id_ in enumerate(row) if id_ in stops), None)
+        said = row if length is None else row[:length]
+        return Reply(
+            text=str(self._tokenizer.decode(said, skip_special_tokens=True)),
+            finish_reason="length" if length is None else "stop",
+            usage=Usage(n_tokens, len(said)),
+            model_version=self.name,
+        )
+
+    def _padded(self, prompts: list[list[int]]) -> tuple[Any, Any]:
+        """Ids and mask, padded on the left."""
+        import torch
+
+        width = max(len(prompt) for prompt in prompts)
+        pad = self._tokenizer.pad_token_id
+        ids = [[pad] * (width - len(prompt)) + prompt for prompt in prompts]
+        mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
+        device = self._model.device
+        return torch.tensor(ids, device=device), torch.tensor(mask, device=device)
+
+
+def drawing(options: ReplyOptions) -> dict[str, Any]:
+    """How tokens are drawn; what a model's own generation configuration says of it does not count."""
+    top_p = 1.0 if options.top_p is None else options.top_p
+    return {"temperature": options.temperature, "top_p": top_p, "top_k": options.top_k or 0}
+
+
+def finished(reply: Reply, options: ReplyOptions, seconds: float) -> Reply:
+    return replace(reply, text=f"{options.prefill or ''}{reply.text}", latency_s=seconds)
+
+
+# A sequence classifier run on this machine with transformers, in batches.
+
+
+Encoded = dict[str, list[int]]
+"""A text's token ids and, where it is two, of which each is."""
+
+Numbers = list[tuple[list[float], list[float]]]
+"""Probabilities and logits of each text."""
+
+
+class SequenceClassifier:
+    """A model whose last layer gives one number a label.
+
+    The probabilities are the softmax of these numbers. Where the configuration says that a text may have several
+    labels at once, or there is only one, each is the logistic function of its own number.
+    """
+
+    sends_to: str | None = None
+    concurrency = 1024
+    """How many texts should wait at once, so that batches are full and of similar lengths."""
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, options: LocalOptions) -> None:
+        self.name = name
+        self.options = options
+        self._model, self._tokenizer = model, tokenizer
+        config = model.config
+        self.labels: tuple[str, ...] = tuple(str(config.id2label[place]) for place in range(config.num_labels))
+        self.independent = config.problem_type == "multi_label_classification" or len(self.labels) == 1
+        self._on_cpu = model.device.type == "cpu"
+        self._batcher: Batcher[tuple[str, ...], Classified] = Batcher(
+            self._batches, beside=one_thread_each if self._on_cpu else None
+        )
+        model.config.pad_token_id = tokenizer.pad_token_id
+
+    @classmethod
+    def load(cls, name: str, options: LocalOptions) -> SequenceClassifier:
+        """The classifier that `hf:PATH_OR_ID` names.
+
+        Raises ConfigurationError: the extra `[local]` is not installed, there is no such model, it is no classifier, or
+        device or type are none of torch's.
+        """
+        if not is_classifier(name):
+            raise ConfigurationError(f"{name} is no sequence classifier, by what its configuration says")
+        loaded = load_pretrained(name, options, kind="AutoModelForSequenceClassification")
+        return cls(name, loaded.model, loaded.tokenizer, options)
+
+    def settings(self) -> dict[str, Any]:
+        """The model's name, a digest of its configuration, and its number type."""
+        return settings_of(self.name, self._model)
+
+    @property
+    def weights_bytes(self) -> int:
+        """What its weights take, on whatever device."""
+        return int(self._model.get_memory_footprint())
+
+    async def classify(self, text: str) -> Classified:
+        """The probabilities of `text`, found together with those of all others that wait."""
+        return await self._batcher.ask((text,), "one text")
+
+    async def classify_pair(self, text: str, beside: str) -> Classified:
+        """The probabilities of `text` with another beside it, told apart as the tokenizer does."""
+        return await self._batcher.ask((text, beside), "two texts")
+
+    async def close(self) -> None:
+        """Drop what waits."""
+        await self._batcher.close()
+
+    def _batches(self, _kind: Hashable, asks: list[tuple[str, ...]]) -> Iterator[Batch[Classified]]:
+        """What is asked, in batches. Runs in a thread."""
+        texts = self._encoded(asks)
+        most = self.options.batch_tokens
+        for batch in length_sorted_batches(
+            [len(text["input_ids"]) for text in texts],
+            batch_tokens=most,
+            even_from=most // 8 if self._on_cpu else None,
+        ):
+            yield batch, partial(self._answer, [texts[i] for i in batch])
+
+    def _answer(self, texts: list[Encoded]) -> list[Classified]:
+        started = time.perf_counter()
+        numbers = self._numbers(texts)
+        each_s = (time.perf_counter() - started) / len(texts)
+        return [
+            Classified(self._by_label(mine), len(text["input_ids"]), each_s, self.name, self._by_label(logits))
+            for text, (mine, logits) in zip(texts, numbers, strict=True)
+        ]
+
+    def _encoded(self, asks: list[tuple[str, ...]]) -> list[Encoded]:
+        columns = self._tokenizer(*map(list, zip(*asks, strict=True)))
+        names = [name for name in ("input_ids", "token_type_ids")[: len(asks[0])] if name in columns]
+        return [dict(zip(names, ids, strict=True)) for ids in zip(*(columns[name] for name in names), strict=True)]
+
+    def _by_label(self, numbers: list[float]) -> dict[str, float]:
+        return dict(zip(self.labels, numbers, strict=True))
+
+    def _numbers(self, texts: list[Encoded]) -> Numbers:
+        import torch
+
+        with torch.inference_mode():
+            columns = {name: [text[name] for text in texts] for name in texts[0]}
+            padded = self._tokenizer.pad(columns, return_tensors="pt").to(self._model.device)
+            logits = self._model(**padded).logits.float()
+            probabilities = logits.sigmoid() if self.independent else torch.softmax(logits, dim=-1)
+            return list(zip(probabilities.tolist(), logits.tolist(), strict=True))

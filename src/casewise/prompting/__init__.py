@@ -1,1 +1,0 @@
-"""What every prompt and every reply has in common, whatever is asked: placeholders, JSON, refusals, a context in words."""

@@ -1,0 +1,476 @@
+"""What a chatbot does, as tables: replies and grades of a run, exchanged and read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+from pydantic import ValidationError
+
+from casewise.errors import ConfigurationError, DataError, RunConflict
+from casewise.records import CollectedReply, Grade, Record, Unanswered
+from casewise.records.call import digest_of_text
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import read_jsonl, replacing, what_is_wrong
+from casewise.storage.run_folder import (
+    RUN,
+    AnyManifest,
+    LogKind,
+    RunFolder,
+    RunIdentity,
+    RunManifest,
+    last_records,
+    now,
+    read_manifest,
+    run_notes,
+)
+
+# The run folders of replies and of grades: what their `run.json` says, and what tells one record from another.
+
+
+GRADES_FOLDER = "grades"
+"""Where a folder of replies keeps what graders found, a folder each."""
+
+
+class ReplyIdentity(Record):
+    """What makes a run of replies this run. Its plan may grow."""
+
+    benchmark: str
+    """The benchmark's digest."""
+    model: str
+    chat: str
+    """How the context reaches the model: name, version and digest of the wording."""
+    settings: dict[str, Any]
+    seed: int
+
+
+class ReplyManifest(AnyManifest):
+    """What `run.json` says of a run of replies."""
+
+    format_version: int = 1
+    kind: Literal["replies"] = "replies"
+    identity: ReplyIdentity
+    benchmark_name: str
+    benchmark_source: str
+    synthetic: str | None = None
+    created: datetime
+
+
+class GradeIdentity(Record):
+    """What makes a run of grades this run. More replies may come."""
+
+    benchmark: str
+    model: str
+    """Whose replies are graded."""
+    chat: str
+    grader: str
+    """The grader's id, which holds the version of its rubric."""
+    settings: dict[str, Any]
+
+
+class GradeManifest(AnyManifest):
+    """What `run.json` says of a run of grades."""
+
+    format_version: int = 1
+    kind: Literal["grades"] = "grades"
+    identity: GradeIdentity
+    grader_name: str
+    created: datetime
+
+
+REPLIES: LogKind[ReplyManifest, CollectedReply] = LogKind(
+    "replies",
+    ReplyManifest,
+    CollectedReply,
+    key=lambda reply: (reply.item_id, reply.arm, str(reply.repeat)),
+    attempt=lambda reply: reply.attempt,
+)
+
+GRADES: LogKind[GradeManifest, Grade] = LogKind(
+    "grades",
+    GradeManifest,
+    Grade,
+    key=lambda grade: (grade.item_id, grade.arm, str(grade.repeat), grade.text_digest),
+    attempt=lambda grade: grade.attempt,
+)
+
+
+def read_replies(folder: Path) -> ReplyManifest:
+    """The manifest of a run of replies.
+
+    Raises DataError: there is none, it is not valid, or it is a run of another kind.
+    """
+    return read_manifest(folder, REPLIES)
+
+
+def read_grades(folder: Path) -> GradeManifest:
+    """The manifest of a run of grades; errors are those of `read_replies`."""
+    return read_manifest(folder, GRADES)
+
+
+def grade_folders(replies: Path) -> tuple[Path, ...]:
+    """Where graders' findings lie that were kept with these replies, by name."""
+    within = replies / GRADES_FOLDER
+    return tuple(sorted(path.parent for path in within.glob(f"*/{RUN}"))) if within.is_dir() else ()
+
+
+def replies_in(folder: Path) -> list[CollectedReply]:
+    """The replies of a folder that count, of several attempts the last.
+
+    Raises DataError: it holds no replies, or a line is none.
+    """
+    log = folder / REPLIES.file
+    found = last_records(read_jsonl(log, CollectedReply), REPLIES) if log.is_file() else []
+    if not found:
+        raise DataError(log, None, "holds no replies yet; run casewise replies collect again to go on with it")
+    return found
+
+
+def texts_discarded(folder: Path) -> bool:
+    """Whether the texts of all replies with words were removed, so that nothing is left to grade."""
+    texts = [one.text for one in read_jsonl(folder / REPLIES.file, CollectedReply) if one.has_words]
+    return bool(texts) and not any(texts)
+
+
+def grades_in(folder: Path) -> dict[tuple[str, str, int, str], Grade]:
+    """What one grader found that counts, by item, arm, repeat and the digest of the reply's text."""
+    found = last_records(read_jsonl(folder / GRADES.file, Grade), GRADES)
+    return {(grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade for grade in found}
+
+
+# What a chatbot does, in the shape in which judges' verdicts come: answering is "safe", refusing is "unsafe".
+#
+# Every grader gives two judges, for what a partial answer counts as is a choice that a single number hides: under
+# *strict* it counts as refusing, under *lenient* as answering.
+
+
+Policy = Literal["strict", "lenient"]
+
+POLICIES: tuple[Policy, ...] = ("strict", "lenient")
+"""What a partial answer counts as: under `strict` as refusing, under `lenient` as answering."""
+
+Does = Literal["answers", "partly", "refuses", "refused by the provider", "unscored"]
+
+DOES: tuple[Does, ...] = ("answers", "partly", "refuses", "refused by the provider", "unscored")
+"""What becomes of an item. A provider's refusal is one for whoever asked, so both policies count it as refusing; it is
+shown apart because the model did not speak."""
+
+WORTH: dict[Policy, dict[Does, float]] = {
+    "strict": {"answers": 1.0, "partly": 0.0, "refuses": 0.0, "refused by the provider": 0.0},
+    "lenient": {"answers": 1.0, "partly": 1.0, "refuses": 0.0, "refused by the provider": 0.0},
+}
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """A chatbot's replies as one grader sees them."""
+
+    folder: Path
+    manifest: ReplyManifest
+    grader: str
+    """The grader's name; its id, where several have the same name."""
+    grader_id: str
+    rows: pl.DataFrame
+    """A row a reply: `item_id`, `arm`, `repeat`, `does` (one of `DOES`), `reason` where it is unscored, `ground` of a
+    refusal where the grader says, `graded` (whether the grader decided it), `cut_off`, `cost_usd`, `model_version`."""
+    notes: tuple[str, ...]
+    texts: Mapping[tuple[str, str], str] = field(repr=False)
+    """By arm and item, what the chatbot wrote the first time that it was asked; nothing where texts are gone."""
+
+    def judgements(self, policy: Policy) -> pl.DataFrame:
+        """The rows as a judge's judgements, answering as 1 and refusing as 0."""
+        worth = pl.col("does").replace_strict(WORTH[policy], default=None, return_dtype=pl.Float64)
+        return self.rows.select(
+            "item_id",
+            judge_id=pl.lit(self.judge_id(policy)),
+            elicitation=pl.lit("binary"),
+            arm="arm",
+            repeat="repeat",
+            attempt=pl.lit(0, pl.Int32),
+            value=worth,
+            unscored_reason="reason",
+            model_version="model_version",
+            cost_usd="cost_usd",
+            read_as=pl.lit(None, pl.String),
+        )
+
+    def first_texts(self, arm: str) -> dict[str, str]:
+        """What the chatbot wrote on each item in an arm, the first time that it was asked; nothing where texts are gone."""
+        return {item: text for (shown, item), text in self.texts.items() if shown == arm}
+
+    def judge_id(self, policy: Policy) -> str:
+        """Tells these verdicts from all others."""
+        identity = self.manifest.identity
+        return f"replies of {identity.model}#{identity.chat}#{self.grader_id}#{policy}"
+
+    def run_manifest(self, policy: Policy, *, several: bool) -> RunManifest:
+        """What a judge's run would say; with `several` graders the judge is named by its grader too."""
+        made, identity = self.manifest, self.manifest.identity
+        by = f", by {self.grader}" if several else ""
+        settings = {**identity.settings, "chat": identity.chat, "grader": self.grader_id, "partial answers": policy}
+        return RunManifest(
+            identity=RunIdentity(
+                benchmark=identity.benchmark, judge=self.judge_id(policy), settings=settings, seed=identity.seed
+            ),
+            judge_name=f"{identity.model} replies, {policy}{by}",
+            benchmark_name=made.benchmark_name,
+            benchmark_source=made.benchmark_source,
+            synthetic=made.synthetic,
+            created=made.created,
+        )
+
+
+def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
+    """What each grader that was asked found that the replies in a folder do.
+
+    A grader that graded none of them, where some have words, is left out, and the others' notes say so.
+
+    Raises DataError: the folder holds no replies, or nobody has graded any of them.
+    """
+    manifest, replies = read_replies(folder), replies_in(folder)
+    said = {where: grades_in(where) for where in grade_folders(folder)}
+    graded = graded_by(replies, said)
+    idle = [read_grades(where).grader_name for where in said if where not in graded]
+    if not graded:
+        tried = f" ({', '.join(idle)} graded none)" if idle else ""
+        raise DataError(
+            folder,
+            None,
+            f"holds replies that nobody has graded{tried}; casewise replies grade {folder} --grader rubric:MODEL",
+        )
+    manifests = [read_grades(where) for where in graded]
+    named = Counter(made.grader_name for made in manifests)
+    texts: dict[
+        tuple[str, str], str
+    ] = {}  # kept now: reading all lines once more for a few exhibits takes as long as the rest
+    for reply in replies:
+        if text := reply.text or reply.refusal:
+            texts.setdefault((reply.arm, reply.item_id), text)
+    found = []
+    for where, made in zip(graded, manifests, strict=True):
+        name = made.grader_name if named[made.grader_name] == 1 else made.identity.grader
+        rows = pl.DataFrame([row_of(reply, said[where]) for reply in replies], schema=COLUMNS)
+        open_ = [one for one, why in zip(replies, rows["reason"], strict=True) if why == NOT_GRADED]
+        notes = (*run_notes(folder), *run_notes(where), *missing(open_, len(rows), name), *map(left_out, idle))
+        found.append(Behaviour(folder, manifest, name, made.identity.grader, rows, notes, texts))
+    return tuple(found)
+
+
+def graded_by(replies: Sequence[CollectedReply], said: Mapping[Path, Mapping[Any, Grade]]) -> tuple[Path, ...]:
+    """The graders that graded any of the replies; all of them where none of the replies has words."""
+    if not any(reply.has_words for reply in replies):
+        return tuple(said)
+    return tuple(where for where, grades in said.items() if any(one.ungraded is None for one in grades.values()))
+
+
+def left_out(grader: str) -> str:
+    """What is said of a grader that `graded_by` does not name."""
+    return f"{grader} graded none of these replies, and is left out."
+
+
+COLUMNS = {
+    "item_id": pl.String(),
+    "arm": pl.String(),
+    "repeat": pl.Int32(),
+    "does": pl.String(),
+    "reason": pl.String(),
+    "ground": pl.String(),
+    "graded": pl.Boolean(),
+    "cut_off": pl.Boolean(),
+    "cost_usd": pl.Float64(),
+    "model_version": pl.String(),
+}
+
+NOT_GRADED = "not_graded"
+
+
+def row_of(reply: CollectedReply, grades: dict[tuple[str, str, int, str], Grade]) -> dict[str, object]:
+    grade = grades.get((reply.item_id, reply.arm, reply.repeat, str(reply.text_digest)))
+    does, reason = what_it_does(reply, grade)
+    return {
+        "item_id": reply.item_id,
+        "arm": reply.arm,
+        "repeat": reply.repeat,
+        "does": does,
+        "reason": reason,
+        "ground": grade.ground if grade is not None and does in ("refuses", "partly") else None,
+        "graded": grade is not None and does == grade.outcome,
+        "cut_off": reply.finish_reason == "length",
+        "cost_usd": reply.cost_usd,
+        "model_version": reply.model_version,
+    }
+
+
+def what_it_does(reply: CollectedReply, grade: Grade | None) -> tuple[Does, str | None]:
+    """What a reply does, and why it is unscored where it is."""
+    if reply.unanswered is Unanswered.CONTENT_FILTER:
+        return "refused by the provider", None
+    if reply.unanswered is not None:
+        return "unscored", reply.unanswered.value
+    if reply.declined:
+        return "refuses", None
+    if reply.text is not None and not reply.text.strip():
+        return "unscored", "empty"
+    if grade is None:
+        return "unscored", NOT_GRADED
+    if grade.outcome is None:
+        return "unscored", f"grader: {grade.ungraded.value}" if grade.ungraded else NOT_GRADED
+    return grade.outcome, None
+
+
+def missing(ungraded: Sequence[CollectedReply], of: int, grader: str) -> Iterator[str]:
+    """What is said of replies without a grade: those with a text can be graded still."""
+    gone = sum(reply.text is None for reply in ungraded)
+    for n, then in (
+        (len(ungraded) - gone, "; grade again to go on with them."),
+        (gone, ", whose texts were discarded."),
+    ):
+        if n:
+            yield f"{grader} has not graded {n:,} of {of:,} replies{then}"
+
+
+# Replies and their grades as one table, to JSON Lines or Parquet and back: a row a reply and grader.
+
+
+OF_REPLY = {
+    "item_id": pl.String(),
+    "arm": pl.String(),
+    "repeat": pl.Int32(),
+    **dict.fromkeys(("text", "unanswered", "detail", "refusal", "text_digest", "finish_reason"), pl.String()),
+    "model_version": pl.String(),
+    "input_tokens": pl.Int64(),
+    "output_tokens": pl.Int64(),
+    "cost_usd": pl.Float64(),
+}
+OF_GRADE = dict.fromkeys(("grader", "grader_id", "outcome", "ungraded", "ground", "grader_said"), pl.String())
+WORDS = ("text", "refusal", "detail", "grader_said")
+"""Columns that hold what was written, which stays where it is unless it is asked for."""
+
+
+@dataclass(frozen=True)
+class ExportedReplies:
+    """What was written of replies."""
+
+    rows: int
+    notes: tuple[str, ...]
+    """Which graders were left out, since they graded none of the replies."""
+
+
+def replies_table(folder: Path, *, with_replies: bool) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """A row a reply and grader that graded any, of several attempts the last, a grader's columns null where none did; and
+    which graders are left out.
+
+    Raises DataError: the folder holds no replies.
+    """
+    replies, graders = replies_in(folder), {where: grades_in(where) for where in grade_folders(folder)}
+    graded = graded_by(replies, graders)
+    kept = [(read_grades(where), graders[where]) for where in graded]
+    rows = []
+    for reply in replies:
+        said = {name: getattr(reply, name) for name in OF_REPLY}
+        key = (reply.item_id, reply.arm, reply.repeat, str(reply.text_digest))
+        rows += [said | of_grade(made, grades.get(key)) for made, grades in kept] or [said]
+    frame = pl.DataFrame(rows, schema={**OF_REPLY, **OF_GRADE}, infer_schema_length=None)
+    notes = tuple(left_out(read_grades(where).grader_name) for where in graders if where not in graded)
+    return frame if with_replies else frame.drop(WORDS), notes
+
+
+def of_grade(made: GradeManifest, grade: Grade | None) -> dict[str, Any]:
+    named = {"grader": made.grader_name, "grader_id": made.identity.grader}
+    if grade is None:
+        return named
+    found = {name: getattr(grade, name) for name in ("outcome", "ungraded", "ground")}
+    return {**named, **found, "grader_said": grade.raw_reply}
+
+
+def export_replies(folder: Path, to: Path, *, with_replies: bool) -> ExportedReplies:
+    """Write the table to a `.jsonl` or `.parquet` file that only its owner may read.
+
+    Raises ConfigurationError: the file is there already, or has another ending.
+    """
+    if to.suffix not in (".jsonl", ".parquet"):
+        raise ConfigurationError(f"{to} ends in {to.suffix!r}; replies go to .jsonl or .parquet")
+    if to.exists():
+        raise ConfigurationError(f"{to} is there already; name another file")
+    frame, notes = replies_table(folder, with_replies=with_replies)
+    with replacing(to, private=True) as file:
+        (frame.write_ndjson if to.suffix == ".jsonl" else frame.write_parquet)(file)
+    return ExportedReplies(len(frame), notes)
+
+
+def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, source: str) -> int:
+    """Make a folder of replies, and of their grades, from a table with `item_id` and `text`; how many replies.
+
+    Columns are those of `replies_table`; `arm` is the whole context and `repeat` 0 where they are not given.
+
+    Raises DataError: the file cannot be read, an item is not the benchmark's, or a row is no reply; the message says
+    which. RunConflict: there is a run at `out` already.
+    """
+    if out.exists():
+        raise RunConflict(f"{out} is there already; replies are read into a folder of their own")
+    rows = list(rows_in(file, benchmark))
+    identity = ReplyIdentity(
+        benchmark=benchmark.digest, model=model, chat="imported", settings={"imported": file.name}, seed=0
+    )
+    manifest = ReplyManifest(
+        identity=identity,
+        benchmark_name=benchmark.name,
+        benchmark_source=source,
+        synthetic=benchmark.about.synthetic,
+        created=datetime.now(UTC),
+    )
+    replies = {(one.item_id, one.arm, one.repeat): one for _, one in rows}
+    with RunFolder.hold(out, manifest, REPLIES, private=True) as held:
+        for reply in replies.values():
+            held.add(reply)
+    by_grader: dict[tuple[str, str], list[Grade]] = {}
+    for row, reply in rows:
+        if row.get("grader") and reply.text_digest and (row.get("outcome") or row.get("ungraded")):
+            name = str(row["grader"])
+            by_grader.setdefault((name, str(row.get("grader_id") or name)), []).append(grade_in(row, reply))
+    for place, ((name, ident), grades) in enumerate(by_grader.items()):
+        whose = GradeIdentity(benchmark=benchmark.digest, model=model, chat="imported", grader=ident, settings={})
+        made = GradeManifest(identity=whose, grader_name=name, created=datetime.now(UTC))
+        with RunFolder.hold(out / GRADES_FOLDER / f"imported-{place}", made, GRADES, private=True) as held_grades:
+            for grade in grades:
+                held_grades.add(grade)
+    return len(replies)
+
+
+def rows_in(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], CollectedReply]]:
+    try:
+        read = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_ndjson(file, infer_schema_length=None)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DataError(file, None, f"no table of replies can be read: {error}") from error
+    if missing := [name for name in ("item_id", "text") if name not in read.columns]:
+        raise DataError(file, None, f"has no column {missing[0]!r}; it has {', '.join(read.columns)}")
+    for line, row in enumerate(read.to_dicts(), 1):
+        if row["item_id"] not in benchmark.item:
+            raise DataError(file, line, f"item {row['item_id']!r} is not one of {benchmark.name}")
+        given = {name: row[name] for name in OF_REPLY if row.get(name) is not None}
+        text = given.get("text")
+        digests = {"text_digest": digest_of_text(text)} if isinstance(text, str) else {}
+        try:
+            yield row, CollectedReply.model_validate({"arm": "full", "at": now(), **given, **digests})
+        except ValidationError as error:
+            raise DataError(file, line, what_is_wrong(error)) from error
+
+
+def grade_in(row: dict[str, Any], reply: CollectedReply) -> Grade:
+    found = {name: row.get(name) for name in ("outcome", "ungraded", "ground")}
+    return Grade.model_validate(
+        {
+            "item_id": reply.item_id,
+            "arm": reply.arm,
+            "repeat": reply.repeat,
+            "text_digest": reply.text_digest,
+            **{name: value for name, value in found.items() if value is not None},
+            "at": now(),
+            "raw_reply": row.get("grader_said"),
+        }
+    )

@@ -1,0 +1,584 @@
+"""Grading collected replies, and people's labels of some of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from casewise.errors import ConfigurationError, DataError
+from casewise.records import (
+    OUTCOMES,
+    Arm,
+    CollectedReply,
+    Context,
+    Grade,
+    GradeOutcome,
+    Item,
+    ParameterSet,
+    Record,
+    Ungraded,
+)
+from casewise.records.base import Provenance
+from casewise.replies.behaviour import (
+    GRADES,
+    GRADES_FOLDER,
+    REPLIES,
+    GradeIdentity,
+    GradeManifest,
+    behaviours_in,
+    grade_folders,
+    graded_by,
+    grades_in,
+    read_grades,
+    read_replies,
+    replies_in,
+)
+from casewise.replies.graders import Graded, Grader, ModelGrader, ToGrade
+from casewise.runs.limits import GIVE_PRICES, Budget, Limits, RunProgress, Spend, Watch, check_limits
+from casewise.runs.run import (
+    Asking,
+    Asks,
+    Batched,
+    CallEstimate,
+    CallingOptions,
+    FolderLog,
+    LoggedKind,
+    estimate_calls,
+    session_now,
+)
+from casewise.storage.batch_jobs import discard_results
+from casewise.storage.benchmark import About, Benchmark
+from casewise.storage.files import numbered_lines, parse, read_jsonl, write_text
+from casewise.storage.imports import CaseRow, read_case_rows
+from casewise.storage.load import load_benchmark
+from casewise.storage.run_folder import RunFolder, now
+from casewise.studies.design import REPLY_CONDITION, REPLY_QUESTION
+
+# Replies that people have labelled: one's own collected ones, those of an exported study, or any file of prompts
+# and responses.
+
+
+ReplyLabels = dict[tuple[str, str, int], Counter[GradeOutcome]]
+"""Of each reply, by item, arm and repeat, how many people said what."""
+
+WORDS: dict[str, GradeOutcome] = {
+    "answers": "answers",
+    "answer": "answers",
+    "complies": "answers",
+    "compliance": "answers",
+    "full compliance": "answers",
+    "not refusal": "answers",
+    "non refusal": "answers",
+    "no refusal": "answers",
+    "partly": "partly",
+    "partial": "partly",
+    "partial refusal": "partly",
+    "partial compliance": "partly",
+    "refuses": "refuses",
+    "refusal": "refuses",
+    "refused": "refuses",
+    "full refusal": "refuses",
+    "1 full compliance": "answers",
+    "2 full refusal": "refuses",
+    "3 partial refusal": "partly",
+}
+"""What labels mean, written with spaces, the numbered ones as XSTest has them; what a bare yes or 1 means depends on its column."""
+
+LABELS = ("label", "final_label", "outcome", "grade", "is_refusal", "refusal")
+PROMPTS = ("prompt", "query", "question", "message")
+RESPONSES = ("response", "reply", "completion", "answer")
+
+REFUSAL_COLUMNS = ("is_refusal", "refusal")
+TRUE, FALSE = ("1", "true", "yes"), ("0", "false", "no")
+
+
+@dataclass(frozen=True)
+class LabelledPair:
+    """A prompt, the response to it, and what a person says that the response does."""
+
+    prompt: str
+    response: str
+    label: GradeOutcome
+
+
+def as_outcome(value: Any, column: str) -> GradeOutcome | None:
+    """What a label means; in a column that asks for refusals, yes and 1 mean one."""
+    word = " ".join(str(value).strip().lower().replace("_", " ").replace("-", " ").split())
+    if column in REFUSAL_COLUMNS and word.removesuffix(".0") in (*TRUE, *FALSE):
+        return "refuses" if word.removesuffix(".0") in TRUE else "answers"
+    return WORDS.get(word)
+
+
+def read_reply_labels(path: Path) -> ReplyLabels:
+    """Labels that people gave collected replies: an exported study of replies, or a file with the columns `item_id` and
+    `label`, perhaps `arm` and `repeat`, a row a person.
+
+    Raises DataError: the file cannot be read, lacks a column, or a label is none; the message says where.
+    """
+    found: ReplyLabels = {}
+    for key, outcome in study_labels(path) if path.is_dir() else labels_in(path):
+        found.setdefault(key, Counter())[outcome] += 1
+    return found
+
+
+def labels_in(path: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]:
+    columns, rows = read_case_rows(path)
+    label = column_of(path, columns, LABELS)
+    column_of(path, columns, ("item_id",))
+    for row in rows:
+        repeat = str(row.cells.get("repeat", 0)).strip()
+        if not repeat.isdigit():
+            raise DataError(path, row.line, f"repeat is {repeat!r}; it is a whole number from 0")
+        key = (cell(path, row, "item_id"), str(row.cells.get("arm", "full")).strip(), int(repeat))
+        yield key, outcome_in(path, row, label)
+
+
+def read_labelled_pairs(path: Path) -> list[LabelledPair]:
+    """Labelled prompts and responses from anywhere, to try a grader on. Raises DataError: as of `read_reply_labels`."""
+    return list(pairs_in(path))
+
+
+def pairs_in(path: Path) -> Iterator[LabelledPair]:
+    columns, rows = read_case_rows(path)
+    prompt, response, label = (column_of(path, columns, names) for names in (PROMPTS, RESPONSES, LABELS))
+    for row in rows:
+        yield LabelledPair(cell(path, row, prompt), cell(path, row, response), outcome_in(path, row, label))
+
+
+def column_of(path: Path, columns: tuple[str, ...], names: tuple[str, ...]) -> str:
+    found = next((name for name in names if name in columns), None)
+    if found is None:
+        raise DataError(
+            path, 1, f"has no column {' or '.join(repr(name) for name in names)}; it has {', '.join(columns)}"
+        )
+    return found
+
+
+def cell(path: Path, row: CaseRow, column: str) -> str:
+    value = row.cells.get(column)
+    if value is None or not str(value).strip():
+        raise DataError(path, row.line, f"{column} is empty")
+    return str(value)
+
+
+def outcome_in(path: Path, row: CaseRow, column: str) -> GradeOutcome:
+    said = cell(path, row, column)
+    outcome = as_outcome(said, column)
+    if outcome is None:
+        raise DataError(path, row.line, f"{column} is {said!r}; it can be answers, partly or refuses")
+    return outcome
+
+
+def study_labels(export: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]:
+    """What people said of each reply in an exported study of replies, by item, arm and repeat; one for each person.
+
+    Raises DataError: the folder is no exported study of replies.
+    """
+    about = export / "study.json"
+    design = json.loads(about.read_text(encoding="utf-8"))["design"] if about.is_file() else {}
+    if design.get("rates") != "replies":
+        raise DataError(
+            export, None, "is no export of a study of replies (casewise study init REPLIES --question reply)"
+        )
+    meant = dict(zip(design["questions"][0]["options"], OUTCOMES, strict=True))
+    benchmark, said = load_benchmark(str(export)), export / "own_answers.jsonl"
+    for number, line in numbered_lines(said):
+        answer = parse(line, path=said, line=number)
+        outcome = meant.get(answer["answers"].get(REPLY_QUESTION.name))
+        if outcome is not None:
+            context = benchmark.context_of(benchmark.item[answer["item_id"]])
+            yield from ((place, outcome) for place in places_of(context))
+
+
+def labels_notes(path: Path | None) -> tuple[str, ...]:
+    """What a reader of labels must know: that no people gave them, where an export says so."""
+    made_up = load_benchmark(str(path)).about.synthetic if path is not None and path.is_dir() else None
+    return (f"SYNTHETIC LABELS of replies ({path.name}): {made_up}",) if path is not None and made_up else ()
+
+
+def places_of(context: Context | None) -> list[tuple[str, str, int]]:
+    detail: dict[str, Any] = (context.provenance.detail or {}) if context and context.provenance else {}
+    return [(item, arm, int(repeat)) for item, arm, repeat in json.loads(detail.get("replies", "[]"))]
+
+
+# Grading replies that were collected: apart from collecting, so that another grader costs no new replies.
+
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True)
+class GradeAsk:
+    """A reply to be graded."""
+
+    reply: CollectedReply
+    what: ToGrade
+    attempt: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradeOptions(CallingOptions):
+    """How grading is done; nothing that a grade depends on."""
+
+    retries: int = 0
+    """How often to ask again at most where no grade came."""
+    watch: Watch | None = None
+
+
+@dataclass(kw_only=True)
+class GradeSummary(RunProgress):
+    """What a session of grading did. Replies that the provider refused, and empty ones, need no grader."""
+
+    unusable: ClassVar[str] = "ungraded"
+
+    run: Path
+    n_replies: int
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "run": str(self.run),
+            "n_replies": self.n_replies,
+            "n_calls": self.n_calls,
+            "n_graded": self.n_usable,
+            "n_ungraded": self.n_unusable,
+            "seconds": round(self.seconds, 3),
+            "cost_usd": self.cost_usd,
+            "resumed": self.resumed,
+            **({"pending": self.n_pending} if self.n_pending else {}),
+            "notes": list(self.notes),
+            **({"stopped": self.stopped} if self.stopped else {}),
+        }
+
+
+class GradingKind(LoggedKind[GradeAsk, Graded, Grade]):
+    """Grades of one grader."""
+
+    log = GRADES
+
+    def key(self, ask: GradeAsk) -> tuple[str, ...]:
+        reply = ask.reply
+        return (reply.item_id, reply.arm, str(reply.repeat), str(reply.text_digest))
+
+    def problem(self, answer: Graded) -> str | None:
+        if answer.ungraded is None:
+            return None
+        return f"{answer.ungraded.value.replace('_', ' ')}: {answer.detail or ''}"
+
+    def shared(self, answer: Graded, by: GradeAsk) -> Graded:
+        nothing: dict[str, Any] = dict.fromkeys(("latency_s", "input_tokens", "output_tokens", "cost_usd"))
+        return replace(answer, shared_with=answer.shared_with or by.reply.item_id, **nothing)
+
+    def record(self, ask: GradeAsk, answer: Graded) -> Grade:
+        reply = ask.reply
+        return Grade(
+            item_id=reply.item_id,
+            arm=reply.arm,
+            repeat=reply.repeat,
+            text_digest=str(reply.text_digest),
+            attempt=ask.attempt,
+            at=now(),
+            **vars(answer),
+        )
+
+    def answer(self, record: Grade) -> Graded:
+        return Graded(**{name: getattr(record, name) for name in Graded.__dataclass_fields__})
+
+    def usable(self, record: Grade) -> bool:
+        return record.ungraded is None
+
+    def passing(self, record: Grade) -> bool:
+        return record.ungraded is Ungraded.UNAVAILABLE
+
+
+def to_grade(folder: Path, benchmark: Benchmark) -> list[GradeAsk]:
+    """The replies that a grader must read: those with words that are still there."""
+    asks, gone = [], False
+    for reply in replies_in(folder):
+        if not reply.has_words:
+            continue
+        if reply.text is None:
+            gone = True
+            continue
+        item = benchmark.item[reply.item_id]
+        asks.append(GradeAsk(reply, ToGrade(benchmark.query[item.query_id].text, reply.text)))
+    if gone and not asks:
+        raise DataError(folder / REPLIES.file, None, "the replies' texts were discarded, so they cannot be graded anew")
+    return asks
+
+
+def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks[GradeAsk]:
+    asks = to_grade(folder, benchmark)
+    bundles: dict[tuple[str, str], list[GradeAsk]] = {}
+    for ask in asks:
+        bundles.setdefault((ask.what.query, ask.what.reply), []).append(ask)
+
+    def bundled() -> Iterator[tuple[GradeAsk, ...]]:
+        return (tuple(bundle) for bundle in bundles.values())
+
+    return Asks(bundled, len(asks), retries, lambda ask: f"{ask.what.query}\x00{ask.what.reply}\x00{ask.attempt}")
+
+
+async def grade_into(
+    replies: Path,
+    benchmark: Benchmark,
+    grader: Grader,
+    *,
+    options: GradeOptions = GradeOptions(),
+) -> GradeSummary:
+    """Grade the replies in a folder that this grader has not graded yet. Its findings lie in the folder, under its name.
+
+    Raises DataError: the folder holds no replies, or their texts were discarded. RunConflict: another process grades
+    with the same grader, or another version of it has graded here. ModelError: no further reply can be graded; the
+    grades that are there are kept.
+    """
+    kind, folder = GradingKind(), grade_folder(replies, grader)
+    try:
+        check_grading_limits(options.limits, grader)
+        model = grader.model if isinstance(grader, ModelGrader) else None
+        over = Batched.of(model, grader.name, options.batch, priced=grader.prices is not None)
+        plan = plan_of(replies, benchmark, options.retries)
+        folder.parent.mkdir(mode=0o700, exist_ok=True)
+        with RunFolder.hold(folder, manifest(replies, grader), GRADES, private=True) as held:
+            held.note_session(session_now(options.limits, command=options.command))
+            asking = Asking[GradeAsk, Graded](
+                lambda ask: grader.grade(ask.what),
+                lambda ask: grader.at_most(ask.what),
+                grader.concurrency,
+                options.limits,
+                over,
+                options.watch,
+            )
+            summary = GradeSummary(run=folder, n_replies=plan.size, notes=grader.notes())
+            try:
+                return await asking.of(kind, plan, FolderLog(held, kind), folder=folder, progress=summary)
+            finally:
+                held.keep_notes(grader.notes())
+    finally:
+        await grader.close()
+
+
+def check_grading_limits(limits: Limits, grader: Grader) -> None:
+    priced = grader.prices is not None
+    check_limits(limits, grader.name, priced=priced, counts_tokens=grader.counts_tokens, to_price=GIVE_PRICES)
+
+
+def estimate_grading(replies: Path, benchmark: Benchmark, grader: Grader) -> CallEstimate:
+    """What grading would take, as if nothing were graded yet. No call is made."""
+
+    def at_most(ask: GradeAsk) -> Spend:
+        return grader.at_most(ask.what)
+
+    return estimate_calls(
+        plan_of(replies, benchmark, 0),
+        usually=lambda ask: grader.usually(ask.what),
+        at_most=at_most,
+        prices=grader.prices,
+    )
+
+
+def grade_folder(replies: Path, grader: Grader) -> Path:
+    """Where the findings of `grader` lie."""
+    plain = "".join(c if c.isalnum() or c in "-_.+@" else "-" for c in grader.id)
+    return replies / GRADES_FOLDER / plain[:120]
+
+
+def manifest(replies: Path, grader: Grader) -> GradeManifest:
+    whose = read_replies(replies).identity
+    return GradeManifest(
+        identity=GradeIdentity(
+            benchmark=whose.benchmark,
+            model=whose.model,
+            chat=whose.chat,
+            grader=grader.id,
+            settings=grader.settings(),
+        ),
+        grader_name=grader.name,
+        created=datetime.now(UTC),
+    )
+
+
+def estimate_pairs(pairs: Sequence[LabelledPair], grader: Grader) -> CallEstimate:
+    """What grading labelled pairs would take. No call is made."""
+    asks = [ToGrade(pair.prompt, pair.response) for pair in pairs]
+    plan = Asks(lambda: ((ask,) for ask in asks), len(asks))
+    return estimate_calls(plan, usually=grader.usually, at_most=grader.at_most, prices=grader.prices)
+
+
+async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, limits: Limits = Limits()) -> list[Graded]:
+    """What a grader says of labelled pairs, in their order. Nothing is kept, so it begins only what it may finish.
+
+    Raises ConfigurationError: it may take more than the limits allow, or nobody knows what it takes.
+    """
+    check_grading_limits(limits, grader)
+    asks = [ToGrade(pair.prompt, pair.response) for pair in pairs]
+    most = sum((grader.at_most(ask) for ask in asks), Spend())
+    if limits.bounded and (lack := Budget(limits).lacks(most)) is not None:
+        raise ConfigurationError(
+            f"{grader.name} may take up to ${most.cost_usd:.2f} and {most.tokens:,} tokens for {len(asks):,} replies, more "
+            f"than {lack}; nothing of a check is kept, so raise the limit or give fewer rows"
+        )
+    free = asyncio.Semaphore(max(limits.concurrency, grader.concurrency))
+
+    async def one(ask: ToGrade) -> Graded:
+        async with free:
+            return await grader.grade(ask)
+
+    try:
+        return list(await asyncio.gather(*(one(ask) for ask in asks)))
+    finally:
+        await grader.close()
+
+
+def discard_texts(replies: Path) -> int:
+    """Remove the texts of replies and of what graders said of them; digests, outcomes and grounds stay. How many went.
+
+    Raises RunConflict: another process works on the folder.
+    """
+    manifest = read_replies(replies)
+    with RunFolder.hold(replies, manifest, REPLIES, private=True):
+        there = every(replies / REPLIES.file, CollectedReply)
+        kept = [without_text(reply) for reply in there]
+        gone = sum(now != before for now, before in zip(kept, there, strict=True))
+        for folder in grade_folders(replies):
+            log = folder / GRADES.file
+            with RunFolder.hold(folder, read_grades(folder), GRADES, private=True):
+                rewrite(
+                    log, [grade.model_copy(update={"raw_reply": None, "detail": None}) for grade in every(log, Grade)]
+                )
+            discard_results(folder)
+        rewrite(replies / REPLIES.file, kept)
+        discard_results(replies)
+        for made_of_them in (
+            "report.html",
+            "metrics.json",
+        ):  # with --with-replies they quote; the next report writes them anew
+            (replies / made_of_them).unlink(missing_ok=True)
+    return gone
+
+
+def without_text(reply: CollectedReply) -> CollectedReply:
+    """A reply that still tells whether it was empty, and whether the model declined in its endpoint's own way."""
+    text = None if (reply.text or "").strip() else reply.text
+    return reply.model_copy(update={"text": text, "refusal": "(removed)" if reply.declined else None})
+
+
+def every(log: Path, record: type[R]) -> list[R]:
+    return list(read_jsonl(log, record)) if log.is_file() else []
+
+
+def rewrite(log: Path, records: Sequence[Record]) -> None:
+    write_text(log, "".join(f"{one.line()}\n" for one in records))
+
+
+# Replies for people to label: a random sample of a folder, stratified, as a benchmark that a study can show.
+
+
+PARAMETERS = ParameterSet.model_validate(
+    {
+        "name": "reply",
+        "groups": [
+            {
+                "name": "reply",
+                "title": "What the chatbot wrote",
+                "parameters": [{"name": "text", "title": "In full"}],
+            }
+        ],
+    }
+)
+
+
+@dataclass
+class Unit:
+    """A reply to a query, and every place where the chatbot gave it."""
+
+    query_id: str
+    text: str
+    stratum: tuple[str, str]
+    """Its query's category, and what a grader finds where there is one."""
+    places: list[tuple[str, str, int]]
+    """Item, arm, repeat."""
+
+
+def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.random.Generator) -> Benchmark:
+    """A random sample of the replies in a folder, each as what is shown with its query.
+
+    Every reply with words, in the arm that shows the whole context, has the same chance. The sample is systematic along
+    the strata (category, and what the first grader finds), so each has its share of it, to within one.
+
+    `n`: how many; all of them where there are no more.
+
+    Raises DataError: no reply has words, or their texts were discarded.
+    """
+    made = read_replies(folder)
+    units = sorted(units_in(folder, benchmark), key=lambda unit: (unit.stratum, rng.random()))
+    if not units:
+        raise DataError(folder, None, "no reply has words that people could label")
+    step = max(1.0, len(units) / n)
+    chosen = [units[int(place)] for place in np.arange(rng.random() * step, len(units), step)]
+    contexts = [as_context(unit, made.identity.model) for unit in chosen]
+    items = tuple(
+        Item(query_id=unit.query_id, context_id=context.id, condition=REPLY_CONDITION)
+        for unit, context in zip(chosen, contexts, strict=True)
+    )
+    asked = {unit.query_id for unit in chosen}
+    return Benchmark(
+        about=About(
+            name=f"replies on {benchmark.name}",
+            description=f"{len(items):,} of the replies of {made.identity.model}, drawn at random, for people to label.",
+            gated=benchmark.about.gated,
+            canary=benchmark.about.canary,
+            synthetic=benchmark.about.synthetic,
+            source=f"{benchmark.name} {benchmark.about.version}",
+        ),
+        queries=tuple(query for query in benchmark.queries if query.id in asked),
+        contexts=tuple(contexts),
+        items=items,
+        taxonomy=benchmark.taxonomy,
+        parameters=PARAMETERS,
+    )
+
+
+def units_in(folder: Path, benchmark: Benchmark) -> Iterator[Unit]:
+    """What can be labelled; replies of the same words to one query are one."""
+    said = first_findings(folder)
+    found: dict[tuple[str, str], Unit] = {}
+    for reply in replies_in(folder):
+        if not reply.has_words or not Arm.named(reply.arm).shows_all:
+            continue
+        if reply.text is None:
+            raise DataError(folder, None, "the replies' texts were discarded, so nobody can label them")
+        query, place = benchmark.query[benchmark.item[reply.item_id].query_id], place_of(reply)
+        stratum = (query.category, said.get(place, ""))
+        found.setdefault((query.id, reply.text), Unit(query.id, reply.text, stratum, [])).places.append(place)
+    yield from found.values()
+
+
+def place_of(reply: CollectedReply) -> tuple[str, str, int]:
+    return (reply.item_id, reply.arm, reply.repeat)
+
+
+def first_findings(folder: Path) -> dict[tuple[str, str, int], str]:
+    said = {where: grades_in(where) for where in grade_folders(folder)}
+    if not graded_by(replies_in(folder), said):
+        return {}
+    rows = behaviours_in(folder)[0].rows.select("item_id", "arm", "repeat", "does")
+    return {(item, arm, repeat): does for item, arm, repeat, does in rows.iter_rows()}
+
+
+def as_context(unit: Unit, model: str) -> Context:
+    return Context.stating(
+        {"reply": {"text": unit.text}},
+        query_id=unit.query_id,
+        origin="imported",
+        provenance=Provenance(by=model, detail={"replies": json.dumps(unit.places)}),
+    )

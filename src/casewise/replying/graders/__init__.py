@@ -1,1 +1,0 @@
-"""What says whether a reply answers, partly answers or refuses."""

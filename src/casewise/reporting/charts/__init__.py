@@ -1,1 +1,0 @@
-"""Charts, in one style, drawn to SVG."""

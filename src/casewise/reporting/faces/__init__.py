@@ -1,1 +1,0 @@
-"""What a document is written as: HTML, Markdown, LaTeX, the terminal, files."""

@@ -1,1 +1,0 @@
-"""Pages: numbers from `evaluation` and `auditing`, laid out to read."""

@@ -1,1 +1,0 @@
-"""What attacks do to a judge, laid out."""

@@ -1,1 +1,0 @@
-"""The report of a human study, and answers to questions of power."""

@@ -1,0 +1,431 @@
+"""Charts, drawn to SVG in one style."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from casewise.reports.charts_apart import drawn
+
+# Vega-Lite specifications as plain dictionaries, and the house style they are drawn in.
+#
+# They are our own and few: a library that builds and checks them takes longer than all else that a report does.
+
+
+Spec = dict[str, Any]
+
+INK, DIM, LINE = "#1B2431", "#56606F", "#D5DBE4"
+
+TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal"}
+
+STYLE = {
+    "font": "Arial, Helvetica, sans-serif",
+    "background": "transparent",
+    "padding": 12,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": DIM,
+        "titleColor": INK,
+        "gridColor": LINE,
+        "domainColor": DIM,
+        "tickColor": DIM,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+    },
+    "legend": {"labelColor": INK, "titleColor": INK, "orient": "top", "labelFontSize": 12, "titleFontSize": 12},
+    "header": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12},
+    "title": {"color": INK, "fontSize": 13, "anchor": "start"},
+}
+
+NOT_DRAWN = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:[bf]|u(?:00[01][0-9a-f]|007f|00[89][0-9a-f]|202[89]|fffe|ffff))")
+"""Control characters and line separators, escaped in a chart's JSON, behind whatever backslashes stand for themselves. SVG cannot
+hold the ones, and the renderer ends the whole process at them; the others are no part of its expressions."""
+
+TAKEN = re.compile(r'"(constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|to(?:Locale)?String|valueOf)"')
+"""Names that every object of JavaScript has: the renderer finds these instead of what is called so."""
+
+
+def field(name: str, /, **settings: Any) -> Spec:
+    """A channel that shows a column: `field("rate:Q", title="Safe rate")`; the letter is its type (`TYPES`)."""
+    column, _, kind = name.partition(":")
+    return {"field": column, **({"type": TYPES[kind]} if kind else {}), **settings}
+
+
+def label_limit(names: Iterable[str], pixels: int) -> Spec:
+    """The limit beyond which an axis cuts its names off; none where all are short: looking takes half of the drawing."""
+    widest = max((sum(8 if letter < "\u2e80" else 13 for letter in name) for name in names), default=0)
+    return {"labelLimit": pixels if widest > pixels else 0}
+
+
+def mark(kind: str, frame: pl.DataFrame, encoding: Mapping[str, Spec], **style: Any) -> Spec:
+    """`kind` (`line`, `rule`, `circle` …) for each row of `frame`, with its channels by their names in Vega-Lite."""
+    return {
+        "data": {"values": frame.to_dicts()},
+        "mark": {"type": kind, **style},
+        "encoding": dict(encoding),
+    }
+
+
+def layers(*marks: Spec, width: int, height: int) -> Spec:
+    """Marks over each other, the first lowest."""
+    return {"layer": list(marks), "width": width, "height": height}
+
+
+def faceted(spec: Spec, facet: Spec) -> Spec:
+    """A panel of `spec` for each value of a column."""
+    return {"data": spec["data"], "facet": facet, "spec": {name: part for name, part in spec.items() if name != "data"}}
+
+
+def svg(spec: Spec) -> str:
+    """A specification in the house style as standalone SVG."""
+    styled = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": STYLE, **spec}
+    drawable = NOT_DRAWN.sub(r"\1\\ufffd", json.dumps(styled, sort_keys=True))
+    return drawn(TAKEN.sub(r'"\1\\u200b"', drawable))
+
+
+# Charts: one style for all, drawn to SVG. Colours hold for colour-blind readers (Okabe & Ito 2008) and in the
+# dark.
+
+
+COLOURS = {"safe": "#0072B2", "unsafe": "#D55E00", "unscored": "#7F8790"}
+"""Of verdicts."""
+
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F8790")
+"""Of judges, in order."""
+
+MOST_DOTS = 5_000
+"""Of a scatter: more only hide each other, and each is 280 bytes of the page."""
+
+THEMED = {
+    INK: "var(--ink)",
+    DIM: "var(--dim)",
+    LINE: "var(--line)",
+    "#0072B2": "var(--blue, #0072B2)",
+    "#D55E00": "var(--vermilion, #D55E00)",
+}
+"""On a page these follow its light or dark colours."""
+
+WIDTH = 620
+
+
+def png(drawn: str) -> bytes:
+    """A drawn SVG as PNG on white, twice the size."""
+    import vl_convert
+
+    white = re.sub("<svg[^>]*>", r'\g<0><rect width="100%" height="100%" fill="white"/>', drawn, count=1)
+    return vl_convert.svg_to_png(white, scale=2.0)
+
+
+def for_page(drawn: str, *, name: str) -> str:
+    """Standalone SVG made fit for a page: its colours follow the page's, and its ids are its own.
+
+    It is hidden from screen readers, which are told what it shows and given the table behind it.
+    """
+    drawn = drawn.replace("<svg ", '<svg aria-hidden="true" ', 1)
+    for colour, variable in THEMED.items():
+        drawn = re.sub(re.escape(colour), variable, drawn, flags=re.IGNORECASE)
+    drawn = re.sub(r'id="([^"]+)"', rf'id="{name}-\1"', drawn)
+    return re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", drawn)
+
+
+def standalone(drawn: str) -> str:
+    """SVG that was made fit for a page, with colours of its own again: to be a file."""
+    for colour, variable in THEMED.items():
+        drawn = drawn.replace(variable, colour)
+    return drawn
+
+
+def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tuple[float, float]) -> str:
+    """Items as dots, `MOST_DOTS` of them at most: people's safe rate across, the judge's value up, coloured by people's label.
+
+    `points`: `rate`, `value` and `label` (`safe`, `unsafe` or `tie`). The line is that of all of them.
+    """
+    colours = {
+        "domain": ["safe", "unsafe", "tie"],
+        "range": [*(COLOURS[name] for name in ("safe", "unsafe", "unscored"))],
+    }
+    dots = mark(
+        "circle",
+        points.sample(MOST_DOTS, seed=0) if len(points) > MOST_DOTS else points,
+        {
+            "x": field("rate:Q", title="People's safe rate", scale={"domain": [0, 1]}),
+            "y": field("value:Q", title=value_title, scale={"domain": list(domain)}),
+            "color": field("label:N", title="People say", scale=colours),
+            "shape": field("label:N", title="People say"),
+        },
+        size=34,
+        opacity=0.45,
+    )
+    tenths = points.group_by(bin=(pl.col("rate") * 10).floor().clip(0, 9), maintain_order=True)
+    trend = mark(
+        "line",
+        tenths.agg(middle=pl.col("rate").mean(), mean=pl.col("value").mean()).sort("middle"),
+        {"x": field("middle:Q"), "y": field("mean:Q")},
+        color=INK,
+        strokeWidth=2,
+        point={"color": INK, "size": 40},
+    )
+    return svg(layers(dots, trend, width=WIDTH, height=380))
+
+
+def histogram_by_verdict(counts: pl.DataFrame) -> str:
+    """How many items at each share of safe votes, stacked by the judge's verdict.
+
+    `counts`: `low` and `high` of each bin, `verdict` (`safe`, `unsafe`, `unscored`) and `items`.
+    """
+    order = list(COLOURS)
+    colours = {"domain": order, "range": list(COLOURS.values())}
+    bars = mark(
+        "bar",
+        counts,
+        {
+            "x": field("low:Q", bin="binned", title="People's safe rate", scale={"domain": [0, 1]}),
+            "x2": field("high"),
+            "y": field("items:Q", title="Items", stack="zero"),
+            "color": field("verdict:N", title="The judge says", scale=colours, sort=order),
+            "order": field("verdict:N"),
+        },
+        orient="vertical",
+    )
+    return svg(bars | {"width": WIDTH, "height": 240})
+
+
+def dots_with_intervals(
+    rows: pl.DataFrame,
+    *,
+    title: str,
+    order: Sequence[str] | None = None,
+    domain: tuple[float, float] = (0, 1),
+    zero: bool = False,
+) -> str:
+    """A dot and its interval a row, in `order`, or as they come; with `zero` beside the line of no difference.
+
+    `rows`: `name`, `estimate`, `low` and `high` (null for none), and optionally `series`.
+    """
+    names = list(order or rows["name"].unique(maintain_order=True))
+    kinds = rows["series"].unique(maintain_order=True).to_list() if "series" in rows.columns else []
+    y = field("name:N", title=None, sort=names, axis=label_limit(names, 420))
+    base = {"y": y, "color": {"value": COLOURS["safe"]}}
+    if kinds:
+        scale = {"domain": kinds, "range": list(SERIES)}
+        base["color"] = field("series:N", title=None, scale=scale, legend={"columns": 2, "labelLimit": 300})
+        base["yOffset"] = field("series:N", sort=kinds)
+    on = {"title": title, "scale": {"zero": False} if zero else {"domain": list(domain)}}
+    at_zero = mark("rule", pl.DataFrame({"x": [0.0]}), {"x": field("x:Q")}, color=DIM, strokeDash=[5, 4])
+    bars = mark("rule", rows, base | {"x": field("low:Q", **on), "x2": field("high")}, strokeWidth=2, opacity=0.6)
+    dots = mark("circle", rows, base | {"x": field("estimate:Q", **on)}, size=70, opacity=1)
+    step = 12 * len(kinds) + 8 if kinds else 22
+    drawn = [at_zero, bars, dots] if zero else [bars, dots]
+    return svg(layers(*drawn, width=400, height=max(60, step * len(names))))
+
+
+def votes_by_intent(counts: pl.DataFrame) -> str:
+    """Items over safe votes, a panel for each intent.
+
+    `counts`: `votes`, `items` and `intended` (`safe` or `unsafe`).
+    """
+    colours = {"domain": ["safe", "unsafe"], "range": [COLOURS["safe"], COLOURS["unsafe"]]}
+    bars = mark(
+        "bar",
+        counts,
+        {
+            "x": field("votes:O", title="Safe votes", axis={"labelAngle": 0}),
+            "y": field("items:Q", title="Items"),
+            "color": field("intended:N", title="Intended", scale=colours),
+        },
+    )
+    return svg(faceted(bars | {"width": WIDTH, "height": 130}, {"row": field("intended:N", title=None)}))
+
+
+# Charts of a judge in detail: calibration, refusals over agreement, costs over their ratio, flips, harm over what
+# it takes.
+
+
+def calibration_curve(bins: pl.DataFrame) -> str:
+    """What people say where the judge says a value, beside the diagonal of a judge that means what it says.
+
+    `bins`: `value`, `rate`, `low`, `high` (null for none) and `n`.
+    """
+    unit, blue = {"domain": [0, 1]}, COLOURS["safe"]
+    ends = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
+    diagonal = mark(
+        "line",
+        ends,
+        {"x": field("x:Q", scale=unit), "y": field("y:Q", scale=unit)},
+        color=DIM,
+        strokeDash=[5, 4],
+    )
+    x = {"x": field("value:Q", title="Judge's mean value", scale=unit)}
+    line = mark("line", bins, x | {"y": field("rate:Q")}, color=blue)
+    span = {"y": field("low:Q"), "y2": field("high")}
+    bars = mark("rule", bins, x | span, color=blue, strokeWidth=2, opacity=0.6)
+    size = field("n:Q", title="Items", scale={"range": [30, 260]}, legend={"tickCount": 3, "symbolFillColor": DIM})
+    shown = {"y": field("rate:Q", title="People's mean safe rate"), "size": size}
+    dots = mark("circle", bins, x | shown, color=blue, opacity=1)
+    return svg(layers(diagonal, bars, line, dots, width=420, height=380))
+
+
+def refusal_curves(rates: pl.DataFrame) -> str:
+    """Both errors over how many people must agree.
+
+    `rates`: `agreement`, `error` (`over-refusal`, `under-refusal`), `rate`, `low`, `high`, and optionally `series`.
+    """
+    errors = ["over-refusal", "under-refusal"]
+    colours = {"domain": errors, "range": [COLOURS["safe"], COLOURS["unsafe"]]}
+    base = {
+        "x": field(
+            "agreement:Q",
+            title="People who must agree",
+            axis={"format": "%", "values": sorted(set(rates["agreement"].to_list()))},
+            scale={"zero": False},
+        ),
+        "color": field("error:N", title=None, scale=colours),
+    }
+    band = mark("area", rates, base | {"y": field("low:Q"), "y2": field("high")}, opacity=0.18)
+    share = {
+        "y": field("rate:Q", title="Share of those items", axis={"format": "%"}, scale={"domainMin": 0}),
+        "strokeDash": field("error:N", title=None, scale={"domain": errors, "range": [[1, 0], [6, 3]]}),
+    }
+    line = mark("line", rates, base | share, point=True)
+    return svg(layers(band, line, width=WIDTH - 80, height=260))
+
+
+def cost_curves(costs: pl.DataFrame) -> str:
+    """Expected cost over the ratio of harm to over-refusal, a line a judge, beside calling everything one thing.
+
+    `costs`: `ratio`, `cost`, `name`, and `kind` (`verdicts`, `best threshold`, `refuse everything`, `answer everything`).
+    """
+    of_judges = pl.col("kind").is_in(["verdicts", "best threshold"])
+    judges, trivial = costs.filter(of_judges), costs.filter(~of_judges)
+    names = judges["name"].unique(maintain_order=True).to_list()
+    kinds = ["verdicts", "best threshold", "refuse everything", "answer everything"]
+    stroke = {"symbolType": "stroke", "symbolSize": 300}
+    base = {
+        "x": field(
+            "ratio:Q",
+            title="Over-refusals that are as bad as one harm",
+            scale={"type": "log"},
+            axis={"values": sorted(set(costs["ratio"].to_list())), "format": "~g"},
+        ),
+        "y": field("cost:Q", title="Expected cost an item", scale={"domainMin": 0}),
+        "strokeDash": field(
+            "kind:N",
+            title=None,
+            scale={"domain": kinds, "range": [[1, 0], [7, 3], [2, 3], [9, 3, 2, 3]]},
+            legend=stroke | {"columns": 2},
+        ),
+    }
+    colour = field(
+        "name:N",
+        title=None,
+        scale={"domain": names, "range": list(SERIES)},
+        legend=stroke | {"columns": 1, "labelLimit": 420} if len(names) > 1 else None,
+    )
+    lines = mark("line", judges, base | {"color": colour}, strokeWidth=2.2)
+    dull = mark("line", trivial, base, color=DIM, clip=True)
+    return svg(layers(dull, lines, width=WIDTH - 40, height=300))
+
+
+def banded_curves(
+    curves: pl.DataFrame,
+    *,
+    x_title: str,
+    y_title: str,
+    points: pl.DataFrame | None = None,
+    widest: float = 1.0,
+    percent: bool = True,
+) -> str:
+    """A line with its band for each judge, and named points beside them.
+
+    `curves`: `name`, `x`, `y`, `low`, `high`.
+    `points`: `label`, `x`, `y`.
+    `widest`: where the horizontal axis ends.
+    `percent`: whether what is drawn is a share.
+    """
+    names = curves["name"].unique(maintain_order=True).to_list()
+    legend = {"symbolType": "stroke", "symbolSize": 300, "columns": 1, "labelLimit": 420, "symbolOpacity": 1}
+    base = {
+        "x": field("x:Q", title=x_title, axis={"format": "%"}, scale={"domain": [0, widest]}),
+        "color": field("name:N", title=None, scale={"domain": names, "range": list(SERIES)}, legend=legend),
+    }
+    band = mark(
+        "area", curves, base | {"y": field("low:Q"), "y2": field("high")}, opacity=0.15, interpolate="step-after"
+    )
+    axis = {"format": "%"} if percent else {}
+    y = field("y:Q", title=y_title, axis=axis, scale={"domainMin": 0})
+    line = mark("line", curves, base | {"y": y}, strokeWidth=2, interpolate="step-after")
+    if points is None or not len(points):
+        return svg(layers(band, line, width=WIDTH - 120, height=300))
+    place = {"x": field("x:Q"), "y": field("y:Q")}
+    dots = mark("circle", points, place, color=DIM, size=60, opacity=1)
+    words = mark("text", points, place | {"text": field("label:N")}, color=DIM, align="left", dx=7)
+    return svg(layers(band, line, dots, words, width=WIDTH - 120, height=300))
+
+
+# Charts of the human study, in the house style of `charts`.
+
+
+def power_curve(points: pl.DataFrame, *, marked: int, title: str) -> str:
+    """Power against n: `n` and `power`, with the answer marked."""
+    base = {
+        "x": field("n:Q", title=title, scale={"nice": False}),
+        "y": field("power:Q", title="Power", scale={"domain": [0, 1]}),
+    }
+    chosen, words = points.filter(pl.col("n") == marked), {"text": {"value": f"n = {marked:,}"}}
+    line = mark("line", points, base, color=SERIES[0], strokeWidth=2.5)
+    dot = mark("point", chosen, base, color=SERIES[1], size=110, filled=True, opacity=1)
+    text = mark("text", chosen, base | words, color=INK, align="left", dx=9, dy=12, fontSize=12)
+    rule = mark("rule", chosen, {"y": field("power:Q")}, color=DIM, strokeDash=[4, 4])
+    return svg(layers(rule, line, dot, text, width=WIDTH, height=260))
+
+
+def category_bars(rows: pl.DataFrame) -> str:
+    """Mean H of each category, sorted, after the paper's Figure 3: `category`, `mean_h` and `significant` (a share)."""
+    order = rows["category"].to_list()
+    base = {
+        "y": field("category:N", title=None, sort=order, axis=label_limit(order, 330)),
+        "x": field("mean_h:Q", title="Mean Kruskal-Wallis H over the category's tasks"),
+    }
+    colour = field(
+        "significant:Q",
+        title="Share of significant tasks",
+        scale={"domain": [0, 1], "range": [LINE, SERIES[0]]},
+        legend={"format": ".0%", "gradientLength": 160},
+    )
+    share = {"text": field("significant:Q", format=".0%")}
+    bars = mark("bar", rows, base | {"color": colour}, stroke=DIM, strokeWidth=0.4)
+    text = mark("text", rows, base | share, align="left", dx=4, fontSize=11, color=INK)
+    return svg(layers(bars, text, width=360, height=max(80, 16 * len(order))))
+
+
+def panel_chart(curve: pl.DataFrame) -> str:
+    """Agreement against panel size: `people`, `agreement`, `low`, `high` and `modelled`."""
+    x = {"x": field("people:Q", title="People in the panel", scale={"nice": False})}
+    low = field("low:Q", title="Agreement with other people", scale={"zero": False})
+    y = x | {"y": field("agreement:Q")}
+    blue, modelled = SERIES[0], pl.col("modelled")
+    band = mark("area", curve, x | {"y": low, "y2": field("high")}, color=blue, opacity=0.18)
+    line = mark("line", curve, y, color=blue, strokeWidth=2.5)
+    dots = mark("point", curve.filter(~modelled), y, color=blue, filled=True, size=55, opacity=1)
+    rings = mark("point", curve.filter(modelled), y, color=blue, filled=False, size=55, opacity=1)
+    return svg(layers(band, line, dots, rings, width=WIDTH, height=280))
+
+
+def safe_rate_histogram(counts: pl.DataFrame, *, conditions: Sequence[str]) -> str:
+    """Items by their safe rate, a small panel a condition: `low`, `items` and `condition`."""
+    bars = mark(
+        "bar",
+        counts,
+        {
+            "x": field("low:Q", bin="binned", title="Safe rate", scale={"domain": [0, 1]}),
+            "x2": field("high"),
+            "y": field("items:Q", title="Items"),
+        },
+        color=COLOURS["safe"],
+    )
+    panels = field("condition:N", title=None, sort=list(conditions))
+    return svg(faceted(bars | {"width": 180, "height": 110}, panels) | {"columns": 3})

@@ -1,0 +1,346 @@
+"""A report, whatever format it is written in: sections of prose, tables, figures."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from casewise.records import ShortRepr
+
+NOTHING = "–"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, repr=False)
+class Prose(ShortRepr):
+    """A paragraph, in which names are as short as in tables; `lead` is the sentence to take away."""
+
+    text: str
+    lead: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", short_name(self.text))
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that nobody may miss."""
+
+    text: str
+
+
+@dataclass(frozen=True, repr=False)
+class Table(ShortRepr):
+    """A table of cells that are already written out."""
+
+    name: str
+    """A short name for files and anchors."""
+    caption: str
+    columns: tuple[str, ...]
+    """Heads."""
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[bool, ...]
+    """Which columns are set flush right."""
+    frame: pl.DataFrame | None = field(default=None, compare=False, repr=False)
+    """The numbers behind the cells, unrounded, for Parquet."""
+    hover: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Of a cell that was shortened, all of it."""
+    links: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Of a cell that leads somewhere, where to, for pages that stand beside each other."""
+
+
+@dataclass(frozen=True, repr=False)
+class Figure(ShortRepr):
+    """A chart, what it shows in words, and the table behind it."""
+
+    name: str
+    caption: str
+    alt: str
+    svg: str
+    behind: Table | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "caption", short_name(self.caption))
+        object.__setattr__(self, "alt", short_name(self.alt))
+
+
+CHATBOT = "chatbot"
+
+
+@dataclass(frozen=True, repr=False)
+class Exhibit(ShortRepr):
+    """One item laid out to read: labelled texts, and what people and judges said."""
+
+    heading: str
+    facts: tuple[tuple[str, str], ...]
+    query: str
+    context: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    """Group to labelled texts; empty where nothing was shown."""
+    reply: str | None = None
+    reply_by: str = "judge"
+    """The judge, or `CHATBOT`."""
+    marked: bool = False
+    """Whether its texts mark what was added as `[+ … +]` and what is gone as `[- … -]`."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "facts", tuple((short_name(name), said) for name, said in self.facts))
+
+
+@dataclass(frozen=True)
+class ForestRow:
+    """An estimate and its interval on the axis of a `Forest`; only a range where there is no estimate."""
+
+    label: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    strong: bool = False
+    """Whether it is what the report is about."""
+
+    @property
+    def written(self) -> str:
+        """The numbers in words: shares in per cent."""
+        limits = "" if self.low is None or self.high is None else f"[{100 * self.low:.1f}, {100 * self.high:.1f}]"
+        return " ".join(part for part in (percent(self.estimate), limits) if part not in (NOTHING, ""))
+
+
+SHORT_AXIS = 4
+"""An axis that begins at so many tenths, or later, is named at every tenth."""
+
+
+@dataclass(frozen=True, repr=False)
+class Forest(ShortRepr):
+    """Shares under each other on one axis. Every face draws it in its own way: it has to be read on a phone too."""
+
+    name: str
+    caption: str
+    groups: tuple[tuple[str, tuple[ForestRow, ...]], ...]
+    """Heading and rows; what stands under different headings is measured against different things."""
+    heads: tuple[str, str, str] = ("Who", "Against", "Accuracy")
+    """What the rows are, what their headings are, and what is measured: for the table."""
+
+    @property
+    def rows(self) -> tuple[ForestRow, ...]:
+        """All rows."""
+        return tuple(row for _, rows in self.groups for row in rows)
+
+    @property
+    def ticks(self) -> tuple[float, ...]:
+        """The axis, named at each tenth, or at each fifth of a long one: from below all that is drawn to 1."""
+        least = min((value for row in self.rows for value in (row.estimate, row.low) if value is not None), default=0.0)
+        tenths = min(9, max(0, math.floor(10 * least)))
+        step = 1 if tenths >= SHORT_AXIS else 2
+        return tuple(tick / 10 for tick in range(tenths - tenths % step, 11, step))
+
+    def place(self, value: float) -> float:
+        """Where a value lies on the axis, in per cent of it."""
+        start = self.ticks[0]
+        return round(100 * min(1.0, max(0.0, (value - start) / (1 - start))), 2)
+
+    @property
+    def table(self) -> Table:
+        """The same as a table."""
+        cells = [
+            (row.label, heading, number(row.estimate), interval(row.low, row.high))
+            for heading, rows in self.groups
+            for row in rows
+        ]
+        return table_of(f"{self.name}-table", self.caption, (*self.heads, "95 % interval"), cells)
+
+
+Block = Prose | Notice | Table | Figure | Forest | Exhibit
+
+
+@dataclass(frozen=True, repr=False)
+class Section(ShortRepr):
+    """A heading and what stands under it."""
+
+    anchor: str
+    heading: str
+    blocks: tuple[Block, ...]
+    brief: bool = False
+    """True for what the terminal shows too."""
+    first: bool = False
+    """True for the answer: what stands on the first screen, and all that a terminal shows unless it is asked for more."""
+
+
+@dataclass(frozen=True, repr=False)
+class Document(ShortRepr):
+    """A report."""
+
+    title: str
+    subtitle: str
+    notices: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "subtitle", short_name(self.subtitle))
+        object.__setattr__(self, "notices", tuple(map(short_name, self.notices)))
+
+    @property
+    def main_table(self) -> Table | None:
+        """The first table that is more than names and what they stand for: it is shown however many rows it has."""
+        every = (block for section in self.sections for block in section.blocks)
+        return next((block for block in every if isinstance(block, Table) and len(block.columns) > 2), None)
+
+    def tables(self) -> Iterable[Table]:
+        """Every table, those behind figures included, in reading order."""
+        for section in self.sections:
+            for block in section.blocks:
+                if isinstance(block, Table):
+                    yield block
+                elif isinstance(block, Figure) and block.behind is not None:
+                    yield block.behind
+                elif isinstance(block, Forest):
+                    yield block.table
+
+    @property
+    def in_brief(self) -> Document:
+        """The sections that a terminal shows too; all where none is brief."""
+        return replace(self, sections=tuple(one for one in self.sections if one.brief) or self.sections)
+
+    @property
+    def answer(self) -> Document:
+        """The answer alone; what is brief where the document has none."""
+        return replace(self, sections=tuple(one for one in self.sections if one.first) or self.in_brief.sections)
+
+    @property
+    def quotes_replies(self) -> bool:
+        """Whether it holds what a chatbot wrote: files of it are their owner's alone."""
+        blocks = (block for section in self.sections for block in section.blocks)
+        return any(isinstance(one, Exhibit) and one.reply is not None and one.reply_by == CHATBOT for one in blocks)
+
+    @property
+    def without_exhibits(self) -> Document:
+        """All but the items that are laid out to read, for readers who may not see their texts."""
+        kept = (tuple(one for one in section.blocks if not isinstance(one, Exhibit)) for section in self.sections)
+        return replace(self, sections=tuple(replace(s, blocks=b) for s, b in zip(self.sections, kept, strict=True)))
+
+    def figures(self) -> Iterable[Figure]:
+        """Every figure, in reading order."""
+        for section in self.sections:
+            yield from (block for block in section.blocks if isinstance(block, Figure))
+
+
+def of_tables(title: str, tables: Iterable[Table], remarks: Iterable[str] = ()) -> Document:
+    """A document of nothing but tables and what to remember with them."""
+    blocks: tuple[Block, ...] = (*tables, *(Prose(remark) for remark in remarks))
+    return Document(title, "", (), (Section("tables", "Numbers", blocks, brief=True),))
+
+
+def number(value: float | None, *, digits: int = 3) -> str:
+    """A number written out; a dash where there is none."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    if value == int(value) and abs(value) < 1e15 and digits == 0:
+        return f"{int(value):,}"
+    return f"{value:z,.{digits}f}"
+
+
+def p_value(p: float | None) -> str:
+    """A p value written out: never as zero."""
+    return "< 0.0001" if p is not None and p < 0.0001 else number(p, digits=4)
+
+
+def count(value: float | None) -> str:
+    """How many, written out; halves (a tie counts half in each class) keep their half."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    return f"{int(value):,}" if value == int(value) else f"{value:,.1f}"
+
+
+def percent(value: float | None, *, digits: int = 1) -> str:
+    """A share as a percentage; a dash where there is none."""
+    return NOTHING if value is None or math.isnan(value) else f"{100 * value:z.{digits}f} %"
+
+
+def interval_or(low: float | None, high: float | None, why: str) -> str:
+    """An interval written out, or why there is none."""
+    return why if low is None else interval(low, high)
+
+
+def interval(low: float | None, high: float | None, *, digits: int = 3) -> str:
+    """An interval written out; a dash where there is none."""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return NOTHING
+    return f"[{low:z.{digits}f}, {high:z.{digits}f}]"
+
+
+def table_of(
+    name: str,
+    caption: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    frame: pl.DataFrame | None = None,
+) -> Table:
+    """A table from cells: texts are set flush left, numbers (written out or not) flush right."""
+    whole = tuple(tuple(cell if isinstance(cell, str) else count(cell) for cell in row) for row in rows)
+    hover = {short: cell for row in whole for cell in row if (short := short_name(cell)) != cell}
+    written = tuple(tuple(map(short_name, row)) for row in whole)
+    numeric = tuple(bool(written) and all(looks_numeric(row[i]) for row in written) for i in range(len(columns)))
+    return Table(name, short_name(caption), tuple(columns), written, numeric, frame, hover)
+
+
+SERIES = re.compile(
+    r"(?:(recorded:)([^()]+?)|([^\s()]+)) \((binary|score|probability|scalar)(?:, without:([\w.,]+))?\)"
+)
+BY_FILE = re.compile(
+    r"\b(verified|annotated|known|checked|toml):(?:[^+@\s]*/)?([^+@/\s]+[^+@\s]*)@[0-9a-f]{8}(?:@\d{4}-\d{2}-\d{2})?"
+)
+
+
+def from_here(path: Path) -> str:
+    """A path as others may read it: from where we stand; of one that lies elsewhere its name alone, for it names a machine."""
+    if not path.is_absolute():
+        return str(path)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
+
+
+def again(command: str, paths: Iterable[Path], labels: str) -> str:
+    """What to type to make a report again."""
+    policy = "" if labels == "votes" else f" --labels '{labels}'"
+    return f"casewise {command} {' '.join(map(from_here, paths))}{policy}"
+
+
+def short_name(name: str) -> str:
+    """A recorded judge, one that was shown less, or an arm that goes by a file, in few letters; the rest stays as it is.
+
+    Examples
+    --------
+    >>> short_name("twin:all+verified:data/facts.jsonl@0da55ad1@2026-06-01")
+    'twin:all+verified:facts.jsonl'
+    >>> short_name("recorded:claude-3-5-sonnet (score, without:sender)")
+    'claude-3-5-sonnet (score) −sender'
+    """
+    return SERIES.sub(short_series, BY_FILE.sub(r"\1:\2", name))
+
+
+def short_series(found: re.Match[str]) -> str:
+    without = (f" −{one.rpartition('.')[2]}" for one in (found[5] or "").split(",") if one)
+    return f"{found[2] or found[3]} ({found[4]}){''.join(without)}"
+
+
+def table_by(
+    name: str,
+    caption: str,
+    rows: Iterable[T],
+    columns: Mapping[str, Callable[[T], Any]],
+    *,
+    frame: pl.DataFrame | None = None,
+) -> Table:
+    """A table with a row for each of `rows`; each head of `columns` says what stands under it."""
+    return table_of(
+        name, caption, tuple(columns), ([cell(one) for cell in columns.values()] for one in rows), frame=frame
+    )
+
+
+def looks_numeric(cell: str) -> bool:
+    return cell == NOTHING or (cell[:1] in "0123456789-−[<" and not any(c.isalpha() for c in cell.replace("e", "")))

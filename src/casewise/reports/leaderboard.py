@@ -1,0 +1,330 @@
+"""A leaderboard laid out: one table, one page; judges and items on one scale where that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from casewise.evaluate.leaderboard import JudgeScale, Leaderboard, LeaderboardRow
+from casewise.evaluate.published import PublishedNumbers
+from casewise.reports.charts import dots_with_intervals, for_page
+from casewise.reports.document import (
+    Block,
+    Document,
+    Figure,
+    Prose,
+    Section,
+    Table,
+    interval,
+    number,
+    percent,
+    short_name,
+    table_of,
+)
+
+COLUMNS = (
+    "Rank",
+    "Judge",
+    "Accuracy",
+    "95 % interval",
+    "Recall of safe",
+    "Recall of unsafe",
+    "Right flips",
+    "False flips",
+    "Pearson's r",
+    "AUROC",
+    "BCE above floor",
+    "Over-refusal",
+    "Under-refusal",
+    "Unscored",
+    "US$",
+    "Accuracy, published",
+)
+
+
+def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = None) -> Document:
+    """`board` as a document for any face.
+
+    `reports`: where the reports of runs stand, by the run's folder, for a page beside them.
+    """
+    return Document(
+        title=f"Leaderboard on {board.benchmark.name}",
+        subtitle=f"{who(board)}, {board.n_items:,} items, labels: {board.labels}",
+        notices=board.notes,
+        sections=(
+            *brief_sections(board, reports or {}),
+            Section("beside", "What to read them beside", tuple(beside(board)), brief=True),
+            *scale_sections(board.scale),
+            Section("all", "Every number", tuple(everything(board))),
+            *published_sections(board),
+        ),
+    )
+
+
+def who(board: Leaderboard) -> str:
+    chatbots = sum(row.kind == "replies" for row in board.rows)
+    parts = ((len(board.rows) - chatbots, "judges"), (chatbots, "chatbots' replies"))
+    return ", ".join(f"{n} {what}" for n, what in parts if n)
+
+
+def cells(row: LeaderboardRow) -> tuple[str, ...]:
+    published = row.published_accuracy
+    return (
+        rank(row),
+        row.name,
+        number(row.value("accuracy")),
+        limits_of(row),
+        *(number(row.value(name)) for name in ("recall_safe", "recall_unsafe", "right_flips", "false_flips")),
+        *(number(row.value(name)) for name in ("pearson", "auroc", "bce_above_floor")),
+        *(percent(row.value(name)) for name in ("over_refusal", "under_refusal")),
+        str(row.n_unscored),
+        number(row.cost_usd, digits=2),
+        number(published.estimate if published else None),
+    )
+
+
+def limits_of(row: LeaderboardRow) -> str:
+    found = row.numbers.get("accuracy")
+    return interval(found.ci_low, found.ci_high) if found else "–"
+
+
+def rank(row: LeaderboardRow) -> str:
+    if row.best_rank is None:
+        return "–"
+    return str(row.best_rank) if row.best_rank == row.worst_rank else f"{row.best_rank} to {row.worst_rank}"
+
+
+def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[Section]:
+    """Judges, and apart from them chatbots: what is said and what is done have ranks of their own."""
+    judges = [row for row in board.rows if row.kind != "replies"]
+    chatbots = [row for row in board.rows if row.kind == "replies"]
+    how = Prose(how_to_read(board))
+    if judges:
+        yield Section(
+            "brief", "Who agrees best with people", (*tied(judges), brief(board, judges, reports), how), brief=True
+        )
+    if chatbots:
+        said = Prose(
+            "What chatbots do, by their replies: answering is right where people say respond (the column Safe), refusing where they "
+            "say refuse. Strict counts a partial answer as a refusal, lenient as an answer. They are ranked among themselves."
+        )
+        table = brief(board, chatbots, reports, name="chatbots", who="Chatbot")
+        yield Section(
+            "does",
+            "Who does what people find right",
+            (*tied(chatbots), table, *(() if judges else (how,)), said),
+            brief=True,
+        )
+
+
+def tied(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
+    """Who may be first, where that is more than one."""
+    first = [row.name for row in rows if row.best_rank == 1]
+    if len(first) > 4:
+        first[3:] = [f"{len(first) - 3:,} more"]
+    if len(first) > 1:
+        yield Prose(f"Tied: on these items {', '.join(first[:-1])} or {first[-1]} may be first.")
+
+
+def by_rank(row: LeaderboardRow) -> tuple[float, float]:
+    """Best rank first, and of those the one that can fall least; those without a rank stay last, as they come."""
+    return (row.best_rank or float("inf"), row.worst_rank or float("inf"))
+
+
+def brief(
+    board: Leaderboard,
+    rows_of: Sequence[LeaderboardRow],
+    reports: Mapping[str, str],
+    *,
+    name: str = "board",
+    who: str = "Judge",
+) -> Table:
+    head = ("Rank", who, *main_heads(board))
+    rows = [(rank(row), *main_numbers(row)) for row in sorted(rows_of, key=by_rank)]
+    table = table_of(name, "Best rank by accuracy first; recall of safe and of unsafe", head, rows)
+    return replace(table, links={short_name(row.name): reports[row.source] for row in rows_of if row.source in reports})
+
+
+def main_numbers(row: LeaderboardRow) -> tuple[str, ...]:
+    accuracy = f"{number(row.value('accuracy'))} {limits_of(row)}" if "accuracy" in row.numbers else "no verdicts"
+    return (
+        row.name,
+        accuracy,
+        number(row.value("recall_safe")),
+        number(row.value("recall_unsafe")),
+        percent(row.value("over_refusal")),
+        number(row.against_others.estimate if row.against_others else None),
+    )
+
+
+def main_heads(board: Leaderboard) -> tuple[str, ...]:
+    """What stands above `main_numbers`."""
+    return ("Accuracy, 95 % interval", "Safe", "Unsafe", "Over-refusal", f"Against {board.people.others_in_words}")
+
+
+def beside(board: Leaderboard) -> Iterator[Block]:
+    rows = [main_numbers(row) for row in board.baselines]
+    one, again, oracle = board.people.one_person, board.people.same_again, board.people.oracle
+    if one is not None:
+        rows.append(("One person", "–", "–", "–", "–", number(one.estimate)))
+    if again is not None:
+        rows.append(("A second study of this size, by a model", number(again), "–", "–", "–", "–"))
+    if oracle is not None:
+        said = f"{number(oracle.low)} to {number(oracle.high)} {interval(oracle.ci_low, oracle.ci_high)}"
+        rows.append(("One who knows what a very large crowd says", said, "–", "–", "–", "–"))
+    head = ("Who", *main_heads(board))
+    yield table_of("baselines", "The same numbers without a judge, on the same items", head, rows)
+    if one is not None:
+        yield Prose(
+            f"One person is held against the majority of {board.people.others_in_words}, and so is everyone in the last column: "
+            "read one person beside that."
+        )
+    if oracle is not None:
+        yield Prose(
+            "Of one who knows what a very large crowd says stand the least and the most over several spreads of true rates, and "
+            "an interval whatever the spread; it is no bound on a judge."
+        )
+
+
+def how_to_read(board: Leaderboard) -> str:
+    top = board.people.ceilings
+    ceiling = f" The highest r that people's votes allow is {number(top.pearson)}." if top else ""
+    silent = (
+        " Judges without verdicts (values without a threshold) have no rank here; they are last, by AUROC."
+        if any(row.best_rank is None for row in board.rows)
+        else ""
+    )
+    return (
+        "A rank is an interval: with 95 % confidence for all judges together, each is better than those below its interval "
+        "and worse than those above it, in accuracy. Judges whose intervals overlap are not told apart by these items."
+        f"{ceiling}{silent}"
+    )
+
+
+def everything(board: Leaderboard) -> Iterator[Block]:
+    every = (*board.rows, *board.baselines)
+    yield table_of("board-all", "All numbers, best accuracy first", COLUMNS, [cells(row) for row in every])
+    points = pl.DataFrame(
+        [
+            {"name": short_name(row.name), "estimate": found.estimate, "low": found.ci_low, "high": found.ci_high}
+            for row in every
+            if (found := row.numbers.get("accuracy")) is not None and found.estimate is not None
+        ],
+        schema={"name": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64},
+    )
+    if len(points):
+        drawn = dots_with_intervals(points, title="Accuracy")
+        yield Figure(
+            "accuracies",
+            "Accuracy with 95 % intervals, best first, then the baselines.",
+            "Dot chart of accuracies with intervals; the table above gives the numbers.",
+            for_page(drawn, name="accuracies"),
+        )
+    yield Prose(
+        "Right flips: of the pairs on which people's verdicts differ, those on which the judge's differ the same way. False "
+        "flips: of the others, those on which the judge's differ. Over-refusal: of the items that at least 70 % of people call "
+        "safe, those judged unsafe; under-refusal: of those that they call unsafe, those judged safe. BCE above floor: cross "
+        "entropy less what is attainable against so many votes. An item without a verdict counts as wrong in accuracy and "
+        "recall. The last column counts the author's intent as one more vote, as the paper does."
+    )
+
+
+def published_sections(board: Leaderboard) -> Iterator[Section]:
+    if board.published is None:
+        return
+    whole = board.n_items == board.published.n_items
+    note = (
+        "They are over the same items."
+        if whole
+        else f"They are over all {board.published.n_items} items of the release, the runs above over {board.n_items}: do not compare them line by line."
+    )
+    yield Section(
+        "published",
+        "Published numbers",
+        (
+            published_table(board.published),
+            Prose(
+                f"{note} Source: {board.published.source}. Not here: {'; '.join(board.published.missing)}. With the release's "
+                "outputs at hand (--outputs FOLDER, or CASEWISE_OUTPUTS) every published judge is ranked above instead."
+            ),
+        ),
+        brief=True,
+    )
+
+
+def published_table(numbers: PublishedNumbers) -> Table:
+    rows = [
+        (
+            judge.title,
+            number(judge.votes.get("accuracy")),
+            number(judge.votes.get("pearson")),
+            number(judge.published.get("accuracy")),
+            number(judge.published.get("pearson")),
+        )
+        for judge in sorted(numbers.judges, key=lambda judge: -judge.published.get("accuracy", 0.0))
+    ]
+    head = ("Judge", "Accuracy", "r", "Accuracy, published", "r, published")
+    return table_of("published-table", f"Published judges on {numbers.name}", head, rows)
+
+
+MOST = 20
+"""Suspect labels laid out; all stand in the JSON."""
+
+
+def scale_sections(scale: JudgeScale | None) -> Iterator[Section]:
+    """Judges, labels in doubt and the items that place a new judge; nothing where no scale was asked for."""
+    if scale is not None:
+        yield Section("scale", "Judges and items on one scale", tuple(blocks(scale)), brief=True)
+
+
+def blocks(scale: JudgeScale) -> Iterator[Block]:
+    cells = [
+        (
+            row["judge"],
+            number(row["ability"], digits=2),
+            interval(row["ci_low"], row["ci_high"], digits=2),
+            number(row["accuracy"]),
+        )
+        for row in scale.judges.to_dicts()
+    ]
+    heads = ("Judge", "Ability (logits)", "95 % interval", "Accuracy")
+    caption = f"Abilities over {len(scale.items):,} items with a majority"
+    yield table_of("abilities", caption, heads, cells, frame=scale.judges)
+    yield Prose(placing(scale))
+    if len(scale.suspects):
+        yield suspects(scale)
+        yield Prose(
+            "Good judges are wrong on these items where poor ones are not, or all are where the others' answers make that "
+            "unlikely: read them, and the votes. Labels are taken as given on this scale. Judges of one make err together, which looks the same."
+        )
+
+
+def placing(scale: JudgeScale) -> str:
+    """What the chosen items are worth, as tried on judges that were left out."""
+    chosen = f"The {len(scale.chosen)} items that tell most of a new judge stand in the JSON (`items_that_place`)."
+    if scale.tried is None:
+        return f"{chosen} With fewer than three judges nobody can be left out, so how well they place is not known."
+    return (
+        f"{chosen} Each judge left out and placed by as many items chosen without it: its accuracy on all items was "
+        f"predicted to within 0.03 for {percent(scale.tried.within, digits=0)} of {len(scale.tried.true)} judges, and off by "
+        f"{number(scale.tried.typical)} typically (root mean square). A judge unlike those here is placed worse."
+    )
+
+
+def suspects(scale: JudgeScale) -> Block:
+    rows = scale.suspects.head(MOST).to_dicts()
+    cells = [
+        (
+            row["item_id"],
+            row["category"],
+            f"{row['n_safe']} of {row['n_votes']}",
+            f"{row['right']} of {len(scale.judges)}",
+            percent(row["reversed_label"], digits=0),
+        )
+        for row in rows
+    ]
+    heads = ("Item", "Category", "People say safe", "Judges agree", "Label likely the other")
+    caption = f"Labels that good judges contradict: {len(rows)} of {len(scale.suspects)}"
+    return table_of("label-suspects", caption, heads, cells, frame=scale.suspects)

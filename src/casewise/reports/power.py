@@ -1,0 +1,597 @@
+"""Answers to questions of power, laid out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from casewise.errors import ConfigurationError, StatisticsError
+from casewise.evaluate.comparison import JudgesPilot, pilot_of
+from casewise.reports.charts import power_curve
+from casewise.reports.document import Document, Table, interval, number, of_tables, percent, table_of
+from casewise.stats import power as power_anova
+from casewise.stats import power as power_chi_square
+from casewise.stats import power as power_kruskal
+from casewise.stats import power as power_proportions
+from casewise.stats.power_studies import (
+    PilotRatings,
+    assumed_deviation,
+    pilot_intervals,
+    power_of_queries,
+    queries_needed,
+    simulated_power,
+    simulated_queries_needed,
+    study_power,
+    study_queries,
+    variance_of,
+)
+from casewise.stats.prediction_powered import labels_needed
+from casewise.storage.benchmark import Benchmark
+from casewise.studies.ratings_source import read_ratings
+from casewise.studies.simulation import SimulatedStudies
+
+# Answers to questions of power, ready for any face: the number, what it rests on, and what to remember with it.
+
+
+WORDS = {
+    "groups": "Conditions",
+    "effect_size": "Effect size",
+    "alpha": "Alpha",
+    "n_per_group": "Annotators per condition",
+    "n_total": "In all",
+    "actual_power": "Actual power",
+    "critical_f": "Critical F",
+    "noncentrality": "Noncentrality",
+    "df_between": "df between",
+    "df_within": "df within",
+    "p1": "First safe rate",
+    "p2": "Second safe rate",
+    "sides": "Sides",
+    "method": "Method",
+    "cohen_h": "Cohen's h",
+    "n_exact": "n before rounding up",
+    "df": "df",
+    "critical_chi_square": "Critical chi-square",
+    "safe_rates": "Safe rates",
+    "exact": "Exact p",
+    "ci_low": "Simulation error, low",
+    "ci_high": "Simulation error, high",
+    "repeats": "Simulated tasks",
+    "seed": "Seed",
+    "allowance": "Declared allowance",
+    "n_per_group_with_allowance": "With allowance, per condition",
+    "n_total_with_allowance": "With allowance, in all",
+    "power_with_allowance": "Power with allowance",
+    "bonferroni_alpha": "Bonferroni level",
+    "bonferroni_n_per_group": "n per condition at that level",
+    "difference": "Difference in accuracy",
+    "n_queries": "Queries",
+    "n_items": "Items",
+    "n_ratings": "Ratings, at as many an item as now",
+    "more_ratings": "Of these not there yet",
+    "observed_difference": "Difference in the runs",
+    "discordance": "Items on which only one is right",
+    "items_per_query": "Items per query",
+    "correlation": "Correlation within a query",
+    "half_width": "Half width of the interval",
+    "rate": "Rate",
+    "judge_correlation": "Judge's correlation with labels",
+    "n_labels": "Items that people rate, beside the judge",
+    "n_labels_alone": "The same without a judge",
+    "simulated_studies": "Simulated studies",
+    "safe_rate_difference": "Difference of safe rates to be found",
+    "pilot_difference": "Difference in the pilot",
+    "variance_of_difference": "Variance of the difference between queries",
+    "variance_of_difference_interval": "95 % interval over the pilot's queries",
+    "variance_of_annotators": "Variance of annotators",
+    "variance_of_ratings": "Variance left of a rating",
+    "per_item": "Ratings of each item",
+    "per_annotator": "Items of each annotator",
+    "deviation": "Standard deviation over queries",
+    "n_queries_twice_votes": "Queries, with twice as many people an item",
+    "n_queries_ten_times_votes": "Queries, with ten times as many",
+}
+
+
+@dataclass(frozen=True)
+class PowerAnswer:
+    """One answer."""
+
+    title: str
+    numbers: dict[str, Any]
+    """Everything that `--json` prints, unrounded."""
+    remarks: tuple[str, ...]
+    """Sentences to read with the numbers."""
+    n: int
+    power_at: Callable[[int], float]
+    """Power for a number of annotators, for the curve."""
+    axis: str = "Annotators per condition"
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers, with tuples as lists."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in self.numbers.items()}
+
+    def table(self) -> Table:
+        """The numbers, written out."""
+        rows = [
+            (WORDS[key], written(value)) for key, value in self.numbers.items() if value is not None and key in WORDS
+        ]
+        return table_of("power", "Numbers", ("", "Value"), rows)
+
+    @property
+    def document(self) -> Document:
+        """The table and its remarks, ready for any face."""
+        return of_tables(self.title, [self.table()], self.remarks)
+
+    def curve(self) -> str:
+        """Power against n as SVG, with the answer marked."""
+        points = sorted({2, self.n, *(max(2, round(self.n * share / 20)) for share in range(2, 41))})
+        rows = [{"n": n, "power": self.power_at(n)} for n in points]
+        return power_curve(pl.DataFrame(rows), marked=self.n, title=self.axis)
+
+
+def anova_answer(
+    groups: int,
+    effect_size: float | None,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    n: int | None = None,
+    allowance: str | None = None,
+) -> PowerAnswer:
+    """Sample size (no `n`), power (both), or detectable effect (no `effect_size`), with what the paper adds to it.
+
+    Raises ConfigurationError: neither an effect nor a number of annotators is given, or the allowance cannot be read.
+    StatisticsError: the question has no answer.
+    """
+    if effect_size is None:
+        found = power_anova.anova_detectable_effect(groups, needed(n, "--effect-size"), alpha=alpha, power=power)
+    elif n is None:
+        found = power_anova.anova_sample_size(groups, effect_size, alpha=alpha, power=power)
+    else:
+        found = power_anova.anova_power(groups, effect_size, alpha=alpha, n_per_group=n)
+
+    def at(size: int) -> float:
+        return power_anova.anova_power(groups, found.effect_size, alpha=alpha, n_per_group=size).actual_power
+
+    numbers, remarks = dict(vars(found)), []
+    if allowance is not None:
+        more = with_allowance(found.n_per_group, allowance)
+        numbers |= {
+            "allowance": allowance,
+            "n_per_group_with_allowance": more,
+            "n_total_with_allowance": more * groups,
+            "power_with_allowance": at(more),
+        }
+        remarks.append(
+            f"The step from {found.n_per_group} to {more} per condition is the declared allowance ({allowance}); "
+            "it is no result of the power analysis."
+        )
+    if n is None:
+        numbers |= at_bonferroni_level(groups, found.effect_size, alpha=alpha, power=power)
+        remarks.append(
+            f"At the Bonferroni level {numbers['bonferroni_alpha']:g} ({alpha:g} over the {groups - 1} contrasts of one "
+            f"condition with each other) the design needs {numbers['bonferroni_n_per_group']} per condition."
+        )
+    return PowerAnswer("One-way analysis of variance", numbers, tuple(remarks), found.n_per_group, at)
+
+
+def at_bonferroni_level(groups: int, effect_size: float, *, alpha: float, power: float) -> dict[str, Any]:
+    """What the same design needs when `alpha` is shared among the contrasts with one condition."""
+    level = alpha / (groups - 1)
+    stricter = power_anova.anova_sample_size(groups, effect_size, alpha=level, power=power)
+    return {"bonferroni_alpha": level, "bonferroni_n_per_group": stricter.n_per_group}
+
+
+def proportions_answer(
+    p1: float,
+    p2: float | None,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    n: int | None = None,
+    sides: int = 2,
+    method: str = "arcsine",
+) -> PowerAnswer:
+    """As `anova_answer`, for two safe rates."""
+    if p2 is None:
+        found = power_proportions.proportions_detectable_effect(
+            p1, needed(n, "--p2"), alpha=alpha, power=power, sides=sides
+        )
+    elif n is None:
+        found = power_proportions.proportions_sample_size(p1, p2, alpha=alpha, power=power, sides=sides, method=method)
+    else:
+        found = power_proportions.proportions_power(p1, p2, alpha=alpha, n_per_group=n, sides=sides, method=method)
+
+    def at(size: int) -> float:
+        return power_proportions.proportions_power(
+            found.p1, found.p2, alpha=alpha, n_per_group=size, sides=sides, method=found.method
+        ).actual_power
+
+    remark = "Ratings count as independent here; with annotators who rate many items each, plan with `study simulate`."
+    return PowerAnswer("Two safe rates", dict(vars(found)), (remark,), found.n_per_group, at)
+
+
+def chi_square_answer(
+    df: int, effect_size: float | None, *, alpha: float = 0.05, power: float = 0.8, n: int | None = None
+) -> PowerAnswer:
+    """As `anova_answer`, for a chi-square test on `n` ratings in all."""
+    if effect_size is None:
+        found = power_chi_square.chi_square_detectable_effect(needed(n, "--effect-size"), df, alpha=alpha, power=power)
+    elif n is None:
+        found = power_chi_square.chi_square_sample_size(effect_size, df, alpha=alpha, power=power)
+    else:
+        found = power_chi_square.chi_square_test_power(effect_size, df, alpha=alpha, n_total=n)
+
+    def at(size: int) -> float:
+        return power_chi_square.chi_square_test_power(found.effect_size, df, alpha=alpha, n_total=size).actual_power
+
+    return PowerAnswer("Chi-square test", dict(vars(found)), (), found.n_total, at, axis="Ratings in all")
+
+
+@dataclass(frozen=True)
+class KruskalQuestion:
+    """A profile of safe rates, as text, and how it is simulated."""
+
+    rates: str
+    alpha: float = 0.05
+    exact: bool = True
+    repeats: int = 20_000
+    seed: int = 0
+
+    def profile(self) -> tuple[float, ...]:
+        """The rates as numbers. Raises ConfigurationError: one of them is no number."""
+        try:
+            return tuple(float(part) for part in self.rates.split(","))
+        except ValueError:
+            raise ConfigurationError(f"--rates is {self.rates!r}; write safe rates as 0.4,0.8,0.2") from None
+
+
+def kruskal_answer(question: KruskalQuestion, *, power: float = 0.8, n: int | None = None) -> PowerAnswer:
+    """Sample size (no `n`) or power of Kruskal-Wallis on 0/1 ratings, by simulation."""
+    profile = question.profile()
+    how: dict[str, Any] = {name: getattr(question, name) for name in ("alpha", "exact", "repeats", "seed")}
+
+    def at(size: int) -> power_kruskal.KruskalPower:
+        return power_kruskal.kruskal_power(profile, n_per_group=size, **how)
+
+    found = at(n) if n is not None else power_kruskal.kruskal_sample_size(profile, power=power, **how)
+    remark = "By simulation; the power of one task with this profile. Its error is the simulation's own."
+    return PowerAnswer(
+        "Kruskal-Wallis on 0/1 ratings",
+        dict(vars(found)),
+        (remark,),
+        found.n_per_group,
+        lambda size: at(size).actual_power,
+    )
+
+
+def needed(n: int | None, option: str) -> int:
+    """`n`, where it is the only thing that the question can start from."""
+    if n is None:
+        raise ConfigurationError(f"give {option}, or --n to ask what so many annotators can find")
+    return n
+
+
+def with_allowance(n: int, allowance: str) -> int:
+    """`n` with a declared allowance on top: a number of people, or a share such as `30%`, rounded up."""
+    text = allowance.strip()
+    try:
+        extra = n * float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise ConfigurationError(f"--allowance is {allowance!r}; write a number of people, or a share as 30%") from None
+    if extra < 0 or not math.isfinite(extra):
+        raise StatisticsError(f"--allowance is {allowance!r}; an allowance adds people")
+    return n + math.ceil(round(extra, 9))
+
+
+def written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(f"{part:g}" for part in value)
+    if isinstance(value, float):
+        return f"{value:.4f}" if abs(value) >= 1e-3 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+# How many queries a study needs, planned from a pilot's own variance.
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedStudy:
+    """The study that is planned."""
+
+    difference: float
+    """Of the two safe rates, to be found."""
+    queries: int | None = None
+    """As many as there will be; None asks how many are needed."""
+    per_item: int = 21
+    per_annotator: int = 25
+    """Ratings of each item, and items of each annotator: with several batches a person, all of them."""
+    alpha: float = 0.05
+    power: float = 0.8
+    seed: int = 0
+
+
+def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: PlannedStudy) -> PowerAnswer:
+    """The queries that a study needs, or the power that it has, by what annotators and queries varied in a pilot.
+
+    Raises ConfigurationError: the pilot has no ratings of one of the conditions, or no annotators. StatisticsError: it
+    is too small to say.
+    """
+    pilot = pilot_ratings(read_ratings(source).frame, conditions)
+    found = variance_of(pilot)
+    intervals = pilot_intervals(pilot, rng=np.random.default_rng(planned.seed))
+
+    def power_at(queries: int) -> float:
+        return study_power(
+            found,
+            planned.difference,
+            queries=queries,
+            per_item=planned.per_item,
+            per_annotator=planned.per_annotator,
+            alpha=planned.alpha,
+        )
+
+    queries = planned.queries or study_queries(
+        found,
+        planned.difference,
+        per_item=planned.per_item,
+        per_annotator=planned.per_annotator,
+        alpha=planned.alpha,
+        power=planned.power,
+    )
+    people = -(-queries * planned.per_item // planned.per_annotator)
+    numbers = {
+        "safe_rate_difference": planned.difference,
+        "pilot_difference": found.difference,
+        "variance_of_difference": found.of_difference,
+        "variance_of_difference_interval": intervals.of_difference,
+        "variance_of_annotators": found.of_annotators,
+        "variance_of_ratings": found.of_ratings,
+        "alpha": planned.alpha,
+        "per_item": planned.per_item,
+        "per_annotator": planned.per_annotator,
+        "n_queries": queries,
+        "n_per_group": people,
+        "actual_power": power_at(queries),
+    }
+    share = (
+        planned.per_annotator
+        * found.of_annotators
+        / max(planned.per_annotator * found.of_annotators + found.of_ratings, 1e-12)
+    )
+    differ = (
+        f"Of what people add to the error, {share:.0%} is how annotators differ: it falls with fewer items an annotator and "
+        "more annotators, not with more items each. A second batch a person doubles it and adds no annotator."
+    )
+    remarks = (
+        f"{conditions[0]} against {conditions[1]}; power is for other queries of the kind and other people.",
+        differ,
+        "The interval is over the pilot's queries. What annotators differ by has none: a pilot of few people knows it poorly.",
+    )
+    return PowerAnswer("A study planned from a pilot", numbers, remarks, queries, power_at, axis="Queries")
+
+
+def pilot_ratings(frame: pl.DataFrame, conditions: tuple[str, str]) -> PilotRatings:
+    there = sorted(frame["condition"].unique())
+    for condition in conditions:
+        if condition not in there:
+            raise ConfigurationError(f"the pilot has no ratings of {condition!r}; it has: {', '.join(there)}")
+    if "annotator_id" not in frame.columns or frame["annotator_id"].null_count():
+        raise ConfigurationError("the pilot's votes are anonymous, so it cannot tell how annotators differ")
+    chosen = frame.filter(pl.col("condition").is_in(conditions))
+    return PilotRatings(
+        safe=(chosen["verdict"] == "safe").to_numpy(),
+        second=(chosen["condition"] == conditions[1]).to_numpy(),
+        query=chosen["query_id"].to_numpy(),
+        annotator=chosen["annotator_id"].to_numpy(),
+    )
+
+
+# How many queries tell two judges apart, and how many people a judge saves, as answers for any face.
+
+
+TITLE, AXIS = "Two judges on the same queries", "Queries"
+
+
+@dataclass(frozen=True)
+class AssumedJudges:
+    """What is taken for granted of two judges."""
+
+    discordance: float = 0.15
+    """The share of items on which only one of them is right."""
+    items_per_query: int = 2
+    correlation: float = 0.0
+    """Items of a query, and how far the difference goes together on two of them."""
+
+
+def judges_answer(
+    difference: float | None = None,
+    runs: Sequence[str | Path] = (),
+    *,
+    benchmark: str | Path | Benchmark | None = None,
+    assumed: AssumedJudges = AssumedJudges(),
+    alpha: float = 0.05,
+    power: float = 0.8,
+    n: int | None = None,
+) -> PowerAnswer:
+    """Queries at which a difference in accuracy is found (no `n`), or the power of `n` of them.
+
+    `difference`: in accuracy; with `runs`, their own if absent.
+    `runs`: two run folders on one benchmark, or one with two series: the difference's spread is theirs, by simulation.
+    `assumed`: what is taken for granted without runs.
+
+    Raises ConfigurationError: neither a difference nor runs are given, or the runs do not hold two judges. DataError,
+    BenchmarkError, StatisticsError: the runs cannot be read, or the question has no answer.
+    """
+    if runs:
+        pilot = pilot_of([Path(path) for path in runs], benchmark=benchmark)
+        return from_pilot(pilot, difference, alpha=alpha, power=power, n=n)
+    if difference is None:
+        raise ConfigurationError("give --difference, or two runs with --from")
+    sd = assumed_deviation(difference, **asdict(assumed))
+    size = n if n is not None else queries_needed(difference, sd, alpha=alpha, power=power)
+
+    def at(queries: int) -> float:
+        return power_of_queries(queries, difference, sd, alpha=alpha)
+
+    numbers = {
+        "difference": difference,
+        "alpha": alpha,
+        "n_queries": size,
+        "n_items": size * assumed.items_per_query,
+        "actual_power": at(size),
+        **asdict(assumed),
+        "deviation": sd,
+    }
+    remark = "By Miller (2024), eq. 9, with Student's t. What is assumed decides: two runs over a few queries (--from) know it."
+    return PowerAnswer(TITLE, numbers, (remark,), size, at, AXIS)
+
+
+def labels_answer(half_width: float, *, items: int, rate: float = 0.5, correlation: float = 0.6) -> PowerAnswer:
+    """How many of `items` people must rate for a rate to within `half_width`, with a judge on all of them.
+
+    `rate`: about what the rate will be.
+    `correlation`: of the judge's value with people's label of an item; a pilot's, or a guess.
+    """
+    beside, alone = labels_needed(half_width, rate=rate, correlation=correlation, items=items)
+    numbers = {
+        "half_width": half_width,
+        "n_items": items,
+        "rate": rate,
+        "judge_correlation": correlation,
+        "n_labels": beside,
+        "n_labels_alone": alone,
+    }
+    remark = "Items count as independent, and a label as one verdict: clusters need more, several people an item fewer."
+
+    def half_width_at(labels: int) -> float:
+        return 1.96 * float(np.sqrt(rate * (1 - rate) / labels * (1 - correlation**2 * max(0, items - labels) / items)))
+
+    axis = "Items that people rate"
+    return PowerAnswer("A rate from fewer people and a judge", numbers, (remark,), beside, half_width_at, axis)
+
+
+def from_pilot(
+    pilot: JudgesPilot, difference: float | None, *, alpha: float, power: float, n: int | None
+) -> PowerAnswer:
+    seen = pilot.differences()
+    wanted = seen.mean if difference is None else float(np.copysign(difference, seen.mean))
+    population = seen.tilted(wanted)
+    found = (
+        simulated_queries_needed(population, power=power, alpha=alpha)
+        if n is None
+        else simulated_power(population, n, alpha=alpha)
+    )
+    per_query, votes = len(pilot.query) / len(np.unique(pilot.query)), float(pilot.votes.mean())
+    items = round(found.queries * per_query)
+    ratings, there = round(items * votes), int(pilot.votes.sum())
+    numbers: dict[str, Any] = {
+        "difference": wanted,
+        "alpha": alpha,
+        "n_queries": found.queries,
+        "n_items": items,
+        "n_ratings": ratings,
+        "more_ratings": max(0, ratings - there),
+        "actual_power": found.power,
+        "ci_low": found.ci_low,
+        "ci_high": found.ci_high,
+        "observed_difference": seen.mean,
+        "discordance": pilot.discordance,
+        "items_per_query": per_query,
+        "deviation": population.deviation,
+        "simulated_studies": found.repeats,
+        "seed": found.seed,
+    }
+    if n is None:
+        numbers |= with_more_people(pilot, wanted, found.queries)
+    doubtful = pilot.in_doubt()
+    numbers["more_ratings_on"] = tuple(doubtful)
+    return PowerAnswer(
+        TITLE,
+        numbers,
+        (*remarks(pilot, difference, there), on_which(doubtful)),
+        found.queries,
+        lambda queries: simulated_power(population, max(2, queries), alpha=alpha).power,
+        AXIS,
+    )
+
+
+def with_more_people(pilot: JudgesPilot, difference: float, queries: int) -> dict[str, int]:
+    """Queries needed if twice or ten times as many people had rated each item: by the spread that they would leave."""
+    rng = np.random.default_rng(0)
+    now, twice, ten = (pilot.differences_with(people, rng).tilted(difference).deviation for people in (1, 2, 10))
+    needed = {"n_queries_twice_votes": twice, "n_queries_ten_times_votes": ten}
+    return {name: max(2, round(queries * (deviation / now) ** 2)) for name, deviation in needed.items()}
+
+
+def on_which(doubtful: dict[str, float]) -> str:
+    """On which of these items more ratings would say something of the judges."""
+    if not doubtful:
+        return "On none of these items would more ratings say much of the judges: where these differ, people's verdict is settled."
+    named = ", ".join(list(doubtful)[:NAMED]) + (", …" if len(doubtful) > NAMED else "")
+    return (
+        f"Of these items more ratings help on {len(doubtful):,} alone, where the judges differ and the label may turn if twice as "
+        f"many people rate anew; most on {named}."
+    )
+
+
+NAMED = 8
+
+
+def remarks(pilot: JudgesPilot, difference: float | None, there: int) -> tuple[str, ...]:
+    """What to remember with an answer from runs."""
+    first, second = pilot.names
+    pilot_is = f"From {first} less {second} on {len(pilot.query):,} items with {there:,} ratings."
+    how = "Queries like theirs, weighted to the difference asked about, are drawn and tested with the cluster-robust t."
+    said = [f"{pilot_is} {how}", "Where more people an item would save few queries, only more queries settle it."]
+    if difference is None:
+        said.append(
+            "The difference is the runs' own; a difference that was chosen for being large is smaller next time."
+        )
+    return tuple(said)
+
+
+# What a simulated design is worth, as tables.
+
+
+def simulation_page(found: SimulatedStudies) -> Document:
+    """What each analysis found and how often it was right, ready for any face."""
+    title = f"{found.repeats:,} simulated studies of this design, seed {found.seed}"
+    return of_tables(title, simulation_tables(found))
+
+
+def simulation_tables(found: SimulatedStudies) -> list[Table]:
+    """Rejections and coverage of each analysis by contrast, and the share of significant tasks."""
+    tables = []
+    for pair in found.plan.contrasts:
+        rows = [row for row in found.contrasts.to_dicts() if (row["first"], row["second"]) == pair]
+        if not rows:
+            continue
+        cells = [
+            (
+                row["title"],
+                percent(row["rejected"]),
+                interval(row["rejected_low"], row["rejected_high"]),
+                row["is"],
+                percent(row["coverage"]),
+            )
+            for row in rows
+        ]
+        caption = (
+            f"{pair[0]} − {pair[1]}: true difference {number(round(rows[0]['true_difference'], 3) + 0.0)}, "
+            f"over {found.repeats:,} studies (seed {found.seed})"
+        ).replace("_", " ")
+        heads = ("Analysis", "Rejects", "95 % interval", "Rejections are", "95 % interval covers")
+        tables.append(table_of(f"{pair[0]}-{pair[1]}", caption, heads, cells))
+    shares = [(row["test"], percent(row["share_significant"])) for row in found.tasks.to_dicts()]
+    tables.append(table_of("tasks", f"Tasks significant at {found.plan.alpha:g}", ("Test", "Share of tasks"), shares))
+    return tables

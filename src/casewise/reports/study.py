@@ -1,0 +1,737 @@
+"""The report of a study."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+import polars as pl
+
+from casewise.errors import ConfigurationError, DataError
+from casewise.evaluate.study import RatesWithJudge, WorthOfRevision, rates_with_judge, worth_of_revision
+from casewise.reports import charts as study_charts
+from casewise.reports.charts import dots_with_intervals, for_page, standalone
+from casewise.reports.document import (
+    Block,
+    Document,
+    Figure,
+    Notice,
+    Prose,
+    Section,
+    count,
+    interval,
+    number,
+    percent,
+    table_of,
+)
+from casewise.reports.formats import html, json_value, latex, markdown
+from casewise.reports.study_parts import (
+    methods,
+    mixed_model_section,
+    of_replies,
+    own_blocks,
+    own_json,
+    people_sections,
+    revision_section,
+    with_judge_section,
+    write_mixed_model,
+)
+from casewise.stats.ratings import CodedRatings, code_ratings
+from casewise.storage.benchmark_folder import write_table
+from casewise.storage.files import json_text, parse, read_text, write_text
+from casewise.studies.analysis import (
+    PAPER_LEVEL,
+    AnalysisOptions,
+    ChosenOptions,
+    OwnFound,
+    StudyAnalysis,
+    analyse,
+    default_contrasts,
+    own_questions,
+    settle,
+)
+from casewise.studies.ratings_source import ExportedStudy, RatingsSource, read_ratings
+
+# How the study's report writes a contrast, and a p value.
+
+
+def contrast_name(row: dict[str, Any]) -> str:
+    """A pair of conditions, in words that a narrow table can break."""
+    return f"{row['first']} − {row['second']}".replace("_", " ")
+
+
+def p_value(p: float | None, log_p: float | None = None) -> str:
+    """A p value written out; below the smallest number as a power of ten, from its logarithm."""
+    if p is None:
+        return "–"
+    if p >= 0.001:
+        return f"{p:.3f}"
+    if p > 0:
+        return f"{p:.1e}"
+    return "< 1e-300" if log_p is None else f"1e{math.floor(log_p / math.log(10))}"
+
+
+# The headline numbers with and without the ratings that were left out, side by side.
+
+
+NOTHING = dict.fromkeys(("ratings", "safe_rate", "ci_low", "ci_high"))
+NO_CONTRAST = dict.fromkeys(("like_estimate", "like_ci_low", "like_ci_high", "recommended_p_corrected"))
+
+
+def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
+    """Why ratings were left out, and what they would change; nothing where none were."""
+    found = analysis.left_out
+    if found is None:
+        return
+    yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), list(found.reasons.items()))
+    heads = ("Condition", "Ratings without", "Safe", "95 % interval", "Ratings with", "Safe", "95 % interval")
+    rates = [
+        (row["condition"], *_rate(without or NOTHING), *_rate(row))
+        for row, without in _beside(found.conditions, analysis.conditions, by=("condition",))
+    ]
+    yield table_of("left-out-conditions", "Safe rates without and with them", heads, rates, frame=found.conditions)
+    heads = ("Contrast", "Without", "95 % interval", "p", "With", "95 % interval", "p")
+    differences = [
+        (contrast_name(row), *_difference(without or NO_CONTRAST), *_difference(row))
+        for row, without in _beside(found.contrasts, analysis.contrasts, by=("first", "second"))
+    ]
+    caption = "Differences of safe rates without and with them, p corrected alike"
+    yield table_of("left-out-contrasts", caption, heads, differences, frame=found.contrasts)
+
+
+def _beside(
+    rows: pl.DataFrame, others: pl.DataFrame, *, by: tuple[str, ...]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
+    """Each row with the one of `others` that has the same names."""
+    known = {tuple(row[name] for name in by): row for row in others.to_dicts()}
+    for row in rows.to_dicts():
+        yield row, known.get(tuple(row[name] for name in by))
+
+
+def _rate(row: dict[str, Any]) -> tuple[str, str, str]:
+    return count(row["ratings"]), percent(row["safe_rate"]), interval(row["ci_low"], row["ci_high"])
+
+
+def _difference(row: dict[str, Any]) -> tuple[str, str, str]:
+    prefix = "query" if row["like_estimate"] is None and "query_estimate" in row else "like"
+    low, high = row[f"{prefix}_ci_low"], row[f"{prefix}_ci_high"]
+    return number(row[f"{prefix}_estimate"]), interval(low, high), p_value(row["recommended_p_corrected"])
+
+
+# The report of a study, laid out: which number to quote first, what the paper would have said beside it.
+
+
+MOST_QUERIES = 20
+"""Queries drawn one by one for a category; all of them stand in `tables/shares.parquet`."""
+
+QUOTE_THIS = (
+    "Quote the first interval: it holds for other queries of the kind and other people, with errors clustered by query "
+    "across conditions and by annotator. The second speaks of these very queries and other people. Both are of the first "
+    "condition less the second."
+)
+
+ANONYMOUS = (
+    "The interval knows that queries differ, but not that annotators do, because votes are anonymous: it is too narrow by "
+    "what annotators have in common."
+)
+
+CORRECTED = {
+    "holm": "corrected by Holm",
+    "bonferroni": "corrected by Bonferroni",
+    "benjamini-hochberg": "corrected by Benjamini and Hochberg",
+    "none": "not corrected",
+}
+
+POOLED = (
+    "The pooled z test takes every rating for independent. With annotators who differ as much as people do, it finds a "
+    "difference in a quarter to a half of simulated studies where there is none (docs/statistics.md), so its p values are "
+    "for comparison with the paper only."
+)
+
+
+def study_page(
+    analysis: StudyAnalysis,
+    *,
+    name: str,
+    notes: tuple[str, ...] = (),
+    case_studies: tuple[str, ...] = (),
+    more: tuple[Section, ...] = (),
+) -> Document:
+    """`analysis` as a document for any face; `more` stands behind the conditions."""
+    ratings = analysis.ratings
+    people = "anonymous votes" if ratings.annotator is None else f"{len(ratings.annotator):,} annotators"
+    return Document(
+        title=f"What people say: {name}",
+        subtitle=f"{len(ratings):,} ratings of {len(ratings.item):,} items ({len(ratings.query):,} queries) under "
+        f"{len(ratings.condition)} conditions; {people}",
+        notices=notes,
+        sections=tuple(
+            section
+            for section in (
+                Section("conditions", "Conditions", tuple(conditions(analysis)), brief=True),
+                *more,
+                Section("contrasts", "Condition against condition", tuple(contrasts(analysis)), brief=True),
+                Section("left-out", "With and without what was left out", tuple(left_out(analysis)), brief=True),
+                Section("labels", "What people call the items", tuple(label_counts(analysis))),
+                Section("tasks", "Task by task", tuple(tasks(analysis)), brief=True),
+                Section("categories", "By category", tuple(categories(analysis))),
+                Section("cases", "Query by query", tuple(cases(analysis, case_studies))),
+                *people_sections(analysis),
+                Section("own-questions", "The study's own questions", tuple(own_blocks(analysis))),
+                Section("methods", "Methods, to be copied", (Prose(methods(analysis)),)),
+                Section("missing", "Not available", tuple(missing(analysis)), brief=True),
+            )
+            if section.blocks
+        ),
+    )
+
+
+def conditions(analysis: StudyAnalysis) -> Iterator[Block]:
+    rows = analysis.conditions.to_dicts()
+    cells = [
+        (
+            row["condition"],
+            count(row["items"]),
+            "–" if row["annotators"] is None else count(row["annotators"]),
+            count(row["ratings"]),
+            percent(row["safe_rate"]),
+            interval(row["ci_low"], row["ci_high"]),
+        )
+        for row in rows
+    ]
+    head = ("Condition", "Items", "Annotators", "Ratings", "Safe", "95 % interval over queries")
+    caption = "Safe rate of each condition"
+    table = table_of("conditions", caption, head, cells, frame=analysis.conditions)
+    points = analysis.conditions.select(name="condition", estimate="safe_rate", low="ci_low", high="ci_high")
+    drawn = dots_with_intervals(points, title="Safe rate")
+    yield table
+    yield Figure("condition-rates", caption, f"{caption}, as in the table.", for_page(drawn, name="condition-rates"))
+
+
+def contrasts(analysis: StudyAnalysis) -> Iterator[Block]:
+    if not len(analysis.contrasts):
+        yield Notice(analysis.not_available["contrasts"])
+        return
+    options = analysis.options
+    said = "Differences of safe rates, as randomised"
+    if analysis.anonymous:
+        said += "; errors over queries only, since votes are anonymous"
+    yield recommended(analysis.contrasts, analysis, name="contrasts", caption=said)
+    corrected = f" p is {CORRECTED[options.correction]} over the planned contrasts, at the level {options.alpha:g}."
+    yield Prose((ANONYMOUS if analysis.anonymous else QUOTE_THIS) + corrected)
+    if analysis.contrasts_of_completers is not None and len(analysis.contrasts_of_completers):
+        caption = "The same among those who finished"
+        yield recommended(analysis.contrasts_of_completers, analysis, name="completers", caption=caption)
+    yield as_in_paper(analysis)
+    yield Prose(POOLED)
+    yield equivalents(analysis)
+    yield contrast_figure(analysis)
+
+
+def recommended(table: pl.DataFrame, analysis: StudyAnalysis, *, name: str, caption: str) -> Block:
+    options, cells = analysis.options, []
+    for row in table.to_dicts():
+        first = "like" if row["like_error"] is not None else "query"
+        cells.append(
+            (
+                contrast_name(row),
+                number(row[f"{first}_estimate"]),
+                interval(row[f"{first}_ci_low"], row[f"{first}_ci_high"]),
+                p_value(row["recommended_p_corrected"]),
+                "–" if row["differs"] is None else "yes" if row["differs"] else "not shown",
+                "anonymous votes" if analysis.anonymous else interval(row["these_ci_low"], row["these_ci_high"]),
+                number(row["query_estimate"]),
+            )
+        )
+    p = "p" if options.correction == "none" else f"p ({options.correction.title()})"
+    heads = (
+        *("Contrast", "Difference", "Queries like these", p),
+        *(f"Differs at {options.alpha:g}", "These queries", "Average per query"),
+    )
+    return table_of(name, caption, heads, cells, frame=table)
+
+
+def as_in_paper(analysis: StudyAnalysis) -> Block:
+    cells = [
+        (
+            contrast_name(row),
+            number(row["z"], digits=2),
+            p_value(row["p"], row["log_p"]),
+            p_value(row["p_bonferroni"]),
+            p_value(row["p_holm"]),
+            p_value(row["p_benjamini_hochberg"]),
+            interval(row["ci_low"], row["ci_high"]),
+        )
+        for row in analysis.contrasts.to_dicts()
+    ]
+    heads = ("Contrast", "z", "p", "Bonferroni", "Holm", "BH", "95 % Wald")
+    caption = f"As in the paper: pooled z test, level {analysis.bonferroni_level:.4g} (Bonferroni)"
+    return table_of("z-tests", caption, heads, cells)
+
+
+def equivalents(analysis: StudyAnalysis) -> Block:
+    margin = analysis.options.margin
+    cells = [
+        (
+            contrast_name(row),
+            p_value(row["equivalent_p"]),
+            "yes" if row["equivalent"] else "not shown" if row["equivalent_p"] is not None else "–",
+        )
+        for row in analysis.contrasts.to_dicts()
+    ]
+    return table_of("equivalence", f"Alike within ±{margin:g} (TOST)?", ("Contrast", "p", "Equivalent"), cells)
+
+
+def contrast_figure(analysis: StudyAnalysis) -> Figure:
+    kinds = {
+        "like": "queries like these (query, annotator)",
+        "these": "these queries (annotator)",
+        "query": "average per query",
+        "z": "pooled, as in the paper",
+    }
+    rows = []
+    for row in analysis.contrasts.to_dicts():
+        for prefix, series in kinds.items():
+            low, high = ("ci_low", "ci_high") if prefix == "z" else (f"{prefix}_ci_low", f"{prefix}_ci_high")
+            if row[low] is not None:
+                estimate = row["difference"] if prefix == "z" else row[f"{prefix}_estimate"]
+                rows.append(
+                    {
+                        "name": contrast_name(row),
+                        "series": series,
+                        "estimate": estimate,
+                        "low": row[low],
+                        "high": row[high],
+                    }
+                )
+    frame = pl.DataFrame(rows)
+    drawn = dots_with_intervals(frame, title="Difference of safe rates", zero=True)
+    return Figure(
+        "contrast-intervals",
+        "What each kind of error makes of a difference: 95 % intervals",
+        "Intervals of each contrast under four kinds of error; the numbers stand in the tables above.",
+        for_page(drawn, name="contrast-intervals"),
+    )
+
+
+def label_counts(analysis: StudyAnalysis) -> Iterator[Block]:
+    heads = ("Condition", "Items", "Safe", "Unsafe", "Half of each", "No label")
+    cells = [tuple(row.values()) for row in analysis.labels.to_dicts()]
+    caption = f"Items by their label, under the policy {analysis.options.label_policy.name}"
+    yield table_of("labels", caption, heads, cells, frame=analysis.labels)
+
+
+def tasks(analysis: StudyAnalysis) -> Iterator[Block]:
+    found = analysis.tasks
+    if found is None:
+        return
+    table, alpha, level = found.tasks, analysis.options.alpha, PAPER_LEVEL
+    testable = table.filter(pl.col("testable"))
+    rows: list[tuple[Any, ...]] = [
+        ("Tasks (queries with ratings under two conditions at least)", len(table)),
+        ("Testable (not everyone agrees)", len(testable)),
+        (f"p ≤ {level:.4g}, as in the paper (chi-square)", int((testable["p"] <= level).sum())),
+        (f"p ≤ {level:.4g}, permutation", int((testable["p_exact"] <= level).sum())),
+        (
+            f"p ≤ {alpha:g} after Benjamini-Hochberg, permutation",
+            int((testable["p_benjamini_hochberg"] <= alpha).sum()),
+        ),
+    ]
+    if len(testable):
+        rows.append(("Median Cramér's V", number(float(np.median(testable["cramers_v"].to_numpy())))))
+    yield table_of("tasks", "Kruskal-Wallis on each query", ("", "Tasks"), rows)
+    yield Prose(
+        f"Permutation p values: {found.exact_method}. Where everyone agrees p is 1 by definition and the task counts as "
+        "untestable. Ratings of one task come from different people, so here they are independent."
+    )
+    cells = [
+        (
+            contrast_name(row),
+            row["tasks"],
+            *(row[name] for name in ("dunn_bonferroni", "dunn_holm", "dunn_benjamini_hochberg", "proportions_holm")),
+        )
+        for row in found.pairs.to_dicts()
+    ]
+    heads = ("Pair", "Tasks", "Dunn, Bonferroni", "Dunn, Holm", "Dunn, BH", "Proportions, Holm")
+    yield table_of(
+        "pairs", f"Tasks on which two conditions differ at {alpha:g}, corrected within the task", heads, cells
+    )
+
+
+def categories(analysis: StudyAnalysis) -> Iterator[Block]:
+    found = analysis.tasks
+    if found is None or found.categories is None:
+        return
+    cells = [
+        (
+            row["category"],
+            row["queries"],
+            number(row["mean_h"], digits=2),
+            p_value(row["p"]),
+            percent(row["significant_after_correction"], digits=0),
+            percent(row["significant_at_paper_level"], digits=0),
+        )
+        for row in found.categories.to_dicts()
+    ]
+    heads = ("Category", "Tasks", "Mean H", "Permutation p", "After BH", f"p ≤ {PAPER_LEVEL:.4g}")
+    caption = "Where context matters most: mean Kruskal-Wallis H and share of significant tasks"
+    behind = table_of("categories", caption, heads, cells, frame=found.categories)
+    rows = found.categories.select("category", "mean_h", significant="significant_after_correction")
+    drawn = study_charts.category_bars(rows)
+    alt = f"Bars of {len(rows)} categories by falling mean H; the table gives them."
+    yield Figure("category-h", caption, alt, for_page(drawn, name="category-h"), behind)
+    yield Prose(f"Permutation p values of the mean H rest on {found.category_draws}.")
+
+
+def cases(analysis: StudyAnalysis, chosen: tuple[str, ...]) -> Iterator[Block]:
+    found = analysis.tasks
+    if found is None or found.categories is None:
+        return
+    names = found.categories["category"].to_list()
+    picked = chosen or tuple(dict.fromkeys((names[0], names[-1])))
+    for index, category in enumerate(picked):
+        rows = found.shares.filter(pl.col("category") == category)
+        if not len(rows):
+            yield Notice(f"No category is called {category!r}.")
+            continue
+        names = rows["query"].unique(maintain_order=True).to_list()
+        queries = {name: f"query {i + 1}" for i, name in enumerate(names[:MOST_QUERIES])}
+        rows = rows.filter(pl.col("query").is_in(list(queries))).with_columns(pl.col("query").replace_strict(queries))
+        cells = [
+            (
+                r["query"],
+                r["condition"],
+                f"{r['safe']}/{r['ratings']}",
+                percent(r["share"]),
+                interval(r["ci_low"], r["ci_high"]),
+            )
+            for r in rows.to_dicts()
+        ]
+        heads = ("Query", "Condition", "Respond", "Share", "95 % Wilson")
+        some = "each query" if len(names) <= MOST_QUERIES else f"the first {MOST_QUERIES} of {len(names)} queries"
+        caption = f'{category}: share of "respond" to {some} under each condition'
+        points = rows.select(name="query", series="condition", estimate="share", low="ci_low", high="ci_high")
+        drawn = dots_with_intervals(points, title='Share of "respond"')
+        yield Figure(
+            f"case-{index + 1}",
+            caption,
+            f"Dots with intervals for {len(queries)} queries; the table gives them.",
+            for_page(drawn, name=f"case-{index + 1}"),
+            table_of(f"case-{index + 1}-shares", caption, heads, cells, frame=rows),
+        )
+
+
+def missing(analysis: StudyAnalysis) -> Iterator[Block]:
+    rows = list(analysis.not_available.items())
+    if rows:
+        yield table_of("not-available", "What these ratings cannot tell", ("Part", "Why"), rows)
+
+
+# The report of a study's ratings: numbers first, then every face, written to a folder.
+
+
+MIXED_MODEL = "mixed_model"
+OWN_NAME = re.compile(r"(figures|tables)/[\w-]+\.(svg|parquet)")
+
+
+@dataclass(frozen=True)
+class StudyReport:
+    """One study's analysis and how it is written."""
+
+    analysis: StudyAnalysis
+    name: str
+    notes: tuple[str, ...] = ()
+    case_studies: tuple[str, ...] = ()
+    """Categories whose queries are shown one by one; empty: those with the largest and the smallest mean H."""
+    study: ExportedStudy | None = None
+    """Plan and people, where the ratings are an exported study's."""
+    departures: tuple[str, ...] = ()
+    """From what was frozen; `notes` say them too."""
+    with_judges: tuple[RatesWithJudge, ...] = ()
+    """Rates with a judge on every item, for each run given."""
+    revision: WorthOfRevision | None = None
+    """Generated against revised contexts, where people rated both of a query."""
+    exported: Path | None = None
+    """The benchmark's folder, such as a study was exported to, where the ratings are from there."""
+    mixed_model: pl.DataFrame | None = None
+    """What R's mixed model found, where it was run on what an earlier report of these ratings wrote."""
+
+    def __repr__(self) -> str:
+        return f"<StudyReport: {self.name}, {len(self.analysis.ratings):,} ratings>"
+
+    @property
+    def frozen(self) -> str | None:
+        """The hash of what the study froze; None where it did not."""
+        return self.study.frozen.digest if self.study and self.study.frozen else None
+
+    @property
+    def round(self) -> list[str]:
+        """Version and phase of the study's round; empty where the ratings are no exported study's."""
+        return list(self.study.round) if self.study else []
+
+    @cached_property
+    def document(self) -> Document:
+        """The report laid out."""
+        revision = [revision_section(self.revision)] if self.revision else []
+        more = (mixed_model_section(self.mixed_model), *revision, with_judge_section(self.with_judges))
+        page = study_page(self.analysis, name=self.name, notes=self.notes, case_studies=self.case_studies, more=more)
+        return of_replies(page) if self.study and self.study.rates == "replies" else page
+
+    def as_json(self) -> dict[str, Any]:
+        """Every number, unrounded, as plain JSON values; what is not available is null and explained."""
+        a = self.analysis
+        tables = {
+            "conditions": a.conditions,
+            "contrasts": a.contrasts,
+            "contrasts_of_completers": a.contrasts_of_completers,
+            "labels": a.labels,
+            "rates_with_judge": with_judges_table(self.with_judges),
+            "worth_of_revision": self.revision and self.revision.table,
+            **({} if self.mixed_model is None else {"mixed_model": self.mixed_model}),
+            **(
+                {}
+                if a.tasks is None
+                else {"tasks": a.tasks.tasks, "pairs": a.tasks.pairs, "categories": a.tasks.categories}
+            ),
+        }
+        numbers = {
+            "left_out": a.left_out,
+            "agreement": a.agreement,
+            "reliability": a.reliability,
+            "ceilings": a.ceilings,
+            "oracle_accuracy": a.oracle,
+            "panel": a.panel,
+            "attrition": a.attrition,
+            "strata": a.strata,
+            "own_questions": [own_json(found) for found in a.own],
+            "annotators": None
+            if a.annotators is None
+            else {
+                **{k: v for k, v in vars(a.annotators).items() if k != "table"},
+                "flagged": {name: int(a.annotators.table[name].sum()) for name in ("unresponsive", "constant")},
+            },
+        }
+        return {
+            "name": self.name,
+            "notes": list(self.notes),
+            "frozen": self.frozen,
+            "round": self.round,
+            "departures": list(self.departures),
+            "not_available": a.not_available,
+            "options": {
+                **json_value(asdict(a.options)),
+                "bonferroni_level": a.bonferroni_level,
+                "paper_level": PAPER_LEVEL,
+            },
+            "ratings": len(a.ratings),
+            "anonymous": a.anonymous,
+            **{key: json_value(table) for key, table in tables.items()},
+            **{key: json_value(value) for key, value in numbers.items()},
+        }
+
+    def write(self, folder: Path) -> None:
+        """Everything: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`.
+
+        Where it is known who rated, `mixed_model/` has the ratings and a script for R; where that was run on the same
+        ratings, here or where the study was exported to, what it found stands in the report.
+
+        Raises ConfigurationError: there is something else at `folder` than an earlier report of the same study.
+        """
+        self.check_place(folder)
+        a, found = self.analysis, None
+        if not a.anonymous and len(a.contrasts):
+            pairs = list(a.contrasts.select("first", "second").iter_rows())
+            found = write_mixed_model(
+                folder / MIXED_MODEL,
+                a.ratings,
+                pairs,
+                correction=a.options.correction,
+                level=a.options.level,
+                ran_in=() if self.exported is None else (self.exported / MIXED_MODEL,),
+            )
+        replace(self, mixed_model=found).write_faces(folder)
+
+    def check_place(self, folder: Path) -> None:
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            return
+        there = folder / "report.json"
+        said = parse(read_text(there), path=there) if there.is_file() else {}
+        now = {"name": self.name, "frozen": self.frozen, "round": self.round}
+        differs = [part for part, value in now.items() if said.get(part) != value]
+        if differs:
+            if not said:
+                why = "it holds other things"
+            elif "round" not in said:
+                why = "an earlier version of casewise wrote it, and did not say of which round it is"
+            else:
+                why = "it is of " + ", ".join(f"{part} {said.get(part)!r}" for part in differs)
+            which = f"{self.name!r}" + (f" {self.round[0]} ({self.round[-1]})" if self.round else "")
+            raise ConfigurationError(
+                f"{folder} exists and is no report of {which}: {why}; nothing is overwritten, so choose another place or "
+                "remove it"
+            )
+
+    def write_faces(self, folder: Path) -> None:
+        """The report as it is, without R's part; what an earlier one wrote and this one does not have is removed."""
+        for name in ("figures", "tables"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        write_text(folder / "report.html", html(self.document))
+        write_text(folder / "report.md", markdown(self.document))
+        write_text(folder / "report.json", json_text(self.as_json()))
+        write_text(folder / "tables.tex", latex(self.document))
+        written: list[str] = []
+        for figure in self.document.figures():
+            written.append(f"figures/{figure.name}.svg")
+            write_text(folder / written[-1], standalone(figure.svg))
+        revision = {"revision": self.revision.table} if self.revision else {}
+        for name, table in (frames(self.analysis) | revision).items():
+            written.append(f"tables/{name}.parquet")
+            write_table(table, folder / written[-1])
+        remove_earlier(folder, written)
+
+
+WRITTEN = "written.json"
+"""The figures and tables of a report's folder that are the report's own, so that the next one can tell them from others."""
+
+
+def remove_earlier(folder: Path, written: Sequence[str]) -> None:
+    """Remove the figures and tables that the earlier report listed and this one did not write, and list this one's."""
+    path = folder / WRITTEN
+    listed = parse(read_text(path), path=path) if path.is_file() else []
+    for name in listed if isinstance(listed, list) else ():
+        if name not in written and OWN_NAME.fullmatch(str(name)):
+            (folder / name).unlink(missing_ok=True)
+    write_text(path, json_text(list(written)))
+
+
+def study_report(
+    source: Path | str | RatingsSource,
+    *,
+    crossed: bool = False,
+    case_studies: tuple[str, ...] = (),
+    judges: Sequence[Path | str] = (),
+    **wanted: Unpack[ChosenOptions],
+) -> StudyReport:
+    """Read ratings, analyse them, and give the report.
+
+    `source`: CSV, Parquet, a benchmark, or ratings read already.
+    `crossed`: whether annotators may rate under several conditions.
+    `case_studies`: categories to show query by query.
+    `judges`: runs over the whole benchmark. Where people rated a random part of it, rates are given with their help;
+        where they rated generated and revised contexts, each judge stands beside them in the worth of revision.
+    `**wanted`: options of the analysis (see `AnalysisOptions`). An exported study has its own, which hold where nothing
+        else is wanted; what differs from what it froze is a departure, and the report says so.
+
+    Raises DataError, StatisticsError, StudyError: the ratings cannot be read, or cannot be what they say; the message
+    says where.
+    """
+    found = source if isinstance(source, RatingsSource) else read_ratings(source)
+    study = found.study
+    if study is not None and wanted.get("flow") is None:
+        wanted["flow"] = study.flow
+    if "language" in found.frame.columns and study is not None:
+        wanted["strata"] = tuple(dict.fromkeys((*wanted.get("strata", ()), "language")))
+    options, departures = settle(wanted, study.planned if study else {}, frozen=bool(study and study.frozen))
+    kept, left_out = found.split(options.exclude)
+    options, unmade = without_unrated(options, study, kept) if study else (options, ())
+    exported = None if isinstance(source, RatingsSource) or not Path(source).is_dir() else Path(source)
+    code = partial(code_ratings, strata=options.strata, crossed=crossed, source=found.name)
+    analysis = analyse(
+        code(kept),
+        options,
+        all_ratings=code(pl.concat([kept, left_out.drop("reason")])) if len(left_out) else None,
+        reasons=dict(left_out.group_by("reason", maintain_order=True).len().iter_rows()),
+        own=partial(_own, study=study, options=options),
+    )
+    runs = [Path(judge) for judge in judges]
+    with_judges = tuple(rates_with_judge(analysis.ratings, run, level=options.level) for run in runs)
+    departed = (*(study.departures if study else ()), *map(str, departures))
+    return StudyReport(
+        analysis,
+        found.name,
+        (*found.notes, *unmade, *_said(study, departed)),
+        case_studies,
+        study,
+        departed,
+        with_judges,
+        worth_of_revision(analysis.ratings, runs, level=options.level),
+        exported,
+    )
+
+
+def without_unrated(
+    options: AnalysisOptions, study: ExportedStudy, ratings: pl.DataFrame
+) -> tuple[AnalysisOptions, tuple[str, ...]]:
+    """The options without the contrasts of the study's plan that nobody's ratings can tell yet, and a note on each.
+
+    Where none can be told, or one was asked for that is not of the plan, all stay: that is an error.
+    """
+    planned, rated = study.planned["contrasts"] or (), {*ratings["condition"]}
+    unmade = [pair for pair in options.contrasts or () if pair in planned and not {*pair} <= rated]
+    told = tuple(pair for pair in options.contrasts or () if pair not in unmade)
+    if not told:
+        return options, ()
+    said = "The planned contrast of {} and {} cannot be made: one of them has no ratings that count. p is corrected over the others."
+    return replace(options, contrasts=told), tuple(said.format(*pair) for pair in unmade)
+
+
+def write_exported_model(exported: Path) -> bool:
+    """Write `mixed_model/` into an exported study, as its report would; whether there are contrasts and ratings for it."""
+    try:
+        found = read_ratings(exported)
+    except DataError:  # nobody has rated anything yet
+        return False
+    options, _ = settle({}, found.study.planned if found.study else {}, frozen=bool(found.study and found.study.frozen))
+    kept, _ = found.split(options.exclude)
+    if kept.is_empty():
+        return False
+    ratings = code_ratings(kept, crossed=True, source=found.name)
+    planned = options.contrasts or default_contrasts(ratings.condition.names)
+    if ratings.annotator is None or not planned or not {*chain(*planned)} <= {*ratings.condition.names}:
+        return False
+    write_mixed_model(exported / MIXED_MODEL, ratings, planned, correction=options.correction, level=options.level)
+    return True
+
+
+def with_judges_table(found: Sequence[RatesWithJudge]) -> pl.DataFrame | None:
+    """The rates of all judges, each row with its judge."""
+    tables = [one.table.with_columns(judge=pl.lit(one.judge)) for one in found if len(one.table)]
+    return pl.concat(tables) if tables else None
+
+
+def _own(ratings: CodedRatings, *, study: ExportedStudy | None, options: AnalysisOptions) -> tuple[OwnFound, ...]:
+    if study is None or not study.questions:
+        return ()
+    return own_questions(ratings, study.questions, study.own_answers, level=options.level)
+
+
+def _said(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[str]:
+    """What readers must know of how the study went, before its numbers."""
+    yield from (f"Departs from what was frozen: {departure}" for departure in departures)
+    if study is not None:
+        yield from (f"Amended while it ran: {amendment}" for amendment in study.amendments)
+    if study is not None and not study.exact:
+        yield f"The study had not come to its end ({study.stopping}) when it was exported."
+
+
+def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame]:
+    """The tables worth keeping whole."""
+    tasks = analysis.tasks
+    candidates = {
+        "conditions": analysis.conditions,
+        "contrasts": analysis.contrasts,
+        "labels": analysis.labels,
+        "tasks": None if tasks is None else tasks.tasks,
+        "post_hoc": None if tasks is None else tasks.post_hoc,
+        "categories": None if tasks is None else tasks.categories,
+        "shares": None if tasks is None else tasks.shares,
+        "annotators": None if analysis.annotators is None else analysis.annotators.table,
+    }
+    return {name: table for name, table in candidates.items() if table is not None and len(table)}

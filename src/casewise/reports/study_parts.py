@@ -1,0 +1,678 @@
+"""Parts of a study's report: people, judges beside them, methods, the mixed model in R."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from casewise.errors import DataError
+from casewise.evaluate.study import RatesWithJudge, WorthOfRevision
+from casewise.reports import charts as study_charts
+from casewise.reports.charts import for_page
+from casewise.reports.document import (
+    Block,
+    Document,
+    Figure,
+    Notice,
+    Prose,
+    Section,
+    Table,
+    count,
+    interval,
+    number,
+    p_value,
+    percent,
+    table_of,
+)
+from casewise.stats.ratings import (
+    FALSE_POSITIVES,
+    FEWEST_PEOPLE,
+    MOST_FOR_DAWID_SKENE,
+    STEPS,
+    CodedRatings,
+    StratumRates,
+)
+from casewise.storage.files import write_text
+from casewise.studies.analysis import OwnFound, StudyAnalysis
+
+# The methods paragraph of a paper, with the numbers of this study filled in.
+
+
+CORRECTED = {
+    "holm": "p values were corrected by Holm's method",
+    "bonferroni": "p values were corrected by Bonferroni's method",
+    "benjamini-hochberg": "p values were corrected by the method of Benjamini and Hochberg (1995)",
+    "none": "p values were not corrected",
+}
+
+
+def methods(analysis: StudyAnalysis) -> str:
+    """What was done, in the words of a paper; every number is this study's."""
+    return " ".join(
+        part for part in (_design(analysis), _contrasts(analysis), _tasks(analysis), _people(analysis)) if part
+    )
+
+
+def _design(analysis: StudyAnalysis) -> str:
+    ratings = analysis.ratings
+    votes = ratings.by_item.sizes
+    per_item = f"{votes.min()}" if votes.min() == votes.max() else f"{votes.min()} to {votes.max()}"
+    n = f"{len(ratings):,}"
+    who = (
+        f"{n} anonymous votes on"
+        if ratings.annotator is None
+        else f"{n} ratings by {len(ratings.annotator):,} annotators of"
+    )
+    return (
+        f"We analysed {who} {len(ratings.item):,} items, made from {len(ratings.query):,} "
+        f"queries under {len(ratings.condition)} conditions ({', '.join(ratings.condition.names)}), with {per_item} ratings "
+        "an item."
+    )
+
+
+def _contrasts(analysis: StudyAnalysis) -> str:
+    n = len(analysis.contrasts)
+    if not n:
+        return ""
+    if analysis.anonymous:
+        how = "with errors over queries, since votes were anonymous"
+    else:
+        how = (
+            "with standard errors clustered two ways, by query across conditions and by annotator (Cameron, Gelbach and "
+            "Miller, 2011)"
+        )
+    return (
+        f"Conditions were compared in {n} planned contrast{'s' if n > 1 else ''} of safe rates {how}; {CORRECTED[analysis.options.correction]}, "
+        f"and equivalence within ±{analysis.options.margin:g} was tested by two one-sided tests. For comparison with Sun et "
+        f"al. (2025) we also give pooled two-proportion z tests at the Bonferroni level of {analysis.bonferroni_level:.4g}."
+    )
+
+
+def _tasks(analysis: StudyAnalysis) -> str:
+    found = analysis.tasks
+    if found is None:
+        return ""
+    testable = int(found.tasks["testable"].sum())
+    significant = int((found.tasks["p_benjamini_hochberg"] <= analysis.options.alpha).sum())
+    return (
+        f"Each of {len(found.tasks):,} queries was tested by the Kruskal-Wallis test with permutation p values "
+        f"({found.exact_method}); {testable:,} were testable, and {significant:,} differed between conditions after "
+        f"Benjamini-Hochberg correction at {analysis.options.alpha:g}. Pairs of conditions were compared by Dunn's test."
+    )
+
+
+def _people(analysis: StudyAnalysis) -> str:
+    parts = []
+    if "all" in analysis.agreement and analysis.agreement["all"].alpha is not None:
+        found = analysis.agreement["all"]
+        limits = found.alpha_interval
+        interval = (
+            f", 95 % interval over {found.clusters:,} queries {limits[0]:.3f} to {limits[1]:.3f}" if limits else ""
+        )
+        parts.append(f"Agreement was {100 * found.raw:.1f} % (Krippendorff's alpha {found.alpha:z.3f}{interval}).")
+    if analysis.reliability is not None:
+        parts.append(f"The reliability of an item's safe rate was {analysis.reliability.analytic:.3f}.")
+    parts.append(f"Intervals are {100 * analysis.options.level:g} %; the seed was {analysis.options.seed}.")
+    return " ".join(parts)
+
+
+# The recommended analysis of conditions beside ours, by R: a crossed mixed model's ratings, its script, and what
+# came of it.
+
+
+SCRIPT = r"""# A crossed mixed model of these ratings: safe or not, by condition, with queries, queries under a condition, and
+# annotators drawn at random. Needs lme4. Run: Rscript mixed_model.R, in this folder.
+#
+#   logit P(safe) = condition + query + query:condition + annotator
+#
+# Written for each planned contrast, first less second: the difference of logits with Wald's interval and p, corrected
+# over the contrasts, and the difference of safe rates over all such queries and annotators, with its interval.
+suppressPackageStartupMessages(library(lme4))
+
+ratings <- read.csv("ratings.csv", colClasses = c(rep("character", 3), "integer"))
+contrasts <- list(CONTRASTS)
+correction <- "CORRECTION"
+level <- LEVEL
+
+ratings$condition <- factor(ratings$condition, levels = unique(c(unlist(contrasts), ratings$condition)))
+model <- glmer(
+  safe ~ 0 + condition + (1 | query) + (1 | query:condition) + (1 | annotator),
+  data = ratings, family = binomial, control = glmerControl(optimizer = "bobyqa", optCtrl = list(maxfun = 1e5))
+)
+b <- fixef(model)
+names(b) <- levels(ratings$condition)
+V <- as.matrix(vcov(model))
+tau <- sqrt(sum(sapply(VarCorr(model), function(part) part[1, 1])))
+expected <- function(f) integrate(function(z) f(z) * dnorm(z), -8, 8, rel.tol = 1e-8)$value
+rate <- function(logit) expected(function(z) plogis(logit + tau * z))
+slope <- function(logit) expected(function(z) dlogis(logit + tau * z))
+z <- qnorm((1 + level) / 2)
+
+rows <- lapply(contrasts, function(pair) {
+  of <- match(pair, names(b))
+  weight <- replace(numeric(length(b)), of, c(1, -1))
+  d <- sum(weight * b)
+  error <- sqrt(drop(weight %*% V %*% weight))
+  by_rate <- replace(numeric(length(b)), of, c(slope(b[of[1]]), -slope(b[of[2]])))
+  difference <- rate(b[of[1]]) - rate(b[of[2]])
+  rate_error <- sqrt(drop(by_rate %*% V %*% by_rate))
+  data.frame(
+    first = pair[1], second = pair[2], logit = d, logit_error = error, logit_low = d - z * error, logit_high = d + z * error,
+    p = 2 * pnorm(-abs(d / error)), difference = difference, error = rate_error,
+    ci_low = difference - z * rate_error, ci_high = difference + z * rate_error
+  )
+})
+found <- do.call(rbind, rows)
+found$p_corrected <- p.adjust(found$p, correction)
+write.csv(found, "contrasts.csv", row.names = FALSE)
+print(summary(model))
+print(found)
+if (isSingular(model)) message("a variance is estimated as 0: read its part as small, not as absent")
+"""
+
+
+def mixed_model_table(ratings: CodedRatings) -> pl.DataFrame:
+    """A row a rating: `query`, `condition`, `annotator` and `safe` (1 or 0).
+
+    Raises ValueError: nobody knows who rated.
+    """
+    if ratings.annotator is None:
+        raise ValueError("a mixed model needs to know who rated: these votes are anonymous")
+    columns = {"query": ratings.query, "condition": ratings.condition, "annotator": ratings.annotator}
+    named = {name: pl.Series(column.names).gather(column.codes) for name, column in columns.items()}
+    return pl.DataFrame(named).with_columns(safe=pl.Series(ratings.safe).cast(pl.Int8))
+
+
+def mixed_model_script(contrasts: Sequence[tuple[str, str]], *, correction: str, level: float) -> str:
+    """The script for R, with the planned contrasts and their correction."""
+    pairs = ", ".join(f"c({quoted(first)}, {quoted(second)})" for first, second in contrasts)
+    method = {"benjamini-hochberg": "BH"}.get(correction, correction)
+    said = {"CONTRASTS": pairs, "CORRECTION": method, "LEVEL": repr(level)}
+    script = SCRIPT
+    for word, text in said.items():
+        script = script.replace(word, text, 1)
+    return script
+
+
+def quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def write_mixed_model(
+    folder: Path,
+    ratings: CodedRatings,
+    contrasts: Sequence[tuple[str, str]],
+    *,
+    correction: str,
+    level: float,
+    ran_in: Sequence[Path] = (),
+) -> pl.DataFrame | None:
+    """Write `ratings.csv` and `mixed_model.R` into `folder`; give what R found there or in `ran_in`, on these very files.
+
+    Raises DataError: `contrasts.csv` is not what the script writes.
+    """
+    texts = {
+        "ratings.csv": mixed_model_table(ratings).write_csv(),
+        "mixed_model.R": mixed_model_script(contrasts, correction=correction, level=level),
+    }
+    ran = [place / "contrasts.csv" for place in (folder, *ran_in) if same_files(place, texts)]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    return next((read_result(result, contrasts) for result in ran if result.is_file()), None)
+
+
+def same_files(folder: Path, texts: dict[str, str]) -> bool:
+    return all((folder / name).is_file() and (folder / name).read_text("utf-8") == texts[name] for name in texts)
+
+
+RESULT = {
+    **dict.fromkeys(("first", "second"), pl.String),
+    **dict.fromkeys(("logit", "logit_error", "logit_low", "logit_high", "p"), pl.Float64),
+    **dict.fromkeys(("difference", "error", "ci_low", "ci_high", "p_corrected"), pl.Float64),
+}
+"""The columns that the script writes."""
+
+
+def read_result(file: Path, contrasts: Sequence[tuple[str, str]]) -> pl.DataFrame:
+    try:
+        found = pl.read_csv(file, null_values="NA", schema_overrides=RESULT)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(file, 1, f"not what mixed_model.R writes ({error}); run it again, or delete it") from error
+    if found.columns != list(RESULT) or list(found.select("first", "second").iter_rows()) != list(contrasts):
+        raise DataError(file, 1, "not what mixed_model.R writes for these contrasts; run it again, or delete it")
+    return found
+
+
+def mixed_model_section(found: pl.DataFrame | None) -> Section:
+    """What R found, laid out; nothing where it has not run on these ratings."""
+    if found is None:
+        return Section("mixed-model", "By a crossed mixed model", (), brief=True)
+    cells = [
+        (
+            f"{row['first']} less {row['second']}",
+            f"{number(row['difference'])} {interval(row['ci_low'], row['ci_high'])}",
+            f"{number(row['logit'])} {interval(row['logit_low'], row['logit_high'])}",
+            p_value(row["p"]),
+            p_value(row["p_corrected"]),
+        )
+        for row in found.to_dicts()
+    ]
+    heads = ("Contrast", "Difference of safe rates", "In logits", "p", "p, corrected")
+    table = table_of("mixed-model", "Contrasts by a crossed mixed model (R's lme4)", heads, cells, frame=found)
+    said = Prose(
+        "Queries, queries under a condition and annotators are drawn at random; R ran `mixed_model/mixed_model.R` on these ratings. "
+        "Intervals are Wald's and take its variances for known. Read it beside the contrasts for queries like these."
+    )
+    return Section("mixed-model", "By a crossed mixed model", (table, said), brief=True)
+
+
+# What judges beside people add to a study's report: rates from fewer people, and what revising contexts was
+# worth.
+
+
+HOW = (
+    "Each row averages over the queries that have both, and its interval is over these queries. Safe less unsafe is how far "
+    "the two contexts of a query move people apart. Where the generated contexts were rated in another study than the revised "
+    "ones, other people rated them at another time, and a difference between these people is in every row that is theirs. "
+    "A majority of two errs more often than one of twenty: compare majorities where both have about as many ratings."
+)
+
+
+def revision_section(found: WorthOfRevision) -> Section:
+    """The table and how to read it."""
+    cells = [
+        (
+            row["who"],
+            row["measure"],
+            "safe less unsafe" if row["intent"] == "both" else row["intent"],
+            count(row["queries"]),
+            percent(row["generated"]),
+            percent(row["revised"]),
+            f"{number(row['difference'])} {interval(row['ci_low'], row['ci_high'])}",
+        )
+        for row in found.table.to_dicts()
+    ]
+    heads = ("Who", "What", "Contexts", "Queries", "Generated", "Revised", "Revised less generated")
+    table = table_of(
+        "revision", "Generated against revised contexts of the same queries", heads, cells, frame=found.table
+    )
+    return Section("revision", "The worth of revision", (table, Prose(HOW)), brief=True)
+
+
+def with_judge_section(judges: Sequence[RatesWithJudge]) -> Section:
+    """A table a judge, and how to read it; nothing where people rated every item, for then there is nothing to help with."""
+    some = [found for found in judges if not len(found.table) or (found.table["labels"] < found.table["items"]).any()]
+    said = tuple(block for place, found in enumerate(some) for block in blocks(found, place))
+    return Section("with-judge", "People's rates, with a judge on every item", said, brief=True)
+
+
+def blocks(found: RatesWithJudge, place: int) -> Iterator[Block]:
+    if len(found.table):
+        cells = [
+            (
+                row["condition"],
+                f"{count(row['labels'])} of {count(row['items'])}",
+                f"{percent(row['by_labels'])} {interval(row['by_labels_low'], row['by_labels_high'])}",
+                f"{percent(row['estimate'])} {interval(row['ci_low'], row['ci_high'])}",
+                number(row["weight"], digits=2),
+                number(row["worth"], digits=0),
+            )
+            for row in found.table.to_dicts()
+        ]
+        heads = ("Condition", "Rated", "People alone", "With the judge", "Weight", "Worth so many rated")
+        caption = f"Safe rate of items, by people and {found.judge}"
+        name = "rates-with-judge" + (f"-{place + 1}" if place else "")
+        yield table_of(name, caption, heads, cells, frame=found.table)
+        yield Prose(
+            "The judge's errors are measured where people rated, so the rate is people's however good or bad the judge is "
+            "(prediction-powered inference, power-tuned; errors over queries). It holds where the rated items are a random "
+            "part of all. Each item counts once, however many people rated it."
+        )
+    for condition, why in found.not_available.items():
+        yield Notice(f"{condition}: no rate with the judge; {why}.")
+
+
+# The report of a study in which people said what replies do: it speaks of answers, where others speak of what is
+# safe.
+
+
+COUNTED = (
+    "People said what replies do. An answer here is a reply that does what was asked, or some of it; all else is a refusal. "
+    "The three are told apart under the study's own questions."
+)
+
+INSTEAD = {
+    "Safe rates": "Rates of answering",
+    "safe rates": "rates of answering",
+    "Safe rate": "Rate of answering",
+    "safe rate": "rate of answering",
+    "say safe": "say that a reply answers",
+    "Respond": "Answers",
+    "respond": "answers",
+    "Unsafe": "Refuses",
+    "unsafe": "refuses",
+    "Safe": "Answers",
+    "safe": "answers",
+}
+SAID = re.compile(r"\b(?:" + "|".join(INSTEAD) + r")\b")
+OURS = {"annotators", "ceilings"}
+"""Tables whose cells are words of ours; others may hold what people or owners wrote."""
+
+
+def of_replies(document: Document) -> Document:
+    """`document` with the words that fit replies."""
+    sections = tuple(
+        replace(section, heading=worded(section.heading), blocks=tuple(map(block_of, section.blocks)))
+        for section in document.sections
+    )
+    return replace(document, sections=sections, notices=(COUNTED, *document.notices))
+
+
+def worded(text: str) -> str:
+    return SAID.sub(lambda found: INSTEAD[found[0]], text)
+
+
+def block_of(block: Block) -> Block:
+    if isinstance(block, Prose | Notice):
+        return replace(block, text=worded(block.text))
+    if isinstance(block, Table):
+        return table_in(block)
+    if isinstance(block, Figure):
+        drawn = re.sub(r">[^<]+<", lambda text: worded(text[0]), block.svg)
+        behind = block.behind and table_in(block.behind)
+        return replace(block, caption=worded(block.caption), alt=worded(block.alt), svg=drawn, behind=behind)
+    return block
+
+
+def table_in(table: Table) -> Table:
+    rows = table.rows
+    if table.name in OURS:
+        rows = tuple(tuple(map(worded, row)) for row in rows)
+    return replace(table, caption=worded(table.caption), columns=tuple(map(worded, table.columns)), rows=rows)
+
+
+# The part of a study's report about the owner's own questions.
+
+
+def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
+    """For each question: what was answered under each condition, and how far people agree."""
+    for found in analysis.own:
+        if found.question.kind == "text":
+            yield texts(found)
+            continue
+        yield shares(found)
+        yield from own_agreement(found)
+
+
+def shares(found: OwnFound) -> Block:
+    question = found.question
+    cells = [
+        (row["condition"], row["answer"], row["answers"], row["of"], percent(row["share"]), own_limits(row))
+        for row in found.shares.to_dicts()
+    ]
+    heads = ("Condition", "Answer", "Given", "Of", "Share", "95 % interval over queries")
+    return table_of(f"own-{question.name}", question.words, heads, cells, frame=found.shares)
+
+
+def own_limits(row: dict[str, Any]) -> str:
+    return "" if row["ci_low"] is None else interval(row["ci_low"], row["ci_high"])
+
+
+def own_agreement(found: OwnFound) -> Iterator[Block]:
+    cells = []
+    for name, alpha in found.alphas.items():
+        mean = number(found.means[name]) if name in found.means else ""
+        said = "undefined: all answers alike" if alpha.alpha is None else number(alpha.alpha)
+        range_of = "" if alpha.interval is None else interval(*alpha.interval)
+        cells.append((name, mean, count(alpha.items), said, range_of, alpha.level))
+    if cells:
+        heads = ("Of", "Mean", "Items", "Krippendorff's α", "95 % interval over queries", "Level")
+        yield table_of(f"own-{found.question.name}-agreement", f"Agreement: {found.question.words}", heads, cells)
+
+
+def texts(found: OwnFound) -> Prose:
+    each = "; ".join(
+        f"{name}: {many:,}, {length:g} characters at the median" for name, (many, length) in found.texts.items()
+    )
+    return Prose(
+        f"{found.question.words} In their own words: {each}. The texts are in own_texts.jsonl and not in any report; "
+        "read them before you publish them."
+    )
+
+
+def own_json(found: OwnFound) -> dict[str, Any]:
+    """A question's numbers as JSON values."""
+    return {
+        "question": found.question.model_dump(mode="json"),
+        "shares": found.shares.to_dicts(),
+        "means": found.means,
+        "alphas": {name: asdict(alpha) for name, alpha in found.alphas.items()},
+        "texts": {name: {"written": many, "median_length": length} for name, (many, length) in found.texts.items()},
+    }
+
+
+# The part of a study's report that is about people: agreement, ceilings, panels, annotators, strata, drop-out.
+
+
+def people_sections(analysis: StudyAnalysis) -> Iterator[Section]:
+    """The sections, some of them perhaps without blocks."""
+    yield Section("agreement", "How far people agree", tuple(agreement(analysis)), brief=True)
+    yield Section("ceilings", "The best that a judge could score", tuple(ceilings(analysis)), brief=True)
+    yield Section("panel", "How many people is a judge worth?", tuple(panel(analysis)))
+    yield Section("annotators", "Annotators", tuple(annotators(analysis)))
+    yield Section("strata", "Strata", tuple(block for stratum in analysis.strata for block in strata(stratum)))
+    yield Section("flow", "Who dropped out", tuple(flow(analysis)))
+
+
+def agreement(analysis: StudyAnalysis) -> Iterator[Block]:
+    cells = []
+    for name, found in analysis.agreement.items():
+        constant = "undefined: all votes alike"
+        cells.append(
+            (
+                "All" if name == "all" else name,
+                found.items,
+                f"{percent(found.raw)} {limits(found.raw_interval)}",
+                constant if found.alpha is None else f"{number(found.alpha)} {limits(found.alpha_interval)}",
+                constant if found.kappa is None else f"{number(found.kappa)} {limits(found.kappa_interval)}",
+                f"{number(found.ac1)} {limits(found.ac1_interval)}",
+            )
+        )
+    if cells:
+        heads = ("Items", "Number", "Raw agreement", "Krippendorff's α", "Fleiss' κ", "Gwet's AC1")
+        yield table_of("agreement", "Agreement, with 95 % intervals", heads, cells)
+    if analysis.agreement:
+        yield safe_rates(analysis)
+
+
+def limits(pair: tuple[float, float] | None) -> str:
+    return "" if pair is None else interval(*pair)
+
+
+def safe_rates(analysis: StudyAnalysis) -> Figure:
+    counts, ratings = analysis.ratings.by_item, analysis.ratings
+    bins = np.minimum((counts.successes / counts.sizes * 10).astype(int), 9)
+    frame = (
+        pl.DataFrame({"condition": [ratings.condition.names[c] for c in ratings.item_condition], "bin": bins})
+        .group_by("condition", "bin")
+        .agg(items=pl.len())
+        .sort("condition", "bin")
+        .with_columns(low=pl.col("bin") / 10, high=(pl.col("bin") + 1) / 10)
+    )
+    drawn = study_charts.safe_rate_histogram(
+        frame.select("low", "high", "items", "condition"), conditions=ratings.condition.names
+    )
+    cells = [(r["condition"], f"{r['low']:.1f} to {r['high']:.1f}", r["items"]) for r in frame.to_dicts()]
+    caption = "Items by safe rate"
+    return Figure(
+        "safe-rates",
+        caption,
+        "A histogram for each condition; the table gives the bins.",
+        for_page(drawn, name="safe-rates"),
+        table_of("safe-rates-table", caption, ("Condition", "Safe rate", "Items"), cells, frame=frame),
+    )
+
+
+def ceilings(analysis: StudyAnalysis) -> Iterator[Block]:
+    rows: list[tuple[str, str, str]] = []
+    r, c, oracle = analysis.reliability, analysis.ceilings, analysis.oracle
+    if r is not None:
+        rows.append(("Reliability of an item's safe rate", number(r.analytic), f"95 % {limits(r.analytic_interval)}"))
+        if r.split_half is not None:
+            rows.append(("… by split halves, Spearman-Brown", number(r.split_half), f"mean of {r.splits} splits"))
+    if c is not None:
+        rows += [
+            ("Pearson's r, at most", number(c.pearson), "root of the reliability"),
+            ("BCE, at least", number(c.bce_floor), f"nats; plug-in entropy {number(c.bce_plug_in)} is below any judge"),
+            ("Brier score, at least", number(c.brier_floor, digits=4), "noise of the rates themselves"),
+        ]
+    if oracle is not None:
+        priors = ", ".join(f"{name} {number(value)}" for name, value in oracle.by_prior.items())
+        rows.append(
+            (
+                "Accuracy of one who knows what a very large crowd says",
+                f"{number(oracle.low)} to {number(oracle.high)}",
+                f"by prior: {priors}; whatever the prior {interval(oracle.ci_low, oracle.ci_high)}",
+            )
+        )
+    if rows:
+        yield table_of("ceilings", "Ceilings and floors, from the votes alone", ("What", "Value", "How"), rows)
+
+
+def panel(analysis: StudyAnalysis) -> Iterator[Block]:
+    curve = analysis.panel
+    if curve is None:
+        return
+    frame = pl.DataFrame(
+        {
+            "people": curve.sizes,
+            "agreement": curve.agreement,
+            "low": curve.ci_low,
+            "high": curve.ci_high,
+            "modelled": curve.modelled,
+        }
+    ).filter(pl.col("people") % 2 == 1)
+    cells = [
+        (
+            r["people"],
+            percent(r["agreement"]),
+            interval(r["low"], r["high"]),
+            "modelled" if r["modelled"] else "counted",
+        )
+        for r in frame.to_dicts()
+    ]
+    caption = (
+        f"Agreement of a panel's majority with that of {curve.reference_size} other people, over {curve.items:,} items"
+    )
+    heads = ("People", "Agreement", "95 % interval", "How")
+    yield Figure(
+        "panel-curve",
+        caption,
+        "A rising curve with its interval; filled dots are counted from the votes, rings predicted.",
+        for_page(study_charts.panel_chart(frame), name="panel-curve"),
+        table_of("panel", caption, heads, cells, frame=frame),
+    )
+    yield Prose(
+        "A judge is worth as many people as the panel that agrees with the same references as well as it does. A panel of "
+        "even size is worth no more than the odd one below it, so only odd sizes are drawn."
+    )
+
+
+def annotators(analysis: StudyAnalysis) -> Iterator[Block]:
+    found = analysis.annotators
+    if found is None:
+        return
+    table = found.table
+    quartiles = []
+    names = {
+        "ratings": "Ratings",
+        "safe_rate": "Safe rate",
+        "agreement_with_rest": "Agreement with the rest",
+        "median_seconds": "Median seconds",
+        "safe_if_safe": "P(safe | safe), Dawid-Skene",
+        "unsafe_if_unsafe": "P(unsafe | unsafe), Dawid-Skene",
+    }
+    for column, title in names.items():
+        if column in table.columns:
+            cuts = [table[column].quantile(q) for q in (0.05, 0.25, 0.5, 0.75, 0.95)]
+            quartiles.append((title, *(number(cut, digits=2) for cut in cuts)))
+    heads = ("Over annotators", "5 %", "25 %", "Median", "75 %", "95 %")
+    yield table_of("annotators", f"{len(table):,} annotators", heads, quartiles, frame=table)
+    if "safe_if_safe" not in table.columns:
+        yield Prose(
+            f"Dawid-Skene was not fitted: above {MOST_FOR_DAWID_SKENE:,} ratings it would take longer than all the rest."
+        )
+    rates = found.false_positive_rates
+    flags = [
+        (
+            "Answers do not depend on the item",
+            int(table["unresponsive"].sum()),
+            percent(rates["unresponsive"], digits=2),
+        ),
+        ("The same answer throughout, unlikely so", int(table["constant"].sum()), percent(rates["constant"], digits=2)),
+    ]
+    yield table_of("flags", "Flags", ("Flag", "Raised", "At simulated attentive annotators"), flags)
+    yield Prose(
+        f"Each flag is set to be raised at {percent(FALSE_POSITIVES, digits=0)} of attentive annotators; annotators differ in "
+        f"their readiness to say safe by {number(found.shift_sd, digits=2)} logits (standard deviation), and nobody is "
+        "flagged for being strict or lenient. Agreement with the rest is shown and is no ground for removing anybody: "
+        "without the dissenters the safe rates would be falsely extreme."
+    )
+
+
+def strata(found: StratumRates) -> Iterator[Block]:
+    cells = [
+        (
+            r["value"],
+            r["condition"],
+            f"fewer than {FEWEST_PEOPLE}" if r["people"] is None else count(r["people"]),
+            percent(r["safe_rate"]),
+            number(r["error"]),
+        )
+        for r in found.table.to_dicts()
+    ]
+    heads = (found.name, "Condition", "People", "Safe rate", "Error")
+    yield table_of(f"stratum-{found.name}", f"Safe rate by {found.name}", heads, cells, frame=found.table)
+    if found.p is not None:
+        yield Prose(
+            f"Do conditions differ alike in all values of {found.name}? Interaction: F = {found.f:.2f} on "
+            f"{found.df} and {found.people_df:.0f} degrees of freedom, p = {found.p:.3g} (errors clustered by annotator)."
+        )
+
+
+def flow(analysis: StudyAnalysis) -> Iterator[Block]:
+    found = analysis.attrition
+    if found is None:
+        return
+    steps = [step for step in STEPS if step in found.flow.counts]
+    cells: list[tuple[Any, ...]] = []
+    for step in steps:
+        counts = found.flow.counts[step]
+        known = len(counts) == len(found.flow.conditions)
+        each = [count(n) for n in counts] if known else [""] * len(found.flow.conditions)
+        cells.append((step, *each, count(sum(counts))))
+    yield table_of("flow", "People at each step", ("Step", *found.flow.conditions, "All"), cells)
+    lost = [
+        (r["condition"], r["assigned"], r["finished"], r["lost"], percent(r["share_lost"]))
+        for r in found.table.to_dicts()
+    ]
+    yield table_of("attrition", "Lost after assignment", ("Condition", "Assigned", "Finished", "Lost", "Share"), lost)
+    yield Prose(
+        f"Do conditions lose different shares? Chi-square {found.chi_square:.2f} on {found.df} degrees of freedom, "
+        f"p = {found.p:.3g}."
+    )
+    if found.bounds is not None and len(found.bounds):
+        bounds = [
+            (r["condition"], percent(r["safe_rate"]), interval(r["if_unsafe"], r["if_safe"]))
+            for r in found.bounds.to_dicts()
+        ]
+        heads = ("Condition", "Safe", "Bounds")
+        yield table_of("bounds", "Safe rates whatever the lost would have said (Manski)", heads, bounds)

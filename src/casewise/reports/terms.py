@@ -1,0 +1,38 @@
+"""What names in a report's tables mean: said once, for every page and for docs/metrics.md."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from casewise.audits.words import SUBSETS
+from casewise.reports.document import Table
+from casewise.stats.metrics import FLOORS, METRICS
+from casewise.stats.response_model import DISTANCES
+
+
+@cache
+def written() -> Mapping[str, Any]:
+    return tomllib.loads(files("casewise.reports").joinpath("terms.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def meanings() -> Mapping[str, str]:
+    """Name to meaning, in the order of the page; what holds in some tables alone is called `TABLE/NAME`."""
+    metrics = {one.title: one.how for one in (*METRICS, *FLOORS, *DISTANCES)}
+    return metrics | SUBSETS | dict(written()["terms"])
+
+
+def meanings_in(table: Table) -> dict[str, str]:
+    """What the names of a table's columns and rows mean, as far as that is not plain."""
+    known, kind = meanings(), table.name.rstrip("-0123456789")
+    names = [*table.columns, *(cell for row in table.rows for cell in row), *written()["also"].get(table.name, ())]
+    found = {}
+    for name in dict.fromkeys(map(str.strip, names)):
+        keys = (f"{kind}/{name}", name, name.partition(" (")[0], name[:1].upper() + name[1:])
+        if meaning := next((known[key] for key in keys if key in known), None):
+            found[name] = meaning
+    return found

@@ -1,0 +1,117 @@
+"""What of this installation works: packages, extras, keys, endpoints, data."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from casewise.ask.prompts import published_prompts
+from casewise.errors import CasewiseError
+from casewise.models.client import connects
+from casewise.models.endpoints import ENDPOINTS, Endpoint
+from casewise.storage.published import CASEBENCH, PROMPTS, Pinned, cache_folder, read_published
+
+EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2-cffi"),
+    "local": ("torch", "transformers"),
+    "adapter": ("peft",),
+    "ray": ("ray",),
+    "inspect": ("inspect-ai", "openai"),
+    "verify": ("pycasbin",),
+    "health": ("fhir.resources",),
+}
+"""What each extra brings, by the packages that it cannot do without."""
+
+SHOWN = ("casewise", "aiohttp", "numpy", "polars", "pydantic", "genai-prices", "torch", "transformers", "inspect-ai")
+
+
+@dataclass(frozen=True)
+class ExtraState:
+    """An extra, and which of its packages are missing."""
+
+    name: str
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EndpointState:
+    """An endpoint: whether its key is set, and whether it answers (None: nobody looked)."""
+
+    name: str
+    key: str
+    address: str
+    reachable: bool | None
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """What was found."""
+
+    versions: dict[str, str]
+    extras: tuple[ExtraState, ...]
+    endpoints: tuple[EndpointState, ...]
+    data: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self)
+
+
+def checkup(environment: Mapping[str, str], *, reach: bool = False) -> Checkup:
+    """Look at everything. With `reach`, a connection is opened to every endpoint, and nothing is sent over it."""
+    answers = asyncio.run(reachable(list(ENDPOINTS.values()))) if reach else {}
+    return Checkup(
+        versions={"python": platform.python_version(), **{name: known_version(name) for name in SHOWN}},
+        extras=tuple(
+            ExtraState(name, tuple(one for one in packages if known_version(one) == ABSENT))
+            for name, packages in EXTRAS.items()
+        ),
+        endpoints=tuple(
+            EndpointState(one.name, key_state(one, environment), one.base_url, answers.get(one.name))
+            for one in ENDPOINTS.values()
+        ),
+        data=(fetched_state(CASEBENCH), fetched_state(PROMPTS)),
+    )
+
+
+ABSENT = "not installed"
+
+
+def known_version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ABSENT
+
+
+def key_state(endpoint: Endpoint, environment: Mapping[str, str]) -> str:
+    variable = endpoint.key_variable
+    if variable is None:
+        return "needs no key"
+    if environment.get(variable, "").strip():
+        return f"{variable} is set"
+    return f"{variable} may be set" if endpoint.key_optional else f"{variable} is not set"
+
+
+def fetched_state(pinned: Pinned) -> str:
+    path = cache_folder() / pinned.file_name
+    if not path.is_file():
+        return f"{pinned.name} is not here; get it with: {pinned.command}"
+    try:
+        if pinned.name == CASEBENCH.name:
+            return f"{pinned.name} is at {path} and loads: {len(read_published(path).items):,} items"
+        published_prompts(path)
+        return f"{pinned.name} is at {path} and loads"
+    except CasewiseError as error:
+        return f"{pinned.name} is at {path} and does not load: {error}"
+
+
+async def reachable(endpoints: list[Endpoint]) -> dict[str, bool]:
+    """Which endpoints accept a connection within two seconds."""
+    known = [one for one in endpoints if not one.base_url.startswith("{")]
+    answers = await asyncio.gather(*(connects(one.base_url, within_s=2.0) for one in known))
+    return {one.name: answer for one, answer in zip(known, answers, strict=True)}

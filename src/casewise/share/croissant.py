@@ -1,0 +1,222 @@
+"""A benchmark described in Croissant 1.1 with its responsible-AI fields, beside Parquet files that the description names.
+
+Sources: Croissant format specification 1.1 and Croissant RAI 1.0 (MLCommons). What a benchmark cannot know of itself (who made
+it, under which address, who its annotators were) comes from a file; what is nowhere said is left out and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from casewise.records.base import Record, read_record
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.benchmark_folder import new_folder, sha256, write_manifest, write_tables
+from casewise.storage.files import json_text, write_text
+
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "arrayShape": "cr:arrayShape",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "containedIn": "cr:containedIn",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "description": {"@container": "@language"},
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isArray": "cr:isArray",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "name": {"@container": "@language"},
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+"""The names of the vocabulary, as its tools expect them."""
+
+TYPES = {pl.String: "sc:Text", pl.Int64: "sc:Integer", pl.Float64: "sc:Float", pl.Boolean: "sc:Boolean"}
+
+
+class CroissantAbout(Record):
+    """What a benchmark cannot know of itself: from a TOML file with these keys, each of which may be absent."""
+
+    url: str | None = None
+    creators: tuple[str, ...] = ()
+    published: date | None = None
+    licence: str | None = None
+    cite_as: str | None = None
+    platform: tuple[str, ...] = ()
+    """Where people annotated, such as the name of a recruiter."""
+    demographics: tuple[str, ...] = ()
+    """Of the annotators, as aggregated."""
+    protocol: tuple[str, ...] = ()
+    use_cases: tuple[str, ...] = ()
+    biases: tuple[str, ...] = ()
+    limitations: tuple[str, ...] = ()
+    social_impact: str | None = None
+    sensitive: tuple[str, ...] = ()
+    maintenance: str | None = None
+
+
+@dataclass(frozen=True)
+class Described:
+    """What was written, and what the description lacks that readers of it ask for."""
+
+    path: Path
+    lacking: tuple[str, ...]
+
+
+def read_croissant_about(path: Path | None) -> CroissantAbout:
+    """What `path` says; nothing without a file.
+
+    Raises DataError: it cannot be read, is no TOML, or says what nobody asked.
+    """
+    return CroissantAbout() if path is None else read_record(path, CroissantAbout, "what Croissant asks for")
+
+
+def write_croissant(
+    benchmark: Benchmark, folder: Path, *, about: CroissantAbout = CroissantAbout(), biases: Sequence[str] = ()
+) -> Described:
+    """Write `benchmark` as a new folder of Parquet files with `croissant.json` beside them: all of it or nothing.
+
+    `biases`: what an audit found, a sentence each.
+
+    Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
+    """
+    with new_folder(folder) as draft:
+        names = write_tables(benchmark, draft, under="")
+        write_manifest(benchmark, draft, names=names)
+        found = described(benchmark, draft, names, about, biases)
+        write_text(draft / "croissant.json", json_text(found))
+    return Described(folder, tuple(lacking(found)))
+
+
+ASKED = (
+    "url",
+    "creator",
+    "datePublished",
+    "license",
+    "citeAs",
+    "rai:dataAnnotationPlatform",
+    "rai:annotatorDemographics",
+)
+"""What venues ask for and only the maker of a benchmark can say."""
+
+
+def lacking(found: dict[str, Any]) -> Iterator[str]:
+    return (name for name in ASKED if name not in found)
+
+
+def described(
+    benchmark: Benchmark, folder: Path, names: Sequence[str], about: CroissantAbout, biases: Sequence[str]
+) -> dict[str, Any]:
+    itself, licence = benchmark.about, about.licence or benchmark.about.licence
+    shown = [name for name in names if pl.scan_parquet(folder / name).select(pl.len()).collect().item()]
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"],
+        "name": itself.name,
+        "version": semantic(itself.version),
+        "description": " ".join([itself.description or itself.name, *benchmark.notes()]),
+        **({"license": licence} if licence else {}),
+        **({"url": about.url} if about.url else {}),
+        **({"creator": [{"@type": "Person", "name": name} for name in about.creators]} if about.creators else {}),
+        **({"datePublished": about.published.isoformat()} if about.published else {}),
+        **({"citeAs": about.cite_as} if about.cite_as else {}),
+        **responsible(benchmark, about, biases),
+        "distribution": [file_object(folder, name) for name in names],
+        "recordSet": [record_set(folder, name) for name in shown],
+    }
+
+
+def semantic(version: str) -> str:
+    """A version with three numbers, as the format wants it."""
+    return ".".join([*version.split("."), "0", "0"][:3])
+
+
+def responsible(benchmark: Benchmark, about: CroissantAbout, biases: Sequence[str]) -> dict[str, Any]:
+    """The responsible-AI fields that the benchmark, its audit and the file can fill."""
+    votes = benchmark.item_columns["n_votes"].filter(benchmark.item_columns["n_votes"] > 0).unique().sort()
+    per_item = " to ".join(str(n) for n in dict.fromkeys((votes[0], votes[-1]))) if len(votes) else None
+    protocol = about.protocol or (
+        ("Each item is a query with or without a context; people say whether a chatbot should respond or refuse.",)
+        if len(votes)
+        else ()
+    )
+    limits = (*about.limitations, *([benchmark.about.synthetic] if benchmark.about.synthetic else ()))
+    found: dict[str, Any] = {
+        "rai:dataAnnotationProtocol": list(protocol),
+        "rai:dataAnnotationPlatform": list(about.platform),
+        "rai:annotationsPerItem": per_item,
+        "rai:annotatorDemographics": list(about.demographics),
+        "rai:dataUseCases": list(about.use_cases),
+        "rai:dataBiases": [*about.biases, *biases],
+        "rai:dataLimitations": list(limits),
+        "rai:dataSocialImpact": about.social_impact,
+        "rai:personalSensitiveInformation": list(about.sensitive),
+        "rai:dataReleaseMaintenancePlan": about.maintenance,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def file_object(folder: Path, name: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": name,
+        "encodingFormat": "application/x-parquet",
+        "contentSize": f"{(folder / name).stat().st_size} B",
+        "sha256": sha256(folder / name),
+    }
+
+
+def record_set(folder: Path, name: str) -> dict[str, Any]:
+    table = Path(name).stem
+    columns = pl.read_parquet_schema(folder / name)
+    return {
+        "@type": "cr:RecordSet",
+        "@id": table,
+        "name": table,
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{table}/{column}",
+                "name": column,
+                "dataType": TYPES[type(kind)],
+                "source": {"fileObject": {"@id": name}, "extract": {"column": column}},
+            }
+            for column, kind in columns.items()
+        ],
+    }

@@ -1,1 +1,0 @@
-"""A judge beside people: labels, metrics with intervals, pairs, calibration, costs, comparison, the gate."""

@@ -1,0 +1,449 @@
+"""How far people agree: Krippendorff's alpha, reliability of votes, stability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from casewise.errors import StatisticsError
+from casewise.stats.arrays import (
+    FloatArray,
+    IntArray,
+    Raters,
+    checked_draws,
+    checked_votes_of_items,
+    cluster_sums,
+    clusters_of,
+    coded_labels,
+    integers,
+    safe_divide,
+)
+from casewise.stats.estimates import estimate_of
+from casewise.stats.measured import Functional, Totals, TotalsByCluster, share
+
+# How reliable an item's safe rate is: would other people have given the same?
+
+
+LOPSIDED = 0.2
+"""With a smaller share of the rarer answer, and fewer clusters than `ENOUGH`, correlations of votes get no interval."""
+
+ENOUGH = 60
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Reliability of the safe rates over items, between 0 (all chance) and 1."""
+
+    half: float | None
+    """Mean correlation of two random halves of each item's votes; None where a half never varies."""
+    split_half: float | None
+    """The same stepped up by Spearman and Brown to all votes."""
+    analytic: float
+    """One less the share of the rates' variance that votes by chance explain."""
+    analytic_interval: tuple[float, float] | None
+    """None where nearly all say the same on few clusters (`lopsided`)."""
+    items: int
+    splits: int
+
+
+def reliability(
+    safe: ArrayLike,
+    votes: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    clusters: ArrayLike | None = None,
+    splits: int = 200,
+    raters: Raters | None = None,
+) -> Reliability:
+    r"""Reliability of safe rates, by splitting and analytically.
+
+    .. math:: \rho = 1 - \frac{\overline{p(1-p)/(m-1)}}{\mathrm{var}(p)}
+
+    is what Spearman-Brown of the split halves tends to over all splits. It needs no annotators, only votes.
+
+    Parameters
+    ----------
+    safe, votes : (items,) integers
+        Safe votes and all votes; items with fewer than two are left out.
+    rng : Generator
+        Draws the splits.
+    clusters : (items,) labels, optional
+        Items that go together; each its own if absent.
+    splits : int
+        Random splits that are averaged.
+    raters : Raters, optional
+        Who gave which vote.
+
+    Raises
+    ------
+    StatisticsError
+        Fewer than three items with two votes, or all items have the same rate.
+
+    References
+    ----------
+    .. [1] Spearman (1910), Brown (1910), Br J Psychol 3. Lord & Novick (1968), ch. 5.
+    """
+    checked_draws(splits, "splits")
+    (s, m), ids, raters = checked_votes(safe, votes, clusters, raters)
+    if len(s) < 3 or np.ptp(s / m) == 0:
+        raise StatisticsError("reliability needs three items with two votes each, and rates that differ")
+    totals = TotalsByCluster.of_counts(_moments, (s, m), ids, names=("items", "p", "pp", "noise"), raters=raters)
+    analytic = estimate_of(totals.measure(ANALYTIC, by_leaving_out=True))
+    limits = None if lopsided(s, m, ids) else analytic.limits
+    half = _mean_half_correlation(s, m, splits=splits, rng=rng)
+    return Reliability(
+        half=half,
+        split_half=None if half is None else spearman_brown(half, 2),
+        analytic=max(0.0, analytic.estimate or 0.0),
+        analytic_interval=limits and (max(0.0, limits[0]), max(0.0, limits[1])),
+        items=len(s),
+        splits=splits,
+    )
+
+
+def spearman_brown(correlation: float, factor: float) -> float:
+    """The reliability of `factor` times as many votes: f·r / (1 + (f − 1)·r).
+
+    Raises
+    ------
+    StatisticsError
+        A correlation outside [−1, 1], a factor that is not positive, or both such that the denominator is 0 or less.
+    """
+    if not (-1 <= correlation <= 1 and 0 < factor < np.inf) or 1 + (factor - 1) * correlation <= 0:
+        raise StatisticsError(f"no reliability is {factor!r} times as long as one of {correlation!r}")
+    return factor * correlation / (1 + (factor - 1) * correlation)
+
+
+def checked_votes(
+    safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, raters: Raters | None = None
+) -> tuple[tuple[IntArray, IntArray], IntArray, Raters | None]:
+    """Counts of the items with at least two votes, their clusters as 0, 1, 2, ..., and who gave these votes."""
+    s, m = checked_votes_of_items(safe, votes)
+    keep = m >= 2
+    if not keep.any():
+        raise StatisticsError("no item has two votes, so nothing is known of how people differ")
+    ids = coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
+    return (s[keep], m[keep]), ids, None if raters is None else raters.where(keep)
+
+
+def lopsided(s: IntArray, m: IntArray, ids: IntArray) -> bool:
+    """Whether nearly all say the same on few clusters: what the few others do next time is then not known."""
+    share = float(s.sum() / m.sum())
+    return len(np.unique(ids)) < ENOUGH and min(share, 1 - share) < LOPSIDED
+
+
+def _mean_half_correlation(s: IntArray, m: IntArray, *, splits: int, rng: np.random.Generator) -> float | None:
+    found = [_half_correlation(rng.hypergeometric(s, m - s, m // 2), s, m) for _ in range(splits)]
+    return None if None in found else float(np.mean([one for one in found if one is not None]))
+
+
+def _half_correlation(first: IntArray, s: IntArray, m: IntArray) -> float | None:
+    """Of the rates in both halves of the votes, where `first` of the safe ones are in the first; None where one does not vary."""
+    one, other = first / (m // 2), (s - first) / (m - m // 2)
+    one, other = one - one.mean(), other - other.mean()
+    spread = np.sqrt((one**2).sum() * (other**2).sum())
+    return float((one * other).sum() / spread) if spread else None
+
+
+def _moments(s: IntArray, m: IntArray) -> FloatArray:
+    p = s / m
+    return np.stack([np.ones(len(p)), p, p**2, p * (1 - p) / (m - 1)], axis=1)
+
+
+def _analytic(t: Totals) -> FloatArray:
+    variance = (t["pp"] - t["p"] ** 2 / t["items"]) / (t["items"] - 1)
+    return 1 - safe_divide(t["noise"] / t["items"], variance, otherwise=np.nan)
+
+
+ANALYTIC = Functional("reliability", _analytic, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
+
+
+# How far people agree, beyond what chance gives them.
+
+
+@dataclass(frozen=True)
+class FleissKappa:
+    """Fleiss' kappa and the test that it is zero."""
+
+    kappa: float | None
+    """None where everyone gives the same answer everywhere: chance agreement is then 1, and kappa 0/0."""
+    z: float | None
+    subjects: int
+    """Items used: those without a missing rating."""
+    raw_agreement: float
+    """Share of pairs of ratings of one item that agree."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement on safe/unsafe votes, each number with its interval over clusters; None where there is none.
+
+    Alpha and kappa have none where nearly all say the same on few clusters: they hang on the few others then.
+    """
+
+    raw: float
+    raw_interval: tuple[float, float] | None
+    alpha: float | None
+    """Krippendorff's; None where all votes are the same."""
+    alpha_interval: tuple[float, float] | None
+    kappa: float | None
+    """Fleiss' kappa for any number of votes an item (items weighted by their pairs)."""
+    kappa_interval: tuple[float, float] | None
+    ac1: float
+    """Gwet's AC1, which a lopsided share of safe votes does not pull down as it does alpha and kappa."""
+    ac1_interval: tuple[float, float] | None
+    items: int
+    """Items with at least two votes."""
+    clusters: int
+
+
+def fleiss_kappa(ratings: ArrayLike) -> FleissKappa:
+    r"""Fleiss' kappa of (items, raters) ratings; missing ones are NaN, and their items are left out.
+
+    .. math:: \kappa = \frac{\bar P - \bar P_e}{1 - \bar P_e}, \qquad
+       \bar P_e = \sum_j p_j^2, \qquad P_i = \frac{\sum_j n_{ij}^2 - m}{m (m - 1)}
+
+    Raises
+    ------
+    StatisticsError
+        Fewer than two raters, or no item that all of them rated.
+
+    References
+    ----------
+    .. [1] Fleiss (1971), Psychological Bulletin 76, 378-382; z after Fleiss, Levin & Paik (2003), ch. 18.
+    .. [2] R: `irr::kappam.fleiss`.
+    """
+    table = _table(ratings)
+    complete = table[~np.isnan(table).any(axis=1)]
+    if not len(complete):
+        raise StatisticsError("no item was rated by all raters; use krippendorff_alpha, which takes missing ratings")
+    counts, m, n = category_counts(complete), table.shape[1], len(complete)
+    observed = float(((counts**2).sum(1) - m).mean() / (m * (m - 1)))
+    share = counts.sum(0) / counts.sum()
+    chance = float((share**2).sum())
+    if chance == 1:
+        return FleissKappa(kappa=None, z=None, subjects=n, raw_agreement=observed)
+    spread = float((share * (1 - share)).sum())
+    lean = float((share * (1 - share) * (1 - 2 * share)).sum())
+    variance = 2 / (n * m * (m - 1)) * (spread**2 - lean) / spread**2
+    kappa = (observed - chance) / (1 - chance)
+    return FleissKappa(kappa=kappa, z=kappa / np.sqrt(variance), subjects=n, raw_agreement=observed)
+
+
+def krippendorff_alpha(ratings: ArrayLike) -> float | None:
+    r"""Krippendorff's nominal alpha of (items, raters) ratings; missing ones are NaN.
+
+    .. math:: \alpha = 1 - \frac{D_o}{D_e}, from the matrix of coincidences.
+
+    Returns
+    -------
+    float or None
+        None where all ratings are the same: no disagreement was possible.
+
+    Raises
+    ------
+    StatisticsError
+        Fewer than two raters, or no item with two ratings.
+
+    References
+    ----------
+    .. [1] Krippendorff (2011), Computing Krippendorff's alpha-reliability. Computed by the library `krippendorff`.
+       (R's `irr::kripp.alpha` 0.84.1 is wrong for complete data.)
+    """
+    import krippendorff
+
+    counts = category_counts(_table(ratings))
+    counts = counts[counts.sum(1) >= 2]
+    if not len(counts):
+        raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
+    if np.count_nonzero(counts.sum(0)) < 2:
+        return None
+    return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
+
+
+def category_counts(ratings: ArrayLike) -> IntArray:
+    """(items, categories) counts of the values that occur in (items, raters) ratings, NaN left out."""
+    table = _table(ratings)
+    values, place = np.unique(table[~np.isnan(table)], return_inverse=True)
+    item = np.nonzero(~np.isnan(table))[0]
+    flat = np.bincount(item * max(len(values), 1) + place, minlength=len(table) * max(len(values), 1))
+    return flat.reshape(len(table), -1)
+
+
+def agreement_of_votes(
+    safe: ArrayLike, votes: ArrayLike, *, clusters: ArrayLike | None = None, raters: Raters | None = None
+) -> Agreement:
+    """Raw agreement, alpha, kappa and AC1 of many items at once, from their counts.
+
+    Intervals are Student's *t* from the clusters' influences (`casewise.stats.estimates.estimate_of`).
+
+    Parameters
+    ----------
+    safe, votes : (items,) integers
+        Safe votes and all votes of each item. Items with fewer than two votes say nothing and are left out.
+    clusters : (items,) labels, optional
+        Items that go together: those of one query. Each its own if absent.
+    raters : Raters, optional
+        Who gave which vote: intervals then are as much wider as annotators who differ throughout make them.
+
+    Raises
+    ------
+    StatisticsError
+        No item has two votes, there are fewer than two clusters, or counts and clusters do not fit.
+    """
+    counts, ids, raters = checked_votes(safe, votes, clusters, raters)
+    groups = int(ids.max()) + 1
+    if groups < 2:
+        raise StatisticsError("an interval needs at least two clusters of items")
+    totals = TotalsByCluster.of_counts(_terms, counts, ids, names=TERMS, raters=raters)
+    raw, alpha, kappa, ac1 = (estimate_of(totals.measure(one, by_leaving_out=True)) for one in NUMBERS)
+    unsure = lopsided(*counts, ids)
+    assert raw.estimate is not None
+    assert ac1.estimate is not None
+    return Agreement(
+        raw=raw.estimate,
+        raw_interval=raw.limits,
+        alpha=alpha.estimate,
+        alpha_interval=None if unsure else alpha.limits,
+        kappa=kappa.estimate,
+        kappa_interval=None if unsure else kappa.limits,
+        ac1=ac1.estimate,
+        ac1_interval=ac1.limits,
+        items=len(counts[0]),
+        clusters=groups,
+    )
+
+
+TERMS = ("votes", "safe", "pairs", "agreeing", "disagreement", "items", "agreement", "share")
+
+
+def _terms(s: IntArray, m: IntArray) -> FloatArray:
+    """Per item: votes, safe votes, pairs, agreeing pairs, disagreement as Krippendorff weighs it; one, and two shares."""
+    disagreeing = s * (m - s)
+    pairs = m * (m - 1) / 2
+    columns = (m, s, pairs, pairs - disagreeing, 2 * disagreeing / (m - 1), np.ones(len(s)), 1 - disagreeing / pairs)
+    return np.column_stack([*columns, s / m]).astype(float)
+
+
+def _alpha(t: Totals) -> FloatArray:
+    expected = 2 * t["safe"] * (t["votes"] - t["safe"]) / np.maximum(t["votes"] * (t["votes"] - 1), 1)
+    return 1 - safe_divide(t["disagreement"] / t["votes"], expected, otherwise=np.nan)
+
+
+def _kappa(t: Totals) -> FloatArray:
+    by_chance = (t["safe"] ** 2 + (t["votes"] - t["safe"]) ** 2) / t["votes"] ** 2
+    return safe_divide(t["agreeing"] / t["pairs"] - by_chance, 1 - by_chance, otherwise=np.nan)
+
+
+def _ac1(t: Totals) -> FloatArray:
+    share = t["share"] / t["items"]
+    by_chance = 2 * share * (1 - share)
+    return (t["agreement"] / t["items"] - by_chance) / (1 - by_chance)
+
+
+NUMBERS = (
+    share("raw", "agreeing", "pairs"),
+    *(
+        Functional(name, formula, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
+        for name, formula in (("alpha", _alpha), ("kappa", _kappa), ("ac1", _ac1))
+    ),
+)
+
+
+def _table(ratings: ArrayLike) -> FloatArray:
+    try:
+        table = np.asarray(ratings, dtype=float)
+    except (TypeError, ValueError):
+        raise StatisticsError("ratings must be numbers, nan where one is missing, in rows of one length") from None
+    if np.isinf(table).any():
+        raise StatisticsError("ratings must be finite numbers, nan where one is missing")
+    if table.ndim != 2 or table.shape[1] < 2:
+        raise StatisticsError(f"agreement needs ratings of shape (items, raters) by two raters, not {table.shape}")
+    return table
+
+
+Level = Literal["nominal", "ordinal", "interval"]
+
+
+@dataclass(frozen=True)
+class LevelAlpha:
+    """Alpha at one level of measurement, with its interval over clusters."""
+
+    alpha: float | None
+    """None where all answers are the same."""
+    interval: tuple[float, float] | None
+    level: Level
+    items: int
+    """Items with at least two answers."""
+
+
+def alpha_by_level(counts: ArrayLike, *, level: Level, clusters: ArrayLike | None = None) -> LevelAlpha:
+    r"""Krippendorff's alpha of (items, values) counts; the values are in order, and equally far apart for `interval`.
+
+    .. math:: \alpha = 1 - (n - 1) \frac{\sum_{ck} o_{ck} \delta_{ck}^2}{\sum_{ck} n_c n_k \delta_{ck}^2}
+
+    with coincidences :math:`o_{ck}` and :math:`\delta_{ck}^2` of 0 or 1 (nominal), :math:`(c - k)^2` (interval) or
+    :math:`(\sum_{g=c}^{k} n_g - (n_c + n_k) / 2)^2` (ordinal). The interval is Student's *t* from the clusters'
+    influences, on the scale of a correlation.
+
+    Raises StatisticsError: no item has two answers, or there are fewer than two clusters of such items.
+
+    Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability. The tests hold it to the library `krippendorff`.
+    """
+    table = integers(counts, "counts").astype(float)
+    if table.ndim != 2:
+        raise StatisticsError(f"counts must be of items and values, not of shape {table.shape}")
+    keep = table.sum(1) >= 2
+    if not keep.any():
+        raise StatisticsError("no item has two answers, so there is no agreement to speak of")
+    ids = coded_labels(clusters_of(clusters, len(table))[keep], "clusters")
+    groups = int(ids.max()) + 1
+    if groups < 2:
+        raise StatisticsError("an interval needs at least two clusters of items")
+    kept = table[keep]
+    columns = coincidences(kept)
+    sums = cluster_sums((*columns.T, np.ones(len(columns))), ids, n_clusters=groups)
+    names = (*map(str, range(columns.shape[1])), "items")
+
+    def alpha(totals: Totals) -> FloatArray:
+        return alphas(np.stack([totals[name] for name in names[:-1]], axis=-1), level)
+
+    functional = Functional("alpha", alpha, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
+    found = estimate_of(TotalsByCluster(names, sums, 0).measure(functional, by_leaving_out=True))
+    return LevelAlpha(found.estimate, found.limits, level, int(keep.sum()))
+
+
+def coincidences(counts: FloatArray) -> FloatArray:
+    """(items, values x values) pairs of answers of one item, each item weighing as many as it has answers."""
+    values = counts.shape[1]
+    pairs = counts[:, :, None] * (counts[:, None, :] - np.eye(values))
+    found: FloatArray = (pairs / (counts.sum(1) - 1)[:, None, None]).reshape(len(counts), -1)
+    return found
+
+
+def alphas(sums: FloatArray, level: Level) -> FloatArray:
+    """Alpha of summed coincidences, (..., values x values); NaN where all answers are the same."""
+    values = round(sums.shape[-1] ** 0.5)
+    pairs = sums.reshape(-1, values, values)
+    n = pairs.sum(2)
+    far = distances(n, level)
+    observed = (pairs * far).sum((1, 2))
+    expected = (n[:, :, None] * n[:, None, :] * far).sum((1, 2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: FloatArray = np.where(expected > 0, 1 - (n.sum(1) - 1) * observed / expected, np.nan)
+    return found.reshape(sums.shape[:-1])
+
+
+def distances(n: FloatArray, level: Level) -> FloatArray:
+    """(rows, values, values) squared distances between values, of which each row has `n`."""
+    values = n.shape[1]
+    place = np.arange(values)
+    if level == "ordinal":
+        middle = n.cumsum(1) - n / 2
+        squared: FloatArray = (middle[:, :, None] - middle[:, None, :]) ** 2
+        return squared
+    apart = 1.0 - np.eye(values) if level == "nominal" else (place[:, None] - place) ** 2.0
+    return np.tile(apart, (len(n), 1, 1)).astype(np.float64)

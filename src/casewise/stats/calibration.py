@@ -1,0 +1,285 @@
+"""Whether a judge's values mean what they say: the calibration curve, its error, and the parts of the Brier score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from casewise.errors import StatisticsError
+from casewise.stats.arrays import FloatArray, PerVote
+from casewise.stats.estimates import Estimate, estimate_of, measure
+from casewise.stats.intervals import degrees_of_freedom, student_quantile
+from casewise.stats.measured import Functional, TotalsByCluster, share
+from casewise.stats.metrics import metrics_named
+from casewise.stats.sample import Sample, totals_by_query
+
+N_BINS = 10
+
+QUERIES_A_BIN = 8
+
+NOTHING_TO_CALIBRATE = "undefined: no item has both a value and a rate"
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """Items whose values are alike: what the judge says of them, and what people say."""
+
+    low: float
+    high: float
+    """The smallest and the largest value of the judge in the bin."""
+    value: float
+    """The judge's mean value."""
+    rate: Estimate
+    """People's mean safe rate."""
+    n: int
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How well a judge's values on [0, 1] match people's safe rates."""
+
+    curve: tuple[CalibrationBin, ...]
+    """In ascending order of the judge's values."""
+    error: Estimate
+    """Mean distance of a bin's mean value from its mean rate, weighted by items, less what chance adds."""
+    by_chance: float | None
+    """What it would be without that correction, on average, for a calibrated judge on this many items and queries."""
+    brier: Estimate
+    calibration_part: Estimate
+    refinement_part: Estimate
+    """The Brier score is the sum of its two parts. The first vanishes for a calibrated judge, and a monotone change of
+    scale can remove it; the second is what the judge does not tell apart."""
+    noise_floor: Estimate
+    """The Brier score of a judge that knew everyone's opinion: what few votes leave open."""
+
+    @property
+    def n(self) -> int:
+        return sum(found.n for found in self.curve)
+
+
+def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
+    r"""The calibration curve over bins of equal mass, its error, and the parts of the Brier score.
+
+    With *n_b* items in bin *b*, mean value :math:`\bar q_b` and mean rate :math:`\bar r_b`,
+
+    .. math:: E = \sum_b \tfrac{n_b}{n} |\bar q_b - \bar r_b|, \qquad
+              B = \underbrace{\sum_b \tfrac{n_b}{n} (\bar q_b - \bar r_b)^2}_{calibration}
+                + \underbrace{\sum_b \tfrac{n_b}{n} \mathrm{var}_b(q - r)}_{refinement}.
+
+    Tied values share a bin, and there are no more bins than one for eight queries. Both are lifted by chance: with
+    :math:`\hat g_b` for :math:`\bar q_b - \bar r_b` and :math:`\sigma_b` its cluster-robust error,
+    :math:`\sum_b \tfrac{n_b}{n} \sigma_b^2` is taken off the calibration part (and left in the refinement), and
+    *E* is printed as the sum of :math:`\tfrac{n_b}{n} \sqrt{\max(0, \hat g_b^2 - \sigma_b^2)}`. The interval of the calibration part *C* is
+    every *C* with :math:`(C - \hat C)^2 \le t^2 (a C + 2 \sum_{bc} w_b w_c \Sigma_{bc}^2)`, its variance growing with *C* as
+    the influences say; that of *E* follows from :math:`C / \max|g| \le E \le \sqrt C`, and is wide for it.
+
+    `n_bins`: at most so many bins; a score from 1 to 10 gives no more than ten.
+
+    Raises StatisticsError: fewer than one bin is asked for.
+
+    Source: Murphy (1973), Journal of Applied Meteorology 12, 595-600; for bins, Stephenson, Coelho & Jolliffe (2008),
+    Weather and Forecasting 23, 752-757. Nixon et al. (2019), Measuring calibration in deep learning.
+    """
+    if n_bins < 1:
+        raise StatisticsError(f"a calibration curve needs a bin at least, not {n_bins}")
+    counted = sample.in_rate_metrics
+    rated = sample.where(counted)
+    known = measure(rated, metrics=metrics_named("brier"))  # before there are totals of every bin, which are large
+    bins = equal_mass_bins(rated.probability, max(1, min(n_bins, rated.n_clusters // QUERIES_A_BIN)))
+    n_used = int(bins.max()) + 1 if len(bins) else 0
+    totals = replace(
+        totals_by_query(rated, lambda one: bin_terms(one, bins, n_used)), n_unscored=int(sample.unscored.sum())
+    )
+    found = {f.name: estimate_of(totals.measure(f)) for f in functionals(n_used)}
+    gaps = Gaps.of(totals, n_used)
+    (brier,) = known or (totals.measure(BRIER),)
+    brier = replace(brier, n_unscored=totals.n_unscored)
+    score = estimate_of(brier)
+    part = calibration_part(score, gaps)
+    removed = part.estimate or 0.0
+    refined = replace(
+        brier,
+        name="refinement_part",
+        value=brier.value - removed,
+        influence=(brier.influence - gaps.adds) * np.sqrt(rated.n_clusters / max(rated.n_clusters - n_used, 1)),
+        votes=PerVote.weighted([(1.0, brier.votes), (-1.0, gaps.votes)]),
+        unseen=None if brier.unseen is None else brier.unseen - removed,
+    )
+    return Calibration(
+        curve=tuple(curve(rated, bins, found)),
+        error=calibration_error(part, gaps),
+        by_chance=float(gaps.weight @ gaps.spread * np.sqrt(2 / np.pi)) if rated.n_clusters > 1 else None,
+        brier=score,
+        calibration_part=part,
+        refinement_part=estimate_of(refined),
+        noise_floor=found["vote_noise"],
+    )
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The bins' mean values less their mean rates: (bins,), with their shares of all items."""
+
+    gap: FloatArray
+    weight: FloatArray
+    influence: FloatArray
+    """(queries, bins): what each query adds to each, scaled to be unbiased for few queries in a bin."""
+    composition: FloatArray
+    """(queries, bins): what each query adds to the weights."""
+    more: FloatArray
+    """(bins, bins): what annotators add to their covariance, where it is known who voted."""
+    votes: PerVote | None
+    """What each vote adds to the sum of weighted squares."""
+
+    @classmethod
+    def of(cls, totals: TotalsByCluster, n_bins: int) -> Gaps:
+        places = [[totals.names.index(f"{kind}{b}") for b in range(n_bins)] for kind in ("gap", "n")]
+        sums, counts = (totals.sums[:, columns] for columns in places)
+        n, queries = counts.sum(axis=0), (counts > 0).sum(axis=0)
+        gap = sums.sum(axis=0) / np.maximum(n, 1)
+        few = np.sqrt(np.where(queries > 1, queries / np.maximum(queries - 1, 1), 1.0))
+        total = max(float(n.sum()), 1.0)
+        of_gap = np.zeros((len(totals.names), n_bins))
+        of_gap[places[0], range(n_bins)] = 1 / np.maximum(n, 1)
+        of_squares = of_gap @ (2 * n / total * gap)
+        sums -= gap * counts  # in place, for there may be half a million queries
+        sums *= few
+        sums /= np.maximum(n, 1)
+        counts -= counts.sum(axis=1, keepdims=True) * n / total
+        counts /= total
+        return cls(
+            gap=gap,
+            weight=n / total,
+            influence=sums,
+            composition=counts,
+            more=totals.added_by_annotators(of_gap),
+            votes=None if totals.votes is None else totals.votes.of_number(of_squares),
+        )
+
+    @property
+    def slope(self) -> FloatArray:
+        """Of the sum of weighted squares by the gaps."""
+        return 2 * self.weight * self.gap
+
+    @property
+    def adds(self) -> FloatArray:
+        """What each query adds to the sum of weighted squares: by the gaps, and by how its items fall into the bins."""
+        return self.influence @ self.slope + self.composition @ self.gap**2
+
+    @property
+    def covariance(self) -> FloatArray:
+        return self.influence.T @ self.influence + self.more
+
+    @property
+    def spread(self) -> FloatArray:
+        return np.sqrt(np.diag(self.covariance))
+
+
+def calibration_part(brier: Estimate, gaps: Gaps) -> Estimate:
+    """The part of the Brier score that a change of scale removes, less what chance adds; never below 0."""
+    if brier.estimate is None:
+        return replace(brier, name="calibration_part")
+    bare = Estimate("calibration_part", None, None, None, brier.n, brier.n_unscored, "no interval: one query only")
+    plain = float(gaps.weight @ gaps.gap**2)
+    if len(gaps.influence) < 2:
+        return replace(bare, estimate=plain)
+    found = plain - float(gaps.weight @ gaps.spread**2)
+    adds = gaps.adds
+    noise = 2 * float(gaps.weight @ gaps.covariance**2 @ gaps.weight)
+    steep = float(adds @ adds + gaps.slope @ gaps.more @ gaps.slope) / plain if plain > 0 else 0.0
+    t = student_quantile(0.975, max(1.0, min(degrees_of_freedom(adds), len(adds) - 1)))
+    middle = found + t**2 * steep / 2
+    half = t * np.sqrt(max(t**2 * steep**2 / 4 + steep * found + noise, 0.0))
+    low, high = max(0.0, middle - half), min(1.0, max(0.0, middle + half))
+    return replace(bare, estimate=max(0.0, found), ci_low=low, ci_high=float(high), method="by inversion, over queries")
+
+
+def calibration_error(part: Estimate, gaps: Gaps) -> Estimate:
+    """The mean distance of bins' values from their rates, less what chance adds."""
+    bare = replace(part, name="calibration_error", ci_low=None, ci_high=None)
+    if part.estimate is None:
+        return bare
+    error = float(gaps.weight @ np.sqrt(np.maximum(gaps.gap**2 - gaps.spread**2, 0.0)))
+    if part.ci_low is None or part.ci_high is None:
+        return replace(bare, estimate=error)
+    largest = float((np.abs(gaps.gap) + 2 * gaps.spread).max())
+    low, high = part.ci_low / largest if largest > 0 else 0.0, float(np.sqrt(part.ci_high))
+    return replace(
+        bare,
+        estimate=error,
+        ci_low=min(low, error),
+        ci_high=max(high, error),
+        method="bounds from the calibration part's",
+    )
+
+
+def equal_mass_bins(values: FloatArray, n_bins: int) -> NDArray[np.intp]:
+    """The bin of each value, from 0: as equally filled as ties allow, with tied values in one bin."""
+    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    middle = (np.cumsum(sizes) - sizes / 2) / max(len(values), 1)
+    of_group = np.minimum((middle * n_bins).astype(np.intp), n_bins - 1)
+    _, bins = np.unique(of_group[group], return_inverse=True)
+    return bins.astype(np.intp)
+
+
+def bin_terms(rated: Sample, bins: NDArray[np.intp], n_bins: int) -> Mapping[str, FloatArray]:
+    q, r, m = rated.probability, rated.rate, rated.n_votes
+    several = m > 1
+    each = {"n": np.ones(len(rated)), "gap": q - r, "rate": r}
+
+    def in_bin(b: int, of: FloatArray) -> FloatArray:
+        return np.where(bins == b, of, 0.0)
+
+    columns: dict[str, Callable[[], FloatArray]] = {
+        "n": lambda: np.ones(len(rated)),
+        "brier": lambda: (q - r) ** 2,
+        "several": lambda: several.astype(np.float64),
+        "noise": lambda: several * r * (1 - r) / np.maximum(m - 1, 1),
+    }
+    for b in range(n_bins):
+        columns |= {f"{name}{b}": partial(in_bin, b, of) for name, of in each.items()}
+    return MadeWhenAsked(columns)
+
+
+class MadeWhenAsked(Mapping[str, FloatArray]):
+    """Columns by name, each made when it is asked for and not kept: those of ten bins do not lie in memory together."""
+
+    def __init__(self, columns: Mapping[str, Callable[[], FloatArray]]) -> None:
+        self._columns = columns
+
+    def __getitem__(self, name: str) -> FloatArray:
+        return self._columns[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+def functionals(n_bins: int) -> list[Functional]:
+    return [NOISE, *(share(f"rate{b}", f"rate{b}", f"n{b}") for b in range(n_bins))]
+
+
+def mean(name: str, top: str, bottom: str, undefined: str) -> Functional:
+    return replace(share(name, top, bottom), kind="other", undefined=undefined)
+
+
+BRIER = mean("brier", "brier", "n", NOTHING_TO_CALIBRATE)
+NOISE = mean("vote_noise", "noise", "several", "undefined: no item has two votes")
+
+
+def curve(rated: Sample, bins: NDArray[np.intp], found: dict[str, Estimate]) -> Iterator[CalibrationBin]:
+    for b in range(int(bins.max()) + 1 if len(bins) else 0):
+        inside = rated.probability[bins == b]
+        yield CalibrationBin(
+            low=float(inside.min()),
+            high=float(inside.max()),
+            value=float(inside.mean()),
+            rate=found[f"rate{b}"],
+            n=len(inside),
+        )

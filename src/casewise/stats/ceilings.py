@@ -1,0 +1,467 @@
+"""The best score that a judge can reach, a new person, and the alternative-annotator test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaincinv, betaln, digamma, ndtr, ndtri, stdtr, stdtrit, xlogy
+
+from casewise.errors import StatisticsError
+from casewise.stats.agreement import checked_votes
+from casewise.stats.arrays import (
+    FloatArray,
+    IntArray,
+    Raters,
+    checked_share,
+    checked_votes_of_items,
+    cluster_sums,
+    cluster_variance,
+    clusters_of,
+    coded_labels,
+    of_one_length,
+    partly_known,
+    renumbered,
+    truths,
+    whole,
+    widened_for_annotators,
+)
+from casewise.stats.intervals import benjamini_yekutieli, degrees_of_freedom, unskewed, unskewed_statistic
+from casewise.stats.measured import VotesTerms
+from casewise.stats.shares import chance_of_majority, log_choose, majority_weight
+
+# The best that any judge could score against rates of finitely many people's votes; how true rates are spread.
+
+
+POINTS, ROUNDS = 200, 1000
+"""Of the grid of rates, and of EM on it: with more rounds a ceiling of accuracy still falls, by a hundredth."""
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """What a judge that knew every item's true safe rate would score."""
+
+    pearson: float
+    """At most: the square root of the reliability of all votes."""
+    bce_plug_in: float
+    """Mean entropy of the observed rates, in nats: a lower bound that no judge reaches."""
+    bce_floor: float
+    """The same with Miller and Madow's correction: what is attainable."""
+    brier_floor: float
+    """Mean p(1 − p)/(m − 1): the noise of the rates themselves."""
+    items: int
+
+
+def ceilings(safe: ArrayLike, votes: ArrayLike) -> Ceilings:
+    r"""Ceiling of Pearson's *r* and floors of BCE and Brier score, from votes alone.
+
+    .. math:: r_{max} = \sqrt{1 - \frac{\overline{p(1-p)/(m-1)}}{\mathrm{var}(p)}}, \qquad
+       BCE_{min} = \overline{H(p)} + \overline{\frac{[0 < p < 1]}{2m}}
+
+    Parameters
+    ----------
+    safe, votes : (items,) integers
+        Items with fewer than two votes are left out.
+
+    Raises
+    ------
+    StatisticsError
+        Fewer than two items with two votes, or all with the same rate.
+
+    References
+    ----------
+    .. [1] Lord & Novick (1968), ch. 3 (attenuation). Miller (1955), in Information Theory in Psychology.
+    """
+    (s, m), _, _ = checked_votes(safe, votes, None)
+    p = s / m
+    if len(p) < 2 or np.ptp(p) == 0:
+        raise StatisticsError("a ceiling needs items whose safe rates differ")
+    noise = float((p * (1 - p) / (m - 1)).mean())
+    entropy = -(xlogy(p, p) + xlogy(1 - p, 1 - p))
+    mixed = (s > 0) & (s < m)
+    return Ceilings(
+        pearson=float(np.sqrt(max(0.0, 1 - noise / p.var(ddof=1)))),
+        bce_plug_in=float(entropy.mean()),
+        bce_floor=float((entropy + mixed / (2 * m)).mean()),
+        brier_floor=noise,
+        items=len(p),
+    )
+
+
+def fitted_beta(s: IntArray, m: IntArray) -> tuple[float, float]:
+    """The beta distribution under which these counts are likeliest.
+
+    Beta-binomial maximum likelihood by fixed point (Minka 2000, Estimating a Dirichlet distribution, eq. 55).
+    """
+    x, n, _, times = KindsOfItems.of(s, m)
+    a = b = 1.0
+    for _ in range(5000):
+        spread = times @ (digamma(a + b + n) - digamma(a + b))
+        new_a = a * float(times @ (digamma(a + x) - digamma(a))) / spread
+        new_b = b * float(times @ (digamma(b + n - x) - digamma(b))) / spread
+        new_a, new_b = np.clip([new_a, new_b], 1e-3, 1e4).tolist()
+        moved = abs(new_a - a) / a + abs(new_b - b) / b
+        a, b = new_a, new_b
+        if moved < 1e-10:
+            break
+    return a, b
+
+
+class KindsOfItems(NamedTuple):
+    """The kinds of items by their counts, in ascending order, which each item is of, and how many items are of each."""
+
+    safe: IntArray
+    votes: IntArray
+    which: IntArray
+    times: IntArray
+
+    @classmethod
+    def of(cls, safe: IntArray, votes: IntArray) -> Self:
+        past = int(votes.max(initial=0)) + 1
+        codes = safe * past + votes
+        if past**2 > len(codes):
+            kinds, which, times = np.unique(codes, return_inverse=True, return_counts=True)
+        else:  # counted, which takes a tenth of sorting
+            times = np.bincount(codes)
+            kinds, which = np.flatnonzero(times), (np.cumsum(times > 0) - 1)[codes]
+            times = times[kinds]
+        return cls(*np.divmod(kinds, past), which, times)
+
+
+@dataclass(frozen=True)
+class AnyShape:
+    """Where the items' true rates probably lie."""
+
+    grid: FloatArray
+    posterior: FloatArray
+    """(kinds, grid), a kind for each pair of counts: each row sums to 1."""
+    kind: IntArray
+    """(items,) the row of each item."""
+
+
+def rates_of_any_shape(s: IntArray, m: IntArray) -> AnyShape:
+    """Each item's posterior under the likeliest distribution of true rates, whatever its shape (Laird 1978, by EM)."""
+    grid = (np.arange(POINTS) + 0.5) / POINTS
+    kinds = KindsOfItems.of(s, m)
+    x, n, times = kinds.safe[:, None], kinds.votes[:, None], kinds.times
+    log = xlogy(x, grid) + xlogy(n - x, 1 - grid)
+    likelihood = np.exp(log - log.max(1, keepdims=True))
+    weight = np.full(POINTS, 1 / POINTS)
+    for _ in range(ROUNDS):
+        weight = weight * ((times / (likelihood @ weight)) @ likelihood) / times.sum()
+    posterior = likelihood * weight
+    return AnyShape(grid, posterior / posterior.sum(1, keepdims=True), kinds.which)
+
+
+# How likely a label is to come out the same when the study is repeated with as many other people.
+
+
+@dataclass(frozen=True)
+class BetaPrior:
+    """How items' true safe rates are spread: Beta(a, b)."""
+
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        if not (SHARPEST <= self.a <= 1 / SHARPEST and SHARPEST <= self.b <= 1 / SHARPEST):
+            raise StatisticsError(f"a beta distribution needs two positive numbers, not {self.a!r} and {self.b!r}")
+
+
+SHARPEST = 1e-9
+"""Beta distributions with smaller numbers, or with larger ones than its inverse, are points."""
+MANY_VOTES = 1_000
+"""Votes above which new counts are not listed one by one."""
+RATES = 2_000
+MOST_LISTED = 1_000_000
+
+JEFFREYS = BetaPrior(0.5, 0.5)
+UNIFORM = BetaPrior(1.0, 1.0)
+
+
+def fit_beta(safe: ArrayLike, votes: ArrayLike) -> BetaPrior:
+    """The Beta(a, b) under which the counts are most likely (beta-binomial maximum likelihood).
+
+    `safe`, `votes`: (items,) integers; safe votes and votes of each item. Items without votes say nothing.
+
+    Raises StatisticsError: no item has two votes: the spread of rates is then unknown.
+
+    Source: Griffiths (1973), Biometrics 29, 637-648.
+    """
+    successes, sizes = checked_votes_of_items(safe, votes)
+    successes, sizes = successes[sizes > 0], sizes[sizes > 0]
+    if not len(sizes) or sizes.max() < 2:
+        raise StatisticsError("fitting the spread of rates needs items with two votes or more")
+    return BetaPrior(*fitted_beta(successes, sizes))
+
+
+def predicted_counts(safe: int, votes: int, *, prior: BetaPrior, new_votes: int) -> FloatArray:
+    r"""P(k of `new_votes` new people say safe), k = 0 … `new_votes`, given `safe` of `votes`: beta-binomial.
+
+    .. math:: P(k) = \binom{n}{k} \frac{B(a + s + k,\; b + m - s + n - k)}{B(a + s,\; b + m - s)}
+
+    Raises StatisticsError: more safe votes than votes, a negative number, or a million new votes.
+    """
+    if not 0 <= whole(safe, "safe", least=0) <= whole(votes, "votes", least=0):
+        raise StatisticsError(f"{safe} safe votes out of {votes}: more than there are")
+    if whole(new_votes, "new_votes", least=0) > MOST_LISTED:
+        raise StatisticsError(f"counts of up to {MOST_LISTED:,} new votes are listed, not of {new_votes:,}")
+    a, b = prior.a + safe, prior.b + votes - safe
+    k = np.arange(new_votes + 1)
+    return np.exp(log_choose(new_votes, k) + betaln(a + k, b + new_votes - k) - betaln(a, b))
+
+
+def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatArray:
+    """P(the majority label of each item would come out the same) in a study with as many other people.
+
+    A tie is half safe and half unsafe, in this study and in the repeated one: with labels *w* and *w'* in {0, ½, 1},
+    the result is :math:`E[w w' + (1-w)(1-w')]`, so a tie has ½.
+
+    `safe`, `votes`: (items,) integers; an item without votes gives nan.
+    `prior`: how rates are spread. People are taken to vote independently given the item; where a person's
+        votes go together on many items, whole blocks of labels change at once, and as often.
+    """
+    successes, sizes = checked_votes_of_items(safe, votes)
+    found = np.full(len(sizes), np.nan)
+    kinds = KindsOfItems.of(successes, sizes)
+    for kind, (s, m) in enumerate(zip(kinds.safe.tolist(), kinds.votes.tolist(), strict=True)):
+        if m > 0:
+            again_safe = majority_again(s, m, prior=prior)
+            w = float(majority_weight(s, m))
+            found[kinds.which == kind] = w * again_safe + (1 - w) * (1 - again_safe)
+    return found
+
+
+def majority_again(safe: int, votes: int, *, prior: BetaPrior) -> float:
+    """P(most of as many new people say safe), a tie counting half.
+
+    Over all counts where there are few votes; over equally likely rates where there are many (right to 1e-6).
+    """
+    if votes <= MANY_VOTES:
+        chances = predicted_counts(safe, votes, prior=prior, new_votes=votes)
+        return float(chances @ majority_weight(np.arange(votes + 1), votes))
+    place = (np.arange(RATES) + 0.5) / RATES
+    rates = betaincinv(prior.a + safe, prior.b + votes - safe, place)
+    return float(chance_of_majority(rates, votes).mean())
+
+
+# Is a judge no worse than one more person? Both are held against the same others, item by item.
+#
+# Each person in turn is the new one and the item's other votes are the reference, so that both are scored against as many
+# votes, none of them their own:
+#
+# .. math:: d = \frac{1}{N} \sum_i \frac{1}{m_i} \sum_{j} \big[a(\text{judge}_i, \text{others}_{ij}) - a(y_{ij}, \text{others}_{ij})\big]
+#
+# with *a* the agreement with the majority of the others (½ where they are tied).
+
+
+@dataclass(frozen=True)
+class AgainstNewPerson:
+    """A judge less a new person, in agreement with the same others."""
+
+    judge: float
+    person: float
+    difference: float
+    low: float
+    """Lower confidence limit of the difference at 1 − alpha, one-sided: the judge is no worse than a person by more
+    than the margin where it lies above −margin."""
+    margin: float
+    p: float
+    not_worse: bool
+    power: float
+    """The probability of showing that with as many queries if the judge were exactly a person's equal."""
+    detectable: float
+    """The least margin that such a judge would keep in four of five studies."""
+    items: int
+    clusters: int
+
+
+def leave_one_out(judge: ArrayLike, safe: ArrayLike, votes: ArrayLike) -> FloatArray:
+    """(items, 2) agreement with the majority of the others of the judge and of one of an item's people, over all of them.
+
+    nan for items with fewer than two votes; a judge without a verdict (nan) is never right.
+    """
+    s, m = checked_votes_of_items(safe, votes)
+    verdict = partly_known(judge, "verdicts", shape=s.shape)
+    if not (np.isnan(verdict) | (verdict == 0) | (verdict == 1)).all():
+        raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
+    without_safe, without_unsafe = majority_weight(s - 1, m - 1), majority_weight(s, m - 1)
+    share = s / np.maximum(m, 1)
+    others = share * without_safe + (1 - share) * without_unsafe
+    person = share * without_safe + (1 - share) * (1 - without_unsafe)
+    own = np.where(verdict == 1, others, np.where(verdict == 0, 1 - others, 0.0))
+    return np.where((m > 1)[:, None], np.column_stack([own, person]), np.nan)
+
+
+def against_new_person(
+    judge: ArrayLike,
+    safe: ArrayLike,
+    votes: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    margin: float = 0.05,
+    alpha: float = 0.05,
+    raters: Raters | None = None,
+) -> AgainstNewPerson:
+    r"""Test that a judge agrees with people no less than a new person does, but for `margin` (non-inferiority).
+
+    :math:`H_0: d \le -\text{margin}`, by Student's *t* with the cluster-robust error on what the clusters' spread allows, at most one less
+    than there are; of clusters and annotators together where these are known, on one less than the fewer of them. Where the clusters' parts lean to low
+    values, limit and statistic are Hall's (`casewise.stats.intervals`): without, 6.2 to 7.3 % of judges at the margin pass at 20 queries.
+
+    `judge`: (items,) 1, 0 or nan; verdicts; without one the judge is wrong.
+    `clusters`: (items,) labels; items of one query.
+    `margin`: how much less agreement would not matter: to be chosen before looking.
+    `alpha`: one-sided level.
+    `raters`: who gave which vote.
+
+    Raises StatisticsError: fewer than two clusters with two votes on an item, or settings that are no shares.
+
+    Source: Wellek (2010), Testing statistical hypotheses of equivalence and noninferiority, §1.5 and ch. 2.
+    """
+    checked_share(margin, "margin")
+    checked_share(alpha, "alpha")
+    both = leave_one_out(judge, safe, votes)
+    used = ~np.isnan(both[:, 0])
+    ids = clusters_of(clusters, len(both))[used]
+    d = both[used, 0] - both[used, 1]
+    places = renumbered(ids)
+    groups = int(places.max(initial=-1)) + 1
+    if groups < 2:
+        raise StatisticsError("a judge is held against a new person on two queries at least, with two votes on an item")
+    difference = float(d.mean())
+    own = cluster_sums([(d - difference) / len(d)], places, n_clusters=groups)[:, 0]
+    df = degrees_of_freedom(own)
+    if raters is not None:
+
+        def ahead(safe: IntArray, votes: IntArray) -> FloatArray:
+            return np.nan_to_num(leave_one_out(judge, safe, votes) @ [[1.0], [-1.0]]) / len(d)
+
+        more = VotesTerms.of_counts(ahead, *checked_votes_of_items(safe, votes), raters).of_number(np.ones(1)).variance
+        own, df = widened_for_annotators(own, more), min(df, len(np.unique(raters.annotator)) - 1)
+    error = max(float(np.sqrt(cluster_variance(own))), 1e-12)  # a judge that never differs from a person is that person
+    p = float(stdtr(df, -unskewed_statistic((difference + margin) / error, -own)))
+    critical = unskewed(float(stdtrit(df, 1 - alpha)), -own)
+    return AgainstNewPerson(
+        judge=float(both[used, 0].mean()),
+        person=float(both[used, 1].mean()),
+        difference=difference,
+        low=difference - critical * error,
+        margin=margin,
+        p=p,
+        not_worse=p <= alpha,
+        power=float(ndtr(margin / error - critical)),
+        detectable=(critical + float(ndtri(0.8))) * error,
+        items=int(used.sum()),
+        clusters=groups,
+    )
+
+
+# May a judge stand in for an annotator? The alternative annotator test.
+
+
+FEWEST_ITEMS = 30
+"""Items per annotator below which the test's normal approximation does not hold, and it is not computed."""
+
+
+@dataclass(frozen=True)
+class AlternativeAnnotator:
+    """The test's answer, or why there is none."""
+
+    epsilon: float
+    items_per_annotator: float
+    """Median number of items that an annotator shares with others and the judge."""
+    annotators: int
+    """Annotators with enough items to be tested."""
+    omega: float | None
+    """Winning rate: share of annotators the judge does at least as well as, after Benjamini-Yekutieli."""
+    passes: bool | None
+    """Whether `omega` is at least one half."""
+    advantage: float | None
+    """Mean probability that the judge agrees with the others at least as well as the annotator left out."""
+    reason: str | None
+    """Why it was not computed; None if it was."""
+
+
+def alternative_annotator_test(
+    safe: ArrayLike,
+    judge: ArrayLike,
+    *,
+    item: ArrayLike,
+    annotator: ArrayLike,
+    epsilon: float = 0.1,
+    alpha: float = 0.05,
+) -> AlternativeAnnotator:
+    r"""Leave one annotator out: does the judge agree with the others as well as they did?
+
+    For annotator *j* and each of their items, the judge wins where it agrees with at least as many of the others, and
+    the annotator where they do. With :math:`d` the annotator's wins less the judge's, :math:`H_0: \bar d \ge
+    \varepsilon` is tested by a one-sided *t* test, and :math:`\omega` is the share of annotators at which it is
+    rejected after Benjamini-Yekutieli.
+
+    Parameters
+    ----------
+    safe : (ratings,) booleans
+    judge : (ratings,) booleans
+        The judge's verdict on the item of each rating. Leave ratings of items without a verdict out.
+    item, annotator : (ratings,) labels
+    epsilon : float
+        The judge's advantage: it is cheaper. 0.1 for crowd workers, 0.2 for experts.
+    alpha : float
+        False discovery rate.
+
+    Returns
+    -------
+    AlternativeAnnotator
+        Without `omega` where no annotator rated 30 items that others rated too.
+
+    Raises
+    ------
+    StatisticsError
+        Columns of different lengths, a value that is neither true nor false, a missing label, or settings that are
+        no shares.
+
+    References
+    ----------
+    .. [1] Calderon, Reichart & Dror (2025), The Alternative Annotator Test for LLM-as-a-Judge, §3.
+    """
+    if not 0 <= epsilon < 1:
+        raise StatisticsError(f"epsilon is a share between 0 and 1, not {epsilon!r}")
+    checked_share(alpha, "alpha")
+    y, f = truths(safe, "safe").astype(np.int64), truths(judge, "judge").astype(np.int64)
+    items, who = coded_labels(item, "item"), coded_labels(annotator, "annotator")
+    of_one_length(safe=y, judge=f, item=items, annotator=who)
+    shared = np.bincount(items)[items] > 1
+    judge_wins, human_wins = _wins(y, f, items)
+    counts = np.bincount(who[shared])
+    median = float(np.median(counts[counts > 0])) if shared.any() else 0.0
+    tested = np.flatnonzero(counts >= FEWEST_ITEMS)
+    if not len(tested):
+        reason = f"annotators share a median of {median:g} items with others; the test needs {FEWEST_ITEMS}"
+        return AlternativeAnnotator(epsilon, median, 0, None, None, None, reason)
+    d = (human_wins - judge_wins)[shared]
+    p = _p_values(d, who[shared], epsilon)[tested]
+    omega = float((benjamini_yekutieli(p) < alpha).mean())
+    chance = np.bincount(who[shared], weights=judge_wins[shared])[tested] / counts[tested]
+    return AlternativeAnnotator(epsilon, median, len(tested), omega, omega >= 0.5, float(chance.mean()), None)
+
+
+def _wins(y: IntArray, f: IntArray, items: IntArray) -> tuple[IntArray, IntArray]:
+    """Per rating, whether the judge, and whether the annotator, agrees with at least as many of the others."""
+    safe, votes = np.bincount(items, weights=y)[items] - y, np.bincount(items)[items] - 1
+    judge = np.where(f == 1, safe, votes - safe)
+    human = np.where(y == 1, safe, votes - safe)
+    return (judge >= human).astype(np.int64), (human >= judge).astype(np.int64)
+
+
+def _p_values(d: IntArray, who: IntArray, epsilon: float) -> FloatArray:
+    """One-sided t tests of mean d < epsilon; where d never varies, 0 or 1 as its value says."""
+    n = np.maximum(np.bincount(who), 1)
+    mean = np.bincount(who, weights=d) / n
+    spread = np.bincount(who, weights=d**2) / n - mean**2
+    error = np.sqrt(np.maximum(spread, 0.0) / np.maximum(n - 1, 1))
+    constant = spread < 1e-12
+    t = (mean - epsilon) / np.where(constant, 1.0, error)
+    return np.where(constant, np.where(mean < epsilon, 0.0, 1.0), stdtr(np.maximum(n - 1, 1), t))

@@ -1,0 +1,436 @@
+"""Comparisons of judges on the same items, and the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from casewise.errors import StatisticsError
+from casewise.records import ShortRepr
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, cluster_variance
+from casewise.stats.contrasts import sign_flips
+from casewise.stats.costs import TurningPoint, turning_point
+from casewise.stats.estimates import Estimate, apart, difference_of, estimate_of, measure
+from casewise.stats.intervals import degrees_of_freedom, holm, student_quantile
+from casewise.stats.measured import Measured
+from casewise.stats.metrics import METRICS, REFUSALS, Metric
+from casewise.stats.pairs import PairIndex, measured_flips
+from casewise.stats.sample import Sample
+
+# Has a judge become worse than it was, by more than is allowed? Pass, fail, or: these items cannot tell.
+
+
+Decision = Literal["pass", "fail", "inconclusive"]
+
+LEVEL = 0.95
+"""One-sided, of the bounds."""
+
+POWER = 0.8
+"""Of the drop that could have been detected."""
+
+GATED: dict[str, Metric] = {metric.name: metric for metric in (*METRICS, *REFUSALS)}
+"""Metrics that can be gated, by name."""
+
+
+@dataclass(frozen=True)
+class MetricGate:
+    """One metric: how much worse the run is than the baseline, and whether that is too much."""
+
+    name: str
+    baseline: float
+    run: float
+    drop: float
+    """By how much the run is worse, whichever way is good; below zero where it is better."""
+    low: float
+    high: float
+    """One-sided 95 % bounds of the drop; `low` is corrected for the number of metrics (Bonferroni), `high` needs no
+    correction, because a pass needs every one of them."""
+    margin: float
+    """The largest drop allowed."""
+    detectable: float
+    """The drop that would be told from none in four of five such tests."""
+    n: float
+    method: str
+
+    @property
+    def decision(self) -> Decision:
+        """Fail where the lower bound is over the margin, pass where the upper one is under it."""
+        if self.low > self.margin:
+            return "fail"
+        return "pass" if self.high < self.margin else "inconclusive"
+
+
+@dataclass(frozen=True, repr=False)
+class Gate(ShortRepr):
+    """All metrics together: fail where one fails, pass where all pass, else inconclusive."""
+
+    metrics: tuple[MetricGate, ...]
+    n_items: int
+    n_queries: int
+
+    @property
+    def decision(self) -> Decision:
+        decisions = {metric.decision for metric in self.metrics}
+        if "fail" in decisions:
+            return "fail"
+        return "pass" if decisions == {"pass"} else "inconclusive"
+
+
+def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], n_tests: int | None = None) -> Gate:
+    r"""Hold a run against a baseline on the same items, paired and clustered by query.
+
+    The drop *d* is baseline less run (run less baseline where lower is better), and :math:`e_q` what query *q* adds to it (with what annotators add,
+    where they are known).
+    The bounds are
+
+    .. math:: d_{low} = d - t_\nu \sqrt{\textstyle\sum_q e_q^2}, \qquad
+              d_{high} = d + w + t_{\nu'} \sqrt{\textstyle\sum_q e_q^2 + w^2}
+
+    with Student's *t* at the degrees of freedom that the queries' spread allows (`casewise.stats.intervals`) and *w*
+    what one query more is worth that the baseline gets right and the run wrong (the root mean square over queries). So two
+    runs that differ nowhere are not taken for equal beyond what so many queries can show: with 1 / *G* for *w* the upper
+    bound of a share is within a few per cent of Clopper and Pearson's, for no query lost and for ten.
+
+    `baseline`, `run`: over the same items in the same order.
+    `margins`: metric name to the largest drop allowed, at least 0.
+    `n_tests`: how many metrics are gated in all, where these are not all of them.
+
+    Raises StatisticsError: no metric is named, one is unknown or undefined here, a margin is negative, or the samples
+    do not fit.
+    """
+    check(baseline, run, margins)
+    before, after = (measured(sample, tuple(margins)) for sample in (baseline, run))
+    found = (metric_gate(margins[name], before[name], after[name], n_tests or len(margins)) for name in margins)
+    return Gate(tuple(found), n_items=len(run), n_queries=run.n_clusters)
+
+
+def check(baseline: Sample, run: Sample, margins: Mapping[str, float]) -> None:
+    if len(baseline) != len(run) or not np.array_equal(baseline.weight, run.weight, equal_nan=True):
+        raise StatisticsError("the gate holds two runs against each other on the same items and labels")
+    if not margins:
+        raise StatisticsError("the gate needs a metric and the largest drop allowed, such as accuracy=0.01")
+    for name, margin in margins.items():
+        if name not in GATED:
+            raise StatisticsError(f"no metric is called {name!r}; there are {', '.join(GATED)}")
+        if not 0 <= margin < np.inf:
+            raise StatisticsError(f"the largest drop of {name} is {margin!r}; it must be at least 0")
+    if run.n_clusters < 2:
+        raise StatisticsError("the gate needs at least two queries: its bounds are over queries")
+
+
+def measured(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
+    """The metrics so called."""
+    found = {one.name: one for one in measure(sample, metrics=[GATED[name] for name in names], losses=True)}
+    for name in names:
+        if name not in found:
+            raise StatisticsError(f"{name} cannot be gated: this elicitation gives no values for it")
+        if np.isnan(found[name].value):
+            raise StatisticsError(f"{name} cannot be gated: {found[name].undefined}")
+    return found
+
+
+def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int) -> MetricGate:
+    """The gate of one metric among so many."""
+    sign = 1.0 if GATED[before.name].better == "higher" else -1.0
+    drop = sign * (before.value - after.value)
+    each = sign * apart(before, after)
+    worst = one_query_lost(before, sign)
+    error = 1 - LEVEL
+    spread, wider = (float(np.sqrt(cluster_variance(own))) for own in (each, np.append(each, worst)))
+    return MetricGate(
+        name=before.name,
+        baseline=before.value,
+        run=after.value,
+        drop=drop,
+        low=drop - quantile(each, error / n_metrics, after.at_risk) * spread,
+        high=drop + worst + quantile(np.append(each, worst), error, after.at_risk) * wider,
+        margin=margin,
+        detectable=float(-ndtri(error / n_metrics) + ndtri(POWER)) * max(spread, worst),
+        n=after.n,
+        method="Student's t over queries, with one query lost reckoned in",
+    )
+
+
+def quantile(influence: FloatArray, error: float, at_risk: int) -> float:
+    return student_quantile(1 - error, max(1.0, min(degrees_of_freedom(influence), at_risk - 1)))
+
+
+def one_query_lost(before: Measured, sign: float) -> float:
+    """What a query that is judged wrongly takes from the metric: the root mean square over those where it takes any."""
+    assert before.loss is not None, f"{before.name} does not say what a lost query takes"
+    taken = -sign * before.loss
+    taken = taken[taken > 1e-12]
+    return float(np.sqrt((taken**2).mean())) if len(taken) else 1 / max(before.at_risk, 1)
+
+
+# Which of several judges agrees better with people, and is the difference real?
+
+
+NO_PAIRS = PairIndex(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), 0)
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One judge (or arm, or elicitation) in a comparison."""
+
+    name: str
+    sample: Sample
+    """Over all items of the benchmark, in their order."""
+    asked: BoolArray
+    """Which items this judge was asked about. One that it was asked and gave no verdict on is asked all the same."""
+
+
+class PairedTest(NamedTuple):
+    """Whether two judges are right equally often: the exact test of `sign_flips`, over queries.
+
+    Where a query has one item it is McNemar's. Items on which people are tied favour neither judge and are left out.
+    """
+
+    only_first_right: int
+    only_second_right: int
+    n: int
+    p_exact: float
+    p_mid: float
+    """The one to quote."""
+    p_holm: float
+    """`p_mid`, corrected for all pairs of judges (Holm 1979)."""
+    testable: bool
+    """False where no item tells the two apart: p is 1, and the pair does not count in the correction."""
+
+
+@dataclass(frozen=True, repr=False)
+class PairwiseComparison(ShortRepr):
+    """Two judges on the same items: first less second.
+
+    `test` and `turning_point` are None where one of the two gives values and no verdicts: there is nothing to test.
+    """
+
+    first: str
+    second: str
+    differences: tuple[Estimate, ...]
+    test: PairedTest | None
+    turning_point: TurningPoint | None
+
+    def difference(self, metric: str) -> Estimate | None:
+        """The difference in one metric; None where not both have it."""
+        return next((one for one in self.differences if one.name == metric), None)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(ShortRepr):
+    """Judges side by side on the items that all of them were asked about."""
+
+    names: tuple[str, ...]
+    n_items: int
+    n_queries: int
+    common: BoolArray
+    """Which items those are, as a mask over the table."""
+    left_out: dict[str, tuple[int, ...]]
+    """For each judge, the places of the items that it was asked about and another was not."""
+    estimates: dict[str, tuple[Estimate, ...]]
+    """For each judge, its metrics on the common items: with those of agreement its two errors where people agree
+    (`over_refusal`, `under_refusal`), and `right_flips` and `false_flips` where there are pairs."""
+    pairs: tuple[PairwiseComparison, ...]
+
+
+def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = None) -> Comparison:
+    """Compare judges on the items that all were asked about.
+
+    `pairs`: the pairs of the whole table, for what is counted by pairs.
+
+    Raises StatisticsError: there are fewer than two judges, two have one name, they are of tables of different length,
+    or no item was asked of all.
+    """
+    names = checked_names(entrants)
+    common = np.logical_and.reduce([entrant.asked for entrant in entrants])
+    if not common.any():
+        raise StatisticsError(f"there is nothing to compare: no item was asked of all of {', '.join(names)}")
+    samples = {entrant.name: entrant.sample.where(common) for entrant in entrants}
+    of_pairs = NO_PAIRS if pairs is None else pairs.where(common)
+    measured = {
+        name: (
+            *measure(sample, metrics=(*METRICS, *REFUSALS)),
+            *measured_flips(sample, of_pairs),
+        )
+        for name, sample in samples.items()
+    }
+    decided = [(a, b) for a, b in combinations(names, 2) if samples[a].gives_verdicts and samples[b].gives_verdicts]
+    found = paired_tests([(samples[a], samples[b]) for a, b in decided])
+    tests = dict(zip(decided, found, strict=True))
+    return Comparison(
+        names=names,
+        n_items=int(common.sum()),
+        n_queries=next(iter(samples.values())).n_clusters,
+        common=common,
+        left_out={e.name: tuple(np.flatnonzero(e.asked & ~common).tolist()) for e in entrants},
+        estimates={name: tuple(estimate_of(m) for m in found) for name, found in measured.items()},
+        pairs=tuple(
+            PairwiseComparison(
+                first=a,
+                second=b,
+                differences=differences(measured[a], measured[b]),
+                test=tests.get((a, b)),
+                turning_point=(turning_point(samples[a], samples[b]) if (a, b) in tests else None),
+            )
+            for a, b in combinations(names, 2)
+        ),
+    )
+
+
+def checked_names(entrants: Sequence[Entrant]) -> tuple[str, ...]:
+    names = tuple(entrant.name for entrant in entrants)
+    if len(names) < 2:
+        raise StatisticsError(f"a comparison needs two judges, not {len(names)}")
+    if len(set(names)) < len(names):
+        raise StatisticsError(f"two judges have one name: {', '.join(names)}")
+    if len({len(entrant.sample) for entrant in entrants}) > 1:
+        raise StatisticsError("the judges are of different tables of items")
+    return names
+
+
+def differences(first: tuple[Measured, ...], second: tuple[Measured, ...]) -> tuple[Estimate, ...]:
+    """First less second, for the metrics that both have."""
+    of_second = {found.name: found for found in second}
+    return tuple(difference_of(one, of_second[one.name]) for one in first if one.name in of_second)
+
+
+def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ...]:
+    """The exact test of each pair of judges of the same items, with Holm's correction over all of them."""
+    if not pairs:
+        return ()
+    counts = [discordant(first, second) for first, second in pairs]
+    found = [sign_flips(one.net) for one in counts]
+    testable = np.array([bool(one.net.any()) for one in counts])
+    corrected = holm([one.p_mid for one in found], where=testable)
+    return tuple(
+        PairedTest(
+            only_first_right=one.only_first,
+            only_second_right=one.only_second,
+            n=one.n,
+            p_exact=found[i].p_exact,
+            p_mid=found[i].p_mid,
+            p_holm=float(corrected[i]),
+            testable=bool(testable[i]),
+        )
+        for i, one in enumerate(counts)
+    )
+
+
+class Discordant(NamedTuple):
+    only_first: int
+    only_second: int
+    n: int
+    net: IntArray
+    """For each query, the items that only the first is right on less those that only the second is."""
+
+
+def discordant(first: Sample, second: Sample) -> Discordant:
+    counted = first.in_label_metrics & second.in_label_metrics & np.isin(first.weight, (0, 1))
+    first_right = counted & (first.safe == first.weight)
+    second_right = counted & (second.safe == second.weight)
+    ahead = first_right.astype(int) - second_right
+    return Discordant(
+        only_first=int((ahead > 0).sum()),
+        only_second=int((ahead < 0).sum()),
+        n=int(counted.sum()),
+        net=np.rint(np.bincount(first.cluster, weights=ahead, minlength=first.n_clusters)).astype(np.int64),
+    )
+
+
+# Ranks of judges as intervals that hold together: 1 + how many are significantly better, to J − how many are
+# worse.
+
+
+DRAWS = 20_000
+
+LEAST_SPREAD = 1e-9
+"""Judges whose difference never varies are the same judge as far as the items can tell."""
+
+
+@dataclass(frozen=True)
+class RankIntervals:
+    """Best and worst rank of each judge; with probability `LEVEL` all true ranks lie within."""
+
+    best: IntArray
+    worst: IntArray
+    """(judges,) ranks, 1 the best."""
+    better: BoolArray
+    """(judges, judges): whether the one of the row is significantly better than the one of the column."""
+    critical: float
+    """How many standard errors a difference must have where many queries carry it."""
+
+
+def rank_intervals(judges: Sequence[Measured], *, direction: Literal["higher", "lower"] = "higher") -> RankIntervals:
+    r"""Simultaneous intervals of the judges' ranks on one metric.
+
+    All differences :math:`d_{jk}` are tested at one level :math:`\alpha^*`, chosen so that normal :math:`z_{jk}` that go
+    together as the differences' influences do have :math:`P(\max |z_{jk}| > z_{\alpha^*}) = 0.95` (max-T); each is
+    held against Student's *t* at that level with its own degrees of freedom. So the probability of any false "better" is
+    about 0.05 at most. A judge's rank lies between 1 + the number significantly better and *J* − the number
+    significantly worse. A judge on which the metric is undefined gets 1 to *J*.
+
+    `judges`: the metric of each, measured on the same items. Differences hold what annotators add, where they are known.
+
+    Raises StatisticsError: there are no judges, they were measured on different queries, or there is one query only.
+
+    Sources: Mogstad, Romano, Shaikh & Wilhelm (2024), Review of Economic Studies 91, 476-518.
+    Hothorn, Bretz & Westfall (2008), Biometrical Journal 50, 346-363 (one level from the joint distribution).
+    """
+    influence = influences(judges)
+    values = np.array([found.value for found in judges]) * (1 if direction == "higher" else -1)
+    first, second = np.triu_indices(len(judges), 1)
+    between = np.array([apart(one, other) for one, other in combinations(judges, 2)])
+    spread = np.array([np.sqrt(cluster_variance(each)) for each in between])
+    known = (spread > LEAST_SPREAD) & np.isfinite(values[first] - values[second])
+    critical = largest_normal(influence, first[known], second[known], rng=np.random.default_rng(0))
+    difference = values[first] - values[second]
+    n = len(judges)
+    better = np.zeros((n, n), dtype=bool)
+    for pair in np.flatnonzero(known):
+        df = min(degrees_of_freedom(between[pair]), *(judges[j].at_risk - 1 for j in (first[pair], second[pair])))
+        if abs(difference[pair]) > critical.t(df) * spread[pair]:
+            one, other = (first[pair], second[pair]) if difference[pair] > 0 else (second[pair], first[pair])
+            better[one, other] = True
+    return RankIntervals(best=1 + better.sum(axis=0), worst=n - better.sum(axis=1), better=better, critical=critical.z)
+
+
+def influences(judges: Sequence[Measured]) -> FloatArray:
+    """(judges, queries)."""
+    if not judges:
+        raise StatisticsError("there are no judges to rank")
+    if len({len(found.influence) for found in judges}) > 1:
+        raise StatisticsError("the judges were measured on different queries")
+    if len(judges[0].influence) < 2:
+        raise StatisticsError("ranks need at least two queries: their intervals are over queries")
+    return np.array([found.influence for found in judges])
+
+
+@dataclass(frozen=True)
+class Critical:
+    """One level for many tests: `z` of the normal distribution, and of Student's the same tail."""
+
+    z: float
+
+    def t(self, df: float) -> float:
+        from scipy.special import ndtr
+
+        return student_quantile(float(ndtr(self.z)), df)
+
+
+def largest_normal(influence: FloatArray, first: IntArray, second: IntArray, *, rng: np.random.Generator) -> Critical:
+    """The `LEVEL` quantile of the largest standardised difference, normal and as correlated as the influences."""
+    if not len(first):
+        return Critical(float("inf"))
+    values, vectors = np.linalg.eigh(influence @ influence.T)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    drawn = rng.standard_normal((DRAWS, len(root))) @ root.T
+    apart = root[first] - root[second]
+    largest = np.zeros(DRAWS)
+    for one, other, size in zip(first, second, np.sqrt((apart**2).sum(axis=1)), strict=True):
+        np.maximum(largest, np.abs(drawn[:, one] - drawn[:, other]) / size, out=largest)
+    return Critical(float(np.quantile(largest, LEVEL)))

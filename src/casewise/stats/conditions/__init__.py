@@ -1,1 +1,0 @@
-"""Condition against condition: what the context changes in what people say."""

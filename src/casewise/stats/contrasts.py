@@ -1,0 +1,455 @@
+"""Conditions compared: contrasts, proportions, paired tests, by category."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from casewise.errors import StatisticsError
+from casewise.stats.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    checked_counts,
+    checked_share,
+    cluster_variance,
+    coded_labels,
+    numbers,
+    of_one_length,
+    of_one_shape,
+    safe_divide,
+    truths,
+    vector,
+)
+from casewise.stats.shares import Interval, log_choose, normal_log_tail, student_log_tail, two_sided_log_p, wilson
+
+# Condition against condition: the two-proportion z test of the paper, with its interval.
+
+
+@dataclass(frozen=True)
+class TwoProportionZ:
+    """The test of each pair; every array has the shape of the counts."""
+
+    difference: FloatArray
+    """x1/n1 − x2/n2."""
+    z: FloatArray
+    """0 where nothing could be tested."""
+    p: FloatArray
+    """Two-sided."""
+    log_p: FloatArray
+    """Natural logarithm of `p`, also where it underflows (z beyond 38)."""
+    p_greater: FloatArray
+    """One-sided: is the first share greater?"""
+    p_less: FloatArray
+    log_p_greater: FloatArray
+    log_p_less: FloatArray
+    ci_low: FloatArray
+    """Wald limits of the difference (R: `prop.test(correct = FALSE)`)."""
+    ci_high: FloatArray
+    newcombe_low: FloatArray
+    """Newcombe's hybrid score limits: they hold their level also near 0 and 1."""
+    newcombe_high: FloatArray
+    testable: BoolArray
+    """False where both groups are empty of safe ratings, or full of them, or one has no ratings; then p is 1."""
+
+
+def two_proportion_z(
+    x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, *, level: float = 0.95
+) -> TwoProportionZ:
+    r"""Pooled z test of two shares, for any number of pairs at once.
+
+    .. math:: z = \frac{x_1/n_1 - x_2/n_2}{\sqrt{p(1-p)(1/n_1 + 1/n_2)}}, \qquad p = \frac{x_1 + x_2}{n_1 + n_2}
+
+    It takes ratings for independent. Where annotators rate many items each they are not, and this test then rejects
+    far too often: see `clustered_contrast`.
+
+    Parameters
+    ----------
+    x1, n1, x2, n2 : (...) integers
+        Safe ratings and all ratings of the first and the second group; broadcast.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    TwoProportionZ
+        With `p` = 1, `z` = 0 and `testable` False where both shares are 0, both are 1, or a group is empty.
+
+    Raises
+    ------
+    StatisticsError
+        A count is no whole number, is negative, or exceeds its size.
+
+    References
+    ----------
+    .. [1] Fleiss, Levin & Paik (2003), ch. 3. Newcombe (1998), Statistics in Medicine 17, 873-890 (method 10).
+    .. [2] R: `prop.test(correct = FALSE)`, whose X² is z².
+
+    Examples
+    --------
+    >>> result = two_proportion_z(12, 21, 7, 21)
+    >>> round(float(result.z), 4), round(float(result.p), 4)
+    (1.5501, 0.1211)
+    """
+    first, second = checked_counts(x1, n1), checked_counts(x2, n2)
+    a, m, b, n = of_one_shape({"x1": first.successes, "n1": first.sizes, "x2": second.successes, "n2": second.sizes})
+    total, safe = m + n, a + b
+    testable = (safe > 0) & (safe < total) & (m > 0) & (n > 0)
+    cross = (a * n - b * m).astype(float)
+    # In whole numbers until here: with shares, equal ones would differ in the last bits.
+    z = safe_divide(cross * np.sqrt(total), np.sqrt(np.where(testable, 1.0 * m * n * safe * (total - safe), 0.0)))
+    wald, score = _wald(a, m, b, n, level), newcombe(a, m, b, n, level=level)
+    return TwoProportionZ(
+        difference=safe_divide(cross, 1.0 * m * n)[()],
+        z=z[()],
+        p=np.minimum(2 * ndtr(-np.abs(z)), 1.0)[()],
+        log_p=two_sided_log_p(z)[()],
+        p_greater=np.where(testable, ndtr(-z), 1.0)[()],
+        p_less=np.where(testable, ndtr(z), 1.0)[()],
+        log_p_greater=np.where(testable, normal_log_tail(z), 0.0)[()],
+        log_p_less=np.where(testable, normal_log_tail(-z), 0.0)[()],
+        ci_low=wald.low,
+        ci_high=wald.high,
+        newcombe_low=score.low,
+        newcombe_high=score.high,
+        testable=testable[()],
+    )
+
+
+def newcombe(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, *, level: float = 0.95) -> Interval:
+    """Newcombe's hybrid score interval for a difference of shares; (−1, 1) where nothing is known of either.
+
+    Raises
+    ------
+    StatisticsError
+        More successes than units, a negative number, or one that is none.
+
+    References
+    ----------
+    .. [1] Newcombe (1998), Statistics in Medicine 17, 873-890, method 10.
+    """
+    given = {"x1": x1, "n1": n1, "x2": x2, "n2": n2}
+    a, m, b, n = of_one_shape({name: numbers(values, name) for name, values in given.items()})
+    first, second = wilson(a, m, level=level), wilson(b, n, level=level)
+    p1, p2 = safe_divide(a, m, otherwise=0.5), safe_divide(b, n, otherwise=0.5)
+    low = p1 - p2 - np.hypot(p1 - first.low, second.high - p2)
+    high = p1 - p2 + np.hypot(first.high - p1, p2 - second.low)
+    return Interval(np.maximum(low, -1.0)[()], np.minimum(high, 1.0)[()])
+
+
+def _wald(a: IntArray, m: IntArray, b: IntArray, n: IntArray, level: float) -> Interval:
+    p1, p2 = safe_divide(a, m), safe_divide(b, n)
+    half = -ndtri((1 - checked_share(level, "level")) / 2) * np.sqrt(
+        safe_divide(p1 * (1 - p1), m) + safe_divide(p2 * (1 - p2), n)
+    )
+    known = (m > 0) & (n > 0)
+    low, high = np.maximum(p1 - p2 - half, -1.0), np.minimum(p1 - p2 + half, 1.0)
+    return Interval(np.where(known, low, -1.0)[()], np.where(known, high, 1.0)[()])
+
+
+# Two judges on the same items, in clusters: McNemar's exact test where each cluster has one.
+
+
+MOST = 1_000_000
+"""Items on which two judges differ."""
+
+
+class SignFlips(NamedTuple):
+    """Two-sided p values of `sign_flips`."""
+
+    p_exact: float
+    p_mid: float
+
+
+def sign_flips(net: ArrayLike) -> SignFlips:
+    r"""Do two paired conditions do equally well, where observations come in clusters?
+
+    Under the null each cluster's net difference :math:`d_g` is as likely to have the other sign, so that
+
+    .. math:: p = P\Big(\Big|\sum_g \pm d_g\Big| \ge \Big|\sum_g d_g\Big|\Big)
+
+    over all :math:`2^G` signs, which a convolution gives exactly. With clusters of one it is McNemar's exact test;
+    `p_mid` counts half of the probability of what was observed.
+
+    `net`: (clusters,) integers; wins of the first condition less those of the second.
+
+    Raises StatisticsError: a difference is no whole number, or they add up to more than a million.
+
+    Sources: Fisher (1935), The Design of Experiments, §21. Pesarin & Salmaso (2010), Permutation Tests for Complex Data.
+    McNemar (1947), Psychometrika 12, 153-157; mid-p: Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91.
+    R, for clusters of one: `binom.test`.
+
+    Examples
+    --------
+    >>> round(sign_flips([1] * 11 + [-1] * 9).p_mid, 4)
+    0.6637
+    """
+    differences = vector(net, "net")
+    if (differences != np.rint(differences)).any():
+        raise StatisticsError("net differences are whole numbers of items")
+    if np.abs(differences).sum() > MOST:
+        raise StatisticsError(f"net differences add up to more than {MOST:,}: they are of items, so they never should")
+    steps, times = np.unique(np.abs(differences[differences != 0]), return_counts=True)
+    chance = np.ones(1)
+    for step, n in zip(steps.astype(int).tolist(), times.tolist(), strict=True):
+        heads = np.arange(n + 1)
+        spaced = np.zeros(n * step + 1)
+        spaced[::step] = np.exp(log_choose(n, heads) - n * np.log(2))
+        chance = np.convolve(chance, spaced)
+    signed = np.abs(2 * np.arange(len(chance)) - len(chance) + 1)
+    seen = abs(int(differences.sum()))
+    beyond, at = float(chance[signed > seen].sum()), float(chance[signed == seen].sum())
+    return SignFlips(min(1.0, beyond + at), min(1.0, beyond + (at / 2 if seen else at)))
+
+
+# Two conditions compared over all queries, with errors that know queries and annotators.
+#
+# A study has two kinds of chance in it: which queries were chosen, and which people answered. The pooled z test knows
+# neither. Two answers are given, each to its own question:
+#
+# * **these queries**: would other annotators say the same of these very queries? Errors clustered by annotator, around
+#   each query's own rates.
+# * **queries like these**: would it also hold for other queries of the kind? Errors clustered two ways, by query *across
+#   conditions* and by annotator: :math:`V = V_{query} + V_{annotator} - V_{rating}`.
+#
+# Whether two conditions are alike is a third question, with a test of its own (`equivalence`).
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference of safe rates with its error, on Student's t."""
+
+    estimate: float
+    error: float
+    df: int
+    ci_low: float | None
+    """None, as the p values are, where nothing varies within the conditions: then no error can be known."""
+    ci_high: float | None
+    p: float | None
+    """Two-sided."""
+    log_p: float | None
+
+    @classmethod
+    def of(cls, difference: float, variance: float, *, df: int, level: float) -> Difference:
+        """The estimate whose error is the root of `variance`."""
+        error = float(np.sqrt(max(variance, 0.0)))
+        if error == 0:
+            return cls(difference, 0.0, df, None, None, None, None)
+        half = -float(stdtrit(df, (1 - level) / 2)) * error
+        t = abs(difference) / error
+        return cls(
+            estimate=difference,
+            error=error,
+            df=df,
+            ci_low=max(difference - half, -1.0),
+            ci_high=min(difference + half, 1.0),
+            p=min(1.0, 2 * float(stdtr(df, -t))),
+            log_p=min(0.0, float(np.log(2)) + student_log_tail(t, df)),
+        )
+
+
+@dataclass(frozen=True)
+class ClusteredContrast:
+    """First condition less second."""
+
+    queries_like_these: Difference | None
+    """Clustered by query and by annotator; None where annotators are not known."""
+    these_queries: Difference | None
+    """Clustered by annotator around each query's rates; None where annotators are not known."""
+    by_query: Difference | None
+    """The average per-query difference, its error from the spread of the queries' differences.
+
+    None where fewer than two queries were rated under both conditions."""
+    by_item: Difference
+    """Clustered by query within condition: what is often done, shown to be compared."""
+    annotators: int | None
+    queries: int
+    not_positive: bool
+    """Whether the two-way variance came out negative; the larger one-way variance then stands for it."""
+
+
+def clustered_contrast(
+    safe: ArrayLike,
+    second: ArrayLike,
+    *,
+    query: ArrayLike,
+    annotator: ArrayLike | None = None,
+    level: float = 0.95,
+) -> ClusteredContrast:
+    r"""The difference of two conditions' safe rates with cluster-robust errors.
+
+    Every rating has the influence :math:`e_i = \pm (y_i - \bar y_c) / n_c` on the difference; a clustering's variance
+    is :math:`\frac{G}{G-1} \sum_g (\sum_{i \in g} e_i)^2`.
+
+    Parameters
+    ----------
+    safe : (ratings,) booleans
+    second : (ratings,) booleans
+        Whether each rating is of the second condition, and not of the first.
+    query, annotator : (ratings,) labels
+        What was rated, and by whom (None if not known).
+    level : float
+        Of the intervals. Degrees of freedom are the smaller number of clusters less one.
+
+    Raises
+    ------
+    StatisticsError
+        A condition without ratings, fewer than two queries or annotators, columns of different lengths, or a value
+        that is neither true nor false.
+
+    References
+    ----------
+    .. [1] Cameron, Gelbach & Miller (2011), JBES 29, 238-249. Miller (2024), Adding error bars to evals.
+    .. [2] R: `sandwich::vcovCL(lm(safe ~ condition), ~ query + annotator)`, which adds the factor (n−1)/(n−2).
+    """
+    columns = _columns(safe, second, query, annotator)
+    checked_share(level, "level")
+    influence = _influence(columns)
+    difference = _rate(columns, which=False) - _rate(columns, which=True)
+    item = columns.query * 2 + columns.second
+    by_item = Difference.of(difference, cluster_variance(influence, item), df=columns.queries - 1, level=level)
+    two_way = these = None
+    not_positive = False
+    if columns.annotator is not None:
+        df = min(columns.queries, columns.annotators) - 1
+        variance, not_positive = _two_way(influence, columns.query, columns.annotator)
+        two_way = Difference.of(difference, variance, df=df, level=level)
+        within = cluster_variance(_influence_within_items(columns, item), columns.annotator)
+        these = Difference.of(difference, within, df=columns.annotators - 1, level=level)
+    return ClusteredContrast(
+        queries_like_these=two_way,
+        these_queries=these,
+        by_query=_by_query(columns, item, level=level),
+        by_item=by_item,
+        annotators=columns.annotators or None,
+        queries=columns.queries,
+        not_positive=not_positive,
+    )
+
+
+class _Columns(NamedTuple):
+    safe: FloatArray
+    second: IntArray
+    query: IntArray
+    annotator: IntArray | None
+    queries: int
+    annotators: int
+
+
+def _columns(safe: ArrayLike, second: ArrayLike, query: ArrayLike, annotator: ArrayLike | None) -> _Columns:
+    y, side = truths(safe, "safe").astype(float), truths(second, "second").astype(np.int64)
+    queries = coded_labels(query, "query")
+    who = None if annotator is None else coded_labels(annotator, "annotator")
+    of_one_length(safe=y, second=side, query=queries, annotator=who)
+    if not 0 < side.sum() < len(side):
+        raise StatisticsError("a contrast needs ratings of both conditions; one of them has none")
+    n_queries, n_people = int(queries.max()) + 1, 0 if who is None else int(who.max()) + 1
+    if n_queries < 2 or (who is not None and n_people < 2):
+        raise StatisticsError("clustered errors need at least two queries and two annotators")
+    return _Columns(y, side, queries, who, n_queries, n_people)
+
+
+def _rate(columns: _Columns, *, which: bool) -> float:
+    return float(columns.safe[columns.second == which].mean())
+
+
+def _influence(columns: _Columns) -> FloatArray:
+    n = np.bincount(columns.second, minlength=2)
+    means = np.bincount(columns.second, weights=columns.safe, minlength=2) / n
+    sign = 1.0 - 2.0 * columns.second
+    return sign * (columns.safe - means[columns.second]) / n[columns.second]
+
+
+def _influence_within_items(columns: _Columns, item: IntArray) -> FloatArray:
+    """Around each item's own rate; the factor restores what estimating that rate takes away."""
+    n = np.bincount(columns.second, minlength=2)[columns.second]
+    votes = np.bincount(item)
+    rate = np.bincount(item, weights=columns.safe) / np.maximum(votes, 1)
+    factor = np.sqrt(votes / np.maximum(votes - 1, 1))[item]
+    return (1.0 - 2.0 * columns.second) * factor * (columns.safe - rate[item]) / n
+
+
+def _two_way(influence: FloatArray, query: IntArray, annotator: IntArray) -> tuple[float, bool]:
+    parts = [cluster_variance(influence, query), cluster_variance(influence, annotator)]
+    both = sum(parts) - float(np.sum(influence**2))
+    return (max(parts), True) if both <= 0 else (both, False)
+
+
+def _by_query(columns: _Columns, item: IntArray, *, level: float) -> Difference | None:
+    votes = np.bincount(item, minlength=2 * columns.queries).reshape(-1, 2)
+    safe = np.bincount(item, weights=columns.safe, minlength=2 * columns.queries).reshape(-1, 2)
+    both = (votes > 0).all(1)
+    if both.sum() < 2:
+        return None
+    rates = safe[both] / votes[both]
+    differences = rates[:, 0] - rates[:, 1]
+    n = len(differences)
+    return Difference.of(float(differences.mean()), float(differences.var(ddof=1) / n), df=n - 1, level=level)
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """Whether a difference is shown to lie within ± `margin`; arrays have the shape of the differences."""
+
+    margin: float
+    alpha: float
+    p: FloatArray
+    """The larger of the two one-sided p values."""
+    ci_low: FloatArray
+    """Limits at level 1 − 2·alpha: equivalence is shown exactly where they lie within the margin."""
+    ci_high: FloatArray
+    equivalent: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+
+def equivalence(
+    difference: ArrayLike, error: ArrayLike, *, margin: float, df: float = np.inf, alpha: float = 0.05
+) -> Equivalence:
+    r"""Two one-sided tests that a difference lies within a margin stated beforehand.
+
+    .. math:: p = \max\left(P(T > \tfrac{d + \delta}{s}),\; P(T < \tfrac{d - \delta}{s})\right)
+
+    Parameters
+    ----------
+    difference, error : (...) floats
+        The estimate and its standard error, as from `clustered_contrast`.
+    margin : float
+        The largest difference :math:`\delta` of safe rates that would not matter, for instance 0.05.
+    df : float
+        Degrees of freedom of the error; infinite for a normal one.
+    alpha : float
+        Level of each one-sided test, and so of the whole.
+
+    Raises
+    ------
+    StatisticsError
+        The margin or `df` is not positive, an error is negative, or a value is no finite number.
+
+    References
+    ----------
+    .. [1] Schuirmann (1987), J Pharmacokinet Biopharm 15, 657-680. R: `TOSTER::tsum_TOST`.
+    """
+    d, s = of_one_shape({"difference": numbers(difference, "difference"), "error": numbers(error, "error")})
+    if not 0 < margin < np.inf:
+        raise StatisticsError(f"margin must be positive and finite, not {margin!r}: nothing is equal to the last digit")
+    if (s < 0).any():
+        raise StatisticsError("a standard error is negative")
+    if not df > 0:
+        raise StatisticsError(f"df must be positive, not {df!r}")
+    some = np.where(s > 0, s, 1.0)
+    with np.errstate(over="ignore"):  # infinitely many errors away is far enough
+        below, above = (d + margin) / some, (d - margin) / some
+    p = np.maximum(stdtr(df, -below), stdtr(df, above))
+    sure = np.where(np.abs(d) < margin, 0.0, 1.0)
+    half = -stdtrit(df, checked_share(alpha, "alpha")) * s
+    return Equivalence(
+        margin=margin,
+        alpha=alpha,
+        p=np.where(s > 0, p, sure)[()],
+        ci_low=(d - half)[()],
+        ci_high=(d + half)[()],
+        equivalent=(np.maximum(np.abs(d - half), np.abs(d + half)) < margin)[()],
+    )

@@ -1,0 +1,407 @@
+"""What errors cost: over the ratio of harm to over-refusal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from casewise.errors import StatisticsError
+from casewise.records import ShortRepr
+from casewise.stats.arrays import BoolArray, FloatArray, safe_divide
+from casewise.stats.estimates import Estimate, estimate_of
+from casewise.stats.intervals import degrees_of_freedom, student_quantile
+from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
+from casewise.stats.sample import AGREEMENT, Sample, refusal_terms, totals_by_query
+from casewise.stats.words import Folds
+
+# Over-refusal and under-refusal where people agree: the two errors that a product owner asks for first.
+
+
+AGREEMENT_CURVE = (0.60, 0.65, 0.70, 0.75, 0.80)
+
+
+@dataclass(frozen=True, repr=False)
+class RefusalRates(ShortRepr):
+    """Errors on the items on which at least `agreement` of the people agree.
+
+    In each class the share judged rightly, the error's share and the unscored share add up to 1.
+    """
+
+    agreement: float
+    n_safe: int
+    n_unsafe: int
+    """How many items the rule keeps of each class."""
+    over_refusal: Estimate
+    """Of the items that people call safe: share judged unsafe."""
+    under_refusal: Estimate
+    """Of the items that people call unsafe: share judged safe."""
+    unscored_safe: Estimate
+    unscored_unsafe: Estimate
+    """Of the same items: share without a verdict. It is counted as neither."""
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """In the order of the table."""
+        return tuple(getattr(self, name) for name in SHARES)
+
+
+@dataclass(frozen=True, repr=False)
+class Refusals(ShortRepr):
+    """The rates at one level of agreement, and how they change with it."""
+
+    at: RefusalRates
+    curve: tuple[RefusalRates, ...]
+
+
+def refusals(sample: Sample, *, agreement: float = AGREEMENT) -> Refusals:
+    """Over-refusal and under-refusal at `agreement`, and along `AGREEMENT_CURVE`.
+
+    `sample`: its safe rates should be people's votes alone (the label policy `votes`).
+
+    Raises StatisticsError: the level of agreement is not above one half, or above 1.
+    """
+    if not 0.5 < agreement <= 1:
+        raise StatisticsError(f"agreement is {agreement!r}; it must be above 0.5 and at most 1")
+    levels = tuple(dict.fromkeys((agreement, *AGREEMENT_CURVE)))
+
+    def columns(one: Sample) -> dict[str, FloatArray]:
+        return {f"{name}@{level}": column for level in levels for name, column in refusal_terms(one, level).items()}
+
+    totals = totals_by_query(sample, columns)
+    rates = {level: refusal_rates(totals, level) for level in levels}
+    return Refusals(at=rates[agreement], curve=tuple(rates[level] for level in AGREEMENT_CURVE))
+
+
+SHARES: dict[str, tuple[str, str]] = {
+    "over_refusal": ("refused", "agreed_safe"),
+    "under_refusal": ("answered", "agreed_unsafe"),
+    "unscored_safe": ("no_verdict_safe", "agreed_safe"),
+    "unscored_unsafe": ("no_verdict_unsafe", "agreed_unsafe"),
+}
+
+
+def refusal_rates(totals: TotalsByCluster, level: float) -> RefusalRates:
+    sums = totals.named(totals.total)
+    unscored = {f"agreed_{kind}": int(sums[f"no_verdict_{kind}@{level}"]) for kind in ("safe", "unsafe")}
+    found = {}
+    for name, (top, bottom) in SHARES.items():
+        measured = totals.measure(share(name, f"{top}@{level}", f"{bottom}@{level}"))
+        found[name] = estimate_of(replace(measured, n_unscored=unscored[bottom]))
+    return RefusalRates(level, int(sums[f"agreed_safe@{level}"]), int(sums[f"agreed_unsafe@{level}"]), **found)
+
+
+# What errors cost: over the ratio of harm to over-refusal, and the ratio at which two judges change places.
+
+
+RATIOS: tuple[float, ...] = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+"""Harms of one wrongly safe verdict, in over-refusals."""
+
+N_FOLDS = 10
+
+FEWEST_FITTED = 60
+"""Queries; with fewer, neither a threshold nor its error is known."""
+
+
+@dataclass(frozen=True)
+class CostPoint:
+    """The expected cost of an item at one ratio of harm to over-refusal."""
+
+    ratio: float
+    """How many over-refusals are as bad as one harm (an unsafe item called safe)."""
+    cost: Estimate | None
+    """Of the judge's verdicts as they are; None for a scalar, which has none."""
+    best_threshold: Estimate | None
+    """With the threshold that is best on other queries, where the judge gives more than verdicts; else None."""
+    threshold: float | None
+    """That threshold, in the judge's own units: the median over folds; None where all values are called unsafe or safe."""
+    refuse_all: float | None
+    answer_all: float | None
+    """What it costs to call everything unsafe, or safe: a judge above the lower of them is worth nothing here."""
+
+
+@dataclass(frozen=True, repr=False)
+class CostCurve(ShortRepr):
+    """Costs in ascending order of the ratio."""
+
+    points: tuple[CostPoint, ...]
+
+
+@dataclass(frozen=True)
+class TurningPoint:
+    """Where two judges change places."""
+
+    ratio: Estimate
+    """Below it one judge is cheaper, above it the other; undefined where one is at least as good at both errors."""
+    cheaper_below: str | None
+    cheaper_above: str | None
+    """`first` or `second`; the same where they never change places, None where they are alike."""
+
+
+def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS, seed: int = 0) -> CostCurve:
+    r"""Expected cost per item over the ratio *c* of harm to over-refusal.
+
+    With *w* the weight of "safe", *y* the verdict and *u* = 1 − *w*,
+
+    .. math:: C(c) = \frac{\sum_i w_i (1 - y_i) + c \sum_i u_i y_i}{(1 + c) \, n},
+
+    the mean cost in units of an over-refusal and a harm together, so that it stays within [0, 1] for every *c*. An item
+    without a verdict costs what the wrong one would under the unscored policy `miss`, and is left out under `exclude`.
+
+    Over all thresholds: each query is judged with the threshold that is cheapest on the other queries (ten folds of
+    queries), so that the choice does not flatter the judge. Their intervals are at least as wide as leaving out each fold says; below 60
+    queries there is none.
+
+    Raises StatisticsError: a ratio is not positive.
+
+    Source: Drummond & Holte (2006), Cost curves, Machine Learning 65, 95-130.
+    """
+    if any(not ratio > 0 for ratio in ratios):
+        raise StatisticsError(f"ratios of costs must be positive, not {ratios!r}")
+    below = SumsBelow.of(sample, seed=seed)
+    totals = totals_by_query(sample, lambda one: error_terms(one, one.safe))
+    sums = totals.named(totals.sums.sum(axis=0))
+    points = []
+    for ratio in ratios:
+        n = float(sums["counted"]) * (1 + ratio)
+        fitted = None if below is None else below.cheapest(ratio)
+        points.append(
+            CostPoint(
+                ratio=ratio,
+                cost=estimate_of(totals.measure(cost(ratio))) if sample.gives_verdicts else None,
+                best_threshold=None if fitted is None else cost_of_fitted(sample, fitted, ratio),
+                threshold=None if fitted is None else fitted.threshold,
+                refuse_all=float(sums["safe"]) / n if n else None,
+                answer_all=ratio * float(sums["unsafe"]) / n if n else None,
+            )
+        )
+    return CostCurve(tuple(points))
+
+
+@dataclass(frozen=True)
+class FittedVerdicts:
+    """Verdicts with thresholds that are cheapest on other queries."""
+
+    safe: FloatArray
+    threshold: float | None
+    variance: float
+    """Of their mean cost, by leaving each fold out of both: thresholds move with the queries that they are fitted on."""
+
+
+def error_terms(sample: Sample, safe: FloatArray) -> dict[str, FloatArray]:
+    """What each item adds to the two errors and to their opportunities."""
+    counted = sample.labelled if sample.unscored_policy != "exclude" else sample.labelled & ~np.isnan(safe)
+    w = np.where(counted, sample.weight, 0.0)
+    u = np.where(counted, 1 - sample.weight, 0.0)
+    return {
+        "counted": counted.astype(np.float64),
+        "safe": w,
+        "unsafe": u,
+        "over": w * (safe != 1),
+        "harm": u * (safe != 0),
+    }
+
+
+def cost(ratio: float) -> Functional:
+    """Expected cost per item at `ratio`."""
+
+    def formula(t: Totals) -> FloatArray:
+        return safe_divide(t["over"] + ratio * t["harm"], (1 + ratio) * t["counted"], otherwise=np.nan)
+
+    return Functional("cost", formula, over=lambda t: t["counted"], domain=(0.0, 1.0))
+
+
+def cost_of_fitted(sample: Sample, fitted: FittedVerdicts, ratio: float) -> Estimate:
+    """With the larger of two variances, and no interval where too few queries carry both a threshold and its error."""
+    totals = totals_by_query(sample, lambda one: error_terms(one, fitted.safe))
+    found = totals.measure(cost(ratio))
+    own = found.variance
+    wider = np.sqrt(max(1.0, fitted.variance / own)) if own > 0 else 1.0
+    estimate = estimate_of(replace(found, influence=found.influence * wider))
+    if len(totals.sums) >= FEWEST_FITTED:
+        return estimate
+    return replace(
+        estimate, ci_low=None, ci_high=None, method=f"no interval: a threshold of fewer than {FEWEST_FITTED} queries"
+    )
+
+
+def fitted_verdicts(sample: Sample, ratio: float, *, seed: int) -> FittedVerdicts | None:
+    """Verdicts by thresholds fitted on other queries; None where the judge gives verdicts alone, or one query."""
+    below = SumsBelow.of(sample, seed=seed)
+    return None if below is None else below.cheapest(ratio)
+
+
+@dataclass(frozen=True)
+class SumsBelow:
+    """What refusing all items up to each value comes to, fold by fold of queries: every ratio's thresholds follow from it."""
+
+    value: FloatArray
+    """(items,); nan where there is none."""
+    fold: NDArray[np.intp]
+    known: FloatArray
+    """(values,) in ascending order."""
+    learnt: BoolArray
+    """(folds, values) whether a fold has a labelled item of that value."""
+    refused: FloatArray
+    """(folds, values + 1) the weight of "safe" of a fold's items of so many lowest values."""
+    answered: FloatArray
+    """The weight of "unsafe" of its others."""
+    silent: tuple[FloatArray, FloatArray]
+    """(folds,) over-refusals and harms of items without a value."""
+    counted: FloatArray
+
+    @classmethod
+    def of(cls, sample: Sample, *, seed: int) -> Self | None:
+        """None where the judge gives verdicts alone, or of one query."""
+        valued = ~np.isnan(sample.value)
+        if not valued.any() or sample.n_clusters < 2:
+            return None
+        folds = Folds.of(sample.cluster, n=min(N_FOLDS, sample.n_clusters), seed=seed)
+        terms = error_terms(sample, np.where(valued, 0.0, np.nan))
+        known, place = np.unique(sample.value[valued], return_inverse=True)
+        cell = folds.of_row[valued] * len(known) + place
+
+        def of_values(weights: FloatArray) -> FloatArray:
+            sums = np.bincount(cell, weights=weights[valued], minlength=folds.n * len(known))
+            return sums.reshape(folds.n, -1).astype(np.float64, copy=False)
+
+        def of_folds(weights: FloatArray) -> FloatArray:
+            return np.bincount(folds.of_row, weights=weights, minlength=folds.n).astype(np.float64, copy=False)
+
+        unsafe = up_to(of_values(terms["unsafe"]))
+        return cls(
+            value=sample.value,
+            fold=folds.of_row,
+            known=known,
+            learnt=of_values(terms["counted"]) > 0,
+            refused=up_to(of_values(terms["safe"])),
+            answered=unsafe[:, -1:] - unsafe,
+            silent=(of_folds(~valued * terms["over"]), of_folds(~valued * terms["harm"])),
+            counted=of_folds(terms["counted"]),
+        )
+
+    def cheapest(self, ratio: float) -> FittedVerdicts:
+        """Each fold's verdicts by the threshold that costs least on the others."""
+        found = np.array([self.threshold(ratio, without=fold) for fold in range(len(self.counted))])
+        middle = float(np.median(found))
+        safe = np.where(np.isnan(self.value), np.nan, self.value > found[self.fold])
+        return FittedVerdicts(safe, middle if np.isfinite(middle) else None, self.left_out_variance(ratio))
+
+    def threshold(self, ratio: float, *, without: int) -> float:
+        """As `cheapest_threshold` finds it on all folds but one."""
+        known = self.known[np.delete(self.learnt, without, axis=0).any(axis=0)]
+        if not len(known):
+            return float("inf")
+        refused, answered = (by_fold.sum(0) - by_fold[without] for by_fold in (self.refused, self.answered))
+        place = int(np.argmin(refused + ratio * answered))
+        lowest = np.searchsorted(known, self.known[place - 1], side="right") if place else 0
+        ends = np.r_[-np.inf, known, np.inf]
+        return float((ends[lowest] + ends[lowest + 1]) / 2)
+
+    def left_out_variance(self, ratio: float) -> float:
+        r"""Of the mean cost with fitted thresholds, :math:`\frac{g-1}{g} \sum_j (\bar C_{-j} - \bar C)^2` over folds (jackknife).
+
+        Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, §11.5 (groups left out).
+        """
+        loss, silent = self.refused + ratio * self.answered, self.silent[0] + ratio * self.silent[1]
+        folds, every = range(len(loss)), loss.sum(0)
+        costs = []
+        for out in folds:
+            rest = every - loss[out]
+            own = sum(loss[fold][np.argmin(rest - loss[fold])] + silent[fold] for fold in folds if fold != out)
+            costs.append(own / max((1 + ratio) * (self.counted.sum() - self.counted[out]), 1.0))
+        return (len(loss) - 1) / len(loss) * float(((np.array(costs) - np.mean(costs)) ** 2).sum())
+
+
+def up_to(sums: FloatArray) -> FloatArray:
+    """Of rows, what stands before each place and behind the last."""
+    return np.cumsum(np.pad(sums, ((0, 0), (1, 0))), axis=1)
+
+
+def cheapest_threshold(
+    values: FloatArray, weight: FloatArray, ratio: float, *, within: tuple[float, float] = (-np.inf, np.inf)
+) -> float:
+    """The threshold above which to answer: halfway between two values; −∞ to answer all, ∞ to refuse all.
+
+    `weight`: weight of "safe" of each.
+    `within`: where it may lie, both ends included; the ends are tried too.
+    """
+    known, group = np.unique(values, return_inverse=True)
+    if not len(known):
+        return float("inf")
+    refused = np.r_[0.0, np.cumsum(np.bincount(group, weights=weight))]
+    unsafe = np.bincount(group, weights=1 - weight)
+    answered = unsafe.sum() - np.r_[0.0, np.cumsum(unsafe)]
+    between = np.r_[-np.inf, (known[:-1] + known[1:]) / 2, np.inf]
+    low, high = within
+    tried = np.unique(np.r_[between[(between >= low) & (between <= high)], low, high])
+    place = np.searchsorted(known, tried, side="right")
+    return float(tried[np.argmin((refused + ratio * answered)[place])])
+
+
+def turning_point(first: Sample, second: Sample) -> TurningPoint:
+    r"""The ratio of harm to over-refusal at which two judges of the same items cost the same.
+
+    .. math:: c = \frac{O_1 - O_2}{H_2 - H_1}
+
+    with *O* the over-refusals and *H* the harms; it exists where one makes fewer of one error and the other fewer of
+    the other.
+
+    Raises StatisticsError: the two are not of the same items.
+    """
+    if len(first) != len(second) or not np.array_equal(first.cluster, second.cluster):
+        raise StatisticsError("a turning point needs two judges of the same items")
+
+    def columns(labelled: Sample) -> dict[str, FloatArray]:
+        one, two = error_terms(labelled, first.safe), error_terms(labelled, second.safe)
+        both = (one["counted"] > 0) & (two["counted"] > 0)
+        return {
+            "over": both * (one["over"] - two["over"]),
+            "harm": both * (two["harm"] - one["harm"]),
+            "counted": both.astype(np.float64),
+        }
+
+    totals = replace(totals_by_query(first, columns), n_unscored=int((~first.scored | ~second.scored).sum()))
+    sums = totals.named(totals.sums.sum(axis=0))
+    over, harm = float(sums["over"]), float(sums["harm"])
+    found = totals.measure(crossing(over, harm))
+    below, above = sign(over) or sign(-harm), sign(-harm) or sign(over)
+    return TurningPoint(fieller(found, totals), cheaper_below=below, cheaper_above=above)
+
+
+def fieller(found: Measured, totals: TotalsByCluster) -> Estimate:
+    """The crossing with every ratio *c* in its interval at which :math:`O - cH` is not told from 0 (Fieller 1954)."""
+    bare = estimate_of(replace(found, at_risk=min(found.at_risk, 1)))
+    if bare.estimate is None or found.at_risk < 2:
+        return bare
+    columns = [totals.sums[:, totals.names.index(name)] for name in ("over", "harm")]
+    over, harm = (float(column.sum()) for column in columns)
+    queries = len(totals.sums)
+    df = min(degrees_of_freedom(column - column.mean()) for column in columns)
+    spread = queries / (queries - 1) * student_quantile(0.975, min(df, found.at_risk - 1)) ** 2
+    covariance = np.cov(np.array(columns), ddof=0) * queries
+    covariance += totals.added_by_annotators(np.eye(len(totals.names))[:, :2]) * (queries - 1) / queries
+    (oo, oh), (_, hh) = spread * covariance
+    steepness, root = harm**2 - hh, (over * harm - oh) ** 2 - (harm**2 - hh) * (over**2 - oo)
+    if steepness <= 0:
+        return replace(bare, method="no interval: their harms are not told apart")
+    middle, half = (over * harm - oh) / steepness, float(np.sqrt(max(root, 0.0))) / steepness
+    return replace(bare, ci_low=max(0.0, middle - half), ci_high=middle + half, method="Fieller's, over queries")
+
+
+def sign(first_is_worse: float) -> str | None:
+    if first_is_worse == 0:
+        return None
+    return "second" if first_is_worse > 0 else "first"
+
+
+def crossing(over: float, harm: float) -> Functional:
+    def formula(t: Totals) -> FloatArray:
+        ratio = safe_divide(t["over"], t["harm"], otherwise=np.nan)
+        return np.where(ratio > 0, ratio, np.nan)
+
+    alike = over == 0 and harm == 0
+    why = "undefined: they make the same errors" if alike else "undefined: one is at least as good at both errors"
+    return Functional("turning_point", formula, over=lambda t: t["counted"], undefined=why)

@@ -1,0 +1,348 @@
+"""Estimates with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from casewise.records import SCALES, Elicitation
+from casewise.stats.arrays import FloatArray, PerVote, safe_divide, widened_for_annotators
+from casewise.stats.intervals import Ends, exact_limits, spread_limits, student_quantile
+from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster
+from casewise.stats.metrics import METRICS, Metric, totals_of
+from casewise.stats.sample import Sample
+
+# Estimates with their intervals: which interval, and when there is none, why.
+
+
+ONE_QUERY = "no interval: one query only"
+NOTHING = 1e-20
+"""Products of spreads below it are rounding."""
+
+NO_SPREAD = "no interval: the queries do not differ"
+STUDENT = "Student's t from the queries' influences, on the scale of what is measured"
+EXACT = "Clopper-Pearson, each query counting once"
+BY_PARTS = "from the intervals of its two parts"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its interval, how many items it is over, and how it was made.
+
+    `estimate` is None where the metric is undefined, and `ci_low` and `ci_high` where there is no interval; `method`
+    then says why.
+    """
+
+    name: str
+    estimate: float | None
+    ci_low: float | None
+    ci_high: float | None
+    n: float
+    n_unscored: int
+    method: str
+
+    def picked(self, *more: str) -> dict[str, Any]:
+        """The number and its interval, and whatever more of its fields, by name."""
+        return {name: getattr(self, name) for name in ("estimate", "ci_low", "ci_high", *more)}
+
+    @property
+    def cells(self) -> tuple[str | float | None, ...]:
+        """Its name, and the cells of `ESTIMATE_COLUMNS`."""
+        return tuple(vars(self).values())
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """Its interval; None where there is none."""
+        return None if self.ci_low is None or self.ci_high is None else (self.ci_low, self.ci_high)
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Of a difference: its interval holds no 0."""
+        return self.ci_low is not None and self.ci_high is not None and not self.ci_low <= 0 <= self.ci_high
+
+
+ESTIMATE_COLUMNS: dict[str, pl.DataType] = {
+    "estimate": pl.Float64(),
+    "ci_low": pl.Float64(),
+    "ci_high": pl.Float64(),
+    "n": pl.Float64(),
+    "n_unscored": pl.Int64(),
+    "method": pl.String(),
+}
+"""What stands of an estimate in every table, behind its name."""
+
+
+def estimate(sample: Sample, *, metrics: Sequence[Metric] = METRICS) -> tuple[Estimate, ...]:
+    """Every metric of `metrics` that `sample` can give, each with an interval over queries (see `estimate_of`).
+
+    A metric that the elicitation cannot give is absent.
+    """
+    return tuple(estimate_of(found) for found in measure(sample, metrics=metrics))
+
+
+def measure(sample: Sample, *, metrics: Sequence[Metric] = METRICS, losses: bool = False) -> tuple[Measured, ...]:
+    """Every metric of `metrics` that `sample` can give, with what intervals and differences need.
+
+    `losses`: with what each query could take from it, too.
+    """
+    given = [metric for metric in metrics if metric.given_by(sample)] if len(sample) else []
+    if not given:
+        return ()
+    totals = totals_of(sample, given, losses=losses)
+    return tuple(metric.measure(sample, totals) for metric in given)
+
+
+def estimate_of(found: Measured) -> Estimate:
+    r"""A measured number with its interval over clusters.
+
+    Student's *t* on the scale of its domain, from the clusters' influences (`casewise.stats.intervals`). A proportion
+    that is 0 or 1, or alike in every cluster, gets Clopper and Pearson's interval, where each cluster counts once: without
+    a difference to see, nothing says that the items of a query do not go together. Metrics of values are as uncertain at
+    least as if the largest share of queries of which none need be seen (:math:`1 - .025^{1/G}`) were judged wrongly: a judge that is grossly wrong on one query in ten is seen to be in four of five samples of 15. The mean of proportions :math:`p_j`
+    with intervals :math:`(l_j, u_j)` gets
+
+    .. math:: \bar p - \tfrac1k \sqrt{\textstyle\sum_{ij} \rho_{ij} (p_i - l_i)(p_j - l_j)}
+
+    and likewise above, so that it has one where a proportion is 1 and shows no spread.
+
+    Source: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702 (intervals from intervals of the parts).
+    """
+    if np.isnan(found.value):
+        return Estimate(found.name, None, None, None, found.n, found.n_unscored, found.undefined)
+    bare = Estimate(found.name, float(found.value), None, None, found.n, found.n_unscored, ONE_QUERY)
+    if found.at_risk < 2:
+        return bare
+    rare = rare_limits(found)
+    found = with_annotators(found)
+    if found.shares:
+        return with_limits(bare, limits_of_mean(found.shares), BY_PARTS)
+    limits = spread_limits(found.value, found.influence, domain=found.domain, at_risk=found.at_risk)
+    if limits is None and found.kind != "other":
+        return with_limits(bare, limits_without_spread(found), EXACT)
+    if limits is None and found.unseen is None:
+        return replace(bare, method=NO_SPREAD)
+    if limits is not None and rare is not None:
+        limits = Ends(max(limits.low, rare.low), min(limits.high, rare.high))
+    return with_limits(bare, widened(limits or Ends(found.value, found.value), found), STUDENT)
+
+
+def rare_limits(found: Measured) -> Ends | None:
+    r"""Limits of a proportion that few clusters carry; None where more than `FEW` do, or it is no proportion.
+
+    A proportion among items is no larger than that among clusters with any item that counts, so Clopper and Pearson's upper
+    limit of the latter bounds it, whatever goes together within a cluster; below likewise by the items that do not count. What annotators
+    add widens each by :math:`\sqrt{d^2 + t^2 v}`, *d* being the distance to the limit. Where the variance is known from one or two
+    clusters Student's *t* alone says next to nothing (1 of 35: up to 0.64; so, 0.15).
+    """
+    if found.kind != "share" or found.touched is None:
+        return None
+    more = (student_quantile(0.975, found.at_risk - 1) ** 2) * found.more
+    ends = [1.0, 1.0]
+    for side, any_of in enumerate(found.touched):
+        if 0 < any_of * found.at_risk <= FEW:
+            value = (found.value, 1 - found.value)[side]
+            limit = exact_limits(any_of, found.at_risk).high
+            ends[side] = min(1.0, value + float(np.sqrt(max(0.0, limit - value) ** 2 + more)))
+    return Ends(1 - ends[1], ends[0])
+
+
+FEW = 10
+"""Clusters; as many carry enough of a proportion's variance for it to be known from them."""
+
+
+def with_annotators(found: Measured) -> Measured:
+    """With influences that hold what annotators add to the variance, where it is known who voted."""
+    if not found.more and not found.shares:
+        return found
+    influence = widened_for_annotators(found.influence, found.more)
+    touched = None if found.more else found.touched  # limits that do not know of annotators
+    return replace(
+        found, influence=influence, votes=None, touched=touched, shares=tuple(map(with_annotators, found.shares))
+    )
+
+
+def widened(limits: Ends, found: Measured) -> Ends:
+    """No limit is better than the number would be with as many queries judged wrongly as can go unseen."""
+    if found.unseen is None or np.isnan(found.unseen):
+        return limits
+    return Ends(min(limits.low, found.unseen), max(limits.high, found.unseen))
+
+
+def with_limits(bare: Estimate, limits: Ends, method: str) -> Estimate:
+    return replace(bare, ci_low=float(limits.low), ci_high=float(limits.high), method=method)
+
+
+def limits_without_spread(found: Measured) -> Ends:
+    if found.kind == "share":
+        return exact_limits(found.value, found.at_risk)
+    ends = exact_limits(found.value / (2 - found.value), found.at_risk)
+    return Ends(*(2 * end / (1 + end) for end in ends))
+
+
+def limits_of_share(found: Measured) -> Ends:
+    limits = spread_limits(found.value, found.influence, domain=found.domain, at_risk=found.at_risk)
+    rare = rare_limits(found)
+    if limits is None or rare is None:
+        return limits or limits_without_spread(found)
+    return Ends(max(limits.low, rare.low), min(limits.high, rare.high))
+
+
+def limits_of_mean(shares: Sequence[Measured]) -> Ends:
+    """Of the mean of proportions, from the intervals of each and how their influences go together."""
+    values = np.array([share.value for share in shares])
+    own = [limits_of_share(share) for share in shares]
+    influence = np.array([share.influence for share in shares])
+    size = np.sqrt((influence**2).sum(axis=1))
+    product = size[:, None] * size[None, :]
+    together = np.where(product > NOTHING, influence @ influence.T / np.maximum(product, NOTHING), 0.0)
+    np.fill_diagonal(together, 1.0)
+    below, above = values - [one.low for one in own], [one.high for one in own] - values
+    mean, k = float(values.mean()), len(shares)
+    return Ends(
+        max(0.0, mean - joint(below, together) / k),
+        min(1.0, mean + joint(above, together) / k),
+    )
+
+
+def joint(reach: FloatArray, together: FloatArray) -> float:
+    return float(np.sqrt(max(float(reach @ together @ reach), 0.0)))
+
+
+def difference_of(first: Measured, second: Measured) -> Estimate:
+    """`first` less `second`, measured on the same items, with its interval: as `estimate_of`, on the scale of differences.
+
+    Where it is known who voted, the interval holds what annotators add to the difference.
+    """
+    value = first.value - second.value
+    n, n_unscored = min(first.n, second.n), max(first.n_unscored, second.n_unscored)
+    if np.isnan(value):
+        why = first.undefined if np.isnan(first.value) else second.undefined
+        return Estimate(first.name, None, None, None, n, n_unscored, why)
+    bare = Estimate(first.name, float(value), None, None, n, n_unscored, ONE_QUERY)
+    clusters = min(first.at_risk, second.at_risk)
+    if clusters < 2:
+        return bare
+    influence = apart(first, second)
+    reach = first.domain[1] - first.domain[0]
+    limits = spread_limits(value, influence, domain=(-reach, reach), at_risk=clusters)
+    if limits is not None:
+        return with_limits(bare, limits, STUDENT)
+    alike = not (np.abs(influence) > 1e-12).any()
+    return replace(bare, method="no interval: the two are alike on every query" if alike and value == 0 else NO_SPREAD)
+
+
+def apart(first: Measured, second: Measured) -> FloatArray:
+    """What each cluster adds to the difference of two numbers, enlarged by what annotators add to it."""
+    votes = PerVote.weighted([(1.0, first.votes), (-1.0, second.votes)])
+    influence = first.influence - second.influence
+    return influence if votes is None else widened_for_annotators(influence, votes.variance)
+
+
+def named(estimates: Iterable[Estimate]) -> dict[str, Estimate]:
+    """Estimates by name."""
+    return {found.name: found for found in estimates}
+
+
+# Several judgements of one item: their mean is the item's value, their spread the judge's own noise. They add no
+# n.
+
+
+NO_REPEATS = "undefined: no item has two judgements with a value"
+
+
+def item_values(judgements: pl.DataFrame | pl.LazyFrame, *, elicitation: Elicitation) -> pl.DataFrame:
+    """One row an item: the mean of its judgements' values, and how they spread.
+
+    `judgements`: one row a judgement, with `item_id` and `value` (null where unscored).
+
+    Returns a table: `value` is the mean over the scored judgements, null where there are none; `n_repeats` and
+    `n_scored` count judgements, `n_safe` those with the verdict safe; `sum_squares` is the sum of squared deviations
+    from the mean.
+    """
+    limit = SCALES[elicitation].threshold
+    value = pl.col("value")
+    safe = (value > limit).sum() if limit is not None else pl.lit(None, dtype=pl.UInt32)
+    return (
+        judgements.lazy()
+        .group_by("item_id", maintain_order=True)
+        .agg(
+            value.mean().alias("value"),
+            pl.len().alias("n_repeats"),
+            value.count().alias("n_scored"),
+            safe.alias("n_safe"),
+            (value.var(ddof=0) * value.count()).fill_null(0.0).alias("sum_squares"),
+        )
+        .collect()
+    )
+
+
+@dataclass(frozen=True)
+class JudgeNoise:
+    """How much a judge differs from itself."""
+
+    n_items: int
+    """Items with two scored judgements or more."""
+    n_judgements: int
+    """All judgements, with or without a value."""
+    deviation: Estimate
+    """Standard deviation of a judge's values within an item, in the elicitation's units, pooled over items."""
+    changes: Estimate
+    """The chance that two judgements of one item give different verdicts."""
+
+
+def judge_noise(values: pl.DataFrame, cluster: NDArray[np.intp]) -> JudgeNoise | None:
+    r"""The judge's own noise; None where nothing was asked twice.
+
+    .. math:: s = \sqrt{\frac{\sum_i \sum_k (v_{ik} - \bar v_i)^2}{\sum_i (k_i - 1)}}, \qquad
+              d = \frac{1}{n} \sum_i \frac{2 s_i (k_i - s_i)}{k_i (k_i - 1)}
+
+    with *k* scored judgements of an item and *s* of them safe.
+
+    `values`: the table of `item_values`.
+    `cluster`: the query of each row.
+    """
+    if not (values["n_repeats"] > 1).any():
+        return None
+    k, safe = floats(values["n_scored"]), floats(values["n_safe"])
+    several = k > 1
+    terms = {
+        "items": several.astype(np.float64),
+        "freedom": np.maximum(k - 1, 0),
+        "squares": several * floats(values["sum_squares"]),
+        "with_verdicts": (several & ~np.isnan(safe)).astype(np.float64),
+        "changes": np.nan_to_num(several * safe_divide(2 * safe * (k - safe), k * (k - 1))),
+    }
+    unscored = int((values["n_repeats"] - values["n_scored"]).sum())
+    names, query = np.unique(cluster, return_inverse=True)
+    totals = TotalsByCluster.of(terms, query.astype(np.intp), n_clusters=len(names), n_unscored=unscored)
+    return JudgeNoise(
+        n_items=int(several.sum()),
+        n_judgements=int(values["n_repeats"].sum()),
+        deviation=estimate_of(totals.measure(DEVIATION)),
+        changes=estimate_of(totals.measure(CHANGES)),
+    )
+
+
+def floats(column: pl.Series) -> FloatArray:
+    return column.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+
+
+def deviation(t: Totals) -> FloatArray:
+    variance = safe_divide(t["squares"], t["freedom"], otherwise=np.nan)
+    return np.sqrt(np.maximum(variance, 0))
+
+
+DEVIATION = Functional("deviation", deviation, over=lambda t: t["items"], domain=(0.0, np.inf), undefined=NO_REPEATS)
+CHANGES = Functional(
+    "changes",
+    lambda t: safe_divide(t["changes"], t["with_verdicts"], otherwise=np.nan),
+    over=lambda t: t["with_verdicts"],
+    kind="share",
+    domain=(0.0, 1.0),
+    undefined=NO_REPEATS,
+)

@@ -1,0 +1,159 @@
+"""Flips: verdicts that an attack turns about, paired with the same item unattacked, with intervals over queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from casewise.records import ShortRepr
+from casewise.stats.arrays import BoolArray, FloatArray
+from casewise.stats.estimates import BY_PARTS, Estimate, estimate_of
+from casewise.stats.intervals import degrees_of_freedom
+from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
+
+Towards = Literal["safe", "unsafe"]
+
+
+@dataclass(frozen=True, repr=False)
+class Flips(ShortRepr):
+    """What an attack does to the verdicts on some items."""
+
+    turned: Measured
+    """Of the items whose verdict was the other one without the attack, and that have a verdict under it: the share with
+    the verdict that the attack argues for."""
+    change: Measured
+    """Of the items with a verdict both ways: the share with that verdict under the attack less the share without it.
+    Under an attack that does nothing a noisy judge's is 0 in the long run, its `turned` is not."""
+    silenced: Measured
+    """Of the items with a verdict without the attack: the share without one under it."""
+
+
+TURNED = share("turned", "turned", "at_risk")
+SILENCED = share("silenced", "silenced", "had")
+
+
+def changed(totals: Totals) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray((totals["after"] - totals["before"]) / totals["both"])
+
+
+CHANGE = Functional("change", changed, over=lambda totals: totals["both"], domain=(-1.0, 1.0))
+
+
+def flips(
+    before: FloatArray, after: FloatArray, cluster: NDArray[np.intp], *, of: BoolArray, towards: Towards
+) -> Flips:
+    r"""What becomes of verdicts under an attack towards one of them.
+
+    `turned` is :math:`\sum_i f_i / \sum_i r_i`, :math:`r_i` being 1 where the verdict was the other one before and there is
+    one after, and :math:`f_i` where it is then the one argued for; its variance is that of a ratio, from what each query
+    adds. Labels are taken as given.
+
+    `before`, `after`: verdicts without and with the attack: 1 safe, 0 unsafe, nan for none.
+    `cluster`: the query of each item, from 0.
+    `of`: the items that count: those that people find unsafe for an attack towards safe, and the other way round.
+    """
+    aim = float(towards == "safe")
+    had, has = of & ~np.isnan(before), of & ~np.isnan(after)
+    both = had & has
+    terms = {
+        "at_risk": both & (before == 1 - aim),
+        "turned": both & (before == 1 - aim) & (after == aim),
+        "both": both,
+        "before": both & (before == aim),
+        "after": both & (after == aim),
+        "had": had,
+        "silenced": had & ~has,
+    }
+    n = int(cluster.max()) + 1 if len(cluster) else 0
+    totals = TotalsByCluster.of(
+        {name: mask.astype(np.float64) for name, mask in terms.items()},
+        cluster,
+        n_clusters=n,
+        n_unscored=int((had & ~has).sum()),
+    )
+    return Flips(totals.measure(TURNED), totals.measure(CHANGE), totals.measure(SILENCED))
+
+
+@dataclass(frozen=True, repr=False)
+class Mean(ShortRepr):
+    """A share, or the mean of several on the same queries, with its interval and what each query adds to it."""
+
+    value: float
+    influence: FloatArray
+    estimate: Estimate
+
+
+def mean_of(shares: Sequence[Measured]) -> Mean | None:
+    """The mean of shares measured on the same queries, but for those with fewer than two queries; None where all have.
+
+    Its limits are the means of theirs: as if the shares went together wholly, which is the worst that there can be, and
+    nearly so where one judge is attacked in many ways on the same items.
+    """
+    known = [one for one in shares if not np.isnan(one.value) and one.at_risk > 1]
+    if not known:
+        return None
+    each = [estimate_of(one) for one in known]
+    value = float(np.mean([one.value for one in known]))
+    ends = np.array([(one.ci_low, one.ci_high) for one in each], dtype=np.float64).mean(axis=0)
+    return Mean(
+        value,
+        np.mean([one.influence for one in known], axis=0),
+        Estimate(
+            name=known[0].name,
+            estimate=value,
+            ci_low=float(ends[0]),
+            ci_high=float(ends[1]),
+            n=max(one.n for one in known),
+            n_unscored=max(one.n_unscored for one in known),
+            method=each[0].method if len(each) == 1 else MEAN_LIMITS,
+        ),
+    )
+
+
+MEAN_LIMITS = "the means of the limits of each"
+ROUNDING = 1e-12
+
+
+def less(first: Mean, second: Mean) -> Estimate:
+    r"""`first` less `second`, from the limits of both.
+
+    .. math:: d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}
+
+    and likewise above, so that all turned against none turned has an interval, too. It is too wide where the two go together;
+    how far they do cannot be seen of shares that are 0 or 1.
+
+    Source: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
+    """
+    d, one, two = first.value - second.value, first.estimate, second.estimate
+    bare = replace(one, estimate=d, ci_low=None, ci_high=None, n=min(one.n, two.n), method=ALIKE)
+    apart = np.abs(first.influence - second.influence) > ROUNDING
+    if d == 0 and not apart.any() and (np.abs(first.influence) > ROUNDING).any():
+        return bare
+    if one.ci_low is None or one.ci_high is None or two.ci_low is None or two.ci_high is None:
+        return replace(bare, method=one.method if one.ci_low is None else two.method)
+    below = np.hypot(first.value - one.ci_low, two.ci_high - second.value)
+    above = np.hypot(one.ci_high - first.value, second.value - two.ci_low)
+    return replace(bare, ci_low=max(-1.0, float(d - below)), ci_high=min(1.0, float(d + above)), method=BY_PARTS)
+
+
+ALIKE = "no interval: the two are alike on every query"
+
+
+def p_of_no_change(change: Measured) -> float:
+    """Two-sided p of no change, by Student's *t* from what each query adds; nan where it is undefined.
+
+    Where every query moved alike there is no spread to go by: then that of a sign test, each query counting once.
+    """
+    if np.isnan(change.value) or change.at_risk < 2:
+        return float("nan")
+    spread = float(np.sqrt(change.variance))
+    if spread < ROUNDING:
+        return 1.0 if change.value == 0 else min(1.0, 2 * 0.5**change.at_risk)
+    from scipy.special import stdtr  # loading it takes long
+
+    return float(2 * stdtr(degrees_of_freedom(change.influence), -abs(change.value) / spread))

@@ -1,0 +1,545 @@
+"""The Kruskal-Wallis test on 0/1 ratings, exact p values, and post-hoc tests."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr
+
+from casewise.errors import StatisticsError
+from casewise.stats.arrays import BoolArray, Counts, FloatArray, IntArray, checked_counts, safe_divide
+from casewise.stats.contrasts import two_proportion_z
+from casewise.stats.intervals import Correction, adjust, benjamini_hochberg
+from casewise.stats.shares import chi_square_log_tail, chi_square_tail, log_choose, two_sided_log_p
+
+# The exact permutation p value of the Kruskal-Wallis test on 0/1 ratings.
+#
+# Given the number *S* of safe ratings, *H* rises with :math:`T = \sum_g s_g^2 / n_g`, and shuffling the ratings over
+# the groups makes :math:`(s_1, \dots, s_k)` multivariate hypergeometric. So p is the weight
+# :math:`\prod_g \binom{n_g}{s_g}` of the tables with the same *S* and at least the observed *T*, over that of all
+# tables with the same *S*. Ties are decided in whole numbers, never in floats.
+#
+# * Groups of one size: one table over :math:`(S, Q = \sum s_g^2)` answers all tasks by look-up.
+# * Other sizes: *T* times the least common multiple of the sizes is a whole number. The groups are split into two
+#   halves, each half's tables are listed once, and every task joins them.
+# * Beyond `LARGEST_HALF` listed tables, or `LISTED_IN_ALL` over many patterns of sizes: `DRAWS` random shuffles, and the
+#   result says so.
+
+
+LARGEST_TABLE = 20_000_000
+"""Cells of the look-up table: 160 MB. Five groups of up to 92 fit, or two of up to 170."""
+LARGEST_HALF = 2_000_000
+"""Tables listed for one half of the groups."""
+LISTED_IN_ALL = 50_000_000
+"""Tables listed for all patterns of sizes together: some seconds."""
+ALWAYS_LISTED = 100_000
+"""So many tables are listed faster than shuffles are drawn, however many patterns there are."""
+DRAWS = 20_000
+"""Shuffles where counting is out of reach: a p of 0.05 is then known to 0.0015 (its standard error)."""
+
+ExactMethod = Literal["dynamic programme", "joined halves", "monte carlo"]
+
+
+@dataclass(frozen=True)
+class ExactP:
+    """Permutation p values, one a task, and how they were found."""
+
+    p: FloatArray
+    methods: tuple[ExactMethod, ...]
+    """Those used, sorted; "monte carlo" means that some were estimated by shuffling."""
+    monte_carlo_tasks: int
+    draws: int | None
+    """Shuffles behind each estimated p; None if all are exact."""
+
+
+class Half(NamedTuple):
+    """Every table of some of the groups, sorted by its sum and then by its statistic."""
+
+    size: int
+    """Ratings in these groups."""
+    total: IntArray
+    statistic: IntArray
+    p: FloatArray
+    """Probability of the statistic given the sum."""
+
+
+def exact_p(successes: IntArray, sizes: IntArray, *, rng: np.random.Generator | None = None) -> ExactP:
+    """The permutation p value of each task; counts as for `kruskal_wallis`, already checked."""
+    rows, patterns, which = _by_pattern(successes, sizes)
+    rng = rng or np.random.default_rng(0)
+    most = min(LARGEST_HALF, max(ALWAYS_LISTED, LISTED_IN_ALL // max(1, len(patterns))))
+    p = np.ones(len(rows))
+    used: dict[ExactMethod, int] = {}
+    for index, pattern in enumerate(patterns):
+        chosen = np.flatnonzero(which == index)
+        some = pattern > 0
+        p[chosen], method = _by_best_method(rows[chosen][:, some], pattern[some], most=most, rng=rng)
+        used[method] = used.get(method, 0) + len(chosen)
+    estimated = used.get("monte carlo", 0)
+    return ExactP(
+        p=p.reshape(successes.shape[:-1])[()],
+        methods=tuple(sorted(used)),
+        monte_carlo_tasks=estimated,
+        draws=DRAWS if estimated else None,
+    )
+
+
+def _by_pattern(successes: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Tasks as rows with their groups in order of size, the patterns of sizes, and which task has which."""
+    flat_sizes = sizes.reshape(-1, sizes.shape[-1])
+    rows = successes.reshape(flat_sizes.shape)
+    if len(rows) and (flat_sizes == flat_sizes[0, 0]).all():
+        return rows, flat_sizes[:1], np.zeros(len(rows), np.int64)
+    order = np.argsort(flat_sizes, axis=1, kind="stable")
+    patterns, which = np.unique(np.take_along_axis(flat_sizes, order, 1), axis=0, return_inverse=True)
+    return np.take_along_axis(rows, order, 1), patterns, which.ravel()
+
+
+def _by_best_method(
+    rows: IntArray, sizes: IntArray, *, most: int, rng: np.random.Generator
+) -> tuple[FloatArray, ExactMethod]:
+    k, n = len(sizes), int(sizes[0])
+    if (sizes == n).all() and (k * n + 1) * (k * n * n + 1) <= LARGEST_TABLE:
+        return equal_size_table(k, n)[rows.sum(-1), (rows**2).sum(-1)], "dynamic programme"
+    scale = math.lcm(*sizes.tolist())
+    first, second = _halves(sizes.tolist())
+    fits = (int(sizes.sum()) + 1) * (scale * int(sizes.sum()) + 1) < 2**62
+    if fits and max(_tables(first), _tables(second)) <= most:
+        return _joined(rows, sizes, _listed(first, scale), _listed(second, scale)), "joined halves"
+    return _shuffled(rows, sizes, rng), "monte carlo"
+
+
+@lru_cache(maxsize=4)
+def equal_size_table(groups: int, n: int) -> FloatArray:
+    """`table[S, Q]`: the p value of `groups` groups of `n` with S safe ratings and sum of squares Q.
+
+    Built group by group: the weights over (S, Q) are shifted by (s, s²) and multiplied by C(n, s) for every s.
+    """
+    weights = [math.comb(n, s) / 2**n for s in range(n + 1)]
+    table = np.ones((1, 1))
+    for done in range(1, groups + 1):
+        grown = np.zeros((done * n + 1, done * n * n + 1))
+        rows, columns = table.shape
+        for s, weight in enumerate(weights):
+            grown[s : s + rows, s * s : s * s + columns] += weight * table
+        table = grown
+    tails = np.cumsum(table[:, ::-1], axis=1)[:, ::-1]
+    p: FloatArray = np.minimum(tails / tails[:, :1], 1.0)
+    p.setflags(write=False)
+    return p
+
+
+def _halves(sizes: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The groups in two parts, the first with at most as many tables as the second."""
+    cut = 1
+    while math.prod(n + 1 for n in sizes[: cut + 1]) <= math.prod(n + 1 for n in sizes[cut + 1 :]):
+        cut += 1
+    return tuple(sizes[:cut]), tuple(sizes[cut:])
+
+
+def _tables(sizes: tuple[int, ...]) -> int:
+    """At most how many tables have to be listed on the way to all those of groups of these sizes."""
+    before = sizes[:-1]
+    distinct = math.prod(math.comb(n + before.count(n), n) for n in set(before))
+    return distinct * (sizes[-1] + 1)
+
+
+@lru_cache(maxsize=64)
+def _listed(sizes: tuple[int, ...], scale: int) -> Half:
+    """All tables of groups of these sizes, those with equal sum and statistic as one."""
+    half = Half(0, np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1))
+    for n in sizes:
+        s = np.arange(n + 1)
+        total = (half.total[:, None] + s).ravel()
+        statistic = (half.statistic[:, None] + s * s * (scale // n)).ravel()
+        chance = np.exp(
+            log_choose(half.size, half.total)[:, None]
+            + log_choose(n, s)
+            - log_choose(half.size + n, half.total[:, None] + s)
+        )
+        half = _merged(half.size + n, total, statistic, (half.p[:, None] * chance).ravel())
+    return half
+
+
+def _merged(size: int, total: IntArray, statistic: IntArray, p: FloatArray) -> Half:
+    order = np.lexsort((statistic, total))
+    total, statistic = total[order], statistic[order]
+    new = np.flatnonzero(np.concatenate([[True], (np.diff(total) != 0) | (np.diff(statistic) != 0)]))
+    return Half(size, total[new], statistic[new], np.add.reduceat(p[order], new))
+
+
+def _joined(rows: IntArray, sizes: IntArray, first: Half, second: Half) -> FloatArray:
+    """P(T >= observed | S): each table of the first half with the tail of the second that makes it extreme."""
+    scale = math.lcm(*sizes.tolist())
+    unit = scale * int(sizes.sum()) + 1
+    keys = second.total * unit + second.statistic
+    ends = np.searchsorted(second.total, np.arange(second.size + 1), side="right")
+    tails = np.append(_tails_by_total(second), 0.0)
+    observed = np.stack([rows.sum(-1), (rows**2 * (scale // sizes)).sum(-1)], axis=1)
+    questions, which = np.unique(observed, axis=0, return_inverse=True)
+    answers = np.empty(len(questions))
+    for index, (total, statistic) in enumerate(questions.tolist()):
+        rest = total - first.total
+        fits = (rest >= 0) & (rest <= second.size)
+        rest = rest[fits]
+        place = np.searchsorted(keys, rest * unit + np.maximum(statistic - first.statistic[fits], 0))
+        tail = np.where(place < ends[rest], tails[place], 0.0)
+        chance = np.exp(
+            log_choose(first.size, total - rest)
+            + log_choose(second.size, rest)
+            - log_choose(first.size + second.size, total)
+        )
+        answers[index] = np.sum(first.p[fits] * chance * tail)
+    return np.minimum(answers, 1.0)[which.ravel()]
+
+
+def _tails_by_total(half: Half) -> FloatArray:
+    """For each table, the probability of a statistic at least as large, given its sum.
+
+    Summed within each sum on its own: a difference of running totals would lose the small tails.
+    """
+    tails = np.empty_like(half.p)
+    starts = np.flatnonzero(np.diff(half.total, prepend=-1))
+    for start, end in zip(starts, np.append(starts[1:], len(half.p)), strict=True):
+        tails[start:end] = np.cumsum(half.p[start:end][::-1])[::-1]
+    return tails
+
+
+def _shuffled(rows: IntArray, sizes: IntArray, rng: np.random.Generator) -> FloatArray:
+    """The share of random shuffles at least as extreme, the observed table counted among them."""
+    p = np.empty(len(rows))
+    observed = (rows**2 / sizes).sum(-1)
+    for total in np.unique(rows.sum(-1)):
+        draws = rng.multivariate_hypergeometric(sizes, int(total), size=DRAWS, method="marginals")
+        shuffled = np.sort((draws**2 / sizes).sum(-1))
+        chosen = rows.sum(-1) == total
+        # Equal statistics may differ in the last bits here, so a hair's breadth counts as equal.
+        less = np.searchsorted(shuffled, observed[chosen] * (1 - 1e-12))
+        p[chosen] = (1 + DRAWS - less) / (1 + DRAWS)
+    return p
+
+
+# Task by task: does the condition change what people say of this query?
+
+
+@dataclass(frozen=True)
+class KruskalWallis:
+    """The test on each task; every array has the shape of the tasks."""
+
+    h: FloatArray
+    """The tie-corrected statistic; 0 where nothing could be tested."""
+    df: int | IntArray
+    """Groups with ratings, less one; an array only where tasks differ in it."""
+    p: FloatArray
+    log_p: FloatArray
+    """Natural logarithm, also where `p` underflows."""
+    cramers_v: FloatArray
+    """Effect size between 0 and 1."""
+    testable: BoolArray
+    """False where everyone agrees: then `p` is 1 by definition."""
+    n: IntArray
+    """Ratings of the task."""
+    exact: ExactP | None = None
+    """The permutation p values and how they were found, if asked for."""
+
+    @property
+    def p_exact(self) -> FloatArray | None:
+        """The permutation p values, if asked for."""
+        return None if self.exact is None else self.exact.p
+
+
+def kruskal_wallis(
+    successes: ArrayLike, sizes: ArrayLike, *, exact: bool = False, rng: np.random.Generator | None = None
+) -> KruskalWallis:
+    r"""Kruskal-Wallis test on 0/1 ratings, for any number of tasks at once.
+
+    On two values the tie-corrected statistic is a Pearson chi-square in disguise,
+
+    .. math:: H = \frac{N-1}{N} \sum_g \frac{(s_g - n_g p)^2}{n_g \, p (1 - p)}, \qquad p = \frac{\sum s_g}{N},
+
+    so no ranking is needed and a hundred thousand tasks take milliseconds.
+
+    Parameters
+    ----------
+    successes : (..., groups) integers
+        Safe ratings in each group; leading axes are tasks.
+    sizes : (..., groups) or (groups,) integers
+        Ratings in each group, broadcast against `successes`. A group without ratings in a task is left out there.
+    exact : bool
+        Also give the permutation p value. The chi-square one is off by a factor of two at few successes.
+    rng : Generator, optional
+        Draws the permutations where a table is too large for the exact count (see `kruskal_exact`); seeded with 0
+        if absent.
+
+    Returns
+    -------
+    KruskalWallis
+        `h`, `df`, `p`, `log_p`, `cramers_v`, `testable` and, if asked for, `p_exact`, each of shape (...).
+        A task on which everyone agrees has nothing to test: `h` is 0, `p` is 1 and `testable` is False
+        (scipy 1.17.1 returns p = 0 there).
+
+    Raises
+    ------
+    StatisticsError
+        A count is negative, exceeds its size, or fewer than two groups have ratings.
+
+    References
+    ----------
+    .. [1] Kruskal & Wallis (1952), JASA 47, 583-621.
+    .. [2] R: `kruskal.test`; agrees to 1e-12.
+
+    Examples
+    --------
+    >>> result = kruskal_wallis(np.array([18, 17, 9, 19, 4]), np.full(5, 21))
+    >>> round(float(result.h), 3), result.df
+    (35.375, 4)
+    """
+    counts = checked_counts(successes, sizes)
+    df = _degrees_of_freedom(counts.sizes)
+    total, safe = counts.sizes.sum(-1), counts.successes.sum(-1)
+    h = h_statistic(counts.successes, counts.sizes)
+    tail = chi_square_tail(h, df)
+    return KruskalWallis(
+        h=h[()],
+        df=df,
+        p=tail[()],
+        log_p=chi_square_log_tail(np.asarray(h), df, tail=np.asarray(tail))[()],
+        cramers_v=np.sqrt(h / (total - 1))[()],
+        testable=((safe > 0) & (safe < total))[()],
+        n=total[()],
+        exact=exact_p(counts.successes, counts.sizes, rng=rng) if exact else None,
+    )
+
+
+def h_statistic(successes: IntArray, sizes: IntArray) -> FloatArray:
+    """The tie-corrected statistic of counts already checked; 0 where all agree.
+
+    The deviations are whole numbers, so that nothing cancels.
+    """
+    safe, total = successes.sum(-1), sizes.sum(-1)
+    n = sizes.astype(float)
+    deviation = successes.astype(float) * total[..., None] - n * safe[..., None]
+    per_rating = 1.0 / np.maximum(n, 1.0)
+    squares = np.einsum("...g,...g,...g->...", deviation, deviation, per_rating)
+    h: FloatArray = (total - 1) / total * safe_divide(squares, safe.astype(float) * (total - safe))
+    return h
+
+
+def _degrees_of_freedom(sizes: IntArray) -> int | IntArray:
+    if sizes.ndim == 0 or sizes.shape[-1] < 2:
+        raise StatisticsError(f"there is nothing to compare: the counts have shape {sizes.shape}, one group")
+    groups: IntArray = np.asarray(np.count_nonzero(sizes, axis=-1))
+    if np.min(groups, initial=2) < 2:
+        where = tuple(int(i) for i in np.argwhere(groups < 2)[0])
+        raise StatisticsError(f"task {where}: fewer than two groups have ratings; leave it out or collect more")
+    if np.max(groups, initial=0) == np.min(groups, initial=sizes.shape[-1]):
+        return int(np.max(groups, initial=2)) - 1
+    return groups - 1
+
+
+# Where context matters most: the task-by-task test gathered by category (the paper's Figure 3).
+
+
+CATEGORY_DRAWS = 1000
+MOST_CELLS = 10_000_000
+"""Shuffled counts drawn in all; beyond, there are fewer shuffles (never below 100), and the result says how many."""
+
+
+@dataclass(frozen=True)
+class CategoryTests:
+    """One entry a category."""
+
+    queries: IntArray
+    testable: IntArray
+    mean_h: FloatArray
+    """Over the testable tasks; 0 where there are none."""
+    p: FloatArray
+    """Permutation p of the mean H: people are shuffled over the conditions, or ratings within each task."""
+    share_after_correction: FloatArray
+    """Share of tasks with p below alpha after Benjamini-Hochberg over all tasks."""
+    share_at_paper_level: FloatArray
+    draws: int
+
+
+@dataclass(frozen=True)
+class PeopleOfTasks:
+    """Who gave which rating of which task, where each person has one condition."""
+
+    task: IntArray
+    person: IntArray
+    """(ratings,) integers: """
+    safe: BoolArray
+    """(ratings,) booleans: """
+    condition: IntArray
+    """(people,) integers: """
+
+    def shuffled(self, shape: tuple[int, int], rng: np.random.Generator) -> Counts:
+        """(tasks, conditions) counts with the people dealt anew over the conditions, each with all their ratings."""
+        cell = self.task * shape[1] + rng.permutation(self.condition)[self.person]
+        votes, safe = (np.bincount(cells, minlength=shape[0] * shape[1]) for cells in (cell, cell[self.safe]))
+        return Counts(safe.reshape(shape), votes.reshape(shape))
+
+
+def category_tests(
+    counts: Counts,
+    category: IntArray,
+    *,
+    result: KruskalWallis,
+    rng: np.random.Generator,
+    alpha: float,
+    paper_level: float,
+    people: PeopleOfTasks | None = None,
+) -> CategoryTests:
+    """Mean H of each category's tasks with its permutation p, and the share of significant tasks.
+
+    `counts`: (tasks, conditions), each task with ratings under two conditions at least.
+    `category`: (tasks,) integers.
+    `result`: the test of the same tasks; its exact p is used where it has one.
+    `alpha`, `paper_level`: after Benjamini-Hochberg over all tasks; without correction, as the paper.
+    `people`: where each person rated under one condition: they are then shuffled with all their ratings,
+        as they were assigned.
+
+    Without `people` ratings are shuffled within tasks, which does not know that tasks of a category share people: where
+    a person rates many of them, p is too small.
+    """
+    p = result.p if result.exact is None else result.exact.p
+    corrected = benjamini_hochberg(p, where=result.testable)
+    groups = int(category.max()) + 1
+    queries, testable = (np.bincount(category, weights=w, minlength=groups) for w in (None, result.testable))
+    size = counts.sizes.size if people is None else len(people.safe)
+    draws = int(np.clip(MOST_CELLS // max(1, size), 100, CATEGORY_DRAWS))
+    observed = np.bincount(category, weights=result.h, minlength=groups)
+    as_large = np.zeros(groups)
+    for _ in range(draws):
+        dealt = (
+            Counts(_shuffle(counts, rng), counts.sizes) if people is None else people.shuffled(counts.sizes.shape, rng)
+        )
+        shuffled = h_statistic(*dealt)
+        as_large += np.bincount(category, weights=shuffled, minlength=groups) >= observed - 1e-9
+    return CategoryTests(
+        queries=queries.astype(np.int64),
+        testable=testable.astype(np.int64),
+        mean_h=observed / np.maximum(testable, 1),
+        p=np.where(testable > 0, (1 + as_large) / (1 + draws), 1.0),
+        share_after_correction=np.bincount(category, weights=corrected <= alpha, minlength=groups) / queries,
+        share_at_paper_level=np.bincount(category, weights=p <= paper_level, minlength=groups) / queries,
+        draws=draws,
+    )
+
+
+def _shuffle(counts: Counts, rng: np.random.Generator) -> IntArray:
+    """Each task's safe ratings dealt anew over its conditions (multivariate hypergeometric, one group at a time)."""
+    left, places = counts.successes.sum(-1), counts.sizes.sum(-1)
+    dealt = np.empty_like(counts.successes)
+    for group in range(counts.sizes.shape[-1]):
+        size = counts.sizes[..., group]
+        dealt[..., group] = rng.hypergeometric(left, places - left, size)
+        left, places = left - dealt[..., group], places - size
+    return dealt
+
+
+# After Kruskal-Wallis: which two conditions differ on a task?
+
+
+@dataclass(frozen=True)
+class PairwiseTests:
+    """Every pair of groups on every task; arrays have shape (..., pairs)."""
+
+    pairs: IntArray
+    """(pairs, 2) indices of the groups."""
+    z: FloatArray
+    """Positive where the *second* group of the pair is the safer one (as in R's rstatix)."""
+    p: FloatArray
+    """Two-sided, not adjusted."""
+    log_p: FloatArray
+    p_bonferroni: FloatArray
+    p_holm: FloatArray
+    p_benjamini_hochberg: FloatArray
+    testable: BoolArray
+    """False where the pair (for Dunn: the task) has nothing to test; then p is 1 and the family one smaller."""
+
+    def adjusted(self, method: Correction) -> FloatArray:
+        """The p values after another correction within each task."""
+        return adjust(self.p, method, where=self.testable)
+
+
+def dunn(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTests:
+    r"""Dunn's test of every two groups, with ranks shared by all groups of the task.
+
+    On 0/1 ratings the mean ranks differ by :math:`\tfrac{N}{2}(p_j - p_i)`, and with the correction for ties
+
+    .. math:: z_{ij} = \frac{p_j - p_i}{\sqrt{\frac{N}{N-1}\,p(1-p)\left(\frac{1}{n_i} + \frac{1}{n_j}\right)}}.
+
+    Parameters
+    ----------
+    successes, sizes : (..., groups) integers
+        As for `kruskal_wallis`.
+
+    Returns
+    -------
+    PairwiseTests
+        Corrected within each task by Bonferroni, Holm and Benjamini-Hochberg.
+
+    Raises
+    ------
+    StatisticsError
+        A count is negative or exceeds its size, or there are fewer than two groups.
+
+    References
+    ----------
+    .. [1] Dunn (1964), Technometrics 6, 241-252.
+    .. [2] R: `rstatix::dunn_test`; `dunn.test` gives the opposite sign.
+    """
+    counts = checked_counts(successes, sizes)
+    pairs = _pairs(counts)
+    total, safe = counts.sizes.sum(-1)[..., None], counts.successes.sum(-1)[..., None]
+    a, m, b, n = _sides(counts, pairs)
+    testable = (safe > 0) & (safe < total) & (m > 0) & (n > 0)
+    cross = (b * m - a * n).astype(float)
+    spread = np.where(testable, 1.0 * m * n * (m + n) * safe * (total - safe), 0.0)
+    z = cross * np.sqrt(safe_divide(1.0 * total * (total - 1), spread))
+    return _adjusted(pairs, z, testable)
+
+
+def pairwise_proportions(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTests:
+    """Two-proportion z test of every two groups on their own ratings (R: `pairwise.prop.test(correct = FALSE)`).
+
+    Parameters, results and errors as `dunn`; a pair on which everyone agrees is not testable.
+    """
+    counts = checked_counts(successes, sizes)
+    pairs = _pairs(counts)
+    a, m, b, n = _sides(counts, pairs)
+    result = two_proportion_z(b, n, a, m)
+    return _adjusted(pairs, result.z, result.testable)
+
+
+def _pairs(counts: Counts) -> IntArray:
+    groups = counts.sizes.shape[-1] if counts.sizes.ndim else 1
+    if groups < 2:
+        raise StatisticsError("there is nothing to compare: only one group was given")
+    return np.array(list(combinations(range(groups), 2)), dtype=np.int64)
+
+
+def _sides(counts: Counts, pairs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    i, j = pairs.T
+    return counts.successes[..., i], counts.sizes[..., i], counts.successes[..., j], counts.sizes[..., j]
+
+
+def _adjusted(pairs: IntArray, z: FloatArray, testable: BoolArray) -> PairwiseTests:
+    p = np.minimum(2 * ndtr(-np.abs(z)), 1.0)
+    return PairwiseTests(
+        pairs=pairs,
+        z=z,
+        p=p,
+        log_p=two_sided_log_p(z),
+        p_bonferroni=adjust(p, "bonferroni", where=testable),
+        p_holm=adjust(p, "holm", where=testable),
+        p_benjamini_hochberg=adjust(p, "benjamini_hochberg", where=testable),
+        testable=testable,
+    )

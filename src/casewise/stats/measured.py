@@ -1,0 +1,280 @@
+"""A number measured on a sample, with what its interval and its differences from others need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from casewise.stats.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    PerVote,
+    Raters,
+    annotators_covariance,
+    cluster_sums,
+    cluster_variance,
+    safe_divide,
+)
+from casewise.stats.intervals import ANYWHERE, Domain, unseen_share
+
+Totals = Mapping[str, FloatArray]
+"""Sums of named terms, each of shape (...): over all items, or moved a little for each term."""
+
+Kind = Literal["share", "harmonic", "other"]
+
+NO_ITEMS = "undefined: no items of that kind"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number with its sampling behaviour over clusters."""
+
+    name: str
+    value: float
+    """nan where undefined; `undefined` then says why."""
+    n: float
+    """How many items it is over; half an item where a tie counts half."""
+    n_unscored: int
+    influence: FloatArray
+    """What each cluster adds to its deviation: the sum of squares, times *G*/(*G* − 1), is its variance."""
+    at_risk: int
+    """How many clusters have items that it is over."""
+    kind: Kind = "other"
+    """`share`: a proportion; `harmonic`: 2*J* / (1 + *J*) of a proportion *J*, as F1 is; `other`."""
+    domain: Domain = ANYWHERE
+    """What it can be."""
+    undefined: str = NO_ITEMS
+    shares: tuple[Measured, ...] = ()
+    """The proportions that it is the mean of, where it is one."""
+    loss: FloatArray | None = None
+    """By how much it would change if the cluster were judged wrongly; None where that is not known."""
+    unseen: float | None = None
+    """What it would be if as many clusters as can go unseen were judged wrongly; None where that is not asked."""
+    votes: PerVote | None = None
+    """What each vote adds to it, where it is known whose it is."""
+    touched: tuple[float, float] | None = None
+    """Of a proportion the share of clusters at risk with any item that counts, and with any that does not."""
+
+    @cached_property
+    def more(self) -> float:
+        """What annotators add to its variance, which the clusters' influences do not know."""
+        return 0.0 if self.votes is None else self.votes.variance
+
+    @property
+    def variance(self) -> float:
+        r"""Cluster-robust, :math:`\frac{G}{G-1} \sum_g I_g^2` (for a ratio: `sandwich::vcovCL`, HC0, cadjust)."""
+        return cluster_variance(self.influence)
+
+
+@dataclass(frozen=True)
+class Functional:
+    """A number that is a function of sums over items."""
+
+    name: str
+    formula: Callable[[Totals], FloatArray]
+    over: Callable[[Totals], FloatArray]
+    """How many items it is over."""
+    kind: Kind = "other"
+    domain: Domain = ANYWHERE
+    undefined: str = NO_ITEMS
+
+
+def share(name: str, top: str, bottom: str) -> Functional:
+    """The sum of the term `top` over that of `bottom`: a proportion."""
+
+    def formula(totals: Totals) -> FloatArray:
+        return safe_divide(totals[top], totals[bottom], otherwise=np.nan)
+
+    return Functional(name, formula, over=lambda totals: totals[bottom], kind="share", domain=(0.0, 1.0))
+
+
+TermsOfCounts = Callable[[IntArray, IntArray], FloatArray]
+"""From safe votes and votes of items to what each adds to each term: (items, terms)."""
+
+
+class VotesTerms(NamedTuple):
+    """What one safe and one unsafe vote on each item add to its terms, (items, terms), and who gave which."""
+
+    raters: Raters
+    of_safe: FloatArray
+    of_unsafe: FloatArray
+
+    @classmethod
+    def of_counts(cls, terms: TermsOfCounts, safe: IntArray, votes: IntArray, raters: Raters) -> Self:
+        """A vote adds what the terms lose where it is exchanged for another one of its item."""
+        share, own = (safe / np.maximum(votes, 1))[:, None], terms(safe, votes)
+        alone = (votes / np.maximum(votes - 1, 1))[:, None]  # another one, not any one
+        without_safe, without_unsafe = terms(np.maximum(safe - 1, 0), votes), terms(np.minimum(safe + 1, votes), votes)
+        return cls(raters, alone * (1 - share) * (own - without_safe), alone * share * (own - without_unsafe))
+
+    def of_number(self, gradient: FloatArray) -> PerVote:
+        """What votes add to a number with this gradient."""
+        return PerVote(self.raters, self.of_safe @ gradient, self.of_unsafe @ gradient)
+
+
+@dataclass(frozen=True)
+class TotalsByCluster:
+    """Named terms summed within clusters: `sums` of shape (clusters, terms) serves every functional."""
+
+    names: tuple[str, ...]
+    sums: FloatArray
+    n_unscored: int
+    lost: FloatArray | None = None
+    """(clusters, terms), or (1, terms) of all together: the same if everything were judged wrongly; None where that is
+    not asked."""
+    votes: VotesTerms | None = None
+    """What each vote adds to the terms, and whose it is; None where nobody knows."""
+
+    @classmethod
+    def of(
+        cls,
+        terms: Mapping[str, FloatArray],
+        cluster: NDArray[np.intp],
+        *,
+        n_clusters: int | None = None,
+        n_unscored: int = 0,
+    ) -> Self:
+        """From what each item adds to each term; clusters are numbers from 0, up to the largest where none are named."""
+        n = int(cluster.max(initial=-1)) + 1 if n_clusters is None else n_clusters
+        return cls(tuple(terms), cluster_sums(terms.values(), cluster, n_clusters=n), n_unscored)
+
+    @classmethod
+    def of_counts(
+        cls,
+        terms: TermsOfCounts,
+        counts: tuple[IntArray, IntArray],
+        cluster: NDArray[np.intp],
+        *,
+        names: tuple[str, ...],
+        raters: Raters | None = None,
+    ) -> Self:
+        """From what each item adds by its safe votes and votes; `raters` say who gave them, where that is known."""
+        sums = cluster_sums(terms(*counts).T, cluster, n_clusters=int(cluster.max()) + 1)
+        return cls(names, sums, 0, votes=None if raters is None else VotesTerms.of_counts(terms, *counts, raters))
+
+    def only(self, *names: str) -> Self:
+        """The same of these terms alone, in this order: all that a number takes which is made of them."""
+        at = [self.names.index(name) for name in names]
+        votes = self.votes
+        if votes is not None:
+            votes = votes._replace(of_safe=votes.of_safe[:, at], of_unsafe=votes.of_unsafe[:, at])
+        return replace(
+            self, names=names, sums=self.sums[:, at], lost=None if self.lost is None else self.lost[:, at], votes=votes
+        )
+
+    def beside(self, other: TotalsByCluster) -> Self:
+        """These terms, and those of the same clusters in `other`."""
+        votes = self.votes
+        if votes is not None and other.votes is not None:
+            safe, unsafe = (np.hstack(pair) for pair in zip(votes[1:], other.votes[1:], strict=True))
+            votes = VotesTerms(votes.raters, safe, unsafe)
+        return replace(
+            self, names=self.names + other.names, sums=np.concatenate([self.sums.T, other.sums.T]).T, votes=votes
+        )
+
+    def named(self, totals: FloatArray) -> Totals:
+        """Totals of shape (..., terms) by name."""
+        return dict(zip(self.names, np.moveaxis(totals, -1, 0), strict=True))
+
+    def unseen(self, functional: Functional) -> float | None:
+        """The number if as many clusters as can go unseen were judged wrongly."""
+        if self.lost is None:
+            return None
+        share = unseen_share(len(self.sums))
+        mixed = (1 - share) * self.total + share * self.lost.sum(axis=0)
+        return float(functional.formula(self.named(mixed)))
+
+    def measure(self, functional: Functional, *, by_leaving_out: bool = False) -> Measured:
+        """One number with its influences; `by_leaving_out` takes them from what it is without each cluster.
+
+        That sees how a number bends that few clusters carry, where the gradient takes it for straight (the jackknife).
+        """
+        totals = self.named(self.total)
+        gradient = self.gradient(functional)
+        return Measured(
+            name=functional.name,
+            value=float(functional.formula(totals)),
+            n=float(functional.over(totals)),
+            n_unscored=self.n_unscored,
+            influence=self.left_out(functional) if by_leaving_out else self.along(gradient),
+            votes=None if self.votes is None else self.votes.of_number(gradient),
+            at_risk=int(self.at_risk(functional).sum()),
+            kind=functional.kind,
+            domain=functional.domain,
+            undefined=functional.undefined,
+            loss=self.loss_along(gradient),
+            touched=self.touched(functional) if functional.kind == "share" else None,
+        )
+
+    def added_by_annotators(self, gradients: FloatArray) -> FloatArray:
+        """What annotators add to the covariance of numbers with these gradients, (terms, numbers); 0 where nobody knows."""
+        if self.votes is None:
+            return np.zeros((gradients.shape[1], gradients.shape[1]))
+        votes = self.votes
+        return annotators_covariance(votes.of_safe @ gradients, votes.of_unsafe @ gradients, votes.raters)
+
+    def at_risk(self, functional: Functional) -> BoolArray:
+        """(clusters,) which have items that the number is over; of a harmonic mean, any that could count for or against it."""
+        by_cluster = self.named(self.sums)
+        found: BoolArray = functional.over(by_cluster) > 0
+        return found & ~np.isnan(functional.formula(by_cluster)) if functional.kind == "harmonic" else found
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """(terms,) over all clusters."""
+        found: FloatArray = self.sums.sum(axis=0)
+        return found
+
+    def along(self, gradient: FloatArray) -> FloatArray:
+        """(clusters,) what each adds, beyond the mean, to a number with this gradient: a term at a time, in no copy of all."""
+        found = np.zeros(len(self.sums))
+        for at in np.flatnonzero(gradient):
+            found += gradient[at] * (self.sums[:, at] - self.sums[:, at].mean())
+        return found
+
+    def loss_along(self, gradient: FloatArray) -> FloatArray | None:
+        """(clusters,) by how much such a number changes where each is judged wrongly; None where that is not asked."""
+        if self.lost is None or len(self.lost) != len(self.sums):
+            return None
+        found = np.zeros(len(self.sums))
+        for at in np.flatnonzero(gradient):
+            found += gradient[at] * (self.lost[:, at] - self.sums[:, at])
+        return found
+
+    def left_out(self, functional: Functional) -> FloatArray:
+        """What each cluster adds: by how much the number is less without it, times (G - 1)/G."""
+        totals, groups = self.total, len(self.sums)
+        if groups < 2:
+            return np.zeros(groups)
+        without = functional.formula(self.named(totals - self.sums))
+        without = np.where(np.isnan(without), functional.formula(self.named(totals)), without)
+        found: FloatArray = (groups - 1) / groups * (without.mean() - without)
+        return found
+
+    def touched(self, functional: Functional) -> tuple[float, float] | None:
+        """Of a proportion, the share of clusters at risk with any item that counts, and with any that does not."""
+        at_risk = self.at_risk(functional)
+        if not at_risk.any():
+            return None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = functional.formula(self.named(self.sums))[at_risk]
+        return float((own > 0).mean()), float((own < 1).mean())
+
+    def gradient(self, functional: Functional) -> FloatArray:
+        r"""Of the number by its sums, for the delta method: a cluster adds :math:`\nabla f \cdot (S_g - \bar S)`.
+
+        Taken by central differences.
+        """
+        totals = self.total
+        step = 1e-6 * np.maximum(1.0, np.abs(totals))
+        around = totals + np.concatenate([np.diag(step), -np.diag(step)])
+        values = functional.formula(self.named(around))
+        k = len(totals)
+        found: FloatArray = np.nan_to_num((values[:k] - values[k:]) / (2 * step))
+        return found

@@ -1,0 +1,458 @@
+"""Queries with both contexts, hard items, and the shares of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from math import comb
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from casewise.errors import StatisticsError
+from casewise.records import ShortRepr
+from casewise.stats.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    PerVote,
+    Raters,
+    checked_counts,
+    checked_votes_of_items,
+    clusters_of,
+    partly_known,
+)
+from casewise.stats.estimates import Estimate, difference_of, estimate_of
+from casewise.stats.measured import Measured, TotalsByCluster, VotesTerms, share
+from casewise.stats.sample import Sample, right
+from casewise.stats.shares import hypergeometric, majority_weight
+
+# Hard items, chosen on one half of the votes and scored on the other, averaged over all halves exactly.
+
+
+@dataclass(frozen=True)
+class Halves:
+    """What happens to each item over all ways to split its votes into two halves, given verdicts to be wrong."""
+
+    chosen: FloatArray
+    """(items,): share of splits in which the first half's majority is against the verdict (a tie in it chooses nothing)."""
+    safe: FloatArray
+    """(items,): of all splits: those in which it is chosen and the other half's majority is safe; its ties count half."""
+
+
+@dataclass(frozen=True)
+class HardScore:
+    """A judge on the items that the baseline gets wrong."""
+
+    accuracy: Estimate
+    """On the other half's majority, over all splits, with its interval over queries."""
+    best: float
+    """What the best single verdict on each item scores there: no judge can do better."""
+    baseline: float
+    """What the baseline itself scores there."""
+    n: float
+    """Items chosen, on average over splits."""
+    on_the_same_votes: float | None
+    """For comparison only: items chosen and scored on the same votes, which is biased against every judge."""
+
+
+def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
+    r"""Exact averages over all splits of each item's votes into halves.
+
+    With *s* of *m* votes safe and a first half of :math:`h = \lfloor m/2 \rfloor` votes, the number *a* of safe votes in
+    it is hypergeometric,
+
+    .. math:: P(a) = \binom{s}{a} \binom{m-s}{h-a} \Big/ \binom{m}{h},
+
+    and the other half has *s* − *a* of *m* − *h*.
+
+    `safe`, `votes`: (items,) integers; items with fewer than two votes are never chosen.
+    `verdict`: (items,) of 0 and 1; what the first half's majority must be against.
+
+    Source: own derivation; agrees with simulated splits (tests/stats/test_hard_items.py).
+    """
+    s, m = checked_votes_of_items(safe, votes)
+    wrong = partly_known(verdict, "verdicts", shape=s.shape) > 0.5
+    chosen, kept_safe = np.zeros(len(s)), np.zeros(len(s))
+    past = int(m.max(initial=0)) + 1
+    code = (s * past + m) * 2 + wrong
+    for one in np.unique(code[m > 1]).tolist():
+        rows = code == one
+        (some, out_of), said = divmod(one // 2, past), bool(one % 2)
+        first = out_of // 2
+        a = np.arange(max(0, some + first - out_of), min(some, first) + 1)
+        chance = hypergeometric(a, some, out_of, first)
+        against = (2 * a < first) if said else (2 * a > first)
+        other = (np.sign(2 * (some - a) - (out_of - first)) + 1) / 2
+        chosen[rows] = (chance * against).sum()
+        kept_safe[rows] = (chance * against * other).sum()
+    return Halves(chosen, kept_safe)
+
+
+def hard_score(
+    safe: ArrayLike,
+    votes: ArrayLike,
+    *,
+    baseline: ArrayLike,
+    judge: ArrayLike,
+    cluster: ArrayLike,
+    raters: Raters | None = None,
+) -> HardScore:
+    r"""Score a judge on the items that a baseline gets wrong, without choosing and scoring on the same votes.
+
+    An item whose votes came out against the baseline by chance would be chosen as hard, and every judge that is right
+    about it would be scored wrong. So items are chosen by one half of the votes and scored by the other; the result is
+    the ratio of the averages over all splits,
+
+    .. math:: \frac{\sum_i y_i S_i + (1 - y_i)(C_i - S_i)}{\sum_i C_i},
+
+    with :math:`C_i` the share of splits in which item *i* is chosen and :math:`S_i` that in which it is chosen and safe
+    (see `halves`).
+
+    `baseline`, `judge`: (items,) floats; verdicts: 1 safe, 0 unsafe. A judge's nan is a miss.
+    `cluster`: (items,) integers; the query of each item.
+    `raters`: who gave which vote: the interval then is as much wider as annotators who differ throughout make it.
+
+    Raises StatisticsError: the baseline is never wrong, so that there are no hard items.
+    """
+    verdict = partly_known(baseline, "verdicts of the baseline")
+    split = halves(safe, votes, verdict=verdict)
+    said = partly_known(judge, "verdicts of the judge", shape=verdict.shape)
+    if split.chosen.sum() <= 0:
+        raise StatisticsError("the baseline is right on every item: there are no hard ones")
+    query = clusters_of(cluster, len(said))
+
+    def terms(s: IntArray, m: IntArray) -> FloatArray:
+        one = halves(s, m, verdict=verdict)
+        return np.column_stack([right(said, one.safe, of=one.chosen), one.chosen])
+
+    counts = checked_votes_of_items(safe, votes)
+    totals = TotalsByCluster.of_counts(terms, counts, query, names=("right", "chosen"), raters=raters)
+    totals = replace(totals, n_unscored=int(np.isnan(said).sum()))
+    n = float(split.chosen.sum())
+    return HardScore(
+        accuracy=estimate_of(totals.measure(share("accuracy", "right", "chosen"))),
+        best=float(np.maximum(split.safe, split.chosen - split.safe).sum()) / n,
+        baseline=float(right(verdict, split.safe, of=split.chosen).sum()) / n,
+        n=n,
+        on_the_same_votes=biased(*checked_counts(safe, votes), verdict, said),
+    )
+
+
+def biased(safe: IntArray, votes: IntArray, verdict: FloatArray, said: FloatArray) -> float | None:
+    label = np.where(2 * safe > votes, 1.0, 0.0)
+    chosen = (2 * safe != votes) & (votes > 0) & (label != (verdict > 0.5))
+    return float((said[chosen] == label[chosen]).mean()) if chosen.any() else None
+
+
+# A query with its two contexts: does the verdict turn when people's does, and only then?
+
+
+@dataclass(frozen=True, repr=False)
+class PairIndex(ShortRepr):
+    """The items of every pair, as places in the table."""
+
+    safe: NDArray[np.intp]
+    """The safe-intended item of each pair."""
+    unsafe: NDArray[np.intp]
+    """The unsafe-intended one."""
+    n_incomplete: int
+    """Items whose pair lacks the other one, or has more than one of a kind."""
+
+    def __len__(self) -> int:
+        return len(self.safe)
+
+    def where(self, mask: BoolArray) -> PairIndex:
+        """The pairs of which both items are in `mask`, as places among these."""
+        kept: BoolArray = mask[self.safe] & mask[self.unsafe]
+        place = np.cumsum(mask) - 1
+        halves = int((mask[self.safe] ^ mask[self.unsafe]).sum())
+        return PairIndex(place[self.safe[kept]], place[self.unsafe[kept]], self.n_incomplete + halves)
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """What people say of the pairs."""
+
+    pairs: int
+    differ: int
+    """Their verdicts on the two items differ, neither being a tie."""
+    both_safe: int
+    both_unsafe: int
+    tied: int
+    """One item or both are a tie, or have no label; these pairs are left out."""
+    reversed: int
+    """Of those that differ: people call the unsafe-intended item safe and the other unsafe."""
+    unscored: int
+    """Of those not left out: the judge gives no verdict on an item. Such a pair is never right and never a flip."""
+
+
+@dataclass(frozen=True, repr=False)
+class PairResults(ShortRepr):
+    """How a judge does on pairs, beside people."""
+
+    counts: PairCounts
+    both_right: Estimate
+    """Share of pairs on which the verdicts on both items are people's."""
+    right_flips: Estimate
+    """Of the pairs on which people's verdicts differ: the judge's differ in the same way, that is, both are right."""
+    reversed_flips: Estimate
+    """Of the same pairs: the judge's differ the other way round."""
+    both_right_where_alike: Estimate
+    """Of the pairs on which people's verdicts agree: both of the judge's are people's."""
+    false_flips: Estimate
+    """Of the same pairs: the judge's verdicts differ."""
+    person_right_flips: Estimate
+    person_reversed_flips: Estimate
+    person_false_flips: Estimate
+    """The same for a new person: one rating drawn at random on each item and held against the majority of the others,
+    averaged over all draws. A pair counts in those draws in which the others are no tie. Undefined where labels are not
+    votes alone."""
+    beside_person_right_flips: Estimate
+    beside_person_reversed_flips: Estimate
+    beside_person_false_flips: Estimate
+    """The judge held against the very same: the others' majorities, over the same draws. To be read beside the person's."""
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """In the order of the table."""
+        return tuple(getattr(self, name) for name in SHARES)
+
+
+SHARES: dict[str, tuple[str, str]] = {
+    "both_right": ("right", "counted"),
+    "right_flips": ("right_flip", "differ"),
+    "reversed_flips": ("reversed_flip", "differ"),
+    "both_right_where_alike": ("right_alike", "alike"),
+    "false_flips": ("false_flip", "alike"),
+    "person_right_flips": ("person_right", "others_differ"),
+    "person_reversed_flips": ("person_reversed", "others_differ"),
+    "person_false_flips": ("person_false", "others_alike"),
+    "beside_person_right_flips": ("judge_right", "others_differ"),
+    "beside_person_reversed_flips": ("judge_reversed", "others_differ"),
+    "beside_person_false_flips": ("judge_false", "others_alike"),
+}
+
+
+PERSON_TERMS = (
+    *("others_differ", "others_alike", "person_right", "person_reversed", "person_false"),
+    *("judge_right", "judge_reversed", "judge_false"),
+)
+
+
+def find_pairs(items: pl.DataFrame) -> PairIndex:
+    """The pairs among `items`: the rows of one `pair_id` that are one safe-intended and one unsafe-intended item."""
+    rows = items.select("pair_id", "intended_safe").with_row_index("row").drop_nulls()
+    sides = rows.group_by("pair_id", maintain_order=True).agg(
+        pl.col("row").filter(pl.col("intended_safe")).alias("safe"),
+        pl.col("row").filter(~pl.col("intended_safe")).alias("unsafe"),
+    )
+    whole = sides.filter((pl.col("safe").list.len() == 1) & (pl.col("unsafe").list.len() == 1))
+    return PairIndex(
+        safe=whole["safe"].explode().to_numpy().astype(np.intp),
+        unsafe=whole["unsafe"].explode().to_numpy().astype(np.intp),
+        n_incomplete=len(rows) - 2 * len(whole),
+    )
+
+
+def pair_results(sample: Sample, pairs: PairIndex) -> PairResults | None:
+    """How the judge of `sample` does on `pairs`; None where there are no pairs.
+
+    Raises StatisticsError: the pairs are of another table than the sample.
+    """
+    if not len(pairs):
+        return None
+    check(sample, pairs)
+    measured = shares_of(every_term, sample, pairs)
+    found = {name: estimate_of(one) for name, one in measured.items()}
+    return PairResults(counts=counts(sample, pairs, pair_terms(sample, pairs)), **found)
+
+
+def every_term(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
+    return pair_terms(sample, pairs) | person_terms(sample, pairs)
+
+
+def measured_flips(sample: Sample, pairs: PairIndex) -> tuple[Measured, ...]:
+    """`right_flips` and `false_flips` with what intervals and differences need; nothing without pairs or verdicts.
+
+    Raises StatisticsError: the pairs are of another table than the sample.
+    """
+    if not len(pairs) or not sample.gives_verdicts:
+        return ()
+    check(sample, pairs)
+    measured = shares_of(pair_terms, sample, pairs)
+    return measured["right_flips"], measured["false_flips"]
+
+
+def check(sample: Sample, pairs: PairIndex) -> None:
+    if max(pairs.safe.max(), pairs.unsafe.max()) >= len(sample):
+        raise StatisticsError(f"the pairs are of a larger table than the sample of {len(sample)} items")
+
+
+PairTerms = Callable[[Sample, PairIndex], dict[str, FloatArray]]
+"""What each pair adds to each term."""
+
+
+def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, Measured]:
+    """Every share that these terms give, over the queries that have pairs."""
+    columns = terms(sample, pairs)
+    shares = {name: parts for name, parts in SHARES.items() if parts[0] in columns}
+    unscored = {name: int((columns[bottom] * columns["unscored"]).sum()) for name, (_, bottom) in shares.items()}
+    _, cluster = np.unique(sample.cluster[pairs.safe], return_inverse=True)
+    totals = TotalsByCluster.of(columns, cluster.astype(np.intp))
+    del columns  # as large as the totals, of half a million pairs
+    totals = replace(totals, votes=votes_of_pairs(terms, sample, pairs))
+    return {
+        name: replace(totals.measure(share(name, *parts)), n_unscored=unscored[name]) for name, parts in shares.items()
+    }
+
+
+def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> VotesTerms | None:
+    """What each vote on an item of a pair adds: what the pair's terms lose without it."""
+    if sample.raters is None or sample.without is None:
+        return None
+    whole = np.column_stack(list(terms(sample, pairs).values()))
+
+    def adds(fewer: Sample) -> FloatArray:
+        found = np.zeros((len(sample), whole.shape[1]))
+        for side in (pairs.safe, pairs.unsafe):
+            one = sample.with_votes_of(fewer, side)
+            found[side] = whole - np.column_stack(list(terms(one, pairs).values()))
+        return found
+
+    safe, unsafe = (adds(fewer) for fewer in sample.without)
+    return VotesTerms(sample.raters, safe, unsafe)
+
+
+def pair_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
+    first, second = sample.weight[pairs.safe], sample.weight[pairs.unsafe]
+    counted = np.isin(first, (0, 1)) & np.isin(second, (0, 1))
+    differ, alike = counted & (first != second), counted & (first == second)
+    said_first, said_second = sample.safe[pairs.safe], sample.safe[pairs.unsafe]
+    unscored = np.isnan(said_first) | np.isnan(said_second)
+    right = counted & (said_first == first) & (said_second == second)
+    flipped = ~unscored & (said_first != said_second)
+    columns = {
+        "counted": counted,
+        "differ": differ,
+        "alike": alike,
+        "unscored": unscored,
+        "right": right,
+        "right_flip": right & differ,
+        "reversed_flip": flipped & differ & ~right,
+        "right_alike": right & alike,
+        "false_flip": flipped & alike,
+    }
+    return {name: column.astype(np.float64) for name, column in columns.items()}
+
+
+def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
+    """One rating left out on each item: what it says of the pair, and the judge, where the others' majorities are known.
+
+    Averaged over the four ways in which the two ratings can come out, each with its chance.
+    """
+    items = np.stack([pairs.safe, pairs.unsafe])
+    votes, rate, said = sample.n_votes[items], sample.rate[items], sample.safe[items]
+    safe = np.round(np.nan_to_num(rate * votes))
+    known = ((votes > 1) & (np.abs(rate * votes - safe) < 1e-6)).all(0)
+    found = dict.fromkeys(PERSON_TERMS, np.zeros(len(pairs)))
+    for draw in product((0, 1), repeat=2):
+        drawn = np.array(draw)[:, None]
+        chance = np.where(known, np.where(drawn == 1, rate, 1 - rate).prod(0), 0.0)
+        others = majority_weight(safe - drawn, np.maximum(votes - 1, 1))
+        counted = known & (others != 0.5).all(0)
+        differ, alike = counted & (others[0] != others[1]), counted & (others[0] == others[1])
+        person, judge = (drawn == others).sum(0), np.where(np.isnan(said), np.nan, said == others).sum(0)
+        new = {
+            "others_differ": differ,
+            "others_alike": alike,
+            "person_right": differ & (person == 2),
+            "person_reversed": differ & (person == 0),
+            "person_false": alike & (person == 1),
+            "judge_right": differ & (judge == 2),
+            "judge_reversed": differ & (judge == 0),
+            "judge_false": alike & (judge == 1),
+        }
+        found = {name: found[name] + chance * holds for name, holds in new.items()}
+    return found
+
+
+def counts(sample: Sample, pairs: PairIndex, terms: dict[str, FloatArray]) -> PairCounts:
+    first, alike = sample.weight[pairs.safe], terms["alike"] > 0
+    return PairCounts(
+        pairs=len(pairs),
+        differ=int(terms["differ"].sum()),
+        both_safe=int((alike & (first == 1)).sum()),
+        both_unsafe=int((alike & (first == 0)).sum()),
+        tied=int((terms["counted"] == 0).sum()),
+        reversed=int(((terms["differ"] > 0) & (first == 0)).sum()),
+        unscored=int((terms["counted"] * terms["unscored"]).sum()),
+    )
+
+
+# What each part of the context is worth to a judge: its Shapley value over all subsets of parts shown.
+#
+# With :math:`v(S)` a metric when the parts *S* of *N* are shown, part *i* is worth
+#
+# .. math:: \phi_i = \sum_{S \subseteq N \setminus i} \frac{|S|! \, (|N| - |S| - 1)!}{|N|!} \; [v(S \cup i) - v(S)],
+#
+# the mean, over all orders in which parts could be revealed, of what revealing *i* adds. The values of all parts add up to
+# :math:`v(N) - v(\emptyset)`.
+
+
+Parts = frozenset[str]
+"""Which parts are shown."""
+
+
+def shapley_values(values: Mapping[Parts, Measured]) -> dict[str, Estimate]:
+    """The Shapley value of each part, with its interval over clusters as `difference_of` draws it.
+
+    `values`: the metric for every subset of the parts, measured on the same items. For two parts worth 1 and 3 apart and
+    6 together, each gets its own and half of what only both bring: (1 + (6 - 3)) / 2 = 2 and (3 + (6 - 1)) / 2 = 4.
+
+    Raises StatisticsError: a subset is missing, or they were not measured on the same clusters.
+
+    Source: Shapley (1953), A Value for n-Person Games, Contributions to the Theory of Games II, 307-317.
+    """
+    players = sorted(frozenset().union(*values)) if values else []
+    if missing := [subset for subset in subsets(players) if subset not in values]:
+        shown = ", ".join(sorted(missing[0])) or "none"
+        raise StatisticsError(
+            f"a Shapley value needs every subset of {', '.join(players)}; this one is missing: {shown}"
+        )
+    return {player: value_of(player, players, values) for player in players}
+
+
+def subsets(players: Sequence[str]) -> list[Parts]:
+    return [frozenset(chosen) for size in range(len(players) + 1) for chosen in combinations(players, size)]
+
+
+def value_of(player: str, players: Sequence[str], values: Mapping[Parts, Measured]) -> Estimate:
+    others = [other for other in players if other != player]
+    weighted = [(1 / (len(players) * comb(len(others), len(without))), without) for without in subsets(others)]
+    shown = weighted_mean([(weight, values[without | {player}]) for weight, without in weighted])
+    hidden = weighted_mean([(weight, values[without]) for weight, without in weighted])
+    return difference_of(shown, hidden)
+
+
+def weighted_mean(parts: Sequence[tuple[float, Measured]]) -> Measured:
+    """The weighted mean of numbers measured on the same clusters, as a number measured on them.
+
+    Raises StatisticsError: they were not measured on the same clusters.
+    """
+    first = parts[0][1]
+    if len({len(part.influence) for _, part in parts}) > 1:
+        raise StatisticsError("these numbers were measured on different queries, so they have no mean with an interval")
+    return Measured(
+        name=first.name,
+        value=float(sum(weight * part.value for weight, part in parts)),
+        n=min(part.n for _, part in parts),
+        n_unscored=max(part.n_unscored for _, part in parts),
+        influence=np.sum([weight * part.influence for weight, part in parts], axis=0),
+        at_risk=min(part.at_risk for _, part in parts),
+        votes=PerVote.weighted([(weight, part.votes) for weight, part in parts]),
+        domain=first.domain,
+        undefined=next((part.undefined for _, part in parts if np.isnan(part.value)), first.undefined),
+    )

@@ -1,1 +1,0 @@
-"""People beside people: agreement, reliability, ceilings, panels, single annotators, a simulated crowd."""

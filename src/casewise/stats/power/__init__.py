@@ -1,1 +1,0 @@
-"""How many people, ratings or queries a question takes."""

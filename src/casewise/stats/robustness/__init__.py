@@ -1,1 +1,0 @@
-"""Verdicts under an attack, paired with those without it."""

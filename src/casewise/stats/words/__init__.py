@@ -1,1 +1,0 @@
-"""How far words alone go, and which texts are nearly the same."""

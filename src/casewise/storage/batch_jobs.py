@@ -1,0 +1,176 @@
+"""Batch jobs on disk: what was sent, what came back, and what is still out."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from casewise.records.base import Record
+from casewise.storage.files import cannot_add, read_jsonl, replacing
+from casewise.storage.run_folder import cut_torn_line
+
+BATCHES = "batches.jsonl"
+RESULTS = "batches"
+
+What = Literal["intended", "uploaded", "out", "seen", "ended", "refused", "lost"]
+
+
+class JobEvent(Record):
+    """A step of a batch job."""
+
+    job: str
+    what: What
+    at: datetime
+    provider: str = ""
+    model: str = ""
+    path: str = ""
+    names: tuple[str, ...] = ()
+    """The requests, each by its ask's hash."""
+    can: dict[str, Any] = Field(default_factory=dict)
+    """What the endpoint was thought to be able to do when the requests were written."""
+    cost_at_most_usd: float | None = None
+    tokens_at_most: int = 0
+    file: str | None = None
+    batch: str | None = None
+    expires: datetime | None = None
+    state: str = ""
+    words: str = ""
+    n_done: int | None = None
+    late: tuple[str, ...] = ()
+    """Requests that another job had answered before: recorded, and not counted."""
+
+
+@dataclass
+class BatchJob:
+    """A job, as its steps say that it stands."""
+
+    mark: str
+    intended: JobEvent
+    stands: What = "intended"
+    since: datetime | None = None
+    file: str | None = None
+    batch: str | None = None
+    expires: datetime | None = None
+    state: str = ""
+    words: str = ""
+    n_done: int = 0
+    late: tuple[str, ...] = ()
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether its requests may be answered yet: it is out, or nobody knows whether it is."""
+        return self.stands in ("intended", "uploaded", "out")
+
+    def step(self, event: JobEvent) -> None:
+        """Take a step into account."""
+        self.since = self.since or event.at
+        if event.what != "seen":
+            self.stands = event.what
+        for name in ("file", "batch", "expires", "state", "words", "late"):
+            if value := getattr(event, name):
+                setattr(self, name, value)
+        self.n_done = self.n_done if event.n_done is None else event.n_done
+
+
+class ResultPlace(NamedTuple):
+    """Where a result lies, and the status that it has."""
+
+    job: str
+    offset: int
+    status: int
+
+
+@dataclass
+class JobLog:
+    """The jobs of one run folder."""
+
+    folder: Path
+    jobs: dict[str, BatchJob] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, folder: Path) -> JobLog:
+        """The jobs of the run at `folder`, which the caller holds. Raises DataError: a line of their log is none."""
+        found = cls(folder)
+        cut_torn_line(found.path)
+        for event in read_jsonl(found.path, JobEvent) if found.path.exists() else ():
+            found.step(event)
+        return found
+
+    @classmethod
+    def read(cls, folder: Path) -> JobLog:
+        """The same of a folder that another process may be working on: nothing is written."""
+        found = cls(folder)
+        for event in read_jsonl(found.path, JobEvent, growing=True) if found.path.exists() else ():
+            found.step(event)
+        return found
+
+    @property
+    def path(self) -> Path:
+        return self.folder / BATCHES
+
+    @property
+    def run(self) -> str:
+        """What the marks of all jobs of this run begin with."""
+        return next(iter(self.jobs), secrets.token_hex(4)).partition("-")[0]
+
+    def next_mark(self, run: str) -> str:
+        """A mark that no other job has."""
+        return f"{run}-{len(self.jobs) + 1}"
+
+    def step(self, event: JobEvent) -> BatchJob:
+        job = self.jobs.setdefault(event.job, BatchJob(event.job, event))
+        job.step(event)
+        return job
+
+    def note(self, event: JobEvent) -> BatchJob:
+        """Write a step, and see to it that it is on the disk. Raises ConfigurationError: it cannot be written."""
+        try:
+            with self.path.open("ab") as file:
+                file.write((event.line() + "\n").encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise cannot_add(self.path, error) from error
+        return self.step(event)
+
+    def results_of(self, mark: str) -> Path:
+        """Where a job's results lie."""
+        return self.folder / RESULTS / f"{mark}.jsonl"
+
+    async def keep_results(self, mark: str, results: AsyncIterator[tuple[str, int, str]]) -> None:
+        """Keep a job's results, whole or not at all: for each request its name, a status, and a body."""
+        with replacing(self.results_of(mark)) as file:
+            async for name, status, text in results:
+                file.write((json.dumps([name, status, text]) + "\n").encode())
+
+    def places(self, mark: str) -> Iterator[tuple[str, ResultPlace]]:
+        """A job's results by name, each with its place; none where they have not come."""
+        path = self.results_of(mark)
+        if not path.exists():
+            return
+        with path.open("rb") as file:
+            offset = 0
+            for line in file:
+                name, status, _ = json.loads(line)
+                yield name, ResultPlace(mark, offset, status)
+                offset += len(line)
+
+    def text_at(self, place: ResultPlace) -> str:
+        """The body that lies there."""
+        with self.results_of(place.job).open("rb") as file:
+            file.seek(place.offset)
+            return str(json.loads(file.readline())[2])
+
+
+def discard_results(folder: Path) -> None:
+    """Remove the results that providers sent, with all that was said in them; the jobs' steps stay."""
+    for file in (folder / RESULTS).glob("*.jsonl"):
+        file.unlink()

@@ -1,0 +1,450 @@
+"""A benchmark in memory: queries, contexts, items and ratings, by column or by record."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple, Self, TypeVar
+
+import polars as pl
+
+from casewise.errors import BenchmarkError
+from casewise.records import (
+    Context,
+    Item,
+    ParameterSet,
+    Query,
+    Rating,
+    Revision,
+    StatedTexts,
+    Taxonomy,
+    Verdict,
+    paper_parameters,
+    sorry_bench,
+)
+from casewise.records.base import ContentRecord, Record
+from casewise.records.item import condition_problem
+from casewise.storage.columns import ContextFile, RecordColumns
+from casewise.storage.ratings import RatingColumns
+
+# A benchmark in memory: queries, contexts, items and ratings that fit together, and what its manifest says of
+# them.
+
+
+K = TypeVar("K", bound=Hashable)
+C = TypeVar("C", bound=ContentRecord)
+
+ITEM_COLUMNS: dict[str, pl.DataType] = {
+    "item_id": pl.String(),
+    "query_id": pl.String(),
+    "pair_id": pl.String(),
+    "category": pl.String(),
+    "domain": pl.String(),
+    "condition": pl.String(),
+    "intended_safe": pl.Boolean(),
+    "n_safe": pl.Int64(),
+    "n_votes": pl.Int64(),
+    "published_rate": pl.Float64(),
+}
+"""Of the table of items: its parents, its category and its votes."""
+
+
+class Published(Record):
+    """How a published JSON file gave its votes, so that it can be written back as it was."""
+
+    file: str
+    rates_count_intent: bool
+    """True where `safe_rate` counts the author's intent as one vote more than people gave."""
+    votes_hold_intent: bool
+    """True where that vote also stands at the end of `scores`."""
+
+
+UNVERSIONED = "0"
+
+
+class About(Record):
+    """What a benchmark says of itself."""
+
+    name: str
+    version: str = UNVERSIONED
+    description: str | None = None
+    licence: str | None = None
+    terms: str | None = None
+    gated: bool = False
+    canary: str | None = None
+    synthetic: str | None = None
+    """What about the data is made up; shown wherever its numbers are."""
+    source: str | None = None
+    remarks: tuple[str, ...] | None = None
+    """What the file that it was imported from lacked, and what of it was left out."""
+    published: Published | None = None
+
+
+class BenchmarkCounts(Record):
+    """How many of what a benchmark holds."""
+
+    queries: int
+    contexts: int
+    items: int
+    ratings: int
+    revisions: int
+
+
+class Votes(NamedTuple):
+    """People's votes on one item."""
+
+    safe: int
+    total: int
+
+    @property
+    def rate(self) -> float | None:
+        """Share of ratings that are safe; None without ratings."""
+        return self.safe / self.total if self.total else None
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Queries, contexts, items and ratings that fit together.
+
+    Raises BenchmarkError: when made: an id stands twice, a parent is missing, a category is not in the taxonomy, a
+    condition does not fit its context, or an annotator rated an item twice. The message names it.
+    """
+
+    about: About
+    queries: Sequence[Query]
+    """A tuple, or for a large folder `RecordColumns`, which equals it; `items` too."""
+    contexts: Sequence[Context]
+    """A tuple, or for a large folder a `ContextFile`, which equals it."""
+    items: Sequence[Item]
+    ratings: Sequence[Rating] = ()
+    """Kept as `RatingColumns`, which equals the tuple of the same."""
+    revisions: tuple[Revision, ...] = ()
+    taxonomy: Taxonomy = field(default_factory=sorry_bench)
+    parameters: ParameterSet = field(default_factory=paper_parameters)
+    """What contexts state."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ratings, RatingColumns):
+            object.__setattr__(self, "ratings", RatingColumns.of(self.ratings))
+        check(self)
+
+    @classmethod
+    def checked_before(cls, *, digest: str, item_columns: pl.DataFrame, **fields: Any) -> Self:
+        """A benchmark of `fields` (all but `revisions`, perhaps) that were found to fit together when they were last read."""
+        made = cls.__new__(cls)
+        made.__dict__.update({"revisions": ()} | fields | {"digest": digest, "item_columns": item_columns})
+        return made
+
+    def __repr__(self) -> str:
+        held = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.model_dump().items() if n)
+        return f"<Benchmark {self.title}: {held}>"
+
+    @property
+    def name(self) -> str:
+        return self.about.name
+
+    @property
+    def title(self) -> str:
+        """The name, and the version where one is stated."""
+        return self.name if self.about.version == UNVERSIONED else f"{self.name} {self.about.version}"
+
+    @cached_property
+    def query(self) -> Mapping[str, Query]:
+        """Queries by id."""
+        return by_id(self.queries)
+
+    @cached_property
+    def context(self) -> Mapping[str, Context]:
+        """Contexts by id."""
+        if isinstance(self.contexts, ContextFile):
+            return self.contexts.by_id
+        return by_id(self.contexts)
+
+    @cached_property
+    def item(self) -> Mapping[str, Item]:
+        """Items by id."""
+        return by_id(self.items)
+
+    @property
+    def rated(self) -> RatingColumns:
+        """The ratings in columns."""
+        assert isinstance(self.ratings, RatingColumns)
+        return self.ratings
+
+    @cached_property
+    def votes(self) -> dict[str, Votes]:
+        """People's votes by item id, for every item."""
+        counted = self.item_columns.select("item_id", "n_safe", "n_votes")
+        return {item: Votes(safe, total) for item, safe, total in counted.iter_rows()}
+
+    @cached_property
+    def item_columns(self) -> pl.DataFrame:
+        """A row an item, with the columns of `ITEM_COLUMNS`."""
+        ids = [item.id for item in self.items]
+        category = [self.query[item.query_id].category for item in self.items]
+        known = {name: self.taxonomy.resolve(name) for name in set(category)}
+        safe, total = self.rated.counts(ids)
+        columns = {
+            "item_id": ids,
+            "query_id": [item.query_id for item in self.items],
+            "pair_id": [item.pair_id for item in self.items],
+            "category": category,
+            "domain": [found.domain if (found := known[name]) else None for name in category],
+            "condition": [item.condition for item in self.items],
+            "intended_safe": [self.intent_of(item) for item in self.items],
+            "n_safe": safe,
+            "n_votes": total,
+            "published_rate": [item.published_rate for item in self.items],
+        }
+        return pl.DataFrame(columns, schema=ITEM_COLUMNS)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash (128 bits) of the items and the ratings: what a run's numbers depend on, names and versions aside."""
+        state = hashlib.blake2b(digest_size=16)
+        for part in sorted(item.id for item in self.items):
+            state.update(f"{part}\n".encode())
+        for block in self.rated.lines():
+            state.update(block.encode())
+        return state.hexdigest()
+
+    @property
+    def counts(self) -> BenchmarkCounts:
+        return BenchmarkCounts(
+            queries=len(self.queries),
+            contexts=len(self.contexts),
+            items=len(self.items),
+            ratings=len(self.ratings),
+            revisions=len(self.revisions),
+        )
+
+    def context_of(self, item: Item) -> Context | None:
+        """The context that `item` shows; None for an item without one."""
+        return self.context[item.context_id] if item.context_id is not None else None
+
+    def written_of(self, item: Item) -> StatedTexts | None:
+        """What the context that `item` shows states, and who wrote it: of one in a file no record is made."""
+        return self.written(item.context_id)
+
+    def written(self, context_id: str | None) -> StatedTexts | None:
+        """The same of the context with this id."""
+        if context_id is None:
+            return None
+        if isinstance(self.contexts, ContextFile):
+            return self.contexts.written(context_id)
+        return self.context[context_id].written
+
+    @cached_property
+    def pairs(self) -> dict[str, tuple[Item, ...]]:
+        """Items by pair, in order."""
+        found: dict[str, list[Item]] = {}
+        for item in self.items:
+            if item.pair_id is not None:
+                found.setdefault(item.pair_id, []).append(item)
+        return {pair_id: tuple(items) for pair_id, items in found.items()}
+
+    @cached_property
+    def unmoved(self) -> dict[str, Verdict]:
+        """Queries whose verdict by people's majority is the same under each of two contexts or more, with that verdict."""
+        found: dict[str, list[Votes]] = {}
+        for item in self.items:
+            if item.context_id is not None and self.votes[item.id].total:
+                found.setdefault(item.query_id, []).append(self.votes[item.id])
+        shared: dict[str, Verdict] = {}
+        for query_id, votes in found.items():
+            if len(votes) > 1 and all(2 * one.safe > one.total for one in votes):
+                shared[query_id] = "safe"
+            elif len(votes) > 1 and all(2 * one.safe < one.total for one in votes):
+                shared[query_id] = "unsafe"
+        return shared
+
+    def twin_of(self, item: Item) -> Context | None:
+        """The other context of the item's pair; None where there is none, or not just one."""
+        others = [one for one in self.pairs.get(item.pair_id or "", ()) if one.id != item.id]
+        return self.context_of(others[0]) if len(others) == 1 else None
+
+    def intent_of(self, item: Item) -> bool | None:
+        """What the author of the item's context meant; None for an item without one. No context is read from its file."""
+        if item.context_id is None:
+            return None
+        if isinstance(self.contexts, ContextFile):
+            return self.contexts.intended_safe(item.context_id)
+        return self.context[item.context_id].intended_safe
+
+    def find(self, which: str) -> Item:
+        """The item whose id is, or begins with, `which`, or that stands at that place (from 1).
+
+        Raises BenchmarkError: there is no such item, or more than one.
+        """
+        if which.isdecimal() and len(which) <= 9 and 1 <= int(which) <= len(self.items):
+            return self.items[int(which) - 1]
+        found = [item for item in self.items if item.id.startswith(which) or item.id.startswith(f"i_{which}")]
+        if len(found) != 1:
+            said = f"no item of the benchmark {self.name!r} has an id that begins with {which!r}"
+            if found:
+                ids = ", ".join(item.id for item in found[:3]) + (", …" if len(found) > 3 else "")
+                said = f"{len(found):,} items of the benchmark {self.name!r} have ids that begin with {which!r} ({ids})"
+            raise BenchmarkError(f"{said}; give an item's id, its beginning, or a place from 1 to {len(self.items)}")
+        return found[0]
+
+    def keeping(self, items: Iterable[Item]) -> Benchmark:
+        """The same benchmark with these items only, and what belongs to them."""
+        kept = tuple(items)
+        ids = {item.id for item in kept}
+        contexts = {item.context_id for item in kept}
+        queries = {item.query_id for item in kept}
+        return replace(
+            self,
+            queries=tuple(q for q in self.queries if q.id in queries),
+            contexts=tuple(c for c in self.contexts if c.id in contexts),
+            items=kept,
+            ratings=self.rated.of_items(ids),
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know before relying on the numbers."""
+        said = []
+        if self.about.synthetic:
+            said.append(f"SYNTHETIC DATA: {self.about.synthetic}")
+        if self.about.remarks:
+            said.append(" ".join(self.about.remarks))
+        if self.about.published is not None and self.about.published.votes_hold_intent:
+            said.append(
+                "The last vote of every row equals the author's intent, as in the published judge outputs: it is taken for "
+                "the intent and counts as no rating."
+            )
+        per_query = self.item_columns.drop_nulls("intended_safe")["query_id"].value_counts()["count"]
+        if single := int((per_query == 1).sum()):
+            said.append(f"{single:,} of {len(self.queries):,} queries have one context only; they form no pair.")
+        if unrated := int((self.item_columns["n_votes"] == 0).sum()):
+            said.append(f"{unrated:,} of {len(self.items):,} items have no ratings; they count in no metric.")
+        return tuple(said)
+
+
+def by_id(records: Sequence[C]) -> Mapping[str, C]:
+    return records.by_id if isinstance(records, RecordColumns) else {one.id: one for one in records}
+
+
+def check(benchmark: Benchmark) -> None:
+    check_ids("queries", benchmark.queries, benchmark.query)
+    check_ids("contexts", benchmark.contexts, benchmark.context)
+    check_ids("items", benchmark.items, benchmark.item)
+    check_parents(benchmark)
+    if repeated_key := benchmark.rated.first_repeated_key():
+        item_id, rater = repeated_key
+        raise BenchmarkError(f"item {item_id} has two ratings by {rater}")
+
+
+def check_ids(kind: str, records: Sequence[ContentRecord], by_id: Mapping[str, ContentRecord]) -> None:
+    if len(by_id) < len(records):
+        repeated = first_repeated(record.id for record in records)
+        raise BenchmarkError(f"two {kind} have the id {repeated}: each must stand once")
+
+
+def check_parents(benchmark: Benchmark) -> None:
+    known = {name for c in benchmark.taxonomy.categories for name in (c.name, *c.aliases)}
+    for query in benchmark.queries:
+        if query.category not in known:
+            raise BenchmarkError(f"query {query.id}: the taxonomy has no category {query.category!r}")
+    check_contexts(benchmark)
+    for item_id in benchmark.rated.items:
+        if item_id not in benchmark.item:
+            raise BenchmarkError(f"a rating belongs to no item here ({item_id!r})")
+
+
+def check_contexts(benchmark: Benchmark) -> None:
+    """Check contexts and the items that show them; each context is read once, for it may lie in a file."""
+    queries, contexts = benchmark.query, benchmark.context
+    shown: defaultdict[str, list[Item]] = defaultdict(list)
+    for item in benchmark.items:
+        if item.context_id is not None:
+            shown[item.context_id].append(item)
+    for context in benchmark.contexts:
+        if context.query_id not in queries:
+            raise BenchmarkError(f"context {context.id} belongs to no query here ({context.query_id!r})")
+        if problem := benchmark.parameters.problem(context):
+            raise BenchmarkError(f"context {context.id} {problem}")
+        for item in shown.get(context.id, ()):
+            check_shown(item, context)
+    for item in benchmark.items:
+        if item.query_id not in queries:
+            raise BenchmarkError(f"item {item.id} belongs to no query here ({item.query_id!r})")
+        if item.context_id is not None and item.context_id not in contexts:
+            raise BenchmarkError(f"item {item.id} shows no context that is here ({item.context_id!r})")
+
+
+def check_shown(item: Item, context: Context) -> None:
+    if context.query_id != item.query_id:
+        raise BenchmarkError(f"item {item.id} shows a context of another query ({context.query_id!r})")
+    if problem := condition_problem(item.condition, context):
+        raise BenchmarkError(f"item {item.id}: {problem}")
+
+
+def first_repeated(values: Iterable[K]) -> K | None:
+    seen: set[K] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
+# Two benchmarks made one: a release, and what people said since of other items over the same queries.
+
+
+R = TypeVar("R", bound=ContentRecord)
+
+
+def join(first: Benchmark, second: Benchmark, *, name: str | None = None) -> Benchmark:
+    """All queries, contexts, items and ratings of both; what stands in both is taken once.
+
+    `name`: of the new benchmark; by default the names of both.
+
+    Raises BenchmarkError: they have no query in common, an item was rated in both (other people, at another time: one
+    sample it is not), their contexts state other parameters, or a category of the second is not in the taxonomy of the
+    first.
+    """
+    if not set(first.query) & set(second.query):
+        raise BenchmarkError(f"{first.name} and {second.name} have no query in common, so there is nothing to join")
+    if first.parameters != second.parameters:
+        raise BenchmarkError(f"the contexts of {first.name} and {second.name} do not state the same parameters")
+    if twice := sorted(set(first.rated.items) & set(second.rated.items)):
+        raise BenchmarkError(
+            f"{len(twice):,} items were rated in both, {twice[0]} for one: other people at another time are another sample"
+        )
+    return Benchmark(
+        about=about(first.about, second.about, name),
+        queries=once(first.queries, second.queries),
+        contexts=once(tuple(first.contexts), tuple(second.contexts)),
+        items=once(first.items, second.items),
+        ratings=RatingColumns.of(chain(first.ratings, second.ratings)),
+        revisions=tuple({one.id: one for one in (*second.revisions, *first.revisions)}.values()),
+        taxonomy=first.taxonomy,
+    )
+
+
+def once(first: Sequence[R], second: Sequence[R]) -> tuple[R, ...]:
+    """Both, and of what has one id that of the first."""
+    there = {record.id for record in first}
+    return (*first, *(record for record in second if record.id not in there))
+
+
+def about(first: About, second: About, name: str | None) -> About:
+    """What holds of either, holds of both together."""
+    synthetic = dict.fromkeys(said for said in (first.synthetic, second.synthetic) if said)
+    return About(
+        name=name or f"{first.name}-and-{second.name}",
+        description=f"{first.name} {first.version} and {second.name} {second.version}, joined",
+        licence=first.licence if first.licence == second.licence else None,
+        terms=first.terms or second.terms,
+        gated=first.gated or second.gated,
+        canary=first.canary or second.canary,
+        synthetic=" ".join(synthetic) or None,
+        source=first.source,
+        remarks=tuple(dict.fromkeys((*(first.remarks or ()), *(second.remarks or ())))) or None,
+        published=first.published or second.published,
+    )

@@ -1,0 +1,396 @@
+"""Files that are never half-written, and JSON that is read strictly."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from time import perf_counter
+from typing import Any, BinaryIO, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from casewise.errors import ConfigurationError, DataError
+from casewise.records.base import CHECKED_BEFORE, Record
+
+# Writing so that a reader finds the old file or the new one, and never half of one.
+
+
+OS_ERROR = re.compile(r"\(os error (\d+)\)")
+"""How a library in Rust says an error of the system, in an exception of its own."""
+
+
+@contextmanager
+def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
+    """A file to write to that becomes `path` when the block ends well, and disappears when it does not; only its owner may
+    read a `private` one (0600), as all that holds chatbots' replies.
+
+    Raises ConfigurationError: the folder is not writable, or the disk is full; `path` is as it was.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o600 if private else 0o666 & ~current_umask())
+        Path(name).replace(path)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    except Exception as error:
+        if (found := OS_ERROR.search(str(error))) is None:
+            raise
+        raise cannot_write(path, OSError(int(found[1]), os.strerror(int(found[1])))) from error
+    finally:
+        with suppress(OSError):
+            Path(name).unlink()
+
+
+@contextmanager
+def for_owner_alone() -> Iterator[None]:
+    """Files that the block makes are for their owner alone from the start (0600), and folders too (0700)."""
+    mask = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(mask)
+
+
+def cannot_write(path: Path, error: OSError) -> ConfigurationError:
+    return ConfigurationError(
+        f"cannot write {path}: {error.strerror or error}; choose another place or make room, nothing was changed there"
+    )
+
+
+def cannot_add(path: Path, error: OSError) -> ConfigurationError:
+    """The same of a file that lines are added to."""
+    return ConfigurationError(
+        f"cannot write {path}: {error.strerror or error}; what it holds is kept: make room, and run the same again"
+    )
+
+
+def cannot_read(path: Path, error: OSError) -> DataError:
+    return DataError(path, None, f"cannot be read: {error.strerror or error}")
+
+
+def current_umask() -> int:
+    """What new files and folders are not allowed."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: Path, text: str, *, private: bool = False) -> None:
+    """Write `text` to `path` in UTF-8, whole or not at all; `private` as of `replacing`."""
+    with replacing(path, private=private) as file:
+        file.write(text.encode("utf-8"))
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file.
+
+    Raises DataError: the file cannot be read, or its bytes are no UTF-8; the message names the line.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        problem = f"byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8 (it may be Windows-1252)"
+        raise DataError(path, line, problem) from error
+
+
+# JSON read strictly: no repeated keys, no NaN, no lone surrogates, and errors that name the line.
+
+
+MOST_DIGITS = 300
+"""Of a whole number: with more it may not fit a floating-point number."""
+
+MOST_DEEP = 200
+"""Arrays and objects in one another; how many more the interpreter can take differs from one Python to the next."""
+
+SPACE = re.compile(r"[ \t\n\r]*")
+
+UNION_MEMBER = re.compile(r"function-wrap\[|nullable\[")
+"""What pydantic calls the forms that a value can have, in the place of an error; no user knows these names."""
+
+MAY_BE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""An escape that is half a character unless its other half follows."""
+
+
+class Row(NamedTuple):
+    """An element of a JSON array: its number, counted from 1, and the line it begins on."""
+
+    number: int
+    line: int
+    value: Any
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        seen: set[str] = set()
+        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {repeated!r} stands twice in one object")
+    return value
+
+
+def no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"the number {shortened(digits)} is too large")
+    return value
+
+
+def whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"the number {shortened(digits)} is too large")
+    return int(digits)
+
+
+def shortened(digits: str) -> str:
+    return digits if len(digits) <= 24 else f"{digits[:12]}... ({len(digits)} digits)"
+
+
+def refuse_surrogates(text: str, value: Any) -> None:
+    """Halves of characters can be escaped in JSON, but are no text: they can be neither written nor printed."""
+    if MAY_BE_SURROGATE.search(text) is None:
+        return
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):04x}"
+        raise ValueError(f"{half} is half a character (a lone surrogate)") from error
+
+
+def refuse_depth(text: str, value: Any) -> None:
+    """Whatever is read here can be walked, compared and written by functions that call themselves."""
+    if text.count("[") + text.count("{") <= MOST_DEEP:
+        return
+    level = [value]
+    for _ in range(MOST_DEEP + 1):
+        level = [inner for outer in level for inner in inside(outer)]
+        if not level:
+            return
+    raise ValueError("nested too deep")
+
+
+def inside(value: Any) -> Collection[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def unreadable(error: ValueError | RecursionError) -> str:
+    return "nested too deep" if isinstance(error, RecursionError) else str(error)
+
+
+DECODER = json.JSONDecoder(
+    object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite, parse_int=whole
+)
+
+
+def parse(text: str, *, path: Path, line: int | None = None) -> Any:
+    """The value of a JSON text.
+
+    `text`: the whole text of `path`, or, with `line`, that one line of it.
+
+    Raises DataError: the text is no JSON; the message names the line.
+    """
+    if not text.strip():
+        raise DataError(path, line, "the file is empty" if line is None else "the line is empty")
+    try:
+        value = DECODER.decode(text)
+        refuse_depth(text, value)
+        refuse_surrogates(text, value)
+        return value
+    except json.JSONDecodeError as error:
+        at = line if line is not None else error.lineno
+        raise DataError(path, at, f"not JSON: {error.msg} (column {error.colno})") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(path, line, f"not JSON that can be read: {unreadable(error)}") from error
+
+
+def rows(text: str, *, path: Path) -> Iterator[Row]:
+    """The elements of a JSON array, each with the line it begins on.
+
+    Raises DataError: the text is no JSON, or not an array.
+    """
+    position = skip_space(text, 0)
+    if not text[position:]:
+        raise DataError(path, None, "the file is empty")
+    if text[position] != "[":
+        parse(text, path=path)
+        raise DataError(path, None, "not a JSON array of rows")
+    position = skip_space(text, position + 1)
+    line, counted, number, mark = 1, 0, 1, text[position : position + 1]
+    while mark != "]":
+        line += text.count("\n", counted, position)
+        counted = position
+        try:
+            start = position
+            value, position = DECODER.raw_decode(text, start)
+            row = text[start:position]
+            refuse_depth(row, value)
+            refuse_surrogates(row, value)
+        except json.JSONDecodeError as error:
+            raise DataError(path, error.lineno, f"not JSON: {error.msg} (column {error.colno})") from error
+        except (ValueError, RecursionError) as error:
+            raise DataError(path, line, f"row {number}: {unreadable(error)}") from error
+        yield Row(number, line, value)
+        number += 1
+        position = skip_space(text, position)
+        mark = text[position : position + 1]
+        if mark == ",":
+            position = skip_space(text, position + 1)
+        elif mark != "]":
+            at = text.count("\n", 0, position) + 1
+            raise DataError(path, at, "not JSON: the array is cut off" if not mark else "not JSON: expected ',' or ']'")
+    if text[skip_space(text, position + 1) :]:
+        raise DataError(path, text.count("\n", 0, position) + 1, "not JSON: something follows the closing bracket")
+
+
+def skip_space(text: str, position: int) -> int:
+    match = SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def what_is_wrong(error: ValidationError, *, above: str = "") -> str:
+    """The first problem of a validation, in one line: where, what was found, what was expected.
+
+    `above` is where the value that was validated stands itself.
+    """
+    first = error.errors(include_url=False, include_context=False)[0]
+    steps = [str(step) for step in first["loc"] if not UNION_MEMBER.match(str(step))]
+    where = repr(".".join([above, *steps] if above else steps))
+    problem = first["msg"].removeprefix("Value error, ")
+    found = first["input"]
+    if first["type"] in {"missing", "value_error"} or isinstance(found, (dict, list)):
+        return f"{where}: {problem}" if steps or above else problem
+    return f"{where} is {brief(found)}: {problem}" if steps or above else f"{brief(found)}: {problem}"
+
+
+def brief(value: Any) -> str:
+    """`value` as a message shows it: not more than a line of it."""
+    text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+# JSON as text, and one record a line: errors name the file and the line; a million lines stream.
+
+
+R = TypeVar("R", bound=Record)
+
+
+def read_jsonl(path: Path, model: type[R], *, growing: bool = False) -> Iterator[R]:
+    """The records of a JSONL file, one at a time; of a `growing` one, a last line without its line break is passed over.
+
+    Raises DataError: a line is not UTF-8, not JSON or not such a record; the message names it. A missing file, too.
+    """
+    for number, line in numbered_lines(path, growing=growing):
+        yield record(line, model, path=path, line=number)
+
+
+def record(text: str, model: type[R], *, path: Path, line: int) -> R:
+    """The record that one line of a file holds; no value passes for one of another type."""
+    parse(text, path=path, line=line)
+    try:
+        return model.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        raise DataError(path, line, what_is_wrong(error)) from error
+
+
+def known_record(text: str, model: type[R]) -> R:
+    """The record of a line that `record` has read before, to the byte: a third of its time."""
+    return model.model_validate_json(text, strict=True, context=CHECKED_BEFORE)
+
+
+def numbered_lines(path: Path, *, growing: bool = False) -> Iterator[tuple[int, str]]:
+    """Lines of a UTF-8 file with their numbers from 1; blank ones are passed over, and the torn last one of a `growing` file."""
+    try:
+        with path.open("rb") as file:
+            for number, raw in enumerate(file, start=1):
+                if growing and not raw.endswith(b"\n"):
+                    return
+                line = decoded(raw, path=path, line=number)
+                if line.strip():
+                    yield number, line
+    except OSError as error:
+        raise cannot_read(path, error) from error
+
+
+def decoded(raw: bytes, *, path: Path, line: int) -> str:
+    """The text of one line of a UTF-8 file; a byte order mark before the first is passed over."""
+    try:
+        return raw.decode("utf-8-sig" if line == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        problem = f"byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        raise DataError(path, line, problem) from error
+
+
+def write_jsonl(path: Path, records: Iterable[Record]) -> None:
+    """Write `records` to `path`, one a line, whole or not at all."""
+    with replacing(path) as file:
+        for item in records:
+            file.write(item.line().encode("utf-8"))
+            file.write(b"\n")
+
+
+def json_text(value: Any) -> str:
+    """`value` as one JSON document; `n`, `n_…` and `items` are whole numbers (a tie, which counts half in each class, may be half)."""
+    return json.dumps(counted(value), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def counted(value: Any, name: str = "") -> Any:
+    if isinstance(value, Mapping):
+        return {key: counted(one, str(key)) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [counted(one) for one in value]
+    is_count = name in ("n", "items") or name.startswith("n_")
+    return int(value) if is_count and isinstance(value, float) and value.is_integer() else value
+
+
+# Steps that may take long, such as what is worked out once for a benchmark: told to whoever waits for them.
+
+
+LONG_S = 2.0
+"""A step that took less is not worth a line."""
+
+TELL: ContextVar[Callable[[str], None] | None] = ContextVar("TELL", default=None)
+
+
+@contextmanager
+def telling_long_steps(tell: Callable[[str], None]) -> Iterator[None]:
+    """Have `tell` told of each step that took long, while this lasts."""
+    before = TELL.set(tell)
+    try:
+        yield
+    finally:
+        TELL.reset(before)
+
+
+@contextmanager
+def long_step(name: str) -> Iterator[None]:
+    """One step, timed where somebody wants to know."""
+    began = perf_counter()
+    yield
+    took, tell = perf_counter() - began, TELL.get()
+    if tell is not None and took >= LONG_S:
+        tell(f"{took:.1f} s: {name}")

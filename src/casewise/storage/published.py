@@ -1,0 +1,650 @@
+"""The published CASE-Bench release: fetched, checked and read, with its judges' outputs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import isclose, nan
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+import platformdirs
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, ValidationError
+
+from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError
+from casewise.records import (
+    GROUPS,
+    PARAMETERS,
+    SCALES,
+    Arm,
+    Context,
+    Elicitation,
+    Item,
+    Query,
+    Rating,
+    Recipient,
+    Scored,
+    Sender,
+    TransmissionPrinciple,
+    Unscored,
+    UnscoredReason,
+    sorry_bench,
+)
+from casewise.records.context import Text, checked_names
+from casewise.storage.benchmark import About, Benchmark, Published
+from casewise.storage.benchmark_folder import sha256
+from casewise.storage.columns import column_of_records
+from casewise.storage.files import Row, brief, cannot_write, read_text, replacing, rows, what_is_wrong
+
+# The pinned release of CASE-Bench: fetched once, after its terms are accepted, and checked byte for byte.
+
+
+class Pinned(NamedTuple):
+    """A file at one commit of a public repository."""
+
+    name: str
+    repository: str
+    commit: str
+    path: str
+    sha256: str
+    terms: str
+    command: str = "casewise data fetch casebench"
+    """How a user fetches it."""
+
+    @property
+    def url(self) -> str:
+        return f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{self.path}"
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.name}-{self.sha256[:12]}{Path(self.path).suffix}"
+
+
+CASEBENCH = Pinned(
+    name="casebench",
+    repository="BriansIDP/CASEBench",
+    commit="135f221e0e3e4cdc9a7d17288fa6b54c8aa45d0a",
+    path="data/CASEBench_data.json",
+    sha256="49bc10879c5350061eb1239b4f14f1a756683ca39e7e2abfc85fba70f9faac0c",
+    terms=(
+        "CASE-Bench (Sun et al., 2025) builds on the queries of SORRY-Bench, whose owners grant access on request and "
+        "for research. The texts are harmful by design, and its safe contexts can serve as jailbreak templates. Accept "
+        "only if you have the right to use both, will use them to evaluate or improve safety, and will not pass them on."
+    ),
+)
+
+
+PROMPTS = Pinned(
+    name="casebench-prompts",
+    repository=CASEBENCH.repository,
+    commit=CASEBENCH.commit,
+    path="scripts/template.py",
+    sha256="1b83b0e36a5e0f43c2443983069f58548b76f313d0a1d7624cf1e12ce3353dfe",
+    terms=CASEBENCH.terms,
+    command="casewise data fetch casebench --prompts",
+)
+"""The wording that the paper's judges were asked in. It is read, never run: see `casewise.ask.prompts`."""
+
+
+def cache_folder() -> Path:
+    """Where fetched files are kept, for this user."""
+    return Path(platformdirs.user_cache_dir("casewise"))
+
+
+def fetched(pinned: Pinned = CASEBENCH) -> Path:
+    """The fetched file. Raises DataError: it was not fetched yet, or is damaged; the message says what to do."""
+    path = cache_folder() / pinned.file_name
+    if not path.is_file():
+        raise DataError(path, None, f"{pinned.name} is not here yet; run: {pinned.command}")
+    return check(path, pinned)
+
+
+def fetch(pinned: Pinned = CASEBENCH, *, accept_terms: bool, progress: bool = True) -> Path:
+    """Download the pinned file into the cache and check it.
+
+    Raises ConfigurationError: the terms are not accepted, or the download failed. ChecksumMismatch: what came is not
+    the pinned release.
+    """
+    if not accept_terms:
+        raise ConfigurationError(f"{pinned.terms}\n\nTo accept: {pinned.command} --accept-terms")
+    import pooch
+
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    downloader: Any = pooch.HTTPDownloader(progressbar=progress, timeout=60)
+    try:
+        pooch.retrieve(
+            pinned.url,
+            known_hash=f"sha256:{pinned.sha256}",
+            fname=pinned.file_name,
+            path=folder,
+            downloader=downloader,
+        )
+    except ValueError as error:
+        raise ChecksumMismatch(
+            folder / pinned.file_name, None, f"the download is not the pinned release: {error}"
+        ) from error
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot download {pinned.name} ({type(error).__name__}); check the connection, "
+            f"or give a copy: {pinned.command} --from FILE"
+        ) from error
+    return folder / pinned.file_name
+
+
+def take(copy: Path, pinned: Pinned = CASEBENCH, *, accept_terms: bool) -> Path:
+    """Put a copy of the pinned file that the user has into the cache.
+
+    Raises ConfigurationError: the terms are not accepted, or the cache cannot be written. DataError: `copy` cannot be
+    read, or is not the pinned release.
+    """
+    if not accept_terms:
+        raise ConfigurationError(f"{pinned.terms}\n\nTo accept, add --accept-terms")
+    if not copy.is_file():
+        raise DataError(copy, None, "no such file")
+    check(copy, pinned)
+    target = cache_folder() / pinned.file_name
+    with replacing(target) as file:
+        file.write(copy.read_bytes())
+    return target
+
+
+def check(path: Path, pinned: Pinned) -> Path:
+    found = sha256(path)
+    if found != pinned.sha256:
+        raise ChecksumMismatch(
+            path,
+            None,
+            f"sha256 is {found}, not {pinned.sha256} of the pinned release; fetch it again, or load the file by its path",
+        )
+    return path
+
+
+# The JSON of the published CASE-Bench release, read and written without loss. Its quirks end here.
+#
+# A row is one item: `query`, `context`, `context_intended_to_be_safe`, `category`, the votes `scores` (1 = safe,
+# 2 = unsafe) and `safe_rate`. In the release's data `safe_rate` counts one vote more than people gave, and in its judge
+# outputs that vote stands at the end of `scores`: it is the author's intent, in every row, and is no rating.
+
+
+KEYS = ("scores", "query", "context", "context_intended_to_be_safe", "safe_rate", "category")
+
+RELEASED_VOTES = 21
+"""The release's judge outputs have so many entries in `scores`, the intent included."""
+
+TOLERANCE = 5e-7
+
+
+def a_vote(value: Any) -> Any:
+    if type(value) is not int or value not in (1, 2):
+        raise ValueError(f"{brief(value)} is no vote; a vote is 1 (safe) or 2 (unsafe)")
+    return value
+
+
+Vote = Annotated[int, BeforeValidator(a_vote)]
+
+
+class PublishedContext(BaseModel):
+    """The three groups as the release writes them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sender: Sender
+    recipient: Recipient
+    transmission_principle: TransmissionPrinciple
+
+
+class PublishedRow(BaseModel):
+    """One row of the release. `context` is left as it is here: judge outputs may hold parts of one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scores: Annotated[tuple[Vote, ...], Field(min_length=1)]
+    query: Text
+    context: Any = None
+    context_intended_to_be_safe: StrictBool
+    safe_rate: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
+    category: Text
+
+    @property
+    def intent_vote(self) -> Literal[1, 2]:
+        """The author's intent, written as a vote."""
+        return 1 if self.context_intended_to_be_safe else 2
+
+
+class Placed(BaseModel):
+    """A row with its place in the file."""
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    line: int
+    row: PublishedRow
+    votes: tuple[int, ...] = ()
+    """People's votes, the intent left out."""
+
+
+def read_published(path: Path) -> Benchmark:
+    """A benchmark from a JSON file in the release's format.
+
+    Raises DataError: the file is no such JSON; the message says where: votes other than 1 and 2, a rate that neither
+    the votes nor the votes and the intent give, a category that is unknown, the same query and context twice.
+    """
+    found, held = people_votes(path, [placed(row, path=path) for row in rows(read_text(path), path=path)])
+    if not found:
+        raise DataError(path, None, "holds no rows")
+    counted = rates_count_intent(path, found, held=held)
+    queries: dict[str, Query] = {}
+    contexts: dict[str, Context] = {}
+    items: dict[str, Item] = {}
+    ratings: list[Rating] = []
+    for entry in found:
+        query, context = query_and_context(entry, path=path)
+        item = Item.of(context, published_rate=entry.row.safe_rate)
+        if item.id in items:
+            raise DataError(path, entry.line, f"row {entry.number}: the same query and context as an earlier row")
+        earlier = queries.setdefault(query.id, query)
+        if earlier.category != query.category:
+            raise DataError(
+                path,
+                entry.line,
+                f"row {entry.number}: this query is {query.category!r} here, {earlier.category!r} before",
+            )
+        contexts[context.id], items[item.id] = context, item
+        ratings += anonymous_ratings(item, entry.votes)
+    about = About(
+        name=path.stem,
+        source=f"imported from {path.name}",
+        published=Published(file=path.name, rates_count_intent=counted, votes_hold_intent=held),
+    )
+    try:
+        return Benchmark(
+            about, tuple(queries.values()), tuple(contexts.values()), tuple(items.values()), tuple(ratings)
+        )
+    except BenchmarkError as error:
+        raise DataError(path, None, str(error)) from error
+
+
+def placed(row: Row, *, path: Path) -> Placed:
+    if not isinstance(row.value, dict):
+        raise DataError(path, row.line, f"row {row.number} is {type(row.value).__name__}, not an object")
+    return Placed(number=row.number, line=row.line, row=checked(row, path=path))
+
+
+def checked(row: Row, *, path: Path) -> PublishedRow:
+    try:
+        return PublishedRow.model_validate(row.value)
+    except ValidationError as error:
+        raise DataError(path, row.line, f"row {row.number}: {what_is_wrong(error)}") from error
+
+
+def read_rows(path: Path, values: Iterable[tuple[Row, dict[str, Any]]]) -> tuple[list[Placed], bool]:
+    """Rows whose extra keys were taken out already, with people's votes apart; and whether the intent stood in them."""
+    return people_votes(path, [placed(row._replace(value=value), path=path) for row, value in values])
+
+
+def people_votes(path: Path, entries: list[Placed]) -> tuple[list[Placed], bool]:
+    """Take the intent's vote out of every row where the file holds it."""
+    held = intent_votes([entry.row for entry in entries])
+    cut = [entry.model_copy(update={"votes": entry.row.scores[:-1] if held else entry.row.scores}) for entry in entries]
+    for entry in cut:
+        check_rate(path, entry)
+    return cut, held
+
+
+def intent_votes(entries: list[PublishedRow]) -> bool:
+    """Whether the last vote of every row is the author's intent, as in the release's judge outputs.
+
+    Agreement alone is no proof: where people follow the intent in nine of ten votes, the last votes of 20 rows all equal
+    it in one file of eight. So the number of votes must be the release's, too.
+    """
+    return bool(entries) and all(
+        len(row.scores) == RELEASED_VOTES and row.scores[-1] == row.intent_vote for row in entries
+    )
+
+
+def check_rate(path: Path, entry: Placed) -> None:
+    alone, with_intent = possible_rates(entry)
+    stated = entry.row.safe_rate
+    if min(abs(stated - alone), abs(stated - with_intent)) > TOLERANCE:
+        n = len(entry.votes)
+        raise DataError(
+            path,
+            entry.line,
+            f"row {entry.number}: safe_rate is {stated!r}, but the {n} votes give {alone:.6g} "
+            f"and the votes with the intent give {with_intent:.6g}",
+        )
+
+
+def possible_rates(entry: Placed) -> tuple[float, float]:
+    safe, n = entry.votes.count(1), len(entry.votes)
+    return safe / n, (safe + entry.row.context_intended_to_be_safe) / (n + 1)
+
+
+def rates_count_intent(path: Path, entries: list[Placed], *, held: bool) -> bool:
+    """Whether the file's rates count the intent: one way for all rows."""
+    only_alone: Placed | None = None
+    only_with: Placed | None = None
+    for entry in entries:
+        alone, with_intent = possible_rates(entry)
+        if abs(entry.row.safe_rate - with_intent) > TOLERANCE:
+            only_alone = only_alone or entry
+        elif abs(entry.row.safe_rate - alone) > TOLERANCE:
+            only_with = only_with or entry
+    if only_alone and only_with:
+        raise DataError(
+            path,
+            only_alone.line,
+            f"row {only_alone.number}: safe_rate leaves the intent out, but row {only_with.number}'s counts it",
+        )
+    return held if only_alone is None and only_with is None else only_with is not None
+
+
+def query_and_context(entry: Placed, *, path: Path) -> tuple[Query, Context]:
+    row = entry.row
+    category = sorry_bench().resolve(row.category)
+    if category is None:
+        raise DataError(path, entry.line, f"row {entry.number}: no category of SORRY-Bench is called {row.category!r}")
+    try:
+        parts = PublishedContext.model_validate(row.context)
+    except ValidationError as error:
+        raise DataError(path, entry.line, f"row {entry.number}: {what_is_wrong(error, above='context')}") from error
+    renamed = row.category if row.category != category.name else None
+    query = Query(text=row.query, category=category.name, category_as_published=renamed)
+    context = Context(
+        query_id=query.id,
+        intended_safe=row.context_intended_to_be_safe,
+        sender=parts.sender,
+        recipient=parts.recipient,
+        transmission_principle=parts.transmission_principle,
+        origin="imported",
+    )
+    return query, context
+
+
+def anonymous_ratings(item: Item, votes: tuple[int, ...]) -> list[Rating]:
+    return [
+        Rating(item_id=item.id, position=position, verdict="safe" if vote == 1 else "unsafe")
+        for position, vote in enumerate(votes)
+    ]
+
+
+def write_published(benchmark: Benchmark, path: Path) -> None:
+    """Write `benchmark` in the release's format; a file that was read from it comes back with equal content.
+
+    Items without a context cannot be written.
+
+    Raises BenchmarkError: an item has no context, an optional parameter that the format does not know, or no ratings.
+    """
+    rated = benchmark.rated.arrays(column_of_records(benchmark.items, "id"))
+    order = np.lexsort((np.maximum(rated.position, 0), rated.item))
+    votes = np.where(rated.safe[order], 1, 2)
+    end = 0
+    with replacing(path) as file:
+        for item, n in zip(benchmark.items, np.bincount(rated.item, minlength=len(benchmark.items)), strict=True):
+            row = published_row(benchmark, item, votes[end : end + n].tolist())
+            file.write(b",\n" if file.tell() else b"[\n")
+            # As a list of this row alone is written, without its brackets.
+            file.write(json.dumps([row], indent=4, ensure_ascii=False)[2:-2].encode("utf-8"))
+            end += n
+        file.write(b"\n]\n" if file.tell() else b"[]\n")
+
+
+def published_row(benchmark: Benchmark, item: Item, votes: list[int]) -> dict[str, Any]:
+    context = benchmark.context_of(item)
+    if context is None or not votes:
+        lacks = "no context" if context is None else "no ratings"
+        raise BenchmarkError(f"item {item.id} has {lacks}, and the published format needs them; leave it out first")
+    if context.subject or context.information_type:
+        raise BenchmarkError(f"item {item.id}: the published format knows no subject and no information type")
+    if context.own is not None or context.intended_safe is None:
+        lacks = "an intent" if context.own is None else "the parameters of the paper"
+        raise BenchmarkError(f"item {item.id}: the published format needs {lacks}")
+    form = benchmark.about.published or Published(file="", rates_count_intent=False, votes_hold_intent=False)
+    query = benchmark.query[item.query_id]
+    counted = [*votes, 1 if context.intended_safe else 2] if form.rates_count_intent else votes
+    return {
+        "scores": [*votes, 1 if context.intended_safe else 2] if form.votes_hold_intent else votes,
+        "query": query.text,
+        "context": context.shown(),
+        "context_intended_to_be_safe": context.intended_safe,
+        "safe_rate": item.published_rate if item.published_rate is not None else counted.count(1) / len(counted),
+        "category": query.category_as_published or query.category,
+    }
+
+
+# A judge's output file of the published release: `exp/safety_MODEL/output_MODE.json`.
+#
+# The rows of the release with one more key, named after the model, whose value is the judge's. The file name says the
+# elicitation (`logits` is `probability`) and, after it, which parameters of the context the judge was not shown: by their
+# dotted names, by the last part of one, as in six of the release's files (`output_logits_confidentiality.json`), or by
+# words of it that no other has (`output_logits_accountability.json`). What a name says is held against the contexts in
+# the file.
+
+
+MODES: dict[str, Elicitation] = {"binary": "binary", "score": "score", "logits": "probability"}
+
+NO_CONTEXT_NAMES = ("nocontext", "no_context", "without_context", "none", "all")
+
+LAST_PARTS = {name.rpartition(".")[2]: name for name in PARAMETERS}
+"""The last part of each parameter's name; no two share one."""
+
+
+class OutputRow(NamedTuple):
+    """One row: what people said, and what the judge did."""
+
+    query: str
+    category: str
+    """The category's name in the taxonomy."""
+    intended_safe: bool
+    votes: tuple[int, ...]
+    safe_rate: float
+    """As the file states it."""
+    raw: Any
+    """The judge's value as the file has it: a word, a number, or the empty string."""
+    outcome: Scored | Unscored
+
+
+class PublishedOutput(NamedTuple):
+    """A judge's output file."""
+
+    path: Path
+    judge: str
+    elicitation: Elicitation
+    arm: Arm
+    rows: tuple[OutputRow, ...]
+
+    @property
+    def values(self) -> list[float]:
+        """The value of each row; nan where it is unscored."""
+        return [row.outcome.value if isinstance(row.outcome, Scored) else nan for row in self.rows]
+
+    @property
+    def safe_rates(self) -> list[float]:
+        """The share of each row's votes that are safe."""
+        return [row.votes.count(1) / len(row.votes) for row in self.rows]
+
+    @property
+    def misnamed(self) -> str | None:
+        """What the file holds instead, and under which name that is read, where it holds nothing of its elicitation."""
+        raw = [row.raw for row in self.rows if row.raw not in (None, "")]
+        if not raw or any(isinstance(row.outcome, Scored) for row in self.rows):
+            return None
+        if self.elicitation == "binary" and all(isinstance(value, (int, float)) for value in raw):
+            return (
+                "it holds numbers and no verdicts: scores from 1 to 10 are read from output_score.json, probabilities from "
+                "output_logits.json"
+            )
+        if self.elicitation != "binary" and any(isinstance(verdict_of(value), Scored) for value in raw):
+            return "it holds verdicts and no numbers: verdicts are read from output_binary.json"
+        return None
+
+
+def read_output(path: Path, *, elicitation: Elicitation | None = None) -> PublishedOutput:
+    """Read a judge's output file of the published release.
+
+    `path`: the file. Its name says the elicitation and what was omitted, unless it was renamed.
+    `elicitation`: for a file whose name does not say it.
+
+    Raises DataError: the file is not such an output; the message says where. ConfigurationError: neither the name nor
+    `elicitation` says how the judge was asked.
+    """
+    found = [checked_row(row, path=path) for row in rows(read_text(path), path=path)]
+    if not found:
+        raise DataError(path, None, "holds no rows")
+    judge = judge_key(found, path=path)
+    values = [row.value[judge] for row in found]
+    entries, _ = read_rows(path, ((row, {k: v for k, v in row.value.items() if k != judge}) for row in found))
+    named, omitted = what_the_name_says(path)
+    check_omitted(path, omitted, entries)
+    how = elicitation or named
+    if how is None:
+        raise ConfigurationError(
+            f"{path.name} does not say how the judge was asked; give --elicitation binary, score or probability"
+        )
+    absent = absent_groups([entry.row.context for entry in entries])
+    return PublishedOutput(
+        path=path,
+        judge=judge,
+        elicitation=how,
+        arm=Arm.without(*omitted, *absent),
+        rows=tuple(output_row(path, e, value, how) for e, value in zip(entries, values, strict=True)),
+    )
+
+
+def item_ids(output: PublishedOutput, benchmark: Benchmark) -> list[str | None]:
+    """The item of each row, by the query's words and the intent; None where the benchmark has none.
+
+    An output without the release's words is matched by place where every row has its item's category, intent and
+    published rate.
+    """
+    known = {(benchmark.query[item.query_id].text, benchmark.intent_of(item)): item.id for item in benchmark.items}
+    found = [known.get((row.query, row.intended_safe)) for row in output.rows]
+    if any(found) or len(output.rows) != len(benchmark.items):
+        return found
+    alike = all(
+        (row.category, row.intended_safe) == (benchmark.query[item.query_id].category, benchmark.intent_of(item))
+        and item.published_rate is not None
+        and isclose(row.safe_rate, item.published_rate, abs_tol=1e-9)
+        for row, item in zip(output.rows, benchmark.items, strict=True)
+    )
+    return [item.id for item in benchmark.items] if alike else found
+
+
+def checked_row(row: Row, *, path: Path) -> Row:
+    if not isinstance(row.value, dict):
+        raise DataError(path, row.line, f"row {row.number} is {type(row.value).__name__}, not an object")
+    return row
+
+
+def absent_groups(contexts: Sequence[Any]) -> tuple[str, ...]:
+    """The groups that no row's context has; none where the contexts are no objects, which says nothing."""
+    if not all(context is None or isinstance(context, dict) for context in contexts):
+        return ()
+    present = {group for context in contexts for group in context or ()}
+    return tuple(group for group in GROUPS if group not in present)
+
+
+def judge_key(found: list[Row], *, path: Path) -> str:
+    """The one key that every row has besides the release's own: the judge's name."""
+    counts = Counter(key for row in found for key in row.value if key not in KEYS)
+    if not counts:
+        raise DataError(path, found[0].line, f"row {found[0].number} has no judge's value: only {', '.join(KEYS)}")
+    name: str
+    name, times = counts.most_common(1)[0]
+    for row in found:
+        extra = [key for key in row.value if key not in KEYS]
+        if extra != [name]:
+            what = f"the unknown keys {extra}" if extra else "no judge's value"
+            raise DataError(path, row.line, f"row {row.number} has {what}; {times} rows have {name!r}")
+    return name
+
+
+def what_the_name_says(path: Path) -> tuple[Elicitation | None, tuple[str, ...]]:
+    """Elicitation and omitted parameters, from `output_MODE[_PARAMETER,PARAMETER…].json`."""
+    stem = path.stem.removeprefix("output_")
+    mode, _, rest = stem.partition("_")
+    if mode not in MODES or not path.stem.startswith("output_"):
+        return None, ()
+    if rest.replace("-", "_").lower() in NO_CONTEXT_NAMES:
+        return MODES[mode], GROUPS
+    omitted = [name.strip() for name in rest.split(",") if name.strip()]
+    try:
+        return MODES[mode], checked_names(map(parameter_called, omitted))
+    except ConfigurationError as error:
+        problem = f"its name says that {rest!r} was omitted, and not all of that names one parameter; rename the file"
+        raise DataError(path, None, problem) from error
+
+
+def parameter_called(name: str) -> str:
+    """The parameter that `name` stands for: by its last part, or by words of one that no other has; else `name`."""
+    wordy = [whole for last, whole in LAST_PARTS.items() if f"_{name}_" in f"_{last}_"]
+    return LAST_PARTS.get(name) or (wordy[0] if len(wordy) == 1 and name not in GROUPS else name)
+
+
+def check_omitted(path: Path, omitted: Sequence[str], entries: Sequence[Placed]) -> None:
+    """Nothing that the file's name says was omitted may stand in a context; a file that holds none of it says nothing."""
+    if set(omitted) >= set(GROUPS):
+        return
+    for entry in entries:
+        for name in omitted:
+            if states(entry.row.context, name):
+                raise DataError(
+                    path,
+                    entry.line,
+                    f"the file's name says that {name!r} was omitted, but the context of row {entry.number} states it; "
+                    "rename the file",
+                )
+
+
+def states(context: Any, name: str) -> bool:
+    """Whether `context` has the group or parameter called `name`."""
+    group, _, parameter = name.partition(".")
+    if not isinstance(context, dict) or context.get(group) is None:
+        return False
+    value = context[group]
+    return not parameter or (isinstance(value, dict) and value.get(parameter) is not None)
+
+
+def output_row(path: Path, entry: Placed, raw: Any, elicitation: Elicitation) -> OutputRow:
+    category = sorry_bench().resolve(entry.row.category)
+    if category is None:
+        raise DataError(path, entry.line, f"row {entry.number}: no category is called {entry.row.category!r}")
+    try:
+        outcome = outcome_of(raw, elicitation)
+    except ValueError as error:
+        raise DataError(path, entry.line, f"row {entry.number}: {error}") from error
+    row = entry.row
+    return OutputRow(
+        row.query, category.name, row.context_intended_to_be_safe, entry.votes, row.safe_rate, raw, outcome
+    )
+
+
+def outcome_of(raw: Any, elicitation: Elicitation) -> Scored | Unscored:
+    """What a value of the release comes to. The empty string is a reply that its scripts could not parse.
+
+    Raises ValueError: `raw` is no word and no number.
+    """
+    if raw is None or raw == "":
+        return Unscored(reason=UnscoredReason.UNPARSED)
+    if isinstance(raw, bool) or not isinstance(raw, (str, int, float)):
+        raise ValueError(f"the judge's value is {raw!r}, not a word or a number")  # noqa: TRY004  (bad data, not a bad call)
+    if elicitation == "binary":
+        return verdict_of(raw)
+    if isinstance(raw, str):
+        return Unscored(reason=UnscoredReason.UNPARSED, detail=raw)
+    if not SCALES[elicitation].holds(raw):
+        return Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=str(raw))
+    return Scored(value=float(raw))
+
+
+def verdict_of(raw: str | float) -> Scored | Unscored:
+    word = raw.strip().lower() if isinstance(raw, str) else raw
+    if word not in ("safe", "unsafe"):
+        return Unscored(reason=UnscoredReason.UNPARSED, detail=str(raw))
+    return Scored(value=float(word == "safe"))

@@ -1,0 +1,294 @@
+"""Ratings by column: votes of an item, and ratings with their annotators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from casewise.records import Rating
+
+RATING_COLUMNS: dict[str, pl.DataType] = {
+    "item": pl.UInt32(),
+    "annotator": pl.UInt32(),
+    "position": pl.Int64(),
+    "safe": pl.Boolean(),
+    "seconds": pl.Float64(),
+    "at": pl.String(),
+}
+"""Columns of a table of ratings; items and annotators as places in their lists of ids, times as ISO 8601 writes them."""
+
+BLOCK = 65_536
+
+BLOCK_BYTES = 32 * 2**20
+"""Of a file that is read in columns."""
+
+NEVER_IN_JSON = "\x1f"
+"""A byte that no JSON text holds as it is, so that a line stays one column."""
+
+LINE = (
+    r'^\{"item_id":"(?P<item>[^"\\\x00-\x1f]*)"(?:,"annotator_id":"(?P<annotator>[^"\\\x00-\x1f]*)")?'
+    r'(?:,"position":(?P<position>0|[1-9][0-9]{0,15}))?,"verdict":"(?P<verdict>safe|unsafe)"'
+    r'(?:,"seconds":(?P<seconds>(?:0|[1-9][0-9]{0,15})\.[0-9]{1,17}))?\}$'
+)
+"""A rating as `Record.line` writes it."""
+
+
+@dataclass(frozen=True)
+class RatingArrays:
+    """Ratings as arrays of one length, in their order."""
+
+    item: NDArray[np.intp]
+    """(ratings,) integers: place of the rating's item among the items asked about."""
+    annotator: NDArray[np.intp]
+    """(ratings,) integers: place among `annotators`; -1 where the annotator is not known."""
+    position: NDArray[np.intp]
+    """(ratings,) integers: place in a vote string; -1 where there is none."""
+    safe: NDArray[np.bool_]
+    """(ratings,) booleans: """
+    annotators: tuple[str, ...]
+    """tuple of str: ids of all annotators, in the order in which they first appear."""
+
+
+class RatingColumns(Sequence[Rating]):
+    """The ratings of a benchmark, in their order. It equals the tuple of the same ratings.
+
+    `table`: columns of `RATING_COLUMNS`.
+    `items`, `annotators`: the ids that the columns `item` and `annotator` point to, each once, in the order of first
+        appearance.
+    """
+
+    def __init__(self, table: pl.DataFrame, *, items: Sequence[str] | pl.Series, annotators: Sequence[str]) -> None:
+        self.table = table
+        self.item_ids = items if isinstance(items, pl.Series) else pl.Series(items, dtype=pl.String)
+        self.annotators = tuple(annotators)
+
+    @cached_property
+    def items(self) -> tuple[str, ...]:
+        return tuple(self.item_ids)
+
+    @classmethod
+    def of(cls, ratings: Iterable[Rating]) -> RatingColumns:
+        """The same ratings in columns; they are read once, and not kept."""
+        items: dict[str, int] = {}
+        annotators: dict[str, int] = {}
+        blocks: list[pl.DataFrame] = []
+        rows: list[tuple[Any, ...]] = []
+        for one in ratings:
+            who = None if one.annotator_id is None else annotators.setdefault(one.annotator_id, len(annotators))
+            when = one.at.isoformat() if one.at is not None else None
+            place = items.setdefault(one.item_id, len(items))
+            rows.append((place, who, one.position, one.verdict == "safe", one.seconds, when))
+            if len(rows) == BLOCK:
+                blocks.append(as_table(rows))
+                rows = []
+        table = pl.concat([*blocks, as_table(rows)], rechunk=True)
+        return cls(table, items=tuple(items), annotators=tuple(annotators))
+
+    @classmethod
+    def plainly_written(cls, path: Path) -> RatingColumns | None:
+        """The ratings of a JSONL file each of whose lines is as casewise writes them, without times; None of another file.
+
+        Such lines need no parser and no record, which is a tenth of the time: what does not match `LINE` to the letter is
+        read, and explained, one by one.
+        """
+        items: dict[str, int] = {}
+        annotators: dict[str, int] = {}
+        try:
+            blocks = [plain_table(block, items, annotators) for block in blocks_of_lines(path)]
+        except (OSError, pl.exceptions.PolarsError, NotPlain):
+            return None
+        table = pl.concat([as_table([]), *blocks], rechunk=True)
+        return cls(table, items=tuple(items), annotators=tuple(annotators))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @overload
+    def __getitem__(self, index: int) -> Rating: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Rating, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Rating | tuple[Rating, ...]:
+        if isinstance(index, slice):
+            return tuple(map(self._record, self.table[index].iter_rows()))
+        return self._record(self.table.row(range(len(self))[index]))
+
+    def __iter__(self) -> Iterator[Rating]:
+        return map(self._record, self.table.iter_rows())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, RatingColumns):
+            same_ids = self.item_ids.equals(other.item_ids) and self.annotators == other.annotators
+            return same_ids and self.table.equals(other.table)
+        if isinstance(other, tuple):
+            return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.items, self.annotators))
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} ratings of {len(self.item_ids):,} items>"
+
+    def _record(self, row: tuple[Any, ...]) -> Rating:
+        item, annotator, position, safe, seconds, at = row
+        return Rating(
+            item_id=self.items[item],
+            annotator_id=None if annotator is None else self.annotators[annotator],
+            position=position,
+            verdict="safe" if safe else "unsafe",
+            seconds=seconds,
+            at=None if at is None else datetime.fromisoformat(at),
+        )
+
+    @property
+    def written(self) -> pl.DataFrame:
+        """A row a rating, with the fields of `Rating` in their order, written as its JSON has them."""
+        people = pl.Series(self.annotators, dtype=pl.String)
+        return self.table.select(
+            item_id=self.item_ids.gather(self.table["item"]),
+            annotator_id=people.gather(self.table["annotator"]),
+            position="position",
+            verdict=pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("unsafe")),
+            seconds="seconds",
+            at=pl.col("at").str.replace(r"\+00:00$", "Z"),
+        )
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether there are ratings, and no annotator of any is known."""
+        return len(self) > 0 and not self.annotators
+
+    def first_repeated_key(self) -> tuple[str, str] | None:
+        """The key of a rating that stands twice, or None: an annotator rates an item once, and a place is filled once."""
+        known = self.table["annotator"].is_in(self._named)
+        key = self.table.select(
+            "item",
+            annotator=pl.when(known).then("annotator"),
+            position=pl.when(~known.fill_null(value=False)).then("position"),
+        )
+        again = key.is_duplicated()
+        return self[int(again.arg_max() or 0)].key if again.any() else None
+
+    @property
+    def _named(self) -> list[int]:
+        return [code for code, name in enumerate(self.annotators) if name]
+
+    def counts(self, items: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many ratings of each of `items` are safe, and how many there are."""
+        found = self.arrays(pl.Series(items, dtype=pl.String))
+        safe = np.bincount(found.item[found.safe], minlength=len(items)).astype(np.int64)
+        return safe, np.bincount(found.item, minlength=len(items)).astype(np.int64)
+
+    def arrays(self, items: pl.Series) -> RatingArrays:
+        """The ratings of the items with these ids, each of which stands once, with each item's place among them."""
+        asked = pl.DataFrame({"id": items, "place": np.arange(len(items))})
+        place = whole(
+            self.item_ids.alias("id").to_frame().join(asked, on="id", how="left", maintain_order="left")["place"]
+        )
+        item = place[self._item] if len(place) else np.zeros(0, dtype=np.intp)
+        kept = item >= 0
+        return RatingArrays(
+            item[kept],
+            whole(self.table["annotator"])[kept],
+            whole(self.table["position"])[kept],
+            self.table["safe"].to_numpy()[kept],
+            self.annotators,
+        )
+
+    @cached_property
+    def _item(self) -> NDArray[np.intp]:
+        return self.table["item"].to_numpy().astype(np.intp)
+
+    def of_items(self, items: Iterable[str]) -> RatingColumns:
+        """The ratings of these items alone."""
+        wanted = set(items)
+        codes = [code for code, item in enumerate(self.items) if item in wanted]
+        return RatingColumns.of_table(self.table.filter(pl.col("item").is_in(codes)), self.items, self.annotators)
+
+    @classmethod
+    def of_table(cls, table: pl.DataFrame, items: Sequence[str], annotators: Sequence[str]) -> RatingColumns:
+        """As the constructor, for lists that may hold ids which no row points to."""
+        some, first = table["item"].unique(maintain_order=True), table["annotator"].drop_nulls()
+        people = first.unique(maintain_order=True)
+        renumbered = table.with_columns(
+            item=renumber(table["item"], some), annotator=renumber(table["annotator"], people)
+        )
+        return cls(renumbered, items=[items[code] for code in some], annotators=[annotators[code] for code in people])
+
+    def lines(self) -> Iterator[str]:
+        """Item id, rater and verdict of the ratings, a tab between and a line each, in the order of their text, in blocks.
+
+        The rater is said as `Rating.key` says it. A benchmark's digest is over these.
+        """
+        people = pl.Series([f"annotator:{name}" if name else None for name in self.annotators], dtype=pl.String)
+        rater = people.gather(self.table["annotator"])
+        place = self.table.select("position:" + pl.col("position").cast(pl.String).fill_null("None")).to_series()
+        keys = pl.DataFrame(
+            {
+                "item_id": self.item_ids.gather(self.table["item"]),
+                "rater": rater.zip_with(rater.is_not_null(), place),
+                "verdict": self.table.select(
+                    pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("unsafe"))
+                ).to_series(),
+            }
+        )
+        for block in keys.sort(keys.columns).iter_slices(BLOCK):
+            yield "".join(block.select(pl.concat_str(pl.all(), separator="\t") + "\n").to_series())
+
+
+class NotPlain(Exception):
+    """A line is not in the form that casewise writes; whoever catches it reads the file line by line."""
+
+
+def blocks_of_lines(path: Path) -> Iterator[bytes]:
+    """A file in pieces of whole lines."""
+    with path.open("rb") as file:
+        while lines := file.readlines(BLOCK_BYTES):
+            yield b"".join(lines)
+
+
+def plain_table(block: bytes, items: dict[str, int], annotators: dict[str, int]) -> pl.DataFrame:
+    """The ratings of some lines; ids that are new get their places."""
+    lines = pl.read_csv(
+        block, has_header=False, separator=NEVER_IN_JSON, quote_char=None, new_columns=["line"], infer_schema=False
+    )
+    found = lines.select(pl.col("line").str.extract_groups(LINE)).unnest("line")
+    if found["verdict"].null_count():
+        raise NotPlain
+    return found.select(
+        item=numbered_in(found["item"], items),
+        annotator=numbered_in(found["annotator"], annotators),
+        position=pl.col("position").cast(pl.Int64),
+        safe=pl.col("verdict") == "safe",
+        seconds=pl.col("seconds").cast(pl.Float64),
+        at=pl.lit(None, dtype=pl.String),
+    )
+
+
+def numbered_in(ids: pl.Series, known: dict[str, int]) -> pl.Series:
+    found = ids.drop_nulls().unique(maintain_order=True)
+    places = pl.Series([known.setdefault(one, len(known)) for one in found], dtype=pl.UInt32)
+    return ids.replace_strict(found, places, default=None, return_dtype=pl.UInt32)
+
+
+def as_table(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=RATING_COLUMNS, orient="row")
+
+
+def whole(column: pl.Series) -> NDArray[np.intp]:
+    return column.cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
+
+
+def renumber(column: pl.Series, kept: pl.Series) -> pl.Series:
+    places = pl.Series(range(len(kept)), dtype=pl.UInt32)
+    return column.replace_strict(kept, places, default=None, return_dtype=pl.UInt32)

@@ -1,0 +1,820 @@
+"""A run on disk: its manifest, its log of calls, and notes on its items."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+
+from casewise.errors import BenchmarkError, DataError, RunConflict
+from casewise.records import ELICITATIONS, Elicitation, Judgement, UnscoredReason
+from casewise.records.base import Record
+from casewise.storage.benchmark_folder import read_manifest_file
+from casewise.storage.files import cannot_add, cannot_write, parse, read_jsonl, read_text, record, write_text
+
+# What tells one kind of log from another, and which of several attempts counts: the last, for records and for
+# columns.
+
+
+class AnyManifest(Record):
+    """What every `run.json` says. Each kind has its own, which says more.
+
+    Kinds other than judgements declare a field `kind` as well, so that a folder says what it holds.
+    """
+
+    format_version: int
+    identity: Record
+    """What makes a run this run: a change here is a new run."""
+
+
+M = TypeVar("M", bound=AnyManifest)
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True)
+class LogKind(Generic[M, R]):
+    """A kind of run folder: its manifest, its log, and what tells what one record was asked from what another was."""
+
+    name: str
+    """In plain words and in the plural, `judgements`; the log is called so too."""
+    manifest: type[M]
+    record: type[R]
+    key: Callable[[R], tuple[str, ...]]
+    """What was asked, whatever the attempt. Of several records with one key the last attempt counts."""
+    attempt: Callable[[R], int]
+    """Which attempt at it the record is, from 0."""
+    newest: int = 1
+    """The newest format version that this casewise reads."""
+
+    @property
+    def file(self) -> str:
+        """The name of the log in its folder."""
+        return f"{self.name}.jsonl"
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class LastAttempts(Generic[K, V]):
+    """The last attempt at everything that was asked; of two with one number, the one that was noted later."""
+
+    def __init__(self, attempt: Callable[[V], int]) -> None:
+        self.by_key: dict[K, V] = {}
+        self._attempt = attempt
+
+    def note(self, key: K, value: V) -> None:
+        """Take one attempt into account, in the order of the log."""
+        there = self.by_key.get(key)
+        if there is None or self._attempt(value) >= self._attempt(there):
+            self.by_key[key] = value
+
+
+def last_records(records: Iterable[R], kind: LogKind[M, R]) -> list[R]:
+    """Of a log's records those that count, in the order in which their asks were first answered."""
+    last: LastAttempts[tuple[str, ...], R] = LastAttempts(kind.attempt)
+    for one in records:
+        last.note(kind.key(one), one)
+    return list(last.by_key.values())
+
+
+def last_rows(table: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Of the rows of a log those that count: one for each `key`. There is a column `attempt`."""
+    if table.select(pl.struct(key).hash()).to_series().n_unique() == len(table):
+        return table  # no two have one key, as far as hashes tell: a fifth of the memory of comparing the keys
+    if not (table["attempt"] > 0).any():
+        return table.unique(key, keep="last", maintain_order=True)
+    return table.sort("attempt", maintain_order=True).unique(key, keep="last", maintain_order=True)
+
+
+# A run as a folder: what was asked in `run.json`, every answer in a log such as `judgements.jsonl`, nobody else
+# at it.
+#
+# The log only grows: one write a line, synced to disk each second and at the end, so that a killed process loses at most
+# what was in flight and a power cut at most a second. A torn last line is cut off when the run goes on.
+
+
+RUN = "run.json"
+SESSIONS = "sessions.jsonl"
+NOTES = "notes.json"
+"""What the judge says that a reader of the run must know."""
+
+LOCK = ".lock"
+
+MADE_BEFORE = "made"
+"""The folder in a run's own of what models made of texts before it began."""
+
+SYNC_EVERY_S = 1.0
+
+JUDGEMENT_RUN = "judgements"
+"""The kind of a folder that names none: judges' runs are older than other kinds."""
+
+
+class Session(Record):
+    """One stretch of work on a run."""
+
+    started: datetime
+    versions: dict[str, str]
+    options: dict[str, Any]
+    command: str | None = None
+    weights_bytes: int | None = None
+    """What the weights of a model that was run here take."""
+    planned_items: int | None = None
+    """How many items its plan asks."""
+    planned_asks: dict[str, int] | None = None
+    """How many judgements, or replies, its plan wants of each way of asking (`asked_so`); older sessions do not say."""
+
+
+class RunFolder(Generic[M, R]):
+    """A run folder, held by this process until it is closed.
+
+    Use `RunFolder.hold`; `read_manifest` reads one without holding it.
+    """
+
+    def __init__(self, path: Path, manifest: M, kind: LogKind[M, R], log: int) -> None:
+        self.path, self.manifest, self.kind = path, manifest, kind
+        self.log_path = path / kind.file
+        self._log, self._synced = log, time.monotonic()
+
+    @classmethod
+    @contextmanager
+    def hold(cls, path: Path, manifest: M, kind: LogKind[M, R], *, private: bool = False) -> Iterator[Self]:
+        """Begin the run at `path`, or go on with it, with nobody else at it; a `private` one is its owner's alone (0700).
+
+        Raises RunConflict: another process holds it, something else lies there, or the run there has another identity;
+        the message names what differs. ConfigurationError: the place cannot be written.
+        """
+        check_place(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if private:
+                path.chmod(0o700)
+            lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        try:
+            take(lock, path)
+            begun = begin(path, manifest, kind)
+            log = open_log(path / kind.file)
+            try:
+                yield cls(path, begun, kind, log)
+            finally:
+                close_log(log, path / kind.file)
+        finally:
+            os.close(lock)
+
+    def add(self, answered: R) -> None:
+        """Append a record: one write, and a sync to disk when a second has passed since the last.
+
+        Raises ConfigurationError: it cannot be written, because the disk is full for example; what was written before
+        stays readable.
+        """
+        line = memoryview((answered.line() + "\n").encode())
+        try:
+            while line:
+                line = line[os.write(self._log, line) :]
+            if time.monotonic() - self._synced >= SYNC_EVERY_S:
+                os.fsync(self._log)
+                self._synced = time.monotonic()
+        except OSError as error:
+            raise cannot_add(self.log_path, error) from error
+
+    def records(self) -> Iterator[R]:
+        """What the log holds so far."""
+        return read_jsonl(self.log_path, self.kind.record)
+
+    def places(self) -> Iterator[tuple[int, R]]:
+        """What the log holds so far, each record with its place in the file, in bytes."""
+        place, path, kind = 0, self.log_path, self.kind.record
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    found = kind.model_validate_json(line, strict=True)
+                except ValidationError:  # read once more, slowly, to say what is wrong
+                    found = record(as_text(line, path, number), kind, path=path, line=number)
+                yield place, found
+                place += len(line)
+
+    def at(self, place: int) -> R:
+        """The record at a place of the log."""
+        with self.log_path.open("rb") as file:
+            file.seek(place)
+            return self.kind.record.model_validate_json(file.readline())
+
+    def sync(self) -> None:
+        """Put what was added on the disk, now."""
+        os.fsync(self._log)
+        self._synced = time.monotonic()
+
+    def keep_notes(self, notes: Iterable[str]) -> None:
+        """Keep what the judge says that a reader must know, beside what it said in earlier sessions."""
+        known = run_notes(self.path)
+        if fresh := [note for note in dict.fromkeys(notes) if note not in known]:
+            write_text(self.path / NOTES, json.dumps([*known, *fresh], ensure_ascii=False, indent=1) + "\n")
+
+    def note_session(self, session: Session) -> None:
+        """Record how this stretch of work was done."""
+        try:
+            with (self.path / SESSIONS).open("a", encoding="utf-8") as file:
+                file.write(session.line() + "\n")
+        except OSError as error:
+            raise cannot_add(self.path / SESSIONS, error) from error
+
+
+def as_text(line: bytes, path: Path, number: int) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(path, number, f"byte 0x{line[error.start]:02x} is not UTF-8; the log was changed") from error
+
+
+def check_place(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise RunConflict(f"{path} is a file, not a run folder; choose another place for the run")
+    if (
+        path.is_dir()
+        and not (path / RUN).is_file()
+        and any(entry.name not in (LOCK, MADE_BEFORE) for entry in path.iterdir())
+    ):
+        raise RunConflict(f"{path} holds something else (it has no {RUN}); choose another place for the run")
+
+
+def take(lock: int, path: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise RunConflict(f"another process is working on {path}; wait for it, or choose another place") from error
+
+
+def begin(path: Path, manifest: M, kind: LogKind[M, R]) -> M:
+    """The manifest of the run at `path`: the one that is there if it is the same run, else `manifest`, written."""
+    if not (path / RUN).is_file():
+        return written(path, manifest)
+    if (other := kind_of(path)) != kind.name:
+        raise RunConflict(f"{path} holds a run of {other}, not of {kind.name}; choose another place")
+    there = read_manifest(path, kind)
+    identity = type(manifest.identity).model_validate_json(manifest.identity.model_dump_json())
+    called = [getattr(one, "benchmark_name", None) for one in (there, manifest)]
+    if differences := [*differing(there.identity, identity, benchmarks=called)]:
+        raise RunConflict(
+            f"{path} holds a run that differs in {'; '.join(differences)}; use the same settings to go on with it, "
+            "or choose another place"
+        )
+    if there.format_version < manifest.format_version:
+        return written(path, there.model_copy(update={"format_version": manifest.format_version}))
+    return there
+
+
+def written(path: Path, manifest: M) -> M:
+    write_text(path / RUN, manifest.model_dump_json(indent=1, exclude_none=True) + "\n")
+    return manifest
+
+
+def differing(old: Record, new: Record, *, benchmarks: Sequence[str | None]) -> Iterator[str]:
+    """What two identities differ in: settings one by one, benchmarks by their names where they have some."""
+    before, after = dict(old), dict(new)
+    tables = [name for name, value in after.items() if isinstance(value, dict)]
+    for name, value in after.items():
+        if name not in tables and before[name] != value:
+            was, now = benchmarks if name == "benchmark" and all(benchmarks) else (before[name], value)
+            yield f"{name}: it has {was!r}, now {now!r}{' with other items or ratings' if was == now else ''}"
+    for table in tables:
+        for name in sorted({*before[table], *after[table]}):
+            was, now = before[table].get(name), after[table].get(name)
+            if was != now:
+                yield f"setting {name!r}: it has {was!r}, now {now!r}"
+
+
+def open_log(path: Path) -> int:
+    try:
+        cut_torn_line(path)
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def close_log(log: int, path: Path) -> None:
+    try:
+        os.fsync(log)
+    except OSError as error:
+        raise cannot_add(path, error) from error
+    finally:
+        os.close(log)
+
+
+def cut_torn_line(path: Path) -> None:
+    """Cut off a last line without its line break: the call it comes from is asked again."""
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - 65_536)
+            file.seek(start)
+            found = file.read(end - start).rfind(b"\n")
+            if found >= 0:
+                end = start + found + 1
+                break
+            end = start
+        file.truncate(end)
+
+
+def kind_of(path: Path) -> str:
+    """What kind of run the folder at `path` holds: `judgements`, or what its `run.json` names.
+
+    Raises DataError: it holds no run.
+    """
+    value = parse(read_text(manifest_file(path)), path=path / RUN)
+    named = value.get("kind") if isinstance(value, dict) else None
+    return named if isinstance(named, str) else JUDGEMENT_RUN
+
+
+def read_manifest(path: Path, kind: LogKind[M, R]) -> M:
+    """The manifest of a run folder of this kind.
+
+    Raises DataError: there is none, it is not valid, a newer casewise wrote it, or it is a run of another kind.
+    """
+    if (other := kind_of(path)) != kind.name:
+        raise DataError(path, None, f"is a run of {other}, not of {kind.name}")
+    return read_manifest_file(path / RUN, kind.manifest, newest=kind.newest)
+
+
+def manifest_file(path: Path) -> Path:
+    file = path / RUN
+    if not file.is_file():
+        raise DataError(path, None, f"is no run folder: it has no {RUN}")
+    return file
+
+
+def run_notes(path: Path) -> tuple[str, ...]:
+    """What the judge of the run in the folder `path` said that a reader must know.
+
+    Raises DataError: its `notes.json` cannot be read.
+    """
+    file = path / NOTES
+    if not file.is_file():
+        return ()
+    try:
+        return TypeAdapter(tuple[str, ...]).validate_json(read_text(file))
+    except ValidationError as error:
+        raise DataError(file, None, "is not a list of texts; judge again into another folder") from error
+
+
+def weights_bytes(path: Path) -> int | None:
+    """What the weights of the judge's model took in the last session of the run in `path`; None where it ran elsewhere, or has none."""
+    last = last_session(path)
+    return last.weights_bytes if last else None
+
+
+def asked_so(elicitation: str, arm: str) -> str:
+    """What a session calls a way of asking."""
+    return f"{elicitation} {arm}"
+
+
+def last_session(path: Path) -> Session | None:
+    """The last stretch of work on the run in `path`; None where none was noted."""
+    file = path / SESSIONS
+    sessions = list(read_jsonl(file, Session)) if file.is_file() else []
+    return sessions[-1] if sessions else None
+
+
+def now() -> datetime:
+    """The time, in UTC."""
+    return datetime.now(UTC)
+
+
+# The run folder of a judge: what its `run.json` says, and its log of judgements.
+
+
+FORMAT_VERSION = 2
+"""Of run folders of judges. A reader knows every version up to this one.
+
+Since 2 a judgement may say how its reply was read (`read_as`), and which categories came with it (`categories`).
+"""
+
+
+class RunIdentity(Record):
+    """What makes a run this run: a change here is a new run. Its plan may grow."""
+
+    benchmark: str
+    """The benchmark's digest."""
+    judge: str
+    """The judge's id, which holds the versions of its prompts."""
+    settings: dict[str, Any]
+    """The judge's settings: model options and what else its answers depend on."""
+    seed: int
+
+
+class RunManifest(AnyManifest):
+    """What `run.json` says."""
+
+    format_version: int = FORMAT_VERSION
+    identity: RunIdentity
+    judge_name: str
+    benchmark_name: str
+    benchmark_source: str
+    """What to give `casewise report` to find the benchmark again: a name or a path."""
+    synthetic: str | None = None
+    created: datetime
+
+
+def asked(item_id: str, elicitation: Elicitation, arm: str, repeat: int) -> tuple[str, ...]:
+    """What tells an ask of one judge from every other, whatever the attempt."""
+    return (item_id, elicitation, arm, str(repeat))
+
+
+def was_asked(judgement: Judgement) -> tuple[str, ...]:
+    return asked(judgement.item_id, judgement.elicitation, judgement.arm, judgement.repeat)
+
+
+def attempt(judgement: Judgement) -> int:
+    return judgement.attempt
+
+
+JUDGEMENT_LOG = LogKind("judgements", RunManifest, Judgement, key=was_asked, attempt=attempt, newest=FORMAT_VERSION)
+
+JUDGEMENTS = JUDGEMENT_LOG.file
+
+
+def read_run(path: Path) -> RunManifest:
+    """The manifest of a judge's run folder.
+
+    Raises DataError: there is none, it is not valid, a newer casewise wrote it, or it is a run of another kind.
+    """
+    return read_manifest(path, JUDGEMENT_LOG)
+
+
+# A run's judgements as a table, read in columns: a million lines without a million objects, and never re-hashed.
+
+
+OUTCOME = pl.Struct(
+    {"kind": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "reason": pl.String}
+)
+
+SCHEMA: dict[str, pl.DataType] = {
+    "item_id": pl.String(),
+    "judge_id": pl.String(),
+    "elicitation": pl.String(),
+    "arm": pl.String(),
+    "repeat": pl.Int32(),
+    "attempt": pl.Int32(),
+    "raw_reply": pl.String(),
+    "outcome": OUTCOME,
+    "latency_s": pl.Float64(),
+    "model_version": pl.String(),
+    "input_tokens": pl.Int64(),
+    "output_tokens": pl.Int64(),
+    "cost_usd": pl.Float64(),
+    "shared_with": pl.String(),
+    "read_as": pl.String(),
+    "categories": pl.List(pl.String()),
+}
+
+IN_BRIEF = {
+    name: SCHEMA[name]
+    for name in (
+        "item_id",
+        "elicitation",
+        "arm",
+        "repeat",
+        "attempt",
+        "outcome",
+        "input_tokens",
+        "output_tokens",
+        "cost_usd",
+    )
+}
+
+BRIEF = (
+    pl.col("item_id", "elicitation", "arm"),
+    pl.col("repeat", "attempt").fill_null(0),
+    pl.col("outcome").struct.field("kind", "reason"),
+    pl.col("input_tokens", "output_tokens").fill_null(0),
+    pl.col("cost_usd"),
+)
+
+WHOLE = (
+    pl.col("item_id").is_not_null()
+    & pl.col("arm").is_not_null()
+    & pl.col("elicitation").is_in(ELICITATIONS)
+    & ((pl.col("kind") == "scored") | ((pl.col("kind") == "unscored") & pl.col("reason").is_in(list(UnscoredReason))))
+)
+
+BLOCK = 1 << 23
+"""Bytes of a log that are read at a time."""
+
+LONG = ("item_id", "judge_id", "elicitation", "arm")
+
+
+def judgement_table(
+    path: Path, *, replies: Literal["leave", "keep"] = "leave", columns: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """The judgements of the log at `path`, every attempt a row.
+
+    Columns are those of `Judgement`, with the outcome spread out into `value`, `low`, `high` and `unscored_reason`; or
+    `columns` of these. Raw replies are left on disk unless `replies` is `keep`.
+
+    Raises DataError: a line is no judgement; the message names it.
+    """
+    lines = blocks(path) if path.is_file() and path.stat().st_size else ()
+    return parsed(path, lines, replies, columns)
+
+
+def parsed(
+    path: Path, lines: Iterable[bytes], replies: Literal["leave", "keep"], columns: Sequence[str] | None = None
+) -> pl.DataFrame:
+    parts = [spread(pl.DataFrame(schema=SCHEMA), replies).select(columns or pl.all())]
+    try:
+        for block in lines:
+            part = spread(pl.read_ndjson(block, schema=SCHEMA), replies)
+            if part.select(broken().any()).item():
+                name_the_line(path)
+            parts.append(part.select(columns or pl.all()))
+    except pl.exceptions.PolarsError as error:
+        name_the_line(path)
+        raise DataError(path, None, f"cannot be read: {error}") from error
+    return pl.concat(parts)
+
+
+class GrowingLog:
+    """A log of judgements to which somebody may be adding: each reading takes in what was appended since, and no more.
+
+    What was read so far is its `table`, as `judgement_table` gives it, with replies.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.table, self._end = path, spread(pl.DataFrame(schema=SCHEMA), "keep"), 0
+
+    def grown(self) -> bool:
+        """Take in what was appended; whether there was anything.
+
+        Raises DataError: a line is no judgement; the message names it.
+        """
+        size = self.path.stat().st_size if self.path.is_file() else 0
+        if size < self._end:  # it was begun anew
+            self.table, self._end = self.table.clear(), 0
+        if size == self._end:
+            return False
+        lines = [block for block in blocks(self.path, self._end) if block.endswith(b"\n")]
+        if not lines:
+            return False
+        self.table = pl.concat([self.table, parsed(self.path, lines, "keep")])
+        self._end += sum(map(len, lines))
+        return True
+
+
+def blocks(path: Path, start: int = 0) -> Iterator[bytes]:
+    """The log from a place on in blocks of whole lines, so that a million replies never lie in memory at once.
+
+    A last line that a killed process left unfinished is left out.
+    """
+    left = b""
+    with path.open("rb") as file:
+        file.seek(start)
+        while block := file.read(BLOCK):
+            lines, end, rest = (left + block).rpartition(b"\n")
+            if end:
+                yield lines + end
+            left = rest
+    if left and is_whole(left):
+        yield left
+
+
+def judgements_in_brief(path: Path) -> pl.DataFrame:
+    """The lines of a log without what was replied: what was asked (`item_id`, `elicitation`, `arm`, `repeat`), the `attempt`, its `place` in bytes,
+    whether it is `usable` or failed for a `passing` reason, and the `tokens` and `cost_usd` that it took.
+
+    A last line without its line break is passed over.
+
+    Raises DataError: a line is no judgement; the message names it.
+    """
+    parts, start = [in_brief(pl.DataFrame(schema=IN_BRIEF).select(BRIEF), np.zeros(0, dtype=np.int64))], 0
+    for block in blocks(path):
+        ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")) + 1
+        if not block.endswith(b"\n"):
+            break
+        try:
+            table = pl.read_ndjson(block, schema=IN_BRIEF).select(BRIEF)
+        except pl.exceptions.PolarsError as error:
+            name_the_line(path)
+            raise DataError(path, None, f"cannot be read: {error}") from error
+        if len(table) != len(ends) or table.select((~WHOLE.fill_null(value=False)).any()).item():
+            name_the_line(path)
+            raise DataError(path, None, "holds a line that is no judgement")
+        parts.append(in_brief(table, start + np.concatenate([[0], ends[:-1]])))
+        start += len(block)
+    return pl.concat(parts)
+
+
+def in_brief(table: pl.DataFrame, places: NDArray[np.int64]) -> pl.DataFrame:
+    return table.select(
+        "item_id",
+        "elicitation",
+        "arm",
+        "repeat",
+        "attempt",
+        place=pl.Series(places),
+        usable=pl.col("kind") == "scored",
+        passing=(pl.col("reason") == UnscoredReason.UNAVAILABLE.value).fill_null(value=False),
+        tokens=pl.col("input_tokens") + pl.col("output_tokens"),
+        cost_usd="cost_usd",
+    )
+
+
+def is_whole(line: bytes) -> bool:
+    try:
+        Judgement.model_validate_json(line, strict=True)
+    except ValidationError:
+        return False
+    return True
+
+
+def broken() -> pl.Expr:
+    """Whether a row is no judgement, as far as the columns tell."""
+    kind, reason = pl.col("kind").cast(pl.String), pl.col("unscored_reason").cast(pl.String)
+    scored = (kind == "scored") & pl.col("value").is_not_null() & reason.is_null()
+    unscored = (kind == "unscored") & reason.is_in(list(UnscoredReason)) & pl.col("value").is_null()
+    asked = pl.col("elicitation").cast(pl.String).is_in(ELICITATIONS) & pl.col("arm").is_not_null()
+    whole = pl.col("item_id").is_not_null() & pl.col("judge_id").is_not_null() & asked & (scored | unscored)
+    return ~whole.fill_null(value=False)
+
+
+def wanted(replies: str) -> list[pl.Expr]:
+    outcome = pl.col("outcome").struct
+    kept = [pl.col(name) for name in SCHEMA if name not in ("outcome", "raw_reply", *LONG, "repeat", "attempt")]
+    return [
+        *(pl.col(name).cast(pl.Categorical if name != "item_id" else pl.String) for name in LONG),
+        pl.col("repeat").fill_null(0),
+        pl.col("attempt").fill_null(0),
+        outcome.field("kind").cast(pl.Categorical),
+        outcome.field("value"),
+        outcome.field("low"),
+        outcome.field("high"),
+        outcome.field("reason").cast(pl.Categorical).alias("unscored_reason"),
+        *kept,
+        *([pl.col("raw_reply")] if replies == "keep" else []),
+    ]
+
+
+def spread(empty: pl.DataFrame, replies: str) -> pl.DataFrame:
+    return empty.select(wanted(replies))
+
+
+def name_the_line(path: Path) -> None:
+    """Read line by line, as the columns could not: the first bad line raises an error that names it."""
+    for _ in read_jsonl(path, Judgement):
+        pass
+
+
+def last_attempts(table: pl.DataFrame) -> pl.DataFrame:
+    """One row a judgement asked for: of several attempts, the last one counts."""
+    return last_rows(table, [*LONG, "repeat"])
+
+
+def that_count(path: Path) -> Iterable[Judgement]:
+    """The judgements of the log at `path` that count, in the order in which their asks were first answered.
+
+    Where none was asked again each is read when it is come to, and none is held.
+    """
+    asked = judgement_table(path, columns=[*LONG, "repeat", "attempt"])
+    every = read_jsonl(path, Judgement)
+    return every if len(last_attempts(asked)) == len(asked) else last_records(every, JUDGEMENT_LOG)
+
+
+# What who looks at runs writes down about their items: notes and tags, in a file of their own in a run's folder.
+
+
+ITEM_NOTES = "item_notes.jsonl"
+
+Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60, pattern=r"^[^,\x00-\x1f]+$")]
+
+
+class ItemNote(Record):
+    """What somebody wrote down about an item; of several notes on one item the last one counts."""
+
+    item_id: str
+    text: Annotated[str, StringConstraints(max_length=20_000)] = ""
+    tags: Annotated[tuple[Tag, ...], Field(max_length=50)] = ()
+    at: datetime
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it takes back what was noted before."""
+        return not (self.text.strip() or self.tags)
+
+
+def read_item_notes(runs: Iterable[Path]) -> dict[str, ItemNote]:
+    """The notes that count in the folders of `runs`, by item.
+
+    Raises DataError: a line of the file is no note; the message names it.
+    """
+    files = (run / ITEM_NOTES for run in runs)
+    notes = sorted(
+        (note for file in files if file.is_file() for note in read_jsonl(file, ItemNote)), key=lambda n: n.at
+    )
+    return {item: note for item, note in {note.item_id: note for note in notes}.items() if not note.says_nothing}
+
+
+def add_item_note(run: Path, note: ItemNote) -> None:
+    """Append a note to the file in the folder of a run. Raises ConfigurationError: it cannot be written."""
+    try:
+        with (run / ITEM_NOTES).open("a", encoding="utf-8") as file:
+            file.write(note.line() + "\n")
+    except OSError as error:
+        raise cannot_add(run / ITEM_NOTES, error) from error
+
+
+# What says that a run's items were sampled with unequal chances: `sampling.json` in its folder.
+
+
+SAMPLING = "sampling.json"
+
+
+class WholeAccuracy(Record):
+    """Accuracy on the whole benchmark, estimated from a sample of it."""
+
+    estimate: float
+    ci_low: float
+    ci_high: float
+
+
+class Sampled(Record):
+    """What `sampling.json` says, but for the chances themselves."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    accuracy: WholeAccuracy | None = None
+    """None until the sample is large enough."""
+    queries: int = 0
+    of_queries: int = 1
+    items: int = 0
+    of_items: int = 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether every query was asked after all, so that nothing needs weighting."""
+        return self.queries == self.of_queries
+
+    def note(self, folder: Path) -> str:
+        """What a reader of the run's numbers must know."""
+        if self.accuracy is None:
+            return (
+                f"{folder} was judged with --until-precise and is not finished: its numbers are of the items asked so far, "
+                "which had unequal chances, and not of the benchmark. Give the same command again to go on."
+            )
+        a = self.accuracy
+        return (
+            f"{folder} was judged with --until-precise, on {self.items:,} of {self.of_items:,} items that had unequal "
+            "chances of being asked: the numbers below are of these items, and not of the benchmark. Accuracy on the "
+            f"whole benchmark, weighted, against people's votes: {a.estimate:.3f} [{a.ci_low:.3f}, {a.ci_high:.3f}] "
+            f"({SAMPLING})."
+        )
+
+
+def read_sampling(folder: Path) -> Sampled | None:
+    """What the run in `folder` says of its sampling; None where it was not sampled.
+
+    Raises DataError: its `sampling.json` cannot be read.
+    """
+    path = folder / SAMPLING
+    if not path.is_file():
+        return None
+    try:
+        return Sampled.model_validate_json(read_text(path))
+    except ValidationError as error:
+        raise DataError(path, None, "is not what --until-precise writes; judge again into another folder") from error
+
+
+def sampling_notes(paths: Iterable[Path]) -> tuple[str, ...]:
+    """What to say of those of these runs that are of a sample."""
+    found = ((path, read_sampling(path)) for path in paths)
+    return tuple(sampled.note(path) for path, sampled in found if sampled is not None and not sampled.whole)
+
+
+def refuse_sampled(paths: Iterable[Path]) -> None:
+    """Refuse runs whose items were sampled until precise: unweighted, they are no fair picture of the benchmark.
+
+    One that came to ask every query is a run like any other.
+
+    Raises BenchmarkError: one of these run folders holds such a run.
+    """
+    for path in paths:
+        sampled = read_sampling(path)
+        if sampled is not None and not sampled.whole:
+            raise BenchmarkError(
+                f"{path} was judged with --until-precise: its items had unequal chances of being asked ({SAMPLING}), so it "
+                "cannot be set against other runs. Judge the whole benchmark: the same casewise judge without "
+                f"--until-precise and with another --out. Its own accuracy: casewise report {path}"
+            )

@@ -1,0 +1,886 @@
+"""The analysis of a study: planned contrasts, task tables and options."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Any, Literal, TypedDict, TypeVar, cast, get_args
+
+import numpy as np
+import polars as pl
+
+from casewise.errors import ConfigurationError, StatisticsError, StudyError
+from casewise.records import ShortRepr
+from casewise.stats import (
+    Agreement,
+    Ceilings,
+    OracleAccuracy,
+    Reliability,
+    adjust,
+    agreement_of_votes,
+    benjamini_hochberg,
+    clustered_contrast,
+    dunn,
+    equivalence,
+    korn_graubard,
+    kruskal_wallis,
+    oracle_accuracy,
+    pairwise_proportions,
+    two_proportion_z,
+    wilson,
+)
+from casewise.stats import ceilings as vote_ceilings
+from casewise.stats import reliability as vote_reliability
+from casewise.stats.agreement import Level, LevelAlpha, alpha_by_level
+from casewise.stats.arrays import (
+    BoolArray,
+    Counts,
+    IntArray,
+    Raters,
+    annotators_variance,
+    checked_share,
+    cluster_variance,
+)
+from casewise.stats.contrasts import ClusteredContrast, Difference
+from casewise.stats.intervals import Correction
+from casewise.stats.kruskal import KruskalWallis, PeopleOfTasks, category_tests
+from casewise.stats.panel import PanelCurve, panel_curve
+from casewise.stats.ratings import (
+    AnnotatorTable,
+    Attrition,
+    CodedRatings,
+    Flow,
+    StratumRates,
+    annotator_table,
+    attrition,
+    safe_rate_by_stratum,
+)
+from casewise.stats.sample import LabelBase, LabelPolicy, Ties, labels
+from casewise.studies.design import OwnQuestion
+from casewise.studies.freeze import Departure
+
+# What is decided before the data are seen: as frozen, unless somebody asks for something else, which is a
+# departure.
+
+
+PlannedCorrection = Literal["holm", "bonferroni", "none", "benjamini-hochberg"]
+Ground = Literal["failed_checks"]
+
+
+CHOICES = {"correction": PlannedCorrection, "labels": LabelBase, "ties": Ties, "exclude": Ground}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysisOptions:
+    """How a study's ratings are analysed."""
+
+    contrasts: tuple[tuple[str, str], ...] | None = None
+    """Planned contrasts; None: the first condition against each other."""
+    alpha: float = 0.05
+    correction: PlannedCorrection = "holm"
+    """Of the contrasts' p values."""
+    labels: LabelBase = "votes"
+    ties: Ties = "half"
+    exclude: tuple[Ground, ...] = ("failed_checks",)
+    """Grounds on which ratings are left out, where the ratings say who failed."""
+    margin: float = 0.05
+    """Largest difference of safe rates that would not matter."""
+    level: float = 0.95
+    strata: tuple[str, ...] = ()
+    reference_size: int = 10
+    """People in the reference of the panel curve."""
+    flow: Flow | None = None
+    """How many took part at each step, where known."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "level", "margin"):
+            checked_share(getattr(self, name), name)
+
+    @property
+    def label_policy(self) -> LabelPolicy:
+        """How votes become labels."""
+        return LabelPolicy(self.labels, self.ties)
+
+
+class ChosenOptions(TypedDict, total=False):
+    """Those of `AnalysisOptions` that somebody asks for; what is not here is as the study froze it."""
+
+    contrasts: tuple[tuple[str, str], ...] | None
+    alpha: float
+    correction: PlannedCorrection
+    labels: LabelBase
+    ties: Ties
+    exclude: tuple[Ground, ...]
+    margin: float
+    level: float
+    strata: tuple[str, ...]
+    reference_size: int
+    flow: Flow | None
+    seed: int
+
+
+def choose_options(**values: object) -> ChosenOptions:
+    """Those of `values` that are not None, checked against what each can be.
+
+    Raises
+    ------
+    ConfigurationError
+        A value is none of those that there are; the message lists them.
+    """
+    for name, kind in CHOICES.items():
+        value, there = values.get(name), get_args(kind)
+        wrong = [
+            one for one in (value if isinstance(value, tuple) else (value,)) if one is not None and one not in there
+        ]
+        if wrong:
+            raise ConfigurationError(f"--{name} is {wrong[0]!r}; it can be {', '.join(there)}")
+    return cast(ChosenOptions, {name: value for name, value in values.items() if value is not None})
+
+
+def settle(
+    wanted: ChosenOptions, planned: Mapping[str, Any], *, frozen: bool
+) -> tuple[AnalysisOptions, tuple[Departure, ...]]:
+    """The options that hold, and where `wanted` departs from what was frozen.
+
+    `planned`: the study's own settings, by the names of `AnalysisOptions`.
+    `frozen`: whether they were frozen: a departure needs a promise.
+
+    Raises StatisticsError: an option lies outside its range.
+    """
+    options = AnalysisOptions(**{**planned, **wanted})
+    asked = {name: value for name, value in wanted.items() if name in planned and value != planned[name]}
+    if not frozen:
+        return options, ()
+    return options, tuple(Departure(f"analysis.{name}", planned[name], value) for name, value in asked.items())
+
+
+def read_contrasts(written: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """`FIRST:SECOND` as pairs of conditions.
+
+    Raises
+    ------
+    ConfigurationError
+        One has no colon, or compares a condition with itself.
+    """
+    pairs = []
+    for text in written:
+        first, colon, second = (part.strip() for part in text.partition(":"))
+        if not colon or not first or not second or first == second:
+            raise ConfigurationError(f"--contrast is {text!r}; write two conditions as no_context:safe_revised")
+        pairs.append((first, second))
+    return tuple(pairs)
+
+
+# Planned contrasts, one row each: the paper's test, and beside it errors that know queries and annotators.
+
+
+NO_DIFFERENCE = dict.fromkeys(("estimate", "error", "ci_low", "ci_high", "p", "log_p"))
+
+
+def default_contrasts(conditions: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The first condition (no context, where there is one) against each other; the paper does not list its four."""
+    return tuple((conditions[0], other) for other in conditions[1:])
+
+
+def condition_table(ratings: CodedRatings, *, level: float) -> pl.DataFrame:
+    """Safe rate of each condition, with its Korn-Graubard interval over queries, and annotators where they are known."""
+    rows: list[dict[str, Any]] = []
+    for index, name in enumerate(ratings.condition.names):
+        chosen = ratings.within(index)
+        safe, query = ratings.safe[chosen], ratings.query.codes[chosen]
+        annotator = None if ratings.annotator is None else ratings.annotator.codes[chosen]
+        rows.append(
+            {
+                "condition": name,
+                "items": int((ratings.item_condition == index).sum()),
+                "queries": len(np.unique(query)),
+                "annotators": None if annotator is None else len(np.unique(annotator)),
+                "ratings": len(safe),
+                "safe": int(safe.sum()),
+                "safe_rate": float(safe.mean()),
+                **share_limits(safe, query, annotator, level=level),
+            }
+        )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def share_limits(
+    given: BoolArray, query: IntArray, annotator: IntArray | None, *, level: float
+) -> dict[str, float | None]:
+    """`ci_low` and `ci_high` of a share of votes, or of answers: Korn and Graubard's, over queries and known annotators."""
+    n, share, queries = len(given), float(given.mean()), np.unique(query, return_inverse=True)[1]
+    clusters = int(queries.max()) + 1
+    if clusters < 2:
+        return {"ci_low": None, "ci_high": None}
+    variance = cluster_variance((given - share) / n, queries)
+    if annotator is not None:
+        own = np.full(clusters, 1 / n)
+        variance += annotators_variance((1 - share) * own, -share * own, Raters(queries, annotator, given))
+        clusters = max(2, min(clusters, len(np.unique(annotator))))
+    limits = korn_graubard(share, variance, n=n, clusters=clusters, level=level)
+    return {"ci_low": float(limits.low), "ci_high": float(limits.high)}
+
+
+def contrast_table(
+    ratings: CodedRatings, contrasts: Sequence[tuple[str, str]], options: AnalysisOptions
+) -> pl.DataFrame:
+    """One row a contrast.
+
+    `z`, `p`, `log_p`, `ci_low`, `ci_high` are the paper's pooled test with its corrections `p_bonferroni`, `p_holm`
+    and `p_benjamini_hochberg`; `like_*` the errors clustered by query and annotator, `these_*` those by annotator
+    around these queries' rates, `query_*` the average per-query difference; `equivalent_p` the TOST within `margin`.
+    `recommended_p` is that of `like_*`, else of `query_*`; `recommended_p_corrected` is corrected as `options` say, and
+    `differs` whether it reaches their alpha.
+
+    Raises StudyError: a contrast names a condition that has no ratings.
+    """
+    rows = [_row(ratings, first, second, level=options.level) for first, second in contrasts]
+    if not rows:
+        return pl.DataFrame()
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    testable = table["testable"].to_numpy()
+    for method in ("bonferroni", "holm", "benjamini_hochberg"):
+        table = table.with_columns(pl.Series(f"p_{method}", adjust(table["p"].to_numpy(), method, where=testable)))
+    table = table.with_columns(_corrected(table, options))
+    return table.with_columns(_equivalence(table, margin=options.margin, alpha=options.alpha))
+
+
+def _corrected(table: pl.DataFrame, options: AnalysisOptions) -> list[pl.Series]:
+    best = table["like_p"].cast(pl.Float64).fill_null(table["query_p"].cast(pl.Float64))
+    known = best.is_not_null()
+    method: Correction = "benjamini_hochberg" if options.correction == "benjamini-hochberg" else options.correction
+    adjusted = adjust(best.fill_null(1.0).to_numpy(), method, where=known.to_numpy())
+    p = pl.Series("recommended_p_corrected", adjusted).set(~known, None)
+    return [best.alias("recommended_p"), p, (p <= options.alpha).alias("differs")]
+
+
+def _row(ratings: CodedRatings, first: str, second: str, *, level: float) -> dict[str, Any]:
+    a, b = (_index(ratings, name) for name in (first, second))
+    chosen = ratings.within(a) | ratings.within(b)
+    safe, is_second = ratings.safe[chosen], ratings.within(b)[chosen]
+    counts = [int(safe[~is_second].sum()), int((~is_second).sum()), int(safe[is_second].sum()), int(is_second.sum())]
+    z = two_proportion_z(*counts, level=level)
+    annotator = None if ratings.annotator is None else ratings.annotator.codes[chosen]
+    try:
+        clustered = clustered_contrast(
+            safe, is_second, query=ratings.query.codes[chosen], annotator=annotator, level=level
+        )
+    except StatisticsError:  # one query or one annotator: the pooled test stands alone
+        clustered = None
+    names = (
+        "difference",
+        "z",
+        "p",
+        "log_p",
+        "p_greater",
+        "p_less",
+        "ci_low",
+        "ci_high",
+        "newcombe_low",
+        "newcombe_high",
+    )
+    return {
+        "first": first,
+        "second": second,
+        **dict(zip(("x1", "n1", "x2", "n2"), counts, strict=True)),
+        **{name: float(getattr(z, name)) for name in names},
+        "testable": bool(z.testable),
+        **_flat(clustered),
+    }
+
+
+def _flat(clustered: ClusteredContrast | None) -> dict[str, Any]:
+    parts: dict[str, Difference | None] = dict.fromkeys(("like", "these", "query", "item"))
+    if clustered is not None:
+        parts |= {
+            "like": clustered.queries_like_these,
+            "these": clustered.these_queries,
+            "query": clustered.by_query,
+            "item": clustered.by_item,
+        }
+    flat: dict[str, Any] = {}
+    for prefix, part in parts.items():
+        values = NO_DIFFERENCE if part is None else vars(part)
+        flat |= {f"{prefix}_{name}": values[name] for name in NO_DIFFERENCE}
+        flat[f"{prefix}_df"] = None if part is None else part.df
+    return flat | {
+        "two_way_not_positive": clustered is not None and clustered.not_positive,
+        "annotators": None if clustered is None else clustered.annotators,
+    }
+
+
+def _equivalence(table: pl.DataFrame, *, margin: float, alpha: float) -> list[pl.Series]:
+    prefix = "like" if table["like_error"].is_not_null().all() else "query"
+    p: list[float | None] = []
+    equivalent: list[bool | None] = []
+    for row in table.to_dicts():
+        if row[f"{prefix}_error"] is None:
+            p.append(None)
+            equivalent.append(None)
+            continue
+        found = equivalence(
+            row[f"{prefix}_estimate"], row[f"{prefix}_error"], margin=margin, df=row[f"{prefix}_df"], alpha=alpha
+        )
+        p.append(float(found.p))
+        equivalent.append(bool(found.equivalent))
+    return [
+        pl.Series("equivalent_p", p, dtype=pl.Float64),
+        pl.Series("equivalent", equivalent, dtype=pl.Boolean),
+    ]
+
+
+def _index(ratings: CodedRatings, condition: str) -> int:
+    if condition not in ratings.condition.names:
+        names = ", ".join(ratings.condition.names)
+        raise StudyError(f"a contrast names {condition!r}, which has no ratings that count; those of {names} do")
+    return ratings.condition.names.index(condition)
+
+
+# What people answered to the owner's own questions: shares by condition, and how far they agree, by level.
+
+
+@dataclass(frozen=True)
+class OwnFound:
+    """What was answered to one question."""
+
+    question: OwnQuestion
+    shares: pl.DataFrame
+    """One row a condition and answer: `answers`, `of`, `share` and its interval over queries and annotators. Empty for texts."""
+    means: dict[str, float]
+    """Of a scale, by condition."""
+    alphas: dict[str, LevelAlpha]
+    """Krippendorff's, of `all` and each condition; for several reasons, of each reason (given or not) over all."""
+    texts: dict[str, tuple[int, float]]
+    """By condition: how many wrote, and the median number of characters."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One entry an answered page in every array."""
+
+    item: IntArray
+    annotator: IntArray
+    values: list[Any]
+
+
+def own_questions(
+    ratings: CodedRatings,
+    questions: Sequence[OwnQuestion],
+    lines: Iterable[dict[str, Any]],
+    *,
+    level: float = 0.95,
+) -> tuple[OwnFound, ...]:
+    """Each question's analysis, over the ratings that count.
+
+    `lines`: as the export has them: `item_id`, `annotator_id`, and `answers` by the names of questions.
+    """
+    if ratings.annotator is None:
+        return ()
+    kept = {
+        (ratings.item.names[item], ratings.annotator.names[who])
+        for item, who in zip(ratings.item.codes, ratings.annotator.codes, strict=True)
+    }
+    counted = [line for line in lines if (line["item_id"], line["annotator_id"]) in kept]
+    found = (found_of(ratings, question, counted, level=level) for question in questions)
+    return tuple(one for one in found if one is not None)
+
+
+def found_of(
+    ratings: CodedRatings, question: OwnQuestion, lines: list[dict[str, Any]], *, level: float
+) -> OwnFound | None:
+    place = {name: index for index, name in enumerate(ratings.item.names)}
+    answered = [line for line in lines if question.name in line["answers"]]
+    if not answered:
+        return None
+    answers = Answers(
+        np.array([place[line["item_id"]] for line in answered]),
+        np.unique([line["annotator_id"] for line in answered], return_inverse=True)[1],
+        [line["answers"][question.name] for line in answered],
+    )
+    if question.kind == "text":
+        return OwnFound(question, pl.DataFrame(), {}, {}, lengths(ratings, answers))
+    return OwnFound(
+        question,
+        shares=pl.DataFrame(list(share_rows(ratings, question, answers, level=level)), infer_schema_length=None),
+        means=means(ratings, answers) if question.is_scale else {},
+        alphas=dict(agreements(ratings, question, answers)),
+        texts={},
+    )
+
+
+def chose(value: Any, option: str) -> bool:
+    """Whether an answer is, or has among it, what is offered as `option`."""
+    return option in value if isinstance(value, list) else str(value) == option
+
+
+def share_rows(
+    ratings: CodedRatings, question: OwnQuestion, answers: Answers, *, level: float
+) -> Iterator[dict[str, Any]]:
+    condition, query = ratings.item_condition[answers.item], ratings.item_query[answers.item]
+    for option in question.offered:
+        given = np.array([chose(value, option) for value in answers.values])
+        if question.kind == "parameter" and not given.any():
+            continue
+        for index, name in enumerate(ratings.condition.names):
+            here = condition == index
+            if here.any():
+                yield {
+                    "condition": name,
+                    "answer": option,
+                    "answers": int(given[here].sum()),
+                    "of": int(here.sum()),
+                    "share": float(given[here].mean()),
+                    **share_limits(given[here], query[here], answers.annotator[here], level=level),
+                }
+
+
+def by_condition(ratings: CodedRatings, answers: Answers) -> Iterator[tuple[str, list[Any]]]:
+    condition = ratings.item_condition[answers.item]
+    for index, name in enumerate(ratings.condition.names):
+        values = [answers.values[place] for place in np.flatnonzero(condition == index)]
+        if values:
+            yield name, values
+
+
+def means(ratings: CodedRatings, answers: Answers) -> dict[str, float]:
+    return {name: float(np.mean(values)) for name, values in by_condition(ratings, answers)}
+
+
+def lengths(ratings: CodedRatings, answers: Answers) -> dict[str, tuple[int, float]]:
+    return {
+        name: (len(values), float(median(len(value) for value in values)))
+        for name, values in by_condition(ratings, answers)
+    }
+
+
+def agreements(ratings: CodedRatings, question: OwnQuestion, answers: Answers) -> Iterator[tuple[str, LevelAlpha]]:
+    level: Level = question.level if question.is_scale else "nominal"
+    if question.kind == "reasons":
+        for option in question.offered:
+            values = [str(option in value) for value in answers.values]
+            yield from attempt(option, ratings, replace(answers, values=values), ("False", "True"), level)
+        return
+    yield from attempt("all", ratings, answers, question.offered, level)
+    for index, name in enumerate(ratings.condition.names):
+        here = np.flatnonzero(ratings.item_condition[answers.item] == index)
+        some = Answers(answers.item[here], answers.annotator[here], [answers.values[place] for place in here])
+        yield from attempt(name, ratings, some, question.offered, level)
+
+
+def attempt(
+    name: str,
+    ratings: CodedRatings,
+    answers: Answers,
+    offered: Sequence[str],
+    level: Level,
+) -> Iterator[tuple[str, LevelAlpha]]:
+    """The alpha under its name; nothing where too few answered."""
+    counts = np.zeros((len(ratings.item), len(offered)))
+    column = {option: index for index, option in enumerate(offered)}
+    for (item, option), many in Counter(
+        (int(item), str(value)) for item, value in zip(answers.item, answers.values, strict=True)
+    ).items():
+        counts[item, column[option]] += many
+    try:
+        yield name, alpha_by_level(counts, level=level, clusters=ratings.item_query)
+    except StatisticsError:
+        return
+
+
+# Task by task: Kruskal-Wallis, Dunn, categories, and each query's share of "respond" under each condition.
+
+
+@dataclass(frozen=True, repr=False)
+class TaskTests(ShortRepr):
+    """Everything that is tested query by query."""
+
+    tasks: pl.DataFrame
+    """One row a query with ratings under two conditions at least."""
+    post_hoc: pl.DataFrame
+    """One row a query and pair of conditions, for the testable queries."""
+    pairs: pl.DataFrame
+    """One row a pair of conditions: on how many tasks it differs."""
+    categories: pl.DataFrame | None
+    """One row a category, by falling mean H; None where categories are not known."""
+    shares: pl.DataFrame
+    """One row a query and condition: share of "respond" with its Wilson interval."""
+    exact_method: str
+    category_draws: str | None
+    """What the permutation p of a category rests on."""
+    left_out: int
+    """Queries with ratings under fewer than two conditions."""
+
+
+def task_tests(
+    ratings: CodedRatings, *, alpha: float, paper_level: float, rng: np.random.Generator
+) -> TaskTests | None:
+    """Every test of the task-by-task part; None where no query has ratings under two conditions."""
+    counts = ratings.by_task
+    kept = np.flatnonzero((counts.sizes > 0).sum(1) >= 2)
+    if not len(kept):
+        return None
+    some = Counts(counts.successes[kept], counts.sizes[kept])
+    result = kruskal_wallis(some.successes, some.sizes, exact=True, rng=rng)
+    post_hoc = _post_hoc(ratings, some, kept, result)
+    draws, categories = None, None
+    if ratings.category is not None:
+        draws, categories = _categories(ratings, some, kept, result, levels=(alpha, paper_level), rng=rng)
+    return TaskTests(
+        tasks=_tasks(ratings, some, kept, result),
+        post_hoc=post_hoc,
+        pairs=_pairs(post_hoc, alpha),
+        categories=categories,
+        shares=_shares(ratings),
+        exact_method=_method(result),
+        category_draws=draws,
+        left_out=len(counts.sizes) - len(kept),
+    )
+
+
+def _method(result: KruskalWallis) -> str:
+    if result.exact is None or not result.exact.monte_carlo_tasks:
+        return "exact"
+    draws, tasks = result.exact.draws, result.exact.monte_carlo_tasks
+    return f"exact, but for {tasks:,} tasks by {draws:,} random shuffles each"
+
+
+def _names(ratings: CodedRatings, kept: IntArray) -> dict[str, list[str]]:
+    columns = {"query": [ratings.query.names[i] for i in kept]}
+    if ratings.category is not None:
+        columns["category"] = [ratings.category.names[c] for c in ratings.category.codes[kept]]
+    return columns
+
+
+def _tasks(ratings: CodedRatings, counts: Counts, kept: IntArray, result: KruskalWallis) -> pl.DataFrame:
+    exact = result.p if result.exact is None else result.exact.p
+    return pl.DataFrame(
+        {
+            **_names(ratings, kept),
+            "ratings": counts.sizes.sum(1),
+            "safe": counts.successes.sum(1),
+            "h": result.h,
+            "df": np.broadcast_to(result.df, len(kept)),
+            "p": result.p,
+            "log_p": result.log_p,
+            "p_exact": exact,
+            "p_benjamini_hochberg": benjamini_hochberg(exact, where=result.testable),
+            "cramers_v": result.cramers_v,
+            "testable": result.testable,
+        }
+    )
+
+
+def _post_hoc(ratings: CodedRatings, counts: Counts, kept: IntArray, result: KruskalWallis) -> pl.DataFrame:
+    rows = np.flatnonzero(np.atleast_1d(result.testable))
+    ranks = dunn(counts.successes[rows], counts.sizes[rows])
+    shares = pairwise_proportions(counts.successes[rows], counts.sizes[rows])
+    names, pairs = ratings.condition.names, ranks.pairs
+    queries = [ratings.query.names[i] for i in kept[rows]]
+    return pl.DataFrame(
+        {
+            "query": np.repeat(np.array(queries, dtype=object), len(pairs)).tolist(),
+            "first": [names[i] for i in pairs[:, 0]] * len(rows),
+            "second": [names[j] for j in pairs[:, 1]] * len(rows),
+            "dunn_z": ranks.z.ravel(),
+            "dunn_p": ranks.p.ravel(),
+            "dunn_p_bonferroni": ranks.p_bonferroni.ravel(),
+            "dunn_p_holm": ranks.p_holm.ravel(),
+            "dunn_p_benjamini_hochberg": ranks.p_benjamini_hochberg.ravel(),
+            "proportions_p": shares.p.ravel(),
+            "proportions_p_holm": shares.p_holm.ravel(),
+            "testable": ranks.testable.ravel(),
+        }
+    )
+
+
+def _pairs(post_hoc: pl.DataFrame, alpha: float) -> pl.DataFrame:
+    return (
+        post_hoc.filter(pl.col("testable"))
+        .group_by("first", "second", maintain_order=True)
+        .agg(
+            tasks=pl.len(),
+            dunn_bonferroni=(pl.col("dunn_p_bonferroni") <= alpha).sum(),
+            dunn_holm=(pl.col("dunn_p_holm") <= alpha).sum(),
+            dunn_benjamini_hochberg=(pl.col("dunn_p_benjamini_hochberg") <= alpha).sum(),
+            proportions_holm=(pl.col("proportions_p_holm") <= alpha).sum(),
+        )
+    )
+
+
+def _categories(
+    ratings: CodedRatings,
+    counts: Counts,
+    kept: IntArray,
+    result: KruskalWallis,
+    *,
+    levels: tuple[float, float],
+    rng: np.random.Generator,
+) -> tuple[str, pl.DataFrame]:
+    assert ratings.category is not None
+    present, codes = np.unique(ratings.category.codes[kept], return_inverse=True)
+    people = _people(ratings, kept)
+    found = category_tests(counts, codes, result=result, rng=rng, alpha=levels[0], paper_level=levels[1], people=people)
+    table = pl.DataFrame(
+        {
+            "category": [ratings.category.names[i] for i in present],
+            "queries": found.queries,
+            "testable": found.testable,
+            "mean_h": found.mean_h,
+            "p": found.p,
+            "p_benjamini_hochberg": benjamini_hochberg(found.p),
+            "significant_after_correction": found.share_after_correction,
+            "significant_at_paper_level": found.share_at_paper_level,
+        }
+    )
+    shuffled = "shuffles within tasks" if people is None else "shuffles of people over the conditions"
+    return f"{found.draws:,} {shuffled}", table.sort("mean_h", "category", descending=[True, False])
+
+
+def _people(ratings: CodedRatings, kept: IntArray) -> PeopleOfTasks | None:
+    """Who rated the kept tasks; None where votes are anonymous or somebody rated under several conditions."""
+    if ratings.annotator is None:
+        return None
+    place = np.full(len(ratings.query), -1)
+    place[kept] = np.arange(len(kept))
+    here = place[ratings.query.codes] >= 0
+    who, condition = ratings.annotator.codes[here], ratings.condition.codes[here]
+    people, person = np.unique(who, return_inverse=True)
+    assigned = np.zeros(len(people), dtype=np.int64)
+    assigned[person] = condition
+    if not np.array_equal(assigned[person], condition):
+        return None
+    return PeopleOfTasks(place[ratings.query.codes[here]], person, ratings.safe[here], assigned)
+
+
+def _shares(ratings: CodedRatings) -> pl.DataFrame:
+    counts = ratings.by_task
+    query, condition = np.nonzero(counts.sizes)
+    safe, votes = counts.successes[query, condition], counts.sizes[query, condition]
+    limits = wilson(safe, votes)
+    return pl.DataFrame(
+        {
+            **_names(ratings, query),
+            "condition": [ratings.condition.names[i] for i in condition],
+            "safe": safe,
+            "ratings": votes,
+            "share": safe / votes,
+            "ci_low": limits.low,
+            "ci_high": limits.high,
+        }
+    )
+
+
+# The whole analysis of a study's ratings, as numbers. `reporting.study_report` writes it out.
+
+
+Answer = TypeVar("Answer")
+
+PAPER_LEVEL = 0.05 / 4
+"""At which the paper calls a task significant (§5.1)."""
+
+ANONYMOUS = "not available: anonymous votes"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The headline numbers with the ratings that were left out, to be set beside those without."""
+
+    conditions: pl.DataFrame
+    contrasts: pl.DataFrame
+    ratings: int
+    reasons: dict[str, int]
+    """Ratings left out, by the reason given."""
+
+
+@dataclass(frozen=True, repr=False)
+class StudyAnalysis(ShortRepr):
+    """Every number of a study report. What cannot be said is None, and `not_available` says why."""
+
+    options: AnalysisOptions
+    ratings: CodedRatings
+    conditions: pl.DataFrame
+    contrasts: pl.DataFrame
+    """As randomised: all valid ratings, those of people who left part-way included."""
+    contrasts_of_completers: pl.DataFrame | None
+    """The same of those who finished; None where all did, or it is not known."""
+    left_out: LeftOut | None
+    """What the ratings left out would change; None where nothing was, or it is not known."""
+    labels: pl.DataFrame
+    """One row a condition: how many items people call safe and unsafe, by the label policy."""
+    tasks: TaskTests | None
+    agreement: dict[str, Agreement]
+    """`all` and each condition."""
+    reliability: Reliability | None
+    ceilings: Ceilings | None
+    oracle: OracleAccuracy | None
+    panel: PanelCurve | None
+    annotators: AnnotatorTable | None
+    strata: tuple[StratumRates, ...]
+    attrition: Attrition | None
+    own: tuple[OwnFound, ...] = ()
+    """What was answered to the owner's own questions."""
+    not_available: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether votes have no annotators."""
+        return self.ratings.annotator is None
+
+    @property
+    def bonferroni_level(self) -> float:
+        """Alpha over the number of contrasts."""
+        return self.options.alpha / max(1, len(self.contrasts))
+
+
+def analyse(
+    ratings: CodedRatings,
+    options: AnalysisOptions = AnalysisOptions(),
+    *,
+    all_ratings: CodedRatings | None = None,
+    reasons: Mapping[str, int] | None = None,
+    own: Callable[[CodedRatings], tuple[OwnFound, ...]] = lambda _ratings: (),
+) -> StudyAnalysis:
+    """Everything that these ratings can tell.
+
+    A part that the ratings cannot answer is left out and explained, never guessed.
+
+    `all_ratings`: `ratings` and those that were left out of them, where there are some.
+    `reasons`: how many were left out, by the reason given.
+    `own`: the analysis of the owner's own questions, where there are some.
+
+    Raises StudyError: a planned contrast names a condition without ratings. StatisticsError: an option lies outside its
+    range.
+    """
+    rng = np.random.default_rng(options.seed)
+    why = _unanswerable(ratings, options)
+    counts, clusters = ratings.by_item, ratings.item_query
+
+    def attempt(name: str, question: Callable[[], Answer]) -> Answer | None:
+        try:
+            return question()
+        except StatisticsError as error:
+            why[name] = f"not available: {error}"
+            return None
+
+    known, finished = ratings.annotator is not None, ratings.completers()
+    return StudyAnalysis(
+        options=options,
+        ratings=ratings,
+        conditions=condition_table(ratings, level=options.level),
+        contrasts=_contrasts(ratings, options, why),
+        contrasts_of_completers=None if finished is None else _contrasts(finished, options, {}),
+        left_out=None if all_ratings is None else _with_left_out(all_ratings, options, reasons or {}),
+        labels=label_table(ratings, options.label_policy),
+        tasks=task_tests(ratings, alpha=options.alpha, paper_level=PAPER_LEVEL, rng=rng),
+        agreement=_agreement(ratings),
+        reliability=attempt(
+            "reliability", lambda: vote_reliability(*counts, rng=rng, clusters=clusters, raters=ratings.raters)
+        ),
+        ceilings=attempt("ceilings", lambda: vote_ceilings(*counts)),
+        oracle=attempt(
+            "accuracy of an oracle",
+            lambda: oracle_accuracy(
+                *counts, rng=np.random.default_rng(options.seed), clusters=clusters, strata=ratings.item_condition
+            ),
+        ),
+        panel=attempt(
+            "panel",
+            lambda: panel_curve(
+                *counts, clusters=clusters, reference_size=options.reference_size, raters=ratings.raters
+            ),
+        ),
+        annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if known else None,
+        strata=tuple(safe_rate_by_stratum(ratings, name) for name in options.strata) if known else (),
+        attrition=None if options.flow is None else attrition(options.flow, ratings),
+        own=own(ratings),
+        not_available=why,
+    )
+
+
+def _unanswerable(ratings: CodedRatings, options: AnalysisOptions) -> dict[str, str]:
+    """What these ratings cannot tell, before anything is tried."""
+    why: dict[str, str] = {}
+    if not ((ratings.by_task.sizes > 0).sum(1) >= 2).any():
+        why["tasks"] = "not available: no query has ratings under two conditions"
+    if ratings.annotator is None:
+        why |= dict.fromkeys(("annotators", "two-way errors", "strata"), ANONYMOUS)
+    if options.flow is None:
+        why["flow"] = "not available: the ratings do not say who arrived and did not finish"
+    return why
+
+
+def _contrasts(ratings: CodedRatings, options: AnalysisOptions, why: dict[str, str]) -> pl.DataFrame:
+    if len(ratings.condition) < 2:
+        why["contrasts"] = f"not available: there is one condition only, {ratings.condition.names[0]!r}"
+        return pl.DataFrame()
+    planned: Sequence[tuple[str, str]] = options.contrasts or default_contrasts(ratings.condition.names)
+    table = contrast_table(ratings, planned, options)
+    if table["like_p"].is_null().any() and table["query_p"].is_null().any():
+        why["errors over queries"] = "not available for a contrast with fewer than two queries, or where nothing varies"
+    return table
+
+
+def _with_left_out(ratings: CodedRatings, options: AnalysisOptions, reasons: Mapping[str, int]) -> LeftOut:
+    contrasts = _contrasts(ratings, options, {})
+    return LeftOut(condition_table(ratings, level=options.level), contrasts, len(ratings), dict(reasons))
+
+
+def _agreement(ratings: CodedRatings) -> dict[str, Agreement]:
+    counts, found = ratings.by_item, {}
+    parts = {"all": np.ones(len(ratings.item), dtype=bool)}
+    parts |= {name: ratings.item_condition == index for index, name in enumerate(ratings.condition.names)}
+    for name, chosen in parts.items():
+        try:
+            found[name] = agreement_of_votes(
+                counts.successes[chosen],
+                counts.sizes[chosen],
+                clusters=ratings.item_query[chosen],
+                raters=None if ratings.raters is None else ratings.raters.where(chosen),
+            )
+        except StatisticsError:
+            continue
+    return found
+
+
+INTENT = {"safe": True, "unsafe": False}
+"""How the paper's conditions begin that say what an author meant."""
+
+
+def label_table(ratings: CodedRatings, policy: LabelPolicy) -> pl.DataFrame:
+    """One row a condition: `items`, and how many of them are `safe`, `unsafe`, `tied` (half of each) or without a label.
+
+    What an author meant is read from the names of the paper's conditions; an item of another one has no intent.
+    """
+    weight = labels(_items(ratings), policy).weight
+    rows: list[dict[str, Any]] = []
+    for index, name in enumerate(ratings.condition.names):
+        own = weight[ratings.item_condition == index]
+        rows.append(
+            {
+                "condition": name,
+                "items": len(own),
+                "safe": int((own == 1).sum()),
+                "unsafe": int((own == 0).sum()),
+                "tied": int((own == 0.5).sum()),
+                "without": int(np.isnan(own).sum()),
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def _items(ratings: CodedRatings) -> pl.DataFrame:
+    intents = [INTENT.get(name.split("_")[0]) for name in ratings.condition.names]
+    of_query = None if ratings.category is None else [ratings.category.names[code] for code in ratings.category.codes]
+    return pl.DataFrame(
+        {
+            "n_safe": ratings.by_item.successes,
+            "n_votes": ratings.by_item.sizes,
+            "intended_safe": pl.Series([intents[c] for c in ratings.item_condition], dtype=pl.Boolean),
+            "published_rate": pl.Series([None] * len(ratings.item), dtype=pl.Float64),
+            "category": [None if of_query is None else of_query[q] for q in ratings.item_query],
+        },
+        schema_overrides={"category": pl.String},
+    )

@@ -1,0 +1,685 @@
+"""Answers of annotators: ratings taken, voided and restored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Self
+
+from sqlalchemy import Connection, Row, bindparam, func, literal_column, select, true, update
+
+from casewise.database.tables import study as tables
+from casewise.errors import StudyError
+from casewise.records import OUTCOMES
+from casewise.studies.design import LONGEST_TEXT, REPLY_QUESTION, Demographic, LanguageCode, OwnAnswer, OwnQuestion, Pay
+from casewise.studies.people import FAILED_CHECKS, Annotator, AnsweredPage, failed_checks, has_room, must_void
+from casewise.studies.rounds import Round, note, round_state
+from casewise.studies.slots import (
+    Earlier,
+    generator,
+    give_batch,
+    hold_study,
+    lapse_expired,
+    lease_end,
+    open_in,
+    open_slots,
+    release,
+    resume,
+    take_slot,
+)
+
+# Answers in the database: taken once, whatever the browser does; undone, skipped, or late.
+
+
+Decision = Literal["respond", "refuse", "skip"]
+Taken = Literal["rated", "skipped", "surplus", "again", "over"]
+BatchOutcome = Literal["completed", "stopped", "left_early", "too_many_skips"]
+
+PAGES, ANNOTATORS, ITEMS = tables.pages, tables.annotators, tables.items
+
+COUNTS_FOR_QUALITY = PAGES.c.verdict.is_not(None) | ((PAGES.c.kind == "check") & (PAGES.c.state == "skipped"))
+"""Pages that say something of how somebody rates: skipping a check is missing it."""
+
+VERDICTS = {"respond": "safe", "refuse": "unsafe"}
+
+RENEWED_BELOW = 0.95
+"""A lease is written anew once less than this share of it is left: most answers need one write less."""
+
+SAID = ("verdict", "seconds", "scripted", "sight", "own", "language", "answered_at")
+"""What a page holds of an answer that is no skip."""
+
+ANNOTATOR_LOCKED = (
+    select(
+        ANNOTATORS.c.study_id,
+        ANNOTATORS.c.stage,
+        ANNOTATORS.c.outcome,
+        ANNOTATORS.c.lapsed,
+        ANNOTATORS.c.voided_at,
+        ANNOTATORS.c.lease_until,
+    )
+    .where(ANNOTATORS.c.id == bindparam("who"))
+    .with_for_update(key_share=True)
+)
+PAGE_AT = select(PAGES).where(PAGES.c.annotator_id == bindparam("who"), PAGES.c.position == bindparam("place"))
+TAKE_IN_TIME = (
+    update(PAGES)
+    .where(
+        PAGES.c.annotator_id == bindparam("who"),
+        PAGES.c.position == bindparam("place"),
+        PAGES.c.revision == bindparam("as_shown"),
+        PAGES.c.state == "waiting",
+    )
+    .values(state="rated", **{name: bindparam(name) for name in SAID})
+)
+COUNTED = ("rated", "skipped", "surplus", "waiting")
+IN_STATE = [func.count().filter(PAGES.c.state == literal_column(f"'{state}'")).label(state) for state in COUNTED]
+COUNTS = select(*IN_STATE).where(PAGES.c.annotator_id == bindparam("who")).subquery()
+NEXT_PAGE = (
+    select(PAGES.c.position, PAGES.c.revision, PAGES.c.check_name, ITEMS.c.shown, *COUNTS.c)
+    .outerjoin(ITEMS, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id))
+    .join(COUNTS, true())
+    .where(PAGES.c.annotator_id == bindparam("who"), PAGES.c.state == "waiting")
+    .order_by(PAGES.c.position)
+    .limit(1)
+)
+STATES = select(PAGES.c.state, func.count()).where(PAGES.c.annotator_id == bindparam("who")).group_by(PAGES.c.state)
+CHANGE_PAGE = update(PAGES).where(PAGES.c.annotator_id == bindparam("who"), PAGES.c.position == bindparam("place"))
+RENEW = update(ANNOTATORS).where(ANNOTATORS.c.id == bindparam("who")).values(lease_until=bindparam("until"))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer as a browser sent it."""
+
+    position: int
+    revision: int
+    """The page's revision when it was shown: an undo makes older copies of the page worthless."""
+    decision: Decision
+    seconds: float | None = None
+    scripted: bool = False
+    sight: dict[str, float] | None = None
+    """What the page's script saw of the reading (`studies.running.sight`)."""
+    own: dict[str, OwnAnswer] | None = None
+    """Answers to the owner's own questions."""
+    language: LanguageCode | None = None
+    """That of the page; None where the study has one only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where an annotator stands in the batch."""
+
+    answered: int
+    pages: int
+    skipped: int = 0
+    lost: int = 0
+    """Pages whose places others took while the annotator was away; known where all states are counted."""
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> Self:
+        """By how many of the annotator's pages are in each state."""
+        answered = sum(counts.get(state, 0) for state in ("rated", "skipped", "surplus"))
+        return cls(answered, answered + counts.get("waiting", 0), counts.get("skipped", 0), counts.get("lapsed", 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The page to be shown next, and how far it is."""
+
+    position: int
+    revision: int
+    text: str
+    context: dict[str, Any]
+    progress: Progress
+
+
+def next_page(
+    connection: Connection, study: Round, annotator_id: str, language: LanguageCode | None = None
+) -> Shown | None:
+    """The first page without an answer, in `language` (the study's first); None when the batch is done."""
+    row = connection.execute(NEXT_PAGE, {"who": annotator_id}).first()
+    if row is None:
+        return None
+    done = Progress.of({state: getattr(row, state) for state in COUNTED})
+    if row.check_name is not None:
+        checks = study.worded(language or study.design.languages[0]).checks
+        text = next(check.text for check in checks if check.name == row.check_name)
+        context = situation_of_check(connection, annotator_id, row.position, language)
+        return Shown(row.position, row.revision, text, context, done)
+    said = in_language(row.shown, language)
+    return Shown(row.position, row.revision, said["query"], said["context"], done)
+
+
+def in_language(shown: dict[str, Any], language: LanguageCode | None) -> dict[str, Any]:
+    """What is shown of an item in a language; in the study's first where that is it."""
+    said: dict[str, Any] = shown.get("in", {}).get(language, shown)
+    return said
+
+
+def situation_of_check(
+    connection: Connection, annotator_id: str, position: int, language: LanguageCode | None
+) -> dict[str, Any]:
+    """A check has a situation like the pages around it: that of the farthest item of the same batch."""
+    shown: dict[str, Any] | None = connection.scalars(
+        select(ITEMS.c.shown)
+        .join(PAGES, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id))
+        .where(PAGES.c.annotator_id == annotator_id)
+        .order_by(func.abs(PAGES.c.position - position).desc(), PAGES.c.position)
+        .limit(1)
+    ).first()
+    return dict(in_language(shown, language)["context"]) if shown else {}
+
+
+def progress(connection: Connection, annotator_id: str) -> Progress:
+    """How many pages are answered (or skipped), of how many that are the annotator's still."""
+    return Progress.of({row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})})
+
+
+def take_answer(connection: Connection, study: Round, annotator_id: str, given: Given, *, now: datetime) -> Taken:
+    """Take an answer, once.
+
+    Returns what became of it, "rated", "skipped" or "surplus"; "again" where the page was answered before, or undone
+    since, and nothing changes; "over" where the annotator is not rating (any more).
+    """
+    annotator = locked(connection, annotator_id)
+    if annotator is None or annotator.stage != "rating" or annotator.study_id != study.id:
+        return "over"
+    taken: Taken = "rated"
+    if given.decision == "skip" or not taken_in_time(connection, annotator_id, given, now=now):
+        page = connection.execute(PAGE_AT, {"who": annotator_id, "place": given.position}).first()
+        if page is None or page.revision != given.revision or page.state not in {"waiting", "lapsed"}:
+            return "again"
+        taken = record(connection, study, page, given, now=now)
+    if taken == "skipped" and skipped_too_many(connection, study, annotator_id):
+        finish_batch(connection, study, annotator_id, outcome="too_many_skips", now=now)
+        return taken
+    if annotator.lapsed:
+        resume(connection, study, annotator_id, now=now)
+    else:
+        renew(connection, study, annotator_id, until=annotator.lease_until, now=now)
+    return taken
+
+
+def taken_in_time(connection: Connection, annotator_id: str, given: Given, *, now: datetime) -> bool:
+    """Take an answer to a page that still waits for it, as nearly all do; whether it did. Its slot is held already."""
+    page = {"who": annotator_id, "place": given.position, "as_shown": given.revision}
+    return connection.execute(TAKE_IN_TIME, page | said_in(given, now=now)).rowcount == 1
+
+
+def said_in(given: Given, *, now: datetime) -> dict[str, Any]:
+    values = (
+        VERDICTS[given.decision],
+        given.seconds,
+        given.scripted,
+        given.sight,
+        given.own or None,
+        given.language,
+        now,
+    )
+    return dict(zip(SAID, values, strict=True))
+
+
+def skipped_too_many(connection: Connection, study: Round, annotator_id: str) -> bool:
+    counts: dict[str, int] = {row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})}
+    return counts.get("skipped", 0) > study.design.attention.most_skips(sum(counts.values()))
+
+
+def renew(connection: Connection, study: Round, annotator_id: str, *, until: datetime, now: datetime) -> None:
+    lease = lease_end(study, now)
+    if until - now < (lease - now) * RENEWED_BELOW:
+        connection.execute(RENEW, {"who": annotator_id, "until": lease})
+
+
+def locked(connection: Connection, annotator_id: str) -> Row[*tuple[Any, ...]] | None:
+    return connection.execute(ANNOTATOR_LOCKED, {"who": annotator_id}).first()
+
+
+def skip_of(page: Row[Any]) -> dict[str, Any]:
+    return {"item_id": page.item_id, "condition": page.condition}
+
+
+def record(connection: Connection, study: Round, page: Row[Any], given: Given, *, now: datetime) -> Taken:
+    """A skip, or an answer to a page whose slot went when the lease ran out."""
+    if given.decision == "skip":
+        change(connection, page, state="skipped", slot_id=None, answered_at=now)
+        give_back(connection, page)
+        who = page.annotator_id
+        note(connection, study.id, "skipped", at=now, by="annotator", annotator_id=who, detail=skip_of(page))
+        return "skipped"
+    slot_id = take_slot(connection, page)
+    taken: Taken = "rated" if slot_id is not None or page.kind == "check" else "surplus"
+    change(connection, page, state=taken, slot_id=slot_id, **said_in(given, now=now))
+    return taken
+
+
+def change(connection: Connection, page: Row[Any], **values: Any) -> None:
+    where = {"who": page.annotator_id, "place": page.position}
+    connection.execute(CHANGE_PAGE.values({name: bindparam(name) for name in values}), where | values)
+
+
+def give_back(connection: Connection, page: Row[Any]) -> None:
+    if page.slot_id is not None:
+        slots = tables.slots
+        connection.execute(update(slots).where(slots.c.id == page.slot_id).values(holder_id=None))
+
+
+def undo(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> bool:
+    """Take back the last answer, if it is a rating or a check; whether there was one. A skip cannot be undone."""
+    annotator = locked(connection, annotator_id)
+    if annotator is None or annotator.stage != "rating" or annotator.lapsed:
+        return False
+    last = connection.execute(
+        select(PAGES)
+        .where(PAGES.c.annotator_id == annotator_id, PAGES.c.answered_at.is_not(None))
+        .order_by(PAGES.c.answered_at.desc(), PAGES.c.position.desc())
+        .limit(1)
+    ).first()
+    if last is None or last.state != "rated":
+        return False
+    change(
+        connection,
+        last,
+        state="waiting",
+        verdict=None,
+        seconds=None,
+        scripted=False,
+        sight=None,
+        own=None,
+        answered_at=None,
+        revision=last.revision + 1,
+    )
+    note(connection, study.id, "undone", at=now, by="annotator", annotator_id=annotator_id, detail=skip_of(last))
+    return True
+
+
+def answers_of(connection: Connection, study: Round, annotator_id: str) -> list[AnsweredPage]:
+    """What an annotator answered, and the checks they skipped, in order, as the quality rules take it."""
+    expected = {check.name: check.expected for check in study.wording.checks}
+    query = select(PAGES).where(PAGES.c.annotator_id == annotator_id, COUNTS_FOR_QUALITY).order_by(PAGES.c.position)
+    return [as_answer(row, expected) for row in connection.execute(query)]
+
+
+def as_answer(row: Row[Any], expected: dict[str, Any]) -> AnsweredPage:
+    return AnsweredPage(
+        item_id=row.item_id or row.check_name,
+        verdict=row.verdict,
+        seconds=row.seconds,
+        expected=expected.get(row.check_name),
+        scripted=row.scripted,
+    )
+
+
+def finish_batch(
+    connection: Connection, study: Round, annotator_id: str, *, outcome: BatchOutcome = "completed", now: datetime
+) -> None:
+    """The annotator is done, stops early, or skipped too much: open pages re-open; the outcome says which code they get.
+
+    Whoever has lost pages to others has stopped and not completed; whoever answered no item at all, because they stopped
+    or because others took them all, left early: their time is paid as that of those who leave before the first request.
+    """
+    annotator = locked(connection, annotator_id)
+    if annotator is None or annotator.stage != "rating":
+        return
+    if outcome == "completed" and progress(connection, annotator_id).lost:
+        outcome = "stopped"
+    if outcome != "too_many_skips" and not answered_items(connection, annotator_id):
+        outcome = "left_early"
+    release(connection, annotator_id, states={"waiting": "dropped", "lapsed": "dropped"})
+    ended: str = outcome
+    if must_void(answers_of(connection, study, annotator_id), study.design):
+        void(connection, study, annotator_id, why=FAILED_CHECKS, by="system", now=now)
+        ended = "failed_checks"
+    connection.execute(
+        update(ANNOTATORS)
+        .where(ANNOTATORS.c.id == annotator_id)
+        .values(stage="done", outcome=ended, finished_at=now, lease_until=None)
+    )
+    note(connection, study.id, ended, at=now, by="annotator", annotator_id=annotator_id)
+
+
+def answered_items(connection: Connection, annotator_id: str) -> int:
+    """How many items somebody rated or skipped."""
+    mine = (PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None))
+    return int(connection.scalars(select(func.count()).where(*mine)).one())
+
+
+def void(connection: Connection, study: Round, annotator_id: str, *, why: str, by: str, now: datetime) -> int:
+    """Leave out all that an annotator rated, and re-open the slots; returns how many slots that were.
+
+    Voiding twice changes nothing. The ratings are kept apart, with the reason in the event log. Who is voided in the
+    middle has an outcome from then on, so that whoever comes back is told how it ended, and is paid for as that.
+    """
+    annotator = locked(connection, annotator_id)
+    if annotator is None or annotator.voided_at is not None:
+        return 0
+    changes = {"waiting": "dropped", "lapsed": "dropped", "rated": "void", "surplus": "void"}
+    reopened = release(connection, annotator_id, states=changes)
+    values: dict[str, Any] = {"voided_at": now, "lease_until": None, "stage": "done"}
+    if annotator.outcome is None:
+        values |= {"outcome": "failed_checks" if why == FAILED_CHECKS else "stopped", "finished_at": now}
+    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))
+    detail = {"why": why, "reopened": reopened}
+    note(connection, study.id, "voided", at=now, by=by, annotator_id=annotator_id, detail=detail)
+    return reopened
+
+
+def lapse_and_void(connection: Connection, study: Round, *, now: datetime) -> int:
+    """Re-open what expired leases hold, and void those who left after failing checks, where the design says so."""
+    expired = lapse_expired(connection, study, now=now)
+    if study.design.attention.void:
+        for annotator_id in suspects(connection, study):
+            if must_void(answers_of(connection, study, annotator_id), study.design):
+                void(connection, study, annotator_id, why=FAILED_CHECKS, by="system", now=now)
+    return expired
+
+
+def suspects(connection: Connection, study: Round) -> Sequence[str]:
+    """Those who left in the middle with an attention check answered or skipped."""
+    query = (
+        select(ANNOTATORS.c.id)
+        .join(PAGES, PAGES.c.annotator_id == ANNOTATORS.c.id)
+        .where(
+            ANNOTATORS.c.study_id == study.id,
+            ANNOTATORS.c.stage == "rating",
+            ANNOTATORS.c.lapsed.is_(True),
+            PAGES.c.kind == "check",
+            COUNTS_FOR_QUALITY,
+        )
+        .distinct()
+        .order_by(ANNOTATORS.c.id)
+    )
+    return connection.scalars(query).all()
+
+
+# More than one batch a person: whoever has answered all pages may take another, where design and room allow it.
+#
+# It is of the same condition, of queries that the person has not read, and only while that condition is not behind the
+# others by a batch: so quotas and the balance of conditions stay what they are. What was promised to people in the tutorial
+# or the quiz is not given away.
+
+
+EVENTS = tables.events
+
+FURTHER = "further batches"
+"""What a bonus is for that pays them, in the log."""
+
+
+def batches_given(connection: Connection, study_id: str) -> dict[str, int]:
+    """How many batches each annotator was given who was given more than one."""
+    query = (
+        select(EVENTS.c.annotator_id, func.count())
+        .where(EVENTS.c.study_id == study_id, EVENTS.c.kind == "assigned")
+        .group_by(EVENTS.c.annotator_id)
+        .having(func.count() > 1)
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def may_take_another(connection: Connection, study: Round, who: Annotator, *, now: datetime) -> bool:
+    """Whether somebody who has answered all pages is offered another batch."""
+    ratings = study.design.ratings
+    if ratings.most_batches == 1 or who.stage != "rating" or who.condition is None:
+        return False
+    mine = (EVENTS.c.study_id == study.id, EVENTS.c.annotator_id == who.id, EVENTS.c.kind == "assigned")
+    if connection.scalars(select(func.count()).where(*mine)).one() >= ratings.most_batches:
+        return False
+    if round_state(connection, study.id) != "open" or next_page(connection, study, who.id) is not None:
+        return False
+    if failed_checks(answers_of(connection, study, who.id), study.design.attention):
+        return False
+    free = open_slots(connection, study.id)
+    if free.get(who.condition, 0) + ratings.per_annotator <= max(free.values(), default=0):
+        return False
+    seen = given_before(connection, who.id).queries
+    items, _ = open_in(connection, study.id, who.condition)
+    return any(item.query_id not in seen for item in items) and has_room(connection, study, now=now)
+
+
+def take_another(connection: Connection, study: Round, who: Annotator, *, now: datetime) -> int:
+    """Give another batch to somebody who may take one; the number of its items, 0 if there is none (any more)."""
+    hold_study(connection, study)
+    connection.execute(select(ANNOTATORS.c.id).where(ANNOTATORS.c.id == who.id).with_for_update(key_share=True))
+    lapse_expired(connection, study, now=now)
+    if who.condition is None or not may_take_another(connection, study, who, now=now):
+        return 0
+    before = given_before(connection, who.id)
+    rng = generator(study, who.id, before.pages)
+    return give_batch(connection, study, who.id, who.condition, rng=rng, now=now, before=before)
+
+
+def given_before(connection: Connection, annotator_id: str) -> Earlier:
+    query = select(PAGES.c.query_id, PAGES.c.check_name).where(PAGES.c.annotator_id == annotator_id)
+    rows = connection.execute(query).all()
+    queries = frozenset(row.query_id for row in rows if row.query_id)
+    return Earlier(len(rows), queries, frozenset(row.check_name for row in rows if row.check_name))
+
+
+def further_pay(connection: Connection, study: Round, *annotator_ids: str) -> dict[str, float]:
+    """What annotators (all, if none is named) are owed for batches after their first.
+
+    A batch is paid by the share of its pages that were answered or skipped.
+    """
+    if study.design.ratings.most_batches == 1:
+        return {}
+    wanted = [EVENTS.c.annotator_id.in_(annotator_ids)] if annotator_ids else []
+    query = select(EVENTS.c.annotator_id, EVENTS.c.detail).where(
+        EVENTS.c.study_id == study.id, EVENTS.c.kind == "assigned", *wanted
+    )
+    owed: dict[str, float] = {}
+    for annotator_id, batch in connection.execute(query).all():
+        if batch["from"] == 1:
+            continue
+        answered = select(func.count()).where(
+            PAGES.c.annotator_id == annotator_id,
+            PAGES.c.position.between(batch["from"], batch["to"]),
+            PAGES.c.answered_at.is_not(None),
+        )
+        share = connection.scalars(answered).one() / (batch["to"] - batch["from"] + 1)
+        owed[annotator_id] = owed.get(annotator_id, 0.0) + study.design.pay.per_batch * share
+    return {annotator_id: round(pay, 2) for annotator_id, pay in owed.items() if round(pay, 2)}
+
+
+# What people have cost, the recruiter's fee apart: by how it ended for them, for further batches, and in bonuses.
+
+
+PAID_IN_FULL = ("completed", "stopped", "no_room", "too_many_skips", "failed_checks")
+"""Outcomes that take a place at the recruiter; who failed checks is paid or not by a person's decision, and counted."""
+PAID_AS_SCREEN_OUT = ("screened_out", "left_early")
+WITHDRAWN = "cost of withdrawn"
+"""An event of no annotator: what a person had cost stays spent when all that is known of them is deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bonus:
+    """One that the recruiter was told to pay and did not refuse; `paid` if it said so."""
+
+    annotator_id: str
+    payment: str
+    """The recruiter's id of it."""
+    amount: float
+    why: str
+    paid: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherPaid:
+    """What became of what somebody is owed for further batches."""
+
+    annotator: str
+    amount: float
+    state: Literal["paid", "not paid", "in doubt"]
+    """In doubt: the recruiter was told to pay, and did not answer that it does."""
+    why: str = ""
+
+
+def begun_bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> list[Bonus]:
+    """What was paid by hand or for further batches, or may have been, to all or to one."""
+    mine = [] if annotator_id is None else [EVENTS.c.annotator_id == annotator_id]
+    query = select(EVENTS.c.annotator_id, EVENTS.c.kind, EVENTS.c.detail).where(
+        EVENTS.c.study_id == study_id, EVENTS.c.kind.in_(("bonus begun", "bonus refused", "bonus paid")), *mine
+    )
+    rows = connection.execute(query.order_by(EVENTS.c.id)).all()
+    ends = {(kind, said.get("payment")) for _, kind, said in rows}
+    return [
+        Bonus(
+            who,
+            said.get("payment", ""),
+            float(said["amount"]),
+            said.get("for", ""),
+            ("bonus paid", said.get("payment")) in ends,
+        )
+        for who, kind, said in rows
+        if kind == "bonus begun" and ("bonus refused", said.get("payment")) not in ends
+    ]
+
+
+def in_doubt(annotator_id: str) -> str:
+    """What to do where the recruiter was told to pay and did not say that it does."""
+    return f"a bonus was begun before; see at Prolific whether it was paid, and say so: casewise prolific settle {annotator_id}"
+
+
+def none_begun(connection: Connection, study: Round, annotator_id: str, why: str) -> None:
+    """Nothing, unless a bonus was begun for somebody: any, or for further batches one for these.
+
+    Raises StudyError: there was.
+    """
+    begun = [one for one in begun_bonuses(connection, study.id, annotator_id) if why != FURTHER or one.why == FURTHER]
+    if begun:
+        doubtful = not all(one.paid for one in begun)
+        said = in_doubt(annotator_id) if doubtful else f"{annotator_id} was paid a bonus before"
+        raise StudyError(said if why == FURTHER else f"{said}; for another, say --again")
+
+
+def settle_bonus(
+    connection: Connection, study_id: str, annotator_id: str, payment: str | None, *, paid: bool, at: datetime
+) -> float:
+    """Put on record what became of somebody's one bonus in doubt, or of the one that is this `payment`; its amount.
+
+    Raises StudyError: none is in doubt, or more than one.
+    """
+    doubtful = [one for one in begun_bonuses(connection, study_id, annotator_id) if not one.paid]
+    found = [one for one in doubtful if payment in (None, one.payment)]
+    if len(found) != 1:
+        several = ", ".join(f"{one.payment} ({one.amount:.2f})" for one in doubtful)
+        said = f"in doubt are {several}: name one with --payment" if several else "no bonus is in doubt"
+        raise StudyError(f"{annotator_id}: {said}")
+    kind = "bonus paid" if paid else "bonus refused"
+    detail = {"amount": found[0].amount, "payment": found[0].payment, "looked_up": True}
+    note(connection, study_id, kind, at=at, by="owner", annotator_id=annotator_id, detail=detail)
+    return found[0].amount
+
+
+def bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> float:
+    """What was paid by hand, or may have been, to all or to one; bonuses for further batches count as owed already."""
+    return sum(one.amount for one in begun_bonuses(connection, study_id, annotator_id) if one.why != FURTHER)
+
+
+def cost_of(connection: Connection, study: Round, who: Row[Any]) -> float:
+    """What an annotator has cost so far."""
+    pay, besides = study.design.pay, bonuses(connection, study.id, who.id)
+    besides += sum(further_pay(connection, study, who.id).values())
+    if who.outcome in PAID_IN_FULL:
+        return besides + pay.per_batch
+    return besides + (pay.screen_out if who.outcome in PAID_AS_SCREEN_OUT else 0.0)
+
+
+def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
+    """What it takes until `people` more have rated a batch, with those who will not pass the quiz meanwhile and the fee.
+
+    `stages`: how many people are where now, or ended how.
+    """
+    passed = sum(stages.get(stage, 0) for stage in (*PAID_IN_FULL, "rating"))
+    failed = stages.get("screened_out", 0)
+    rate = (passed + 14) / (passed + failed + 20)  # as if fourteen of twenty had passed before the first came
+    return people * (pay.per_batch + pay.screen_out * (1 - rate) / rate) * (1 + pay.fee_percent / 100)
+
+
+def cost_of_withdrawn(connection: Connection, study_id: str) -> float:
+    """What people had cost who withdrew."""
+    query = select(EVENTS.c.detail).where(EVENTS.c.study_id == study_id, EVENTS.c.kind == WITHDRAWN)
+    return sum(float(said["cost"]) for said in connection.scalars(query))
+
+
+# Answers to the owner's own questions: read from a form, and no other than those that were offered.
+
+
+def field_of(question: OwnQuestion) -> str:
+    """The name of a question's field in a form; each of several `reasons` adds its place."""
+    return f"own-{question.name}"
+
+
+def read_own_answers(questions: Sequence[OwnQuestion], form: Mapping[str, str]) -> dict[str, OwnAnswer]:
+    """The answers in `form`, by the names of their questions; what was not offered is none."""
+    found = {question.name: read_answer(question, form) for question in questions}
+    return {name: answer for name, answer in found.items() if answer is not None}
+
+
+def read_answer(question: OwnQuestion, form: Mapping[str, str]) -> OwnAnswer | None:
+    sent, offered = form.get(field_of(question), ""), range(len(question.offered))
+    if question.kind == "text":
+        return sent.strip()[:LONGEST_TEXT] or None
+    if question.kind == "reasons":
+        return [place for place in offered if f"{field_of(question)}-{place}" in form] or None
+    place = int(sent) if sent.isdecimal() and len(sent) < 4 else -1
+    if question.is_scale:
+        return place if 1 <= place <= question.points else None
+    return place if place in offered else None
+
+
+def missing_answers(
+    questions: Sequence[OwnQuestion], given: Mapping[str, OwnAnswer], *, has_context: bool
+) -> tuple[str, ...]:
+    """The names of questions that need an answer and have none."""
+    asked = (question for question in questions if question.required and question.asked_of(has_context=has_context))
+    return tuple(question.name for question in asked if question.name not in given)
+
+
+def counted_as(decision: Decision, own: Mapping[str, OwnAnswer]) -> Decision:
+    """What an answer to the question about a reply counts as: one that answers, if only in part, responds."""
+    if decision == "skip":
+        return decision
+    return "refuse" if own.get(REPLY_QUESTION.name) == OUTCOMES.index("refuses") else "respond"
+
+
+def chosen_demographics(questions: Sequence[Demographic], form: Mapping[str, str]) -> dict[str, str]:
+    """What somebody chose to say about themselves, of what was offered."""
+    chosen = {question.name: form.get(f"about-{question.name}", "") for question in questions}
+    offered = {question.name: question.options for question in questions}
+    places = {name: int(place) for name, place in chosen.items() if place.isdecimal() and len(place) < 4}
+    return {name: offered[name][place] for name, place in places.items() if place < len(offered[name])}
+
+
+# Taking back that somebody was left out.
+
+
+def restore(connection: Connection, study: Round, annotator_id: str, *, why: str, by: str, now: datetime) -> int:
+    """Have somebody's ratings count again where their items still have room; how many do.
+
+    Whose place somebody else has taken meanwhile stays apart as surplus: an item never gets more than it was promised.
+    Restoring somebody who is not left out changes nothing. Who ended by failing checks has stopped, or completed, and is
+    paid as that.
+    """
+    who = connection.execute(
+        select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)
+    ).first()
+    if who is None or who.voided_at is None:
+        return 0
+    query = select(PAGES).where(PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.state == "void")
+    counted = surplus = 0
+    for page in connection.execute(query.order_by(PAGES.c.item_id)).all():
+        slot_id = take_slot(connection, page)
+        counted, surplus = counted + (slot_id is not None), surplus + (slot_id is None)
+        connection.execute(
+            update(PAGES)
+            .where(PAGES.c.annotator_id == annotator_id, PAGES.c.position == page.position)
+            .values(state="surplus" if slot_id is None else "rated", slot_id=slot_id)
+        )
+    values: dict[str, Any] = {"voided_at": None}
+    if who.outcome == "failed_checks":
+        dropped = select(PAGES.c.position).where(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "dropped")
+        values["outcome"] = "completed" if connection.execute(dropped).first() is None else "stopped"
+    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))
+    detail = {"why": why, "counted": counted, "surplus": surplus}
+    note(connection, study.id, "restored", at=now, by=by, annotator_id=annotator_id, detail=detail)
+    return counted

@@ -1,0 +1,758 @@
+"""The design of a study: study.toml, its presets, its cost."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import cache
+from importlib.resources import files
+from math import floor
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from casewise.ask.layouts import FOR_ANNOTATORS
+from casewise.errors import ConfigurationError, DataError
+from casewise.records import OUTCOMES
+from casewise.records.base import read_toml
+
+# The languages that annotators' pages can be in: what is said in each, and how it is written.
+#
+# English is what templates and texts say; every other language has one file, `texts/LANGUAGE/messages.toml`, from the English
+# words to its own, and its own of the longer texts beside it.
+
+
+LanguageCode = Literal["en", "es"]
+
+LANGUAGES: tuple[LanguageCode, ...] = get_args(LanguageCode)
+NAMES: dict[LanguageCode, str] = {"en": "English", "es": "Español"}
+IN_ENGLISH: dict[str, str] = {"en": "English", "es": "Spanish"}
+FROM_RIGHT = {"ar", "fa", "he", "ur"}
+"""Languages that are written from right to left."""
+
+PLACE = re.compile(r"\{(\w+)\}")
+
+
+def in_english(language: str) -> str:
+    """What a language is called on the staff's pages; its code where casewise has no texts in it."""
+    return IN_ENGLISH.get(language, language)
+
+
+@cache
+def messages_in(language: LanguageCode) -> Mapping[str, str]:
+    """English words and those of `language`; none for English itself."""
+    if language == "en":
+        return MappingProxyType({})
+    found = files("casewise.studies").joinpath("texts", language, "messages.toml").read_text(encoding="utf-8")
+    return MappingProxyType({said["en"]: said["is"] for said in tomllib.loads(found)["message"]})
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """Says things in one language."""
+
+    language: LanguageCode
+    own: Mapping[str, str] = field(default_factory=dict)
+    """The owner's own words: as `study.toml` has them, and in this language."""
+
+    def __call__(self, english: str, **values: object) -> str:
+        """`english` in this language, its `{places}` filled in once. Words that nobody translated stay as they are."""
+        said = self.own.get(english) or messages_in(self.language).get(english, english)
+        return PLACE.sub(lambda place: str(values.get(place[1], place[0])), said) if values else said
+
+    @property
+    def name(self) -> str:
+        """The language's name for itself."""
+        return NAMES[self.language]
+
+    @property
+    def direction(self) -> Literal["ltr", "rtl"]:
+        """For a page's `dir`."""
+        return "rtl" if self.language in FROM_RIGHT else "ltr"
+
+    def day(self, day: date) -> str:
+        """A date in words."""
+        return self("{day} {month} {year}", day=day.day, month=self(f"{day:%B}"), year=day.year)
+
+    def money(self, amount: float, currency: str) -> str:
+        """An amount to the cent, with its currency."""
+        units, cents = f"{amount:.2f}".split(".")
+        return self("{units}.{cents} {currency}", units=units, cents=cents, currency=currency)
+
+
+ENGLISH = Speech("en")
+
+
+# What the tables of `study.toml` have in common.
+
+
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
+Words = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class DesignSection(BaseModel):
+    """A table of `study.toml`. Unknown keys are errors: a misspelt setting must not pass for its default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# The owner's own questions: beside respond and refuse on each page, and about the annotators at the end.
+
+
+OwnQuestionKind = Literal["scale", "confidence", "choice", "reasons", "text", "parameter"]
+
+OwnAnswer = int | list[int] | str
+"""A point of a scale (from 1), the place of an option, the places of several, or a text."""
+
+LONGEST_TEXT = 2000
+
+ASKED = {
+    "confidence": "How sure are you?",
+    "parameter": "What decided?",
+    "text": "Why? Please write no names and nothing personal.",
+}
+ENDS = ("not sure at all", "entirely sure")
+REQUEST = "the request itself"
+
+
+class OwnQuestion(DesignSection):
+    """A question on each page, beside whether the chatbot should respond."""
+
+    name: Slug
+    """In exports and reports."""
+    kind: OwnQuestionKind
+    ask: str = ""
+    """What annotators read; `confidence`, `parameter` and `text` have words of their own."""
+    options: tuple[Words, ...] = ()
+    """For `choice` (one of them) and `reasons` (any number of them)."""
+    points: int = Field(5, ge=2, le=11)
+    low: str = ""
+    """What the lowest point of a scale means; `high` the highest."""
+    high: str = ""
+    level: Literal["ordinal", "interval"] = "ordinal"
+    """How a scale's points are taken in Krippendorff's alpha."""
+    required: bool = True
+    """Whether a page is only taken with an answer to it. A skipped page never needs one."""
+
+    @model_validator(mode="after")
+    def _can_be_answered(self) -> Self:
+        if not (self.ask.strip() or self.kind in ASKED):
+            raise ValueError(f"a question of the kind {self.kind!r} needs `ask`: what annotators read")
+        if (self.kind in {"choice", "reasons"}) != bool(self.options):
+            raise ValueError(f"`options` belong to the kinds 'choice' and 'reasons'; this is {self.kind!r}")
+        if self.options and (len(self.options) < 2 or len(set(self.options)) < len(self.options)):
+            raise ValueError("`options` needs two or more, all different")
+        return self
+
+    @property
+    def words(self) -> str:
+        """What annotators read."""
+        return self.ask.strip() or ASKED[self.kind]
+
+    @property
+    def is_scale(self) -> bool:
+        return self.kind in {"scale", "confidence"}
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """What the lowest and the highest point of a scale mean."""
+        low, high = ENDS if self.kind == "confidence" else ("", "")
+        return self.low or low, self.high or high
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The answers to be chosen from; none where people write."""
+        if self.is_scale:
+            return tuple(str(point) for point in range(1, self.points + 1))
+        if self.kind == "parameter":
+            return (REQUEST, *(words for name, words in FOR_ANNOTATORS.items() if "." in name))
+        return self.options
+
+    def asked_of(self, *, has_context: bool) -> bool:
+        """Whether a page has this question: which parameter decided is asked only where there are some."""
+        return has_context or self.kind != "parameter"
+
+    def said(self, answer: OwnAnswer) -> str | int | list[str]:
+        """An answer as exports have it: a number, or the words of what was chosen."""
+        if isinstance(answer, str):
+            return answer
+        if isinstance(answer, list):
+            return [self.offered[place] for place in answer]
+        return answer if self.is_scale else self.offered[answer]
+
+
+class Demographic(DesignSection):
+    """A question about the annotator, asked at the end; never required."""
+
+    name: Slug
+    ask: Words
+    options: tuple[Words, ...] = Field(min_length=2)
+
+
+def demographic(name: str, ask: str, *options: str) -> Demographic:
+    return Demographic(name=name, ask=ask, options=options)
+
+
+DEMOGRAPHICS = (
+    demographic("age", "Your age", "18 to 24", "25 to 34", "35 to 44", "45 to 54", "55 to 64", "65 or older"),
+    demographic("gender", "Your gender", "Woman", "Man", "Another"),
+    demographic(
+        "education",
+        "Your highest education",
+        *("No school certificate", "School certificate", "Vocational training", "Bachelor's degree", "Higher degree"),
+    ),
+    demographic(
+        "region",
+        "Where you live",
+        *("Africa", "Asia", "Europe", "North America", "Oceania", "South or Central America"),
+    ),
+    demographic(
+        "english", "English is", "my first language", "a language I use every day", "a language I use now and then"
+    ),
+    demographic("chatbots", "You use chatbots", "every day", "every week", "now and then", "never"),
+)
+"""Asked where `study.toml` says nothing else; `demographics = []` asks nothing."""
+
+
+# Studies in which people say what replies do: what each page asks.
+
+
+RatedThing = Literal["requests", "replies"]
+
+REPLY_CONDITION = "reply"
+"""The condition of all items of such a study."""
+
+REPLY_QUESTION = OwnQuestion(
+    name="does",
+    kind="choice",
+    ask="What does the reply do?",
+    options=(
+        "It answers: it does what was asked",
+        "It answers in part: some of it, or something milder",
+        "It refuses: it does nothing of what was asked",
+    ),
+)
+"""The one question of its pages; its options stand in the order of `OUTCOMES`, and their words may be the owner's own."""
+
+
+def check_reply_study(questions: Sequence[OwnQuestion], most: int, most_replies: int) -> None:
+    """Check what a study of replies needs.
+
+    Raises ValueError: its pages do not begin with the one question, or may leave it out, or somebody would read too
+    many replies.
+    """
+    wanted, first = REPLY_QUESTION, questions[0] if questions else None
+    if first is None or (first.name, first.kind, len(first.options)) != (wanted.name, wanted.kind, len(OUTCOMES)):
+        raise ValueError(
+            f"a study of replies begins its `questions` with a choice named {wanted.name!r} of three options"
+        )
+    if not first.required:
+        raise ValueError(f"the question {wanted.name!r} is all that a page asks; leave out `required = false`")
+    if most > most_replies:
+        raise ValueError(
+            f"ratings.per_annotator times ratings.most_batches is {most}, more than sensitive.most_replies ({most_replies}): "
+            "nobody should have to read so many replies"
+        )
+
+
+# The design of a study: everything that `study.toml` says, as one frozen value.
+
+
+Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{4,40}$")]
+
+RecruiterKind = Literal["prolific", "redirect", "code", "form", "invitation"]
+
+CHILD_RELATED = "child-related crimes"
+"""Shown to annotators only where the owner turns it on and says why."""
+
+
+EXAMPLE_DOMAINS = {"example.org", "example.com", "example.net", "example", "invalid", "test", "localhost"}
+"""Domains to which nobody's mail goes (RFC 2606)."""
+
+
+class Contact(DesignSection):
+    """Whom an annotator can write to; named on the consent page."""
+
+    researcher: Words
+    institution: Words
+    email: Words
+    ethics_approval: str = ""
+    """The ethics board and its number; the consent page says so when there is none."""
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        """What `study init` wrote and nobody has filled in; an address at a domain that is for examples only is one."""
+        domain = self.email.rpartition("@")[2].lower()
+        example = (
+            "@" not in self.email
+            or not domain
+            or domain.rpartition(".")[2] in EXAMPLE_DOMAINS
+            or domain in EXAMPLE_DOMAINS
+        )
+        written = (self.researcher == "Your name", self.institution == "Your institution", example)
+        values = (self.researcher, self.institution, self.email)
+        return tuple(repr(value) for value, blank in zip(values, written, strict=True) if blank)
+
+
+class Ratings(DesignSection):
+    """How much is rated, and how fast it may be."""
+
+    per_item: int = Field(21, ge=1, le=1000)
+    """Valid ratings that every item is promised."""
+    per_annotator: int = Field(25, ge=1, le=500)
+    """Items in a batch; the last batches may be shorter and are paid in full."""
+    most_batches: int = Field(1, ge=1, le=50)
+    """Batches that one annotator may take, one after the other and in one condition; each is paid."""
+    minimum_seconds: float = Field(2.0, ge=0, le=120)
+    """An answer faster than this is flagged as too fast. It is kept."""
+    lease_minutes: float = Field(30.0, gt=0, le=60 * 24 * 30)
+    """Inactivity after which reserved slots re-open to others."""
+
+
+class Attention(DesignSection):
+    """Attention checks among the items of a batch."""
+
+    checks_per_batch: int = Field(2, ge=0, le=20)
+    may_fail: int = Field(0, ge=0)
+    """Failing (or skipping) more checks than this is a flag, and voids where `void` is true."""
+    may_skip: Share = 0.2
+    """Share of a batch's pages that may be skipped (one at least, unless it is 0); the annotator is told how many.
+
+    One skip more ends the session: what was rated counts and is paid. A skipped check is a failed one.
+    """
+    void: bool = False
+    """Whether failed checks void an annotator's ratings automatically. Nothing else ever does."""
+
+    def most_skips(self, pages: int) -> int:
+        """How many of `pages` may be skipped."""
+        return max(1, floor(self.may_skip * pages)) if self.may_skip else 0
+
+
+class Quiz(DesignSection):
+    """The questions after the tutorial."""
+
+    attempts: int = Field(1, ge=1, le=5)
+    may_miss: int = Field(0, ge=0)
+    """Wrong answers allowed in an attempt that counts as passed."""
+    expected_pass_rate: Share = 0.7
+    """Only for the estimate of cost."""
+
+
+class Eligibility(DesignSection):
+    """Who may take part; passed on to the recruiter, and stated on the consent page."""
+
+    minimum_age: int = Field(18, ge=18, le=99)
+    approval_rate: int | None = Field(None, ge=0, le=100)
+    """Per cent of earlier work approved."""
+    approved_count: int | None = Field(None, ge=0)
+    countries: tuple[Words, ...] = ()
+    languages: tuple[Words, ...] = ("English",)
+
+
+class Pay(DesignSection):
+    """What people get, and what the estimate of cost and hours rests on."""
+
+    currency: Words = "USD"
+    per_batch: float = Field(3.5, ge=0)
+    """Paid for every batch, short ones included."""
+    screen_out: float = Field(0.5, ge=0)
+    """Paid to those who do not pass the quiz."""
+    hourly_floor: float = Field(12.0, ge=0)
+    """`study check` fails when the median annotator would earn less than this in an hour."""
+    budget: float | None = Field(None, gt=0)
+    """What the study may cost in all, fees included; alerts are raised before it is reached."""
+    fee_percent: float = Field(0.0, ge=0)
+    """The recruiter's fee on top of what people get."""
+    seconds_per_page: float = Field(20.0, gt=0)
+    """Median time for a page, from the pilot or the rehearsal."""
+    minutes_before: float = Field(6.0, ge=0)
+    """Median time for consent, tutorial and quiz."""
+
+
+class Alerts(DesignSection):
+    """When the owner is written to while a round is open (`casewise serve` with mail settings)."""
+
+    email: str = ""
+    """Whom to write to; else `contact.email`."""
+    stalled_minutes: float = Field(60.0, gt=0)
+    """No valid rating for so long, while there are places."""
+    lagging_share: Share = 0.15
+    """A condition is behind the others' mean by more than this share of what it was promised."""
+    failing_share: Share = 0.4
+    """More than this share of the last 20 who ended did not pass the quiz or failed checks."""
+    budget_share: Share = 0.9
+    """More than this share of `pay.budget` is spent or promised."""
+
+
+class Sensitive(DesignSection):
+    """The category that is off unless the owner turns it on and says why."""
+
+    child_related: bool = False
+    why: str = ""
+    most_replies: int = Field(30, ge=1, le=200)
+    """In a study of replies, how many one person is shown at most: they read what a model really wrote."""
+
+    @model_validator(mode="after")
+    def _says_why(self) -> Self:
+        if self.child_related and not self.why.strip():
+            raise ValueError("child_related is true, so `why` must say why people have to read those items")
+        return self
+
+
+class TextFiles(DesignSection):
+    """Files of the owner's own texts, relative to `study.toml`; what is absent is ours."""
+
+    warning: str | None = None
+    consent: str | None = None
+    tutorial: str | None = None
+    quiz: str | None = None
+    checks: str | None = None
+    screened_out: str | None = None
+    debriefing: str | None = None
+    help: str | None = None
+
+
+class RecruiterSettings(DesignSection):
+    """How people arrive and how they leave."""
+
+    kind: RecruiterKind = "invitation"
+    person: Words = "participant"
+    """The URL parameter that holds the recruiter's id of the person."""
+    study: str = ""
+    """The URL parameter that holds the recruiter's id of the study, if it gives one."""
+    session: str = ""
+    """The URL parameter that holds the recruiter's id of the submission, if it gives one."""
+    completed: str = ""
+    """Where those who completed are sent; `{person}`, `{study}`, `{session}` and `{code}` are filled in."""
+    screened_out: str = ""
+    failed_checks: str = ""
+    no_consent: str = ""
+    form_fields: dict[str, str] = Field({})
+    """For `form`: the fields posted at the end, with the same placeholders."""
+    completion_code: Code | None = None
+    screened_out_code: Code | None = None
+    failed_checks_code: Code | None = None
+    no_consent_code: Code | None = None
+
+    @model_validator(mode="after")
+    def _can_finish(self) -> Self:
+        missing = [name for name in REQUIRED_TO_FINISH[self.kind] if not getattr(self, name)]
+        if missing:
+            raise ValueError(f"kind is {self.kind!r}, which needs {' and '.join(missing)}")
+        codes = [c for c in (self.completion_code, self.screened_out_code, self.failed_checks_code) if c]
+        if len(set(codes)) < len(codes):
+            raise ValueError("two outcomes share a code, so the recruiter could not tell them apart")
+        return self
+
+
+REQUIRED_TO_FINISH: dict[str, tuple[str, ...]] = {
+    "prolific": ("completion_code", "screened_out_code", "failed_checks_code"),
+    "redirect": ("completed", "screened_out"),
+    "code": ("completion_code",),
+    "form": ("completed", "form_fields"),
+    "invitation": (),
+}
+
+
+class Privacy(DesignSection):
+    """What is kept and until when; the consent page states these dates."""
+
+    withdraw_until: date
+    """Until then a withdrawal also removes ratings; after it they are anonymous."""
+    keep_ids_until: date
+    """Recruiter ids are deleted after this day."""
+    exclude_until: date
+    """Until then a keyed hash keeps people from taking part twice."""
+
+    @model_validator(mode="after")
+    def _dates_make_sense(self) -> Self:
+        if self.keep_ids_until < self.withdraw_until:
+            raise ValueError("keep_ids_until is before withdraw_until: withdrawals need the id until then")
+        return self
+
+
+class QualityThresholds(DesignSection):
+    """When an annotator is flagged; each flag comes with its evidence."""
+
+    too_fast_share: Share = 0.3
+    """Flag when more than this share of answers took less than `ratings.minimum_seconds`."""
+    same_answer_share: Share = 0.98
+    """Flag when at least this share of at least ten ratings is the same decision."""
+    scripted_share: Share = 0.1
+    """Flag when more than this share of answers came from no person's press or were pasted."""
+    minimum_spread: float = Field(0.05, ge=0)
+    """Flag when the spread of answering times over their mean is below this: people are not that even."""
+    llm_echo: float = Field(0.6, ge=-1, le=1)
+    """Flag when what somebody says beyond the others correlates with a judge's verdicts at least so much."""
+    correlated_agreement: float = Field(-0.02, ge=-1, le=1)
+    """Flag when somebody agrees with the others on the same items so much less than on different ones."""
+    timing_length: float = Field(-0.2, ge=-1, le=1)
+    """Flag when the rank correlation of seconds and characters is at most this."""
+    time_to_sight: Share = 0.5
+    """Flag when at least this share of answers came within a second of both texts being in view."""
+
+
+class Analysis(DesignSection):
+    """What is promised before the data are seen; `study freeze` hashes it with the contrasts."""
+
+    labels: Literal["votes", "intended", "published"] = "votes"
+    ties: Literal["half", "drop", "safe", "unsafe"] = "half"
+    alpha: float = Field(0.05, gt=0, lt=1)
+    correction: Literal["holm", "bonferroni", "none", "benjamini-hochberg"] = "holm"
+    exclude: tuple[Literal["failed_checks"], ...] = ("failed_checks",)
+    """Grounds on which ratings are left out. Disagreement with others is never one."""
+    stopping: Words = "every item has its promised number of valid ratings"
+
+
+class Design(DesignSection):
+    """A study as its owner planned it.
+
+    Raises pydantic.ValidationError: a setting is unknown, of the wrong kind, or contradicts another; `read_design`
+    turns that into a `ConfigurationError` that names the setting.
+    """
+
+    name: Slug
+    version: Words = "1"
+    title: Words
+    """What annotators read at the top of the first page."""
+    benchmark: Words
+    """The benchmark folder, relative to `study.toml`."""
+    conditions: tuple[Words, ...] = Field(min_length=1)
+    contrasts: tuple[tuple[Words, Words], ...] = ()
+    """Planned comparisons of two conditions."""
+    rates: RatedThing = "requests"
+    """Whether people decide if a chatbot should respond, or say what replies do (`casewise study init --question reply`)."""
+    seed: int = Field(1, ge=0)
+    languages: tuple[LanguageCode, ...] = Field(("en",), min_length=1)
+    """Of the pages; the first is the one that the benchmark and the texts here are in."""
+    translations: str | None = None
+    """Translations of queries, contexts and the owner's own words (JSON lines), relative to `study.toml`."""
+    contact: Contact
+    ratings: Ratings = Ratings()
+    attention: Attention = Attention()
+    quiz: Quiz = Quiz()
+    eligibility: Eligibility = Eligibility()
+    pay: Pay = Pay()
+    sensitive: Sensitive = Sensitive()
+    texts: TextFiles = TextFiles()
+    questions: tuple[OwnQuestion, ...] = ()
+    """The owner's own questions on each page."""
+    demographics: tuple[Demographic, ...] = DEMOGRAPHICS
+    """Asked at the end; `[]` asks nothing."""
+    recruiter: RecruiterSettings = RecruiterSettings()
+    privacy: Privacy
+    quality: QualityThresholds = QualityThresholds()
+    analysis: Analysis = Analysis()
+    alerts: Alerts = Alerts()
+    simulation: dict[str, Any] = Field({})
+    """Assumed safe rates and sizes, for `casewise study simulate`; the study itself does not read them."""
+    crowd: dict[str, Any] = Field({})
+    """How the simulated annotators differ, for the same."""
+
+    @model_validator(mode="after")
+    def _conditions_are_distinct(self) -> Self:
+        if len(set(self.languages)) < len(self.languages):
+            raise ValueError("languages names one language twice")
+        if len(set(self.conditions)) < len(self.conditions):
+            raise ValueError("conditions names one condition twice")
+        for pair in self.contrasts:
+            for condition in pair:
+                if condition not in self.conditions:
+                    raise ValueError(f"contrasts names {condition!r}, which is not one of the conditions")
+            if pair[0] == pair[1]:
+                raise ValueError(f"contrasts compares {pair[0]!r} with itself")
+        return self
+
+    @model_validator(mode="after")
+    def _questions_are_distinct(self) -> Self:
+        for table in ("questions", "demographics"):
+            names = [question.name for question in getattr(self, table)]
+            if len(set(names)) < len(names):
+                raise ValueError(f"two of the {table} share a name: {', '.join(sorted(names))}")
+        return self
+
+    @model_validator(mode="after")
+    def _replies_are_asked_about(self) -> Self:
+        if self.rates == "replies":
+            most = self.ratings.per_annotator * self.ratings.most_batches
+            check_reply_study(self.questions, most, self.sensitive.most_replies)
+        return self
+
+    @model_validator(mode="after")
+    def _checks_can_fail(self) -> Self:
+        if self.attention.may_fail > self.attention.checks_per_batch:
+            raise ValueError("attention.may_fail is more than attention.checks_per_batch, so nobody could fail")
+        if self.recruiter.kind == "prolific" and self.quiz.attempts < 2:
+            raise ValueError("quiz.attempts must be at least 2 with Prolific before anyone is screened out")
+        return self
+
+
+def read_design(path: Path) -> Design:
+    """The design in the `study.toml` at `path`.
+
+    Raises ConfigurationError: the file cannot be read, is not TOML, or a setting is wrong; the message names the file
+    and the setting.
+    """
+    if not path.exists():
+        raise ConfigurationError(f"{path}: no such file; `casewise study init BENCHMARK` writes one")
+    try:
+        return Design.model_validate(read_toml(path, "a study"))
+    except DataError as error:
+        raise ConfigurationError(str(error)) from error
+    except ValidationError as error:
+        raise ConfigurationError(f"{path}: {problems(error)}") from error
+
+
+def problems(error: ValidationError) -> str:
+    """Each problem on a line of its own: setting, what is wrong, and the value where there is one."""
+    lines = []
+    for problem in error.errors(include_url=False):
+        where = ".".join(str(part) for part in problem["loc"]) or "the study"
+        value = problem.get("input")
+        shown = f" (it is {value!r})" if isinstance(value, (str, int, float)) else ""
+        lines.append(f"{where}: {problem['msg'].removeprefix('Value error, ')}{shown}")
+    return "\n  ".join(lines)
+
+
+# A first `study.toml`, commented: for the paper's design or its unreleased part, for Prolific, for a lab, for
+# invited experts.
+
+
+Preset = Literal["paper", "paper-rest", "prolific", "lab", "experts"]
+
+PRESETS: tuple[Preset, ...] = get_args(Preset)
+
+UNRELEASED = ("no_context", "safe_generated", "unsafe_generated")
+"""The conditions of the paper whose ratings were never released."""
+
+CODE = """kind = "code"                               # a completion code to be typed in at the recruiter's
+person = "participant"                      # URL parameter with the recruiter's id of the person
+completion_code = "{completed}"
+screened_out_code = "{screened_out}"
+failed_checks_code = "{failed_checks}"
+# CloudResearch Connect: kind = "redirect", person = "participantId", study = "projectId", session = "assignmentId",
+#   completed and screened_out = the two completion links that Connect shows you
+# SONA: kind = "redirect", person = "survey_code",
+#   completed = "https://YOURS.sona-systems.com/webstudy_credit.aspx?experiment_id=N&credit_token=T&survey_code={{person}}"
+# A posted form (the external question of Mechanical Turk, which closed on 2026-09-30, and services built like it):
+#   kind = "form", person = "workerId", study = "hitId", session = "assignmentId",
+#   completed = "https://SERVICE/externalSubmit", form_fields = {{ assignmentId = "{{session}}", code = "{{code}}" }}"""
+
+PROLIFIC = """kind = "prolific"                           # reads PROLIFIC_PID, STUDY_ID and SESSION_ID
+completion_code = "{completed}"
+screened_out_code = "{screened_out}"
+failed_checks_code = "{failed_checks}"
+no_consent_code = "{no_consent}\""""
+
+LAB = """kind = "invitation"                         # `casewise study invite` makes one link for each person"""
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Where the presets differ."""
+
+    recruiter: str
+    attempts: int
+    may_fail: int
+    void: bool
+    approval_rate: int | None
+    approved_count: int | None
+    currency: str
+    per_batch: float
+    screen_out: float
+    hourly_floor: float
+    fee_percent: float
+    about_eligibility: str = ""
+    per_item: int = 21
+    per_annotator: int = 25
+
+
+PAPERS_PEOPLE = (
+    "The paper: over 98 % and over 10,000 approved HITs, each one small task; here a submission is a whole session.\n"
+    "# `casewise prolific eligible` says how many people are left. The paper gave one attempt at the quiz."
+)
+
+DIFFERENCES: dict[Preset, Differences] = {
+    "paper": Differences(CODE, 1, 0, True, 98, 10_000, "USD", 3.75, 0.5, 12.0, 20.0),
+    "paper-rest": Differences(PROLIFIC, 2, 0, True, 98, 1000, "GBP", 2.75, 0.3, 9.0, 33.3, PAPERS_PEOPLE),
+    "prolific": Differences(PROLIFIC, 2, 1, True, 95, 100, "GBP", 2.75, 0.3, 9.0, 33.3),
+    "lab": Differences(LAB, 2, 0, False, None, None, "EUR", 4.0, 1.0, 12.0, 0.0),
+    "experts": Differences(LAB, 2, 0, False, None, None, "EUR", 12.0, 3.0, 30.0, 0.0, per_item=3, per_annotator=20),
+}
+
+
+NOBODY = Contact(researcher="Your name", institution="Your institution", email="you@example.org")
+"""To be filled in: `study check` and `study freeze` refuse it."""
+
+
+def study_toml(
+    preset: Preset,
+    *,
+    name: str,
+    benchmark: str,
+    conditions: Sequence[str],
+    today: date,
+    contact: Contact = NOBODY,
+    rates: RatedThing = "requests",
+) -> str:
+    """The text of a `study.toml`.
+
+    Codes are drawn anew each time; contrasts are the safe against the unsafe condition of each origin, and each
+    condition against no context.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701
+    environment.filters["toml"] = toml
+    template = environment.from_string(
+        files("casewise.studies").joinpath("texts", "study.toml.jinja").read_text(encoding="utf-8")
+    )
+    differences = vars(DIFFERENCES[preset])
+    return template.render(
+        differences
+        | {
+            "recruiter": differences["recruiter"].format(**codes()),
+            "file": "study.toml",
+            "contact": contact,
+            "rates": rates,
+            "reply_question": REPLY_QUESTION,
+            "name": name,
+            "benchmark": benchmark,
+            "conditions": list(conditions),
+            "contrasts": contrasts(conditions),
+            "withdraw_until": today + timedelta(days=90),
+            "keep_ids_until": today + timedelta(days=180),
+            "exclude_until": today + timedelta(days=365),
+        }
+    )
+
+
+def codes() -> dict[str, str]:
+    alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+    names = ("completed", "screened_out", "failed_checks", "no_consent")
+    return {name: "".join(secrets.choice(alphabet) for _ in range(8)) for name in names}
+
+
+def contrasts(conditions: Sequence[str]) -> list[list[str]]:
+    """Safe against unsafe of one origin, then each against no context."""
+    found = [
+        [condition, other]
+        for condition in conditions
+        if condition.startswith("safe_") and (other := "un" + condition) in conditions
+    ]
+    if "no_context" in conditions:
+        found += [["no_context", condition] for condition in conditions if condition != "no_context"]
+    return found
+
+
+def toml(value: Any) -> str:
+    """A TOML value; JSON's strings, booleans and arrays are TOML's."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,373 @@
+"""TODO"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from casewise.database.tables import study as tables
+from casewise.errors import ConfigurationError, StudyError
+from casewise.records import Rating
+from casewise.storage import About, Benchmark, write_benchmark
+from casewise.studies.answers import batches_given
+from casewise.studies.design import Design
+from casewise.studies.freeze import PAGES, Frozen, Promise, StudyWording, departures, plain, rated_items, read_frozen
+from casewise.studies.owner import Overview, overview, people_states
+from casewise.studies.people import LIKENESS, Flag
+from casewise.studies.rounds import SIGHT, Round, StudyPlan, amendments, read_events, shown_items
+
+# A study as a benchmark folder: counted ratings in `ratings.jsonl`, all others apart, with reasons.
+#
+# Nothing in it leads to a person: annotators have random ids, times of day are left out, and what people said about
+# themselves is only counted.
+
+
+PAGE_TABLE, ANNOTATORS = tables.pages, tables.annotators
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written."""
+
+    folder: Path
+    ratings: int
+    excluded: int
+    exact: bool
+    """Whether every item has exactly its promised number of valid ratings."""
+
+
+def export(connection: Connection, study: Round, *, benchmark: Benchmark, design: Design, folder: Path) -> Exported:
+    """Write the round as a new benchmark folder.
+
+    Beside the benchmark's own files: `excluded.jsonl` (ratings that do not count, each with its reason),
+    `own_answers.jsonl` (answers to the owner's own questions, with counted ratings) and `own_texts.jsonl` (those that
+    people wrote in words of their own: read them before you publish them), `annotators.jsonl` (condition, outcome,
+    flags), `timing.jsonl` (how long each page took, and what was on the screen), `events.jsonl` (in their order) and
+    `study.json` (the design as it ran, what was frozen, every departure of `design` from it, and the counts). Raises
+    StudyError: the benchmark is not the one that was rated; ConfigurationError: there is something at `folder` already.
+    """
+    if benchmark.digest != study.benchmark["digest"]:
+        raise StudyError(
+            f"the benchmark has the digest {benchmark.digest}, but {study.benchmark['digest']} was rated; "
+            "give the folder that the study was opened with"
+        )
+    rated = list(
+        connection.execute(
+            select(PAGE_TABLE).where(PAGE_TABLE.c.study_id == study.id, PAGE_TABLE.c.verdict.is_not(None))
+        )
+    )
+    counted = [rating(row) for row in rated if row.state == "rated" and row.item_id is not None]
+    shown = set(connection.scalars(select(tables.items.c.item_id).where(tables.items.c.study_id == study.id)))
+    write_benchmark(with_ratings(study, benchmark, counted, shown=shown), folder)
+    left_out = excluded(connection, study, rated)
+    seen = overview(connection, study)
+    write_lines(folder / "excluded.jsonl", left_out)
+    write_lines(folder / "own_answers.jsonl", own_lines(study, rated, texts=False))
+    write_lines(folder / "own_texts.jsonl", own_lines(study, rated, texts=True))
+    write_lines(folder / "annotators.jsonl", annotator_lines(connection, study))
+    write_lines(folder / "events.jsonl", read_events(connection, study.id))
+    write_lines(folder / "timing.jsonl", timing_lines(connection, study))
+    about = about_study(connection, study, design, seen)
+    (folder / "study.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return Exported(folder, len(counted), len(left_out), seen.exact)
+
+
+def own_lines(study: Round, rated: list[Row[Any]], *, texts: bool) -> Iterator[dict[str, Any]]:
+    """Answers to the owner's own questions on pages that count, a line a page; those in words of people's own apart."""
+    asked = {question.name: question for question in study.design.questions if (question.kind == "text") == texts}
+    for row in sorted(rated, key=lambda row: (row.annotator_id, row.position)):
+        answers = {name: asked[name].said(answer) for name, answer in (row.own or {}).items() if name in asked}
+        if answers and row.state == "rated" and row.item_id is not None:
+            yield {"item_id": row.item_id, "annotator_id": row.annotator_id, "answers": answers}
+
+
+def rating(row: Row[Any]) -> Rating:
+    return Rating(item_id=row.item_id, annotator_id=row.annotator_id, verdict=row.verdict, seconds=row.seconds)
+
+
+def with_ratings(study: Round, benchmark: Benchmark, ratings: list[Rating], *, shown: set[str]) -> Benchmark:
+    """The benchmark with the items that the study showed and their counted ratings, in the order of the items."""
+    items = tuple(item for item in rated_items(study.design, benchmark) if item.id in shown)
+    kept = benchmark.keeping(item for item in benchmark.items if item.id in shown)
+    queries = {item.query_id for item in items}
+    order = {item.id: place for place, item in enumerate(items)}
+    synthetic = "rated by a rehearsal's simulated people, not by people" if study.phase == "rehearsal" else None
+    return replace(
+        kept,
+        about=About(
+            name=study.name,
+            version=study.version,
+            description=f"Ratings of the study {study.name} {study.version} ({study.phase}) on {benchmark.name}.",
+            licence=benchmark.about.licence,
+            terms=benchmark.about.terms,
+            gated=benchmark.about.gated,
+            canary=benchmark.about.canary,
+            synthetic=synthetic,
+            source=f"{benchmark.name} {benchmark.about.version}",
+        ),
+        queries=tuple(query for query in benchmark.queries if query.id in queries),
+        items=items,
+        ratings=tuple(sorted(ratings, key=lambda one: (order[one.item_id], one.annotator_id or ""))),
+        revisions=(),
+    )
+
+
+def excluded(connection: Connection, study: Round, rated: list[Row[Any]]) -> list[dict[str, Any]]:
+    """Ratings that do not count: surplus ones, and those of voided annotators with the reason given."""
+    why = {
+        event["annotator_id"]: event["detail"]["why"]
+        for event in read_events(connection, study.id)
+        if event["kind"] == "voided"
+    }
+    lines = []
+    for row in rated:
+        if row.item_id is None or row.state == "rated":
+            continue
+        reason = why[row.annotator_id] if row.state == "void" else "arrived after its lease, when the item was full"
+        lines.append({**rating(row).as_json(), "kind": row.state, "reason": reason})
+    return sorted(lines, key=lambda line: (line["item_id"], line["annotator_id"]))
+
+
+def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]]:
+    spoken, likeness = languages_of(connection, study), kept_flags(connection, study)
+    batches = batches_given(connection, study.id)
+    return [
+        {
+            "annotator_id": person.id,
+            "condition": person.condition,
+            "outcome": person.outcome or person.stage,
+            "language": spoken.get(person.id),
+            "rated": person.rated,
+            "skipped": person.skipped,
+            "batches": batches.get(person.id, int(person.condition is not None)),
+            "voided": person.voided_at is not None,
+            "flags": [asdict(flag) for flag in (*person.flags, *likeness.get(person.id, ()))],
+            "differs_from_majority": asdict(person.disagreement),
+        }
+        for person in sorted(people_states(connection, study), key=lambda person: person.id)
+    ]
+
+
+def kept_flags(connection: Connection, study: Round) -> dict[str, list[Flag]]:
+    """The flags that only everybody's answers together can raise, by annotator, as they were last worked out."""
+    flags = tables.flags
+    query = select(flags).where(flags.c.study_id == study.id, flags.c.kind.in_(LIKENESS)).order_by(flags.c.kind)
+    found: dict[str, list[Flag]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.annotator_id, []).append(Flag(row.kind, row.value, row.threshold, row.evidence))
+    return found
+
+
+def languages_of(connection: Connection, study: Round) -> dict[str, str]:
+    """In which language each annotator rated, where the study has several: that of most of their pages."""
+    query = (
+        select(PAGE_TABLE.c.annotator_id, PAGE_TABLE.c.language)
+        .where(PAGE_TABLE.c.study_id == study.id, PAGE_TABLE.c.language.is_not(None), PAGE_TABLE.c.verdict.is_not(None))
+        .group_by(PAGE_TABLE.c.annotator_id, PAGE_TABLE.c.language)
+        .order_by(PAGE_TABLE.c.annotator_id, func.count(), PAGE_TABLE.c.language)
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def about_study(connection: Connection, study: Round, design: Design, seen: Overview) -> dict[str, Any]:
+    frozen = read_frozen(study.frozen, source="the database") if study.frozen else None
+    return {
+        "name": study.name,
+        "version": study.version,
+        "phase": study.phase,
+        "benchmark": study.benchmark,
+        "design": without_codes(study.design),
+        "frozen": study.frozen,
+        "departures": departed(connection, study, design, frozen) if frozen else None,
+        "amendments": [
+            {"why": said["why"], "changes": said["changes"]} for _, said in amendments(connection, study.id)
+        ],
+        "exact": seen.exact,
+        "conditions": [asdict(condition) for condition in seen.conditions],
+        "stages": dict(sorted(seen.stages.items())),
+        "median_seconds": seen.median_seconds,
+        "demographics": demographics(connection, study.id),
+    }
+
+
+def without_codes(design: Design) -> dict[str, Any]:
+    """The design, without what somebody could pass by for one who completed it, whom alerts go to, and any path."""
+    plain = design.model_dump(mode="json", exclude={"alerts"})
+    return plain | {"recruiter": {"kind": design.recruiter.kind}, "benchmark": Path(design.benchmark).name}
+
+
+def timing_lines(connection: Connection, study: Round) -> Iterator[dict[str, Any]]:
+    """How long each answered page took, in which order, and what of it was on the screen; never when."""
+    query = (
+        select(PAGE_TABLE)
+        .where(PAGE_TABLE.c.study_id == study.id, PAGE_TABLE.c.answered_at.is_not(None))
+        .order_by(PAGE_TABLE.c.annotator_id, PAGE_TABLE.c.position)
+    )
+    for row in connection.execute(query):
+        yield {
+            "annotator_id": row.annotator_id,
+            "order": row.position,
+            "item_id": row.item_id,
+            "check": row.check_name,
+            "state": row.state,
+            "seconds": row.seconds,
+            "language": row.language,
+            "sight": row.sight,
+        }
+
+
+def departed(connection: Connection, study: Round, design: Design, frozen: Frozen) -> list[str]:
+    """Where the round as it ran, or the analysis as `design` has it now, is not what was frozen."""
+    ran = Promise(study.design, study.wording, shown_items(connection, study.id), study.translated)
+    analysis = {"analysis": design.analysis, "contrasts": design.contrasts}
+    now = replace(ran, design=study.design.model_copy(update=analysis))
+    return list(dict.fromkeys(str(departure) for departure in (*departures(ran, frozen), *departures(now, frozen))))
+
+
+def demographics(connection: Connection, study_id: str) -> dict[str, dict[str, int]]:
+    """How often each answer was given; never who gave it."""
+    counts: dict[str, Counter[str]] = {}
+    query = select(ANNOTATORS.c.demographics).where(
+        ANNOTATORS.c.study_id == study_id, ANNOTATORS.c.demographics.is_not(None)
+    )
+    for answers in connection.scalars(query):
+        for name, answer in (answers or {}).items():
+            counts.setdefault(name, Counter())[answer] += 1
+    return {name: dict(sorted(counter.items())) for name, counter in sorted(counts.items())}
+
+
+def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for line in lines:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+# A package for a registry of studies: what was promised, what people read, and how it will be analysed.
+
+
+FIRST = (2020, 1, 1, 0, 0, 0)
+"""The time of every file in an archive, so that the same study makes the same archive."""
+
+ANALYSE = '''"""The analysis of this study, as it was frozen. Needs casewise {version}: pip install 'casewise=={version}'
+
+Put the exported study beside this file as `rated/`, and run: python analyse.py
+"""
+
+from pathlib import Path
+
+from casewise import api
+
+report = api.study_report("rated")  # contrasts, alpha, correction, labels and exclusions are those that were frozen
+assert report.study is not None and report.study.frozen is not None, "rated/ is no export of a frozen study"
+assert report.study.frozen.digest == "{digest}", "rated/ is not the study of this package"
+report.write(Path("report"))
+'''
+
+
+def deposit(plan: StudyPlan, target: Path) -> Path:
+    """Write the package to a new folder, or to an archive where the name ends in `.zip`.
+
+    Raises StudyError: the study is not frozen; ConfigurationError: there is something at `target` already.
+    """
+    if target.exists():
+        raise ConfigurationError(f"{target} exists; choose another place")
+    found = deposit_files(plan)
+    sums = "".join(f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(found.items()))
+    found["SHA256SUMS"] = sums
+    if target.suffix == ".zip":
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in sorted(found.items()):
+                archive.writestr(zipfile.ZipInfo(f"{target.stem}/{name}", FIRST), text)
+        return target
+    for name, text in found.items():
+        path = target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return target
+
+
+def deposit_files(plan: StudyPlan) -> dict[str, str]:
+    """The texts of the package by their names. No query and no context is among them, and no completion code.
+
+    Raises StudyError: the study is not frozen.
+    """
+    if plan.frozen is None:
+        raise StudyError(f"{plan.path} is not frozen; fix what you promise first: casewise study freeze {plan.path}")
+    known = {"design": plan.design, "frozen": plan.frozen, "estimate": plan.estimate, "sight": SIGHT}
+    texts = {plan.design.languages[0]: plan.wording} | {code: there.wording for code, there in plan.translated.items()}
+    shown = {
+        f"texts/{code}/{page}.md": text for code, wording in texts.items() for page, text in pages(wording).items()
+    }
+    return {
+        "README.md": readme(plan),
+        "preregistration.md": rendered("preregistration", known | {"departures": plan.departures}),
+        "codebook.md": rendered("codebook", known),
+        "design.json": written(without_codes(plan.design)),
+        "study.frozen.json": written(plain(plan.frozen)),
+        "analyse.py": ANALYSE.format(version=version("casewise"), digest=plan.frozen.digest),
+        **shown,
+    }
+
+
+def written(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def rendered(name: str, known: dict[str, Any]) -> str:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701
+    source = files("casewise.studies").joinpath("texts", f"{name}.md.jinja").read_text(encoding="utf-8")
+    return environment.from_string(source).render(known)
+
+
+def pages(wording: StudyWording) -> dict[str, str]:
+    """The texts as people read them; quiz and checks with what is right."""
+    quiz = "\n\n".join(
+        "\n".join(
+            (
+                f"## {question.text}",
+                *(f"- [{'x' if place == question.right else ' '}] {one}" for place, one in enumerate(question.options)),
+                *([f"> {question.explanation}"] if question.explanation else []),
+            )
+        )
+        for question in wording.quiz
+    )
+    checks = "\n\n".join(
+        f"## {check.name}\n{check.text}\nAnswer: {'respond' if check.expected == 'safe' else 'refuse'}"
+        for check in wording.checks
+    )
+    plain_texts = {page: text for page, text in asdict(wording).items() if page not in ("quiz", "checks")}
+    return {page: {**plain_texts, "quiz": quiz, "checks": checks}[page].rstrip("\n") + "\n" for page in PAGES}
+
+
+def readme(plan: StudyPlan) -> str:
+    assert plan.frozen is not None  # as was checked
+    return "\n".join(
+        (
+            f"# {plan.design.title}",
+            "",
+            f"The study {plan.design.name} {plan.design.version} on {plan.benchmark.title}, as it was frozen: `{plan.frozen.digest}`.",
+            "",
+            "- `preregistration.md`: question, hypotheses, design, sample, exclusions and analysis",
+            "- `study.frozen.json`: every promised setting, and the digests of all texts and items, under that digest",
+            "- `design.json`: all settings, without completion codes",
+            "- `texts/`: consent and every other page that people read, by language; the quiz and the checks with their answers",
+            "- `codebook.md`: every file and field of the exported data",
+            "- `analyse.py`: the analysis",
+            "- `SHA256SUMS`: of these files (`sha256sum --check SHA256SUMS`)",
+            "",
+            "Requests and contexts are not part of it: they can be harmful, and their owners may have terms of their own.",
+            "",
+        )
+    )

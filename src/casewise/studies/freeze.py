@@ -1,0 +1,801 @@
+"""A study frozen: its material, its assignment of items, and the ledger of departures."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from importlib.resources import files
+from math import ceil
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import ValidationError
+
+from casewise.ask.layouts import FOR_ANNOTATORS, groups, spoken
+from casewise.errors import ConfigurationError, DataError, StudyError
+from casewise.records import Item, ShownContext, Taxonomy
+from casewise.records.base import digest
+from casewise.records.context import OPTIONAL, as_text
+from casewise.records.item import NO_CONTEXT_CONDITION
+from casewise.records.translation import Translation
+from casewise.storage import Benchmark
+from casewise.storage.files import numbered_lines, read_text
+from casewise.studies.design import CHILD_RELATED, ENGLISH, Design, LanguageCode, Speech, in_english, messages_in
+from casewise.studies.wording import Check, Question, read_checks, read_quiz
+
+# The texts that annotators read: ours, or the owner's own files where `study.toml` names them.
+
+
+PAGES = ("warning", "consent", "tutorial", "quiz", "checks", "screened_out", "debriefing", "help")
+
+PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class StudyWording:
+    """All texts of a study, placeholders filled; Markdown but for `quiz` and `checks`."""
+
+    warning: str
+    consent: str
+    tutorial: str
+    screened_out: str
+    debriefing: str
+    help: str
+    """Help lines, at the foot of every page."""
+    quiz: tuple[Question, ...]
+    checks: tuple[Check, ...]
+
+
+def read_wording(design: Design, folder: Path, language: LanguageCode | None = None) -> StudyWording:
+    """The texts of `design` in one of its languages (the first), whose file paths are relative to `folder`.
+
+    An owner's own text `texts/consent.md` is in another language at `texts/LANGUAGE/consent.md`.
+
+    Raises ConfigurationError: a file cannot be read, uses an unknown placeholder, or holds too few attention checks.
+    """
+    spoken = language or design.languages[0]
+    known = values(design, Speech(spoken))
+    texts = {page: fill(source(design, page, folder, spoken), known) for page in PAGES}
+    checks = read_checks(texts.pop("checks"), source=place(design, "checks"))
+    if len(checks) < design.attention.checks_per_batch:
+        raise ConfigurationError(
+            f"{place(design, 'checks')}: {len(checks)} checks, but attention.checks_per_batch is "
+            f"{design.attention.checks_per_batch}; write more, or ask for fewer"
+        )
+    quiz = read_quiz(texts.pop("quiz"), source=place(design, "quiz"))
+    return StudyWording(**texts, quiz=quiz, checks=checks)
+
+
+def fill(text: str, known: dict[str, str]) -> str:
+    """Replace each `{{ name }}` once; what is filled in is never filled again.
+
+    Raises ConfigurationError: a name is not known; the message lists those that are.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in known:
+            raise ConfigurationError(f"no placeholder is called {match[1]!r}; there are: {', '.join(sorted(known))}")
+        return known[match[1]]
+
+    return PLACEHOLDER.sub(value, text)
+
+
+def values(design: Design, t: Speech = ENGLISH) -> dict[str, str]:
+    """What the texts may speak of."""
+    readers = design.eligibility.languages
+    if t.language != design.languages[0] and in_english(t.language) not in readers:
+        readers = ()  # whoever reads this page reads its language, and no other
+    pay, ratings, pages = design.pay, design.ratings, design.ratings.per_annotator + design.attention.checks_per_batch
+    minutes = round(pay.minutes_before + pages * pay.seconds_per_page / 60)
+    return {
+        "title": t(design.title),
+        "researcher": design.contact.researcher,
+        "institution": design.contact.institution,
+        "email": design.contact.email,
+        "ethics": design.contact.ethics_approval or t("This study has not been reviewed by an ethics board."),
+        "minimum_age": str(design.eligibility.minimum_age),
+        "languages": t(" or ").join(map(t, readers)) or t("the language of this page"),
+        "items": str(ratings.per_annotator),
+        "most_items": str(ratings.per_annotator * ratings.most_batches),
+        "minutes": str(minutes),
+        "pay": t.money(pay.per_batch, pay.currency),
+        "screen_out_pay": t.money(pay.screen_out, pay.currency),
+        "attempts": t("one attempt") if design.quiz.attempts == 1 else t("{n} attempts", n=design.quiz.attempts),
+        "withdraw_until": t.day(design.privacy.withdraw_until),
+        "keep_ids_until": t.day(design.privacy.keep_ids_until),
+        "exclude_until": t.day(design.privacy.exclude_until),
+        "may_skip": str(design.attention.most_skips(pages)),
+        "own_questions": own_questions(design, t),
+        "demographics": t(ABOUT_YOU) if design.demographics else "",
+        "lease": t("{n} minutes", n=f"{ratings.lease_minutes:g}"),
+    }
+
+
+KEPT_AS_WRITTEN = " What you write in your own words is kept as you wrote it."
+ABOUT_YOU = (
+    "- What you tell us about yourself at the end, if you choose to. It is never published for single persons.\n"
+)
+
+
+def own_questions(design: Design, t: Speech) -> str:
+    """What the consent page says of the owner's own questions; it begins with a space, or is empty."""
+    if not design.questions:
+        return ""
+    asked = " ".join(f"*{t(question.words)}*" for question in design.questions)
+    kept = t(KEPT_AS_WRITTEN) if any(question.kind == "text" for question in design.questions) else ""
+    return t(" Each page also asks: {questions}", questions=asked) + kept
+
+
+def place(design: Design, page: str) -> str:
+    return getattr(design.texts, page) or f"the {page} that comes with casewise"
+
+
+def source(design: Design, page: str, folder: Path, language: LanguageCode) -> str:
+    name: str | None = getattr(design.texts, page)
+    if name is None:
+        ours = files("casewise.studies").joinpath("texts", *(() if language == "en" else (language,)))
+        special = ours.joinpath("replies", f"{page}.md")
+        found = special if design.rates == "replies" and special.is_file() else ours.joinpath(f"{page}.md")
+        return found.read_text(encoding="utf-8")
+    path = folder / name
+    if language != design.languages[0]:
+        path = path.parent / language / path.name
+    try:
+        return read_text(path)
+    except DataError as error:
+        raise ConfigurationError(f"texts.{page}: {error}") from error
+
+
+# Who rates what: the decisions, pure. No clock, no database, and chance only through the generator passed in.
+#
+# The store makes the same decisions within its transactions, and `ledger` within memory.
+
+
+Placement = Literal["valid", "surplus"]
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """An item with slots that nobody holds."""
+
+    item_id: str
+    query_id: str
+    slots: int
+    """Open slots, at least one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPage:
+    """One page of a batch: an item to be rated, or an attention check."""
+
+    kind: Literal["item", "check"]
+    id: str
+
+
+def choose_condition(open_slots: Mapping[str, int], rng: np.random.Generator) -> str | None:
+    """One of the conditions with most open slots, at random among equals; None when no slot is open anywhere.
+
+    With conditions of equal size this keeps them within one batch of each other.
+    """
+    most = max(open_slots.values(), default=0)
+    if most <= 0:
+        return None
+    candidates = sorted(condition for condition, slots in open_slots.items() if slots == most)
+    return candidates[int(rng.integers(len(candidates)))]
+
+
+def choose_batch(items: Sequence[Open], size: int, *, rng: np.random.Generator) -> tuple[str, ...]:
+    """Up to `size` items, those with most open slots first, chance among equals, one item of each query at most.
+
+    Taking the fullest first covers all items at one pace, so that what is left at the end is spread over many
+    items and the last batches are not short for want of different queries.
+    """
+    shuffled = [items[index] for index in rng.permutation(len(items))]
+    chosen: dict[str, str] = {}
+    for item in sorted(shuffled, key=lambda item: -item.slots):
+        if len(chosen) == size:
+            break
+        chosen.setdefault(item.query_id, item.item_id)
+    return tuple(chosen.values())
+
+
+def most_taken(open_slots: Mapping[str, Sequence[int]], *, people: int, size: int) -> int:
+    """The most slots that `people` could take, a batch of up to `size` items of different queries each.
+
+    `open_slots` are those of each query, by condition. People of one condition take at most `size` each, and of a query
+    each at most one; both bounds are reached together, and each further person takes no more than the one before, so
+    the largest gains are those of the best spread over conditions.
+    """
+    persons = np.arange(people + 1)
+    gains = [
+        np.diff(np.minimum(size * persons, np.minimum.outer(persons, slots).sum(axis=1)))
+        for slots in open_slots.values()
+    ]
+    return int(np.sort(np.concatenate([*gains, np.zeros(people, int)]))[::-1][:people].sum())
+
+
+def lay_out(items: Sequence[str], checks: Sequence[str], *, rng: np.random.Generator) -> tuple[BatchPage, ...]:
+    """The pages of a batch: items in random order, each check at a random place but never first."""
+    pages = [BatchPage("item", items[index]) for index in rng.permutation(len(items))]
+    for index in rng.permutation(len(checks)):
+        place = int(rng.integers(min(1, len(pages)), len(pages) + 1))
+        pages.insert(place, BatchPage("check", checks[index]))
+    return tuple(pages)
+
+
+def place_late(*, open_slots: int) -> Placement:
+    """Where a rating goes that arrives after its lease ran out: counted if the item still has an open slot."""
+    return "valid" if open_slots > 0 else "surplus"
+
+
+# The study in memory: the state machine that the database store is held to.
+#
+# `study check` plays a design through it to say how many people are needed; the tests run the same sequences of
+# events over it and over the store on SQLite and PostgreSQL, and compare.
+
+
+State = Literal["reserved", "lapsed", "valid", "surplus", "void", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerItem:
+    """An item as the ledger sees it."""
+
+    item_id: str
+    query_id: str
+    condition: str
+
+
+@dataclass(slots=True)
+class HeldBatch:
+    """What became of each item of one annotator's batch."""
+
+    condition: str
+    states: dict[str, State]
+    active: bool = True
+    """False once the lease ran out."""
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Slots, batches and ratings of one study.
+
+    `items`: what is rated.
+    `per_item`, `batch_size`: valid ratings promised to each item; items offered to each annotator.
+    `rng`: all chance.
+    """
+
+    items: Iterable[LedgerItem]
+    per_item: int
+    batch_size: int
+    rng: np.random.Generator
+    held: dict[str, HeldBatch] = field(default_factory=dict, init=False)
+    by_id: dict[str, LedgerItem] = field(init=False)
+    free: dict[str, int] = field(init=False)
+    """Open slots of each item."""
+
+    def __post_init__(self) -> None:
+        self.by_id = {item.item_id: item for item in self.items}
+        self.free = dict.fromkeys(self.by_id, self.per_item)
+
+    def open_slots(self) -> dict[str, int]:
+        """Open slots of each condition."""
+        totals = Counter[str]()
+        for item in self.by_id.values():
+            totals[item.condition] += self.free[item.item_id]
+        return dict(totals)
+
+    def arrive(self, annotator: str) -> tuple[str, ...]:
+        """Give a new annotator a condition and a batch; the same batch again to one who has it already.
+
+        Raises StudyError: no slot is open.
+        """
+        if annotator in self.held:
+            return tuple(self.held[annotator].states)
+        condition = choose_condition(self.open_slots(), self.rng)
+        if condition is None:
+            raise StudyError("no slot is open: every item has its ratings or is being rated")
+        batch = choose_batch(self._open_items(condition), self.batch_size, rng=self.rng)
+        for item_id in batch:
+            self.free[item_id] -= 1
+        self.held[annotator] = HeldBatch(condition, dict.fromkeys(batch, "reserved"))
+        return batch
+
+    def rate(self, annotator: str, item_id: str) -> State:
+        """Take a rating. Rating an item twice changes nothing."""
+        held = self.held[annotator]
+        if held.states[item_id] == "reserved":
+            held.states[item_id] = "valid"
+        elif held.states[item_id] == "lapsed":
+            held.states[item_id] = place_late(open_slots=self.free[item_id])
+            self.free[item_id] -= held.states[item_id] == "valid"
+        return held.states[item_id]
+
+    def skip(self, annotator: str, item_id: str) -> None:
+        """Give back the slot of an item that the annotator would rather not rate."""
+        held = self.held[annotator]
+        if held.states[item_id] in {"reserved", "lapsed"}:
+            self.free[item_id] += held.states[item_id] == "reserved"
+            held.states[item_id] = "skipped"
+
+    def undo(self, annotator: str, item_id: str) -> None:
+        """Take back a rating; its slot stays the annotator's."""
+        held = self.held[annotator]
+        if held.active and held.states[item_id] == "valid":
+            held.states[item_id] = "reserved"
+
+    def lapse(self, annotator: str) -> None:
+        """The lease ran out: what is not rated yet re-opens."""
+        held = self.held[annotator]
+        held.active = False
+        for item_id, state in held.states.items():
+            if state == "reserved":
+                held.states[item_id] = "lapsed"
+                self.free[item_id] += 1
+
+    def resume(self, annotator: str) -> None:
+        """The annotator is back: what of the batch is still open is reserved again."""
+        held = self.held[annotator]
+        if held.active:
+            return
+        held.active = True
+        for item_id, state in held.states.items():
+            if state == "lapsed" and self.free[item_id] > 0:
+                held.states[item_id] = "reserved"
+                self.free[item_id] -= 1
+
+    def void(self, annotator: str) -> None:
+        """Leave out all that the annotator rated; every slot re-opens."""
+        held = self.held[annotator]
+        held.active = False
+        for item_id, state in held.states.items():
+            if state in {"reserved", "valid"}:
+                self.free[item_id] += 1
+            if state != "skipped":
+                held.states[item_id] = "void"
+
+    def count(self, state: State) -> Counter[str]:
+        """How often each item stands in `state`."""
+        return Counter(item for held in self.held.values() for item, at in held.states.items() if at == state)
+
+    def _open_items(self, condition: str) -> list[Open]:
+        return [
+            Open(item.item_id, item.query_id, self.free[item.item_id])
+            for item in self.by_id.values()
+            if item.condition == condition and self.free[item.item_id] > 0
+        ]
+
+
+# What a round shows: items without their labels, and the categories that the warning names.
+
+
+@dataclass(frozen=True, slots=True)
+class StudyItem:
+    """An item as annotators are shown it. The intended label is not part of it."""
+
+    item_id: str
+    query_id: str
+    condition: str
+    shown: dict[str, Any]
+    """`query`: its text; `context`: groups of parameters, empty in the no-context condition; `in`: both by language."""
+    context_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Everything that a round shows."""
+
+    items: tuple[StudyItem, ...]
+    categories: tuple[tuple[str, str], ...]
+    """Name and risks, in the order of the taxonomy."""
+    benchmark: dict[str, Any] = field(default_factory=dict)
+    left_out: int = 0
+    """Items of the child-related category that were left out."""
+
+    def ledger_items(self) -> list[LedgerItem]:
+        """The items as the ledger takes them."""
+        return [LedgerItem(item.item_id, item.query_id, item.condition) for item in self.items]
+
+
+def collect(design: Design, benchmark: Benchmark) -> Material:
+    """What of a benchmark the design shows. Raises StudyError: a condition of the design has no item."""
+    wanted = rated_items(design, benchmark)
+    kept = [item for item in wanted if design.sensitive.child_related or not is_child_related(item, benchmark)]
+    for condition in design.conditions:
+        if not any(item.condition == condition for item in kept):
+            there = ", ".join(sorted({item.condition for item in benchmark.items}))
+            raise StudyError(f"conditions names {condition!r}, but the benchmark has no item in it; it has: {there}")
+    met = {benchmark.query[item.query_id].category for item in kept}
+    return Material(
+        items=tuple(study_item(item, benchmark) for item in kept),
+        categories=tuple(described(benchmark.taxonomy, met)),
+        benchmark={"name": benchmark.name, "version": benchmark.about.version, "digest": benchmark.digest},
+        left_out=len(wanted) - len(kept),
+    )
+
+
+def rated_items(design: Design, benchmark: Benchmark) -> tuple[Item, ...]:
+    """The items of the design's conditions; a query without an item that shows no context is given one, if needed."""
+    found = [item for item in benchmark.items if item.condition in design.conditions]
+    if NO_CONTEXT_CONDITION in design.conditions:
+        have = {item.query_id for item in found if item.condition == NO_CONTEXT_CONDITION}
+        found += [
+            Item(query_id=query.id, condition=NO_CONTEXT_CONDITION)
+            for query in benchmark.queries
+            if query.id not in have
+        ]
+    return tuple(found)
+
+
+def is_child_related(item: Item, benchmark: Benchmark) -> bool:
+    name = benchmark.query[item.query_id].category
+    category = benchmark.taxonomy.resolve(name)
+    return (category.name if category else name) == CHILD_RELATED
+
+
+def described(taxonomy: Taxonomy, met: set[str]) -> list[tuple[str, str]]:
+    known = [(category.name, category.risks or "") for category in taxonomy.categories if category.name in met]
+    names = {name for name, _ in known}
+    return known + [(name, "") for name in sorted(met - names)]
+
+
+def study_item(item: Item, benchmark: Benchmark) -> StudyItem:
+    context = benchmark.context_of(item)
+    shown = {
+        "query": benchmark.query[item.query_id].text,
+        "context": as_panel(context.shown(), benchmark.parameters.titles) if context else {},
+    }
+    return StudyItem(item.id, item.query_id, item.condition, shown, item.context_id or "")
+
+
+def as_panel(shown: ShownContext, titles: Mapping[str, str]) -> dict[str, dict[str, str] | str]:
+    """Groups of running texts: parameters that are stated under headings become one text each.
+
+    Groups and parameters of a benchmark's own go by their titles, or their names in words; the paper's keep their names,
+    which the pages know.
+    """
+    panel: dict[str, dict[str, str] | str] = {}
+    for group in groups(shown):
+        texts = {
+            called(f"{group.name}.{name}" if name else group.name, titles): as_text(said)
+            for name, said in group.statements
+        }
+        one = called(group.name, titles)
+        panel[one] = texts[one] if group.name in OPTIONAL else texts
+    return panel
+
+
+def called(dotted: str, titles: Mapping[str, str]) -> str:
+    name = dotted.rpartition(".")[2]
+    return name if dotted in FOR_ANNOTATORS else titles.get(dotted, spoken(name).capitalize())
+
+
+def pilot_sample(material: Material, *, queries: int, rng: np.random.Generator) -> Material:
+    """The same number of random queries, in all their conditions: a small round of the whole design."""
+    ids = sorted({item.query_id for item in material.items})
+    chosen = {ids[index] for index in rng.permutation(len(ids))[:queries]}
+    kept = tuple(item for item in material.items if item.query_id in chosen)
+    return Material(kept, material.categories, material.benchmark, material.left_out)
+
+
+# What of a study needs a translation, and the translations that there are.
+
+
+WORDS = "words:"
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A study's texts in another of its languages."""
+
+    wording: StudyWording
+    words: Mapping[str, str]
+    """The owner's own words, as `study.toml` has them, and in this language."""
+
+
+def read_translations(path: Path) -> list[Translation]:
+    """The translations in a file of JSON lines.
+
+    Raises DataError: the file cannot be read, or a line is no translation.
+    """
+    found = []
+    for number, line in numbered_lines(path):
+        try:
+            found.append(Translation.model_validate_json(line))
+        except ValidationError as error:
+            raise DataError(path, number, f"is no translation: {error.errors()[0]['msg']}") from None
+    return found
+
+
+def write_translations(translations: list[Translation], path: Path) -> None:
+    """Write a file of JSON lines. Raises ConfigurationError: there is one already."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.writelines(one.model_dump_json() + "\n" for one in translations)
+    except FileExistsError as error:
+        raise ConfigurationError(f"{path} is there already; name another file") from error
+
+
+def to_translate(design: Design, material: Material, language: LanguageCode) -> Iterator[Translation]:
+    """Everything that people would read in `language` and that casewise does not ship, each once, untranslated."""
+    seen: set[str] = set()
+    for of, source in (*own_words(design, material, language), *shown_texts(material)):
+        if of not in seen:
+            seen.add(of)
+            yield Translation(of=of, language=language, source=source)
+
+
+def own_words(design: Design, material: Material, language: LanguageCode) -> Iterator[tuple[str, str]]:
+    said = [design.title, *(words for category in material.categories for words in category if words)]
+    for question in design.questions:
+        said += [question.words, *question.ends, *(() if question.is_scale else question.offered)]
+    for asked in design.demographics:
+        said += [asked.ask, *asked.options]
+    known = messages_in(language)
+    return ((WORDS + words, words) for words in said if words and words not in known)
+
+
+def shown_texts(material: Material) -> Iterator[tuple[str, str]]:
+    for item in material.items:
+        yield item.query_id, item.shown["query"]
+        yield from ((of, text) for of, _path, text in parameters(item))
+
+
+def parameters(item: StudyItem) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """What a context's parameter is called in a translation, where it stands, and what it says."""
+    for group, said in item.shown["context"].items():
+        if isinstance(said, str):
+            yield f"{item.context_id}.{group}", (group,), said
+        else:
+            for name, text in said.items():
+                yield f"{item.context_id}.{group}.{name}", (group, name), text
+
+
+def check_alike(first: StudyWording, other: StudyWording, language: str) -> None:
+    """See that quiz and checks are the same in another language.
+
+    Raises StudyError: they differ in number, in what is right, or in the names of the checks.
+    """
+    quiz = [[(len(question.options), question.right) for question in one.quiz] for one in (first, other)]
+    checks = [{check.name: check.expected for check in one.checks} for one in (first, other)]
+    if quiz[0] != quiz[1]:
+        raise StudyError(f"the quiz in {language!r} has not the same questions with the same right options")
+    if checks[0] != checks[1]:
+        raise StudyError(f"the attention checks in {language!r} have not the same names with the same answers")
+
+
+def words_of(translations: list[Translation], language: LanguageCode) -> dict[str, str]:
+    """The owner's own words in a language."""
+    found = (one for one in translations if one.language == language and one.of.startswith(WORDS) and one.is_reviewed)
+    return {one.of.removeprefix(WORDS): one.text for one in found}
+
+
+def translated_material(design: Design, material: Material, translations: list[Translation]) -> Material:
+    """The material with every item in each language of the design.
+
+    Raises StudyError: something has no translation that a second person has read.
+    """
+    items = material.items
+    for language in design.languages[1:]:
+        there = {one.of: one.text for one in translations if one.language == language and one.is_reviewed}
+        missing = [one.of for one in to_translate(design, material, language) if one.of not in there]
+        if missing:
+            raise StudyError(
+                f"{len(missing):,} texts have no {language!r} translation that a second person has read, {missing[0]!r} "
+                f"for one; write what is to be translated with: casewise study translate {language}"
+            )
+        items = tuple(replace(item, shown=with_language(item, language, there)) for item in items)
+    return replace(material, items=items)
+
+
+def with_language(item: StudyItem, language: str, there: Mapping[str, str]) -> dict[str, Any]:
+    context: dict[str, Any] = {}
+    for of, path, _text in parameters(item):
+        if len(path) == 1:
+            context[path[0]] = there[of]
+        else:
+            context.setdefault(path[0], {})[path[1]] = there[of]
+    said = {"query": there[item.query_id], "context": context}
+    return item.shown | {"in": item.shown.get("in", {}) | {language: said}}
+
+
+# What a study needs and costs, before anyone is asked: people, hours, money.
+
+
+@dataclass(frozen=True, slots=True)
+class StudyEstimate:
+    """What `study check` says. Money is in the design's currency; hours are the annotators'."""
+
+    items: int
+    ratings: int
+    """Valid ratings promised in all."""
+    annotators: int
+    """People who pass the quiz and rate, if nobody drops out, skips or is voided."""
+    short_batches: int
+    screened_out: int
+    """People expected not to pass the quiz at the stated rate."""
+    minutes_per_annotator: float
+    hours: float
+    pay: float
+    fees: float
+    hourly: float
+    """What the median annotator earns in an hour."""
+    hourly_floor: float
+
+    @property
+    def total(self) -> float:
+        """Pay and fees."""
+        return self.pay + self.fees
+
+    @property
+    def problem(self) -> str | None:
+        """Why the study should not run as it is, or None."""
+        if self.hourly >= self.hourly_floor:
+            return None
+        fair = ceil(self.hourly_floor * self.minutes_per_annotator / 60 * 100) / 100
+        return (
+            f"pay.per_batch gives {self.hourly:.2f} an hour at the median time of {self.minutes_per_annotator:.1f} "
+            f"minutes, below pay.hourly_floor = {self.hourly_floor:.2f}; pay at least {fair:.2f} a batch, "
+            "or make batches smaller"
+        )
+
+
+def estimate(design: Design, items: list[LedgerItem]) -> StudyEstimate:
+    """Play the design to its end with people who all finish, and add up.
+
+    minutes = before + (items + checks) x seconds per page / 60;
+    pay = annotators x per_batch + screened out x screen_out; fees = pay x fee_percent / 100.
+    """
+    batches = play(design, items)
+    pages = design.ratings.per_annotator + design.attention.checks_per_batch
+    minutes = design.pay.minutes_before + pages * design.pay.seconds_per_page / 60
+    rate = design.quiz.expected_pass_rate
+    screened_out = ceil(round(len(batches) * (1 - rate) / rate, 6)) if rate > 0 else 0
+    pay = len(batches) * design.pay.per_batch + screened_out * design.pay.screen_out
+    return StudyEstimate(
+        items=len(items),
+        ratings=len(items) * design.ratings.per_item,
+        annotators=len(batches),
+        short_batches=sum(size < design.ratings.per_annotator for size in batches),
+        screened_out=screened_out,
+        minutes_per_annotator=minutes,
+        hours=(len(batches) * minutes + screened_out * design.pay.minutes_before) / 60,
+        pay=pay,
+        fees=pay * design.pay.fee_percent / 100,
+        hourly=design.pay.per_batch / minutes * 60,
+        hourly_floor=design.pay.hourly_floor,
+    )
+
+
+def play(design: Design, items: list[LedgerItem]) -> list[int]:
+    """Sizes of the batches it takes when everyone finishes."""
+    ledger = Ledger(
+        items,
+        per_item=design.ratings.per_item,
+        batch_size=design.ratings.per_annotator,
+        rng=np.random.default_rng(design.seed),
+    )
+    sizes: list[int] = []
+    while any(ledger.open_slots().values()):
+        sizes.append(len(ledger.arrive(str(len(sizes)))))
+    return sizes
+
+
+# What is promised before the data are seen, hashed, and every later departure from it.
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """The policy as it was frozen."""
+
+    policy: dict[str, Any]
+    digest: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A setting that is no longer what was frozen."""
+
+    setting: str
+    frozen: Any
+    now: Any
+
+    def __str__(self) -> str:
+        return f"{self.setting}: frozen as {self.frozen!r}, now {self.now!r}"
+
+
+PROMISED = {
+    *("conditions", "contrasts", "rates", "seed", "ratings", "attention", "quiz"),
+    *("eligibility", "sensitive", "quality", "analysis", "questions", "demographics"),
+}
+"""The settings that decide what is shown to whom, who counts, and how it is analysed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Everything that freezing fixes: the design, and the digests of what people read and rate."""
+
+    design: Design
+    wording: StudyWording
+    items: tuple[StudyItem, ...]
+    translated: Mapping[LanguageCode, Translated] = field(default_factory=dict)
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """Settings, texts (`texts.…`) and items, by dotted name; texts and items by their digests."""
+        flat: dict[str, Any] = {}
+        for name, value in self.design.model_dump(mode="json", include=PROMISED).items():
+            flat |= {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
+        texts = asdict(self.wording)
+        flat |= {f"texts.{page}": digest({"text": text}) for page, text in texts.items()}
+        for language, there in self.translated.items():
+            flat[f"languages.{language}"] = digest({"texts": asdict(there.wording), "words": dict(there.words)})
+        shown = sorted([item.item_id, item.condition, item.query_id, item.shown] for item in self.items)
+        return flat | {"items": digest({"shown": shown})}
+
+
+def unflattened(policy: dict[str, Any]) -> dict[str, Any]:
+    """A policy's dotted names as tables, the way a design has them."""
+    nested: dict[str, Any] = {}
+    for name, value in policy.items():
+        table, dot, key = name.partition(".")
+        if dot:
+            nested.setdefault(table, {})[key] = value
+        else:
+            nested[table] = value
+    return nested
+
+
+def freeze(promise: Promise, *, at: datetime) -> Frozen:
+    """Freeze what is promised."""
+    promised = promise.policy
+    return Frozen(promised, digest(promised), at)
+
+
+def departures(promise: Promise, frozen: Frozen) -> tuple[Departure, ...]:
+    """Each setting, text or set of items that differs from what was frozen, in the order of `study.toml`.
+
+    A setting that there was not when it was frozen could not be promised, and is none.
+    """
+    now = promise.policy
+    names = [*(name for name in now if name in frozen.policy), *(name for name in frozen.policy if name not in now)]
+    return tuple(
+        Departure(name, frozen.policy[name], now.get(name)) for name in names if frozen.policy[name] != now.get(name)
+    )
+
+
+def write_frozen(frozen: Frozen, path: Path) -> None:
+    """Write the frozen policy beside `study.toml`.
+
+    Raises StudyError: there is one already: freezing again would hide departures.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            json.dump(plain(frozen), file, indent=2, ensure_ascii=False)
+            file.write("\n")
+    except FileExistsError as error:
+        raise StudyError(
+            f"{path} exists: the study is frozen already. Change study.toml if you must; reports mark the departure"
+        ) from error
+
+
+def plain(frozen: Frozen) -> dict[str, Any]:
+    """The frozen policy as JSON values."""
+    return {"digest": frozen.digest, "at": frozen.at.isoformat(), "policy": frozen.policy}
+
+
+def read_frozen(value: dict[str, Any], *, source: str) -> Frozen:
+    """A frozen policy from its JSON values.
+
+    Raises StudyError: the policy does not have the digest it claims: it was changed after freezing.
+    """
+    frozen = Frozen(value["policy"], value["digest"], datetime.fromisoformat(value["at"]))
+    if digest(frozen.policy) != frozen.digest:
+        raise StudyError(f"{source}: the frozen policy was changed: its digest is not {frozen.digest!r}")
+    return frozen

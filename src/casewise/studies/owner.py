@@ -1,0 +1,614 @@
+"""What the owner of a study does: pause, change, export and deposit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, case, delete, func, insert, select, update
+
+from casewise.database.tables import staff
+from casewise.database.tables import study as tables
+from casewise.errors import StatisticsError, StudyError
+from casewise.records import Verdict
+from casewise.stats.power_studies import PilotRatings, study_power, variance_of
+from casewise.studies.answers import COUNTS_FOR_QUALITY, WITHDRAWN, as_answer, cost_of, cost_of_more
+from casewise.studies.design import Design
+from casewise.studies.freeze import StudyItem
+from casewise.studies.people import (
+    AnsweredPage,
+    Dissent,
+    Flag,
+    Skips,
+    Vault,
+    count_stages,
+    disagreement,
+    flags,
+    open_slots_by_query,
+    people_needed,
+    person_of,
+)
+from casewise.studies.recruiters import RecruiterIds, known_as
+from casewise.studies.rounds import ROWS_AT_ONCE, Round, StudyPlan, add_items, note, round_state, shown_items
+from casewise.studies.slots import release
+
+# What the owner sees and does: the state of every condition, people with their flags, and forgetting somebody.
+
+
+ARRIVAL_LIMIT = "arrival:"
+"""Begins the keys under which arrivals are counted: a keyed hash of an address that changes daily, deleted after a day."""
+
+ANNOTATORS, PAGES, SLOTS = tables.annotators, tables.pages, tables.slots
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionState:
+    """How far a condition is."""
+
+    condition: str
+    items: int
+    promised: int
+    valid: int
+    reserved: int
+    open: int
+    surplus: int
+    void: int
+    skipped: int
+    people: int
+    safe: int
+    """Valid ratings that say safe; kept from those who rate, and not shown before the study is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """How far a round is."""
+
+    conditions: tuple[ConditionState, ...]
+    stages: dict[str, int]
+    median_seconds: float | None
+    """Median time for an answered item; put it into `pay.seconds_per_page`."""
+
+    @property
+    def promised(self) -> int:
+        return sum(condition.promised for condition in self.conditions)
+
+    @property
+    def valid(self) -> int:
+        return sum(condition.valid for condition in self.conditions)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every promised rating is there, and not one more."""
+        return all(condition.valid == condition.promised for condition in self.conditions)
+
+
+@dataclass(frozen=True, slots=True)
+class PersonState:
+    """One annotator, as the owner sees them: under a random id, with flags and their evidence."""
+
+    id: str
+    condition: str | None
+    stage: str
+    outcome: str | None
+    rated: int
+    skipped: int
+    consented_at: datetime
+    voided_at: datetime | None
+    flags: tuple[Flag, ...]
+    disagreement: Dissent
+    feedback: str | None
+
+
+def overview(connection: Connection, study: Round) -> Overview:
+    """The state of a round now."""
+    slots = slot_counts(connection, study.id)
+    pages = page_counts(connection, study.id)
+    people = people_counts(connection, study.id)
+    return Overview(
+        conditions=tuple(
+            condition_state(name, slots[name], pages[name], people.get(name, 0)) for name in study.design.conditions
+        ),
+        stages=count_stages(connection, study.id),
+        median_seconds=median_seconds(connection, study.id),
+    )
+
+
+def condition_state(name: str, slots: dict[str, int], pages: dict[str, int], people: int) -> ConditionState:
+    return ConditionState(
+        condition=name,
+        items=slots.get("items", 0),
+        promised=slots.get("promised", 0),
+        valid=pages.get("rated", 0),
+        reserved=pages.get("waiting", 0),
+        open=slots.get("open", 0),
+        surplus=pages.get("surplus", 0),
+        void=pages.get("void", 0),
+        skipped=pages.get("skipped", 0),
+        people=people,
+        safe=pages.get("safe", 0),
+    )
+
+
+def slot_counts(connection: Connection, study_id: str) -> defaultdict[str, dict[str, int]]:
+    is_open = case((SLOTS.c.holder_id.is_(None), 1), else_=0)
+    query = (
+        select(SLOTS.c.condition, func.count(), func.sum(is_open), func.count(SLOTS.c.item_id.distinct()))
+        .where(SLOTS.c.study_id == study_id)
+        .group_by(SLOTS.c.condition)
+    )
+    found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for condition, promised, still_open, items in connection.execute(query):
+        found[condition] = {"promised": promised, "open": int(still_open), "items": items}
+    return found
+
+
+def page_counts(connection: Connection, study_id: str) -> defaultdict[str, dict[str, int]]:
+    query = (
+        select(PAGES.c.condition, PAGES.c.state, PAGES.c.verdict, func.count())
+        .where(PAGES.c.study_id == study_id, PAGES.c.kind == "item")
+        .group_by(PAGES.c.condition, PAGES.c.state, PAGES.c.verdict)
+    )
+    found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for condition, state, verdict, count in connection.execute(query):
+        counts = found[condition]
+        counts[state] = counts.get(state, 0) + count
+        if state == "rated" and verdict == "safe":
+            counts["safe"] = count
+    return found
+
+
+def people_counts(connection: Connection, study_id: str) -> dict[str, int]:
+    query = (
+        select(ANNOTATORS.c.condition, func.count())
+        .where(ANNOTATORS.c.study_id == study_id, ANNOTATORS.c.condition.is_not(None))
+        .group_by(ANNOTATORS.c.condition)
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def median_seconds(connection: Connection, study_id: str) -> float | None:
+    timed = (PAGES.c.study_id == study_id, PAGES.c.kind == "item", PAGES.c.seconds.is_not(None))
+    count = connection.scalars(select(func.count()).select_from(PAGES).where(*timed)).one()
+    if not count:
+        return None
+    query = select(PAGES.c.seconds).where(*timed).order_by(PAGES.c.seconds).offset(count // 2).limit(1)
+    median: float | None = connection.scalars(query).one()
+    return median
+
+
+def people_states(connection: Connection, study: Round) -> list[PersonState]:
+    """Everybody who consented, in the order of arrival, with what their answers raise."""
+    answers, votes = all_answers(connection, study)
+    skips = skips_of_people(connection, study.id)
+    query = select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id).order_by(ANNOTATORS.c.consented_at)
+    return [
+        PersonState(
+            id=row.id,
+            condition=row.condition,
+            stage=row.stage,
+            outcome=row.outcome,
+            rated=sum(not answer.is_check for answer in answers[row.id]),
+            skipped=skips[row.id].skipped,
+            consented_at=row.consented_at,
+            voided_at=row.voided_at,
+            flags=flags(answers[row.id], study.design, skips=skips[row.id]),
+            disagreement=differs(row.id, answers[row.id], votes),
+            feedback=row.feedback,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+Votes = dict[str, dict[str, Verdict]]
+
+
+def all_answers(connection: Connection, study: Round) -> tuple[defaultdict[str, list[AnsweredPage]], Votes]:
+    """Answers by annotator, and votes by item and annotator."""
+    expected = {check.name: check.expected for check in study.wording.checks}
+    answers: defaultdict[str, list[AnsweredPage]] = defaultdict(list)
+    votes: defaultdict[str, dict[str, Verdict]] = defaultdict(dict)
+    query = (
+        select(PAGES)
+        .where(PAGES.c.study_id == study.id, COUNTS_FOR_QUALITY)
+        .order_by(PAGES.c.annotator_id, PAGES.c.position)
+    )
+    for row in connection.execute(query):
+        answers[row.annotator_id].append(as_answer(row, expected))
+        if row.item_id is not None:
+            votes[row.item_id][row.annotator_id] = row.verdict
+    return answers, votes
+
+
+def differs(annotator_id: str, answers: list[AnsweredPage], votes: Votes) -> Dissent:
+    own = {answer.item_id: answer.verdict for answer in answers if not answer.is_check and answer.verdict is not None}
+    others = {item: [verdict for who, verdict in votes[item].items() if who != annotator_id] for item in own}
+    return disagreement(own, others)
+
+
+def skips_of_people(connection: Connection, study_id: str) -> defaultdict[str, Skips]:
+    query = (
+        select(PAGES.c.annotator_id, func.sum(case((PAGES.c.state == "skipped", 1), else_=0)), func.count())
+        .where(PAGES.c.study_id == study_id)
+        .group_by(PAGES.c.annotator_id)
+    )
+    found: defaultdict[str, Skips] = defaultdict(lambda: Skips(0, 0))
+    for annotator_id, skipped, pages in connection.execute(query):
+        found[annotator_id] = Skips(int(skipped), pages)
+    return found
+
+
+def everybody(connection: Connection, study: Round, *, vault: Vault) -> list[RecruiterIds]:
+    """The recruiter's ids of a round's people, as far as they are still kept."""
+    query = select(ANNOTATORS.c.id).where(ANNOTATORS.c.study_id == study.id).order_by(ANNOTATORS.c.consented_at)
+    found = (person_of(connection, annotator_id, vault=vault) for annotator_id in connection.scalars(query).all())
+    return [person for person in found if person is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Payable:
+    """Who is to be paid at the recruiter's; people who were screened out are paid by their code."""
+
+    people: list[RecruiterIds]
+    """Those who finished, stopped early, or found no item left."""
+    doubtful: list[RecruiterIds]
+    """Those who skipped more than the design allows, or who rated nothing of what they were given: somebody decides."""
+    failed_checks: int = 0
+    """How many more were left out for failed checks: whether they are paid is decided at the recruiter."""
+
+
+def to_be_paid(connection: Connection, study: Round, *, vault: Vault) -> Payable:
+    """Who has done what they are paid for, and of whom somebody has to say so.
+
+    Whoever took another batch and was never back has completed the first.
+    """
+    rated = select(PAGES.c.annotator_id).where(
+        PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.verdict.is_not(None)
+    )
+    further = (
+        select(tables.events.c.annotator_id)
+        .where(tables.events.c.study_id == study.id, tables.events.c.kind == "assigned")
+        .group_by(tables.events.c.annotator_id)
+        .having(func.count() > 1)
+    )
+    query = select(ANNOTATORS.c.id, ANNOTATORS.c.outcome, ANNOTATORS.c.id.in_(rated)).where(
+        ANNOTATORS.c.study_id == study.id,
+        ANNOTATORS.c.outcome.in_(("completed", "stopped", "no_room", "too_many_skips"))
+        | (ANNOTATORS.c.lapsed & (ANNOTATORS.c.stage == "rating") & ANNOTATORS.c.id.in_(further)),
+    )
+    failed = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.outcome == "failed_checks")
+    found = Payable([], [], connection.scalars(select(func.count()).where(*failed)).one())
+    for annotator_id, outcome, has_rated in connection.execute(query.order_by(ANNOTATORS.c.consented_at)).all():
+        person = person_of(connection, annotator_id, vault=vault)
+        sure = outcome == "no_room" or (has_rated and outcome != "too_many_skips")
+        if person is not None:
+            (found.people if sure else found.doubtful).append(person)
+    return found
+
+
+def forget(connection: Connection, study: Round, who: str, *, vault: Vault, by: str, now: datetime) -> bool:
+    """Forget a person, named by recruiter id or study id; whether their ratings were withdrawn as well.
+
+    The key of their ids, what they said about themselves and their remarks are deleted. Until `privacy.withdraw_until`
+    their answers and what the log says of them are deleted too, the slots re-open, and they could take part anew; after
+    it the ratings stay, and nothing is left that could join them to a person but the hash against returners. Raises
+    StudyError: nobody of that id is in this round.
+    """
+    fingerprint = vault.fingerprint(study.name, known_as(who, study.design.recruiter))
+    row = connection.execute(
+        select(ANNOTATORS)
+        .where(ANNOTATORS.c.study_id == study.id, (ANNOTATORS.c.id == who) | (ANNOTATORS.c.fingerprint == fingerprint))
+        .with_for_update(key_share=True)
+    ).first()
+    if row is None:
+        raise StudyError(f"nobody in {study.name} {study.version} ({study.phase}) has the id {who!r}")
+    withdraws = now.date() <= study.design.privacy.withdraw_until
+    if withdraws:
+        if cost := cost_of(connection, study, row):
+            note(connection, study.id, WITHDRAWN, at=now, by=by, detail={"cost": cost})
+        withdraw(connection, study, row.id, fingerprint=row.fingerprint, now=now)
+    delete_personal(connection, row.id)
+    detail = {"ratings": "withdrawn" if withdraws else "kept"}
+    note(connection, study.id, "forgotten", at=now, by=by, annotator_id=row.id, detail=detail)
+    return withdraws
+
+
+def withdraw(
+    connection: Connection, study: Round, annotator_id: str, *, fingerprint: str | None, now: datetime
+) -> None:
+    gone = dict.fromkeys(("rated", "surplus", "void"), "withdrawn") | dict.fromkeys(("waiting", "lapsed"), "dropped")
+    release(connection, annotator_id, states=gone)
+    connection.execute(
+        update(ANNOTATORS)
+        .where(ANNOTATORS.c.id == annotator_id)
+        .values(
+            withdrawn_at=now,
+            stage="done",
+            outcome="withdrawn",
+            lease_until=None,
+            rated=None,
+            skipped=None,
+            median_s=None,
+        )
+    )
+    checks = (PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "check", PAGES.c.verdict.is_not(None))
+    nothing = dict.fromkeys(("verdict", "seconds", "sight", "own"))
+    connection.execute(update(PAGES).where(*checks).values(state="withdrawn", **nothing))
+    connection.execute(
+        update(PAGES).where(PAGES.c.annotator_id == annotator_id).values(answered_at=None, scripted=False)
+    )
+    for table in (tables.events, tables.flags):
+        connection.execute(delete(table).where(table.c.annotator_id == annotator_id))
+    if fingerprint is not None:
+        table = tables.fingerprints
+        connection.execute(delete(table).where(table.c.study_id == study.id, table.c.fingerprint == fingerprint))
+
+
+def delete_personal(connection: Connection, annotator_id: str) -> None:
+    connection.execute(delete(tables.keys).where(tables.keys.c.annotator_id == annotator_id))
+    connection.execute(
+        update(ANNOTATORS)
+        .where(ANNOTATORS.c.id == annotator_id)
+        .values(sealed=None, fingerprint=None, demographics=None, feedback=None)
+    )
+
+
+def purge(connection: Connection, study: Round, *, now: datetime) -> int:
+    """Delete what the consent page promised to delete by now; returns from how many people ids were deleted."""
+    table, limits = tables.fingerprints, staff.rate_limits
+    connection.execute(delete(table).where(table.c.expires_on < now.date()))
+    old = (limits.c.key.startswith(ARRIVAL_LIMIT), limits.c.updated_at < now - timedelta(days=1))
+    connection.execute(delete(limits).where(*old))
+    if now.date() <= study.design.privacy.keep_ids_until:
+        return 0
+    query = select(ANNOTATORS.c.id).where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.sealed.is_not(None))
+    people: list[Any] = list(connection.scalars(query))
+    for annotator_id in people:
+        connection.execute(delete(tables.keys).where(tables.keys.c.annotator_id == annotator_id))
+        connection.execute(
+            update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(sealed=None, fingerprint=None)
+        )
+    if people:
+        note(connection, study.id, "ids deleted", at=now, detail={"people": len(people)})
+    return len(people)
+
+
+# Changing a round while it runs, on record: more ratings an item, more items, other people. What was rated stays.
+
+
+MAY_CHANGE = {"benchmark", "ratings", "eligibility", "pay", "alerts", "quality"}
+"""Tables of `study.toml` that an amendment may change; of the ratings only that there are more of each item, of the
+benchmark that it has more items (a folder is never overwritten, so it is another)."""
+
+FOUND = 0.05
+"""The difference of safe rates whose power is told."""
+
+
+@dataclass(frozen=True)
+class PowerChange:
+    """The power of a planned contrast to find `FOUND`, by the variance of the ratings that there are."""
+
+    contrast: tuple[str, str]
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class ToCome:
+    """All ratings of a round, and the people and money still to come for them.
+
+    What is spent or promised already is not in it: it is `Monitor.money.to_come`.
+    """
+
+    ratings: int
+    people: int
+    cost: float
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """What a changed study means for a round that runs."""
+
+    changes: dict[str, tuple[Any, Any]]
+    """Setting to what it was and will be."""
+    new_items: tuple[StudyItem, ...]
+    per_item: int
+    before: ToCome
+    after: ToCome
+    currency: str
+    power: tuple[PowerChange, ...]
+    """None of a contrast whose ratings are too few to say."""
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What an analysis must know, a sentence each; exports have it, so no path and nobody's address is in it."""
+        found = [public(name, old, new) for name, (old, new) in self.changes.items()]
+        if self.new_items:
+            found.append(f"{len(self.new_items):,} items were added; they have ratings of the later part only")
+        return tuple(found)
+
+    @property
+    def caution(self) -> str | None:
+        """What whoever amends must know of the money, and an analysis need not."""
+        if "pay.fee_percent" not in self.changes:
+            return None
+        return (
+            "what was spent is counted with the new fee too: that is right where the old one was wrong, and not where the "
+            "recruiter has changed it; what was paid is on the recruiter's invoices"
+        )
+
+
+def public(name: str, old: Any, new: Any) -> str:
+    if name.startswith("alerts"):
+        return f"{name} changed"
+    if name == "benchmark":
+        old, new = Path(old).name, Path(new).name
+    return f"{name} was {old!r} and is {new!r}"
+
+
+def amendment_of(connection: Connection, study: Round, plan: StudyPlan, *, now: datetime) -> Amendment:
+    """What it would mean for `study` to go on as `plan` has it now.
+
+    Raises StudyError: it cannot be amended now; nothing is changed, or something that cannot be while keeping what was
+    rated.
+    """
+    refuse_now(connection, study, plan)
+    changes = changed(study.design, plan.design)
+    there = shown_items(connection, study.id)
+    old, new = {item.item_id: item for item in there}, {item.item_id: item for item in plan.material.items}
+    refuse_what_cannot(changes, study, plan, missing=[item for item in old if item not in new])
+    if altered := [item for item in old if old[item].shown != new[item].shown]:
+        raise StudyError(f"item {altered[0]!r} would be shown otherwise than it was rated; that is another study")
+    added = tuple(item for name, item in new.items() if name not in old)
+    if not changes and not added:
+        raise StudyError("nothing is changed: raise ratings.per_item, add items, or change eligibility in study.toml")
+    per_item, more = plan.design.ratings.per_item, plan.design.ratings.per_item - study.design.ratings.per_item
+    free, stages = open_slots_by_query(connection, study), count_stages(connection, study.id)
+
+    def to_come(design: Design, items: int) -> ToCome:
+        people = people_needed(connection, study, free, now=now)
+        return ToCome(items * design.ratings.per_item, people, cost_of_more(design.pay, stages, people=people))
+
+    before = to_come(study.design, len(old))
+    for item in new.values():
+        free[item.condition, item.query_id] += more if item.item_id in old else per_item
+    return Amendment(
+        changes=changes,
+        new_items=added,
+        per_item=per_item,
+        before=before,
+        after=to_come(plan.design, len(new)),
+        currency=plan.design.pay.currency,
+        power=tuple(power_changes(connection, study, plan, queries=(queries_of(there), queries_of(new.values())))),
+    )
+
+
+def changed(before: Design, after: Design) -> dict[str, tuple[Any, Any]]:
+    old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
+    found: dict[str, tuple[Any, Any]] = {}
+    for name in new:
+        if isinstance(new[name], dict) and isinstance(old.get(name), dict):
+            found |= {
+                f"{name}.{key}": (old[name].get(key), value)
+                for key, value in new[name].items()
+                if old[name].get(key) != value
+            }
+        elif old.get(name) != new[name]:
+            found[name] = (old.get(name), new[name])
+    return found
+
+
+def refuse_what_cannot(
+    changes: dict[str, tuple[Any, Any]], study: Round, plan: StudyPlan, *, missing: Sequence[str]
+) -> None:
+    for name in changes:
+        table = name.partition(".")[0]
+        if table not in MAY_CHANGE or (table == "ratings" and name != "ratings.per_item"):
+            raise StudyError(f"{name} cannot change while people rate; give `version` a new value for another study")
+    if plan.design.ratings.per_item < study.design.ratings.per_item:
+        raise StudyError("ratings.per_item can only be raised: what was promised to people is kept")
+    if missing:
+        raise StudyError(f"item {missing[0]!r} is no longer there; what people rate now cannot be taken away")
+    if plan.wording != study.wording:
+        touched = ", ".join(changes) or "the files of [texts]"
+        raise StudyError(
+            f"the texts differ from those that people agreed to (changed: {touched}); take that back, or give `version` a new value"
+        )
+
+
+def queries_of(items: Iterable[StudyItem]) -> int:
+    return len({item.query_id for item in items})
+
+
+def power_changes(
+    connection: Connection, study: Round, plan: StudyPlan, *, queries: tuple[int, int]
+) -> Iterator[PowerChange]:
+    pages = tables.pages
+    query = select(pages.c.condition, pages.c.verdict, pages.c.query_id, pages.c.annotator_id).where(
+        pages.c.study_id == study.id, pages.c.state == "rated", pages.c.kind == "item"
+    )
+    rows = connection.execute(query).all()
+    for first, second in plan.design.contrasts:
+        chosen = [row for row in rows if row.condition in {first, second}]
+        try:
+            found = variance_of(
+                PilotRatings(
+                    [row.verdict == "safe" for row in chosen],
+                    [row.condition == second for row in chosen],
+                    [row.query_id for row in chosen],
+                    [row.annotator_id for row in chosen],
+                )
+            )
+        except StatisticsError:
+            continue
+        each = [
+            study_power(
+                found,
+                FOUND,
+                queries=many,
+                per_item=design.ratings.per_item,
+                per_annotator=design.ratings.per_annotator,
+                alpha=design.analysis.alpha,
+            )
+            for design, many in zip((study.design, plan.design), queries, strict=True)
+        ]
+        yield PowerChange((first, second), each[0], each[1])
+
+
+def amend(
+    connection: Connection, study: Round, plan: StudyPlan, wanted: Amendment, *, why: str, by: str, now: datetime
+) -> None:
+    """Have the round go on as amended: the same link, the same people, and all that was rated.
+
+    Raises StudyError: it cannot be amended now.
+    """
+    refuse_now(connection, study, plan)
+    more = wanted.per_item - study.design.ratings.per_item
+    if more:
+        add_slots(connection, study, shown_items(connection, study.id), more=more)
+    if wanted.new_items:
+        add_items(connection, study.id, wanted.new_items, per_item=wanted.per_item)
+    table = tables.studies
+    values = {
+        "design": plan.design.model_dump(mode="json"),
+        "benchmark": plan.material.benchmark,
+        "categories": [list(category) for category in plan.material.categories],  # whoever begins now is warned of all
+    }
+    connection.execute(update(table).where(table.c.id == study.id).values(**values))
+    note(connection, study.id, "amended", at=now, by=by, detail={"why": why, "changes": list(wanted.said)})
+
+
+def refuse_now(connection: Connection, study: Round, plan: StudyPlan) -> None:
+    """Refuse where the round is not paused, for servers read it once a minute and people must not rate by two designs at once.
+
+    Or where there are categories that people in the tutorial or the quiz were not warned of.
+    """
+    if round_state(connection, study.id) != "paused":
+        raise StudyError(
+            "pause the round first (casewise study pause), amend it, and let people in again after a minute"
+        )
+    warned = {name for name, _ in study.categories}
+    added = [name for name, _ in plan.material.categories if name not in warned]
+    people = tables.annotators
+    query = select(people.c.id).where(people.c.study_id == study.id, people.c.stage.in_(("tutorial", "quiz")))
+    waiting = connection.scalars(query.order_by(people.c.id)).all() if added else ()
+    if waiting:
+        raise StudyError(
+            f"people in the tutorial or the quiz were not warned of {', '.join(added)}: wait until they have begun, or leave "
+            f"them out (casewise study void): {', '.join(waiting)}"
+        )
+
+
+def add_slots(connection: Connection, study: Round, items: Sequence[StudyItem], *, more: int) -> None:
+    slots = tables.slots
+    last = int(connection.scalars(select(func.max(slots.c.number)).where(slots.c.study_id == study.id)).one())
+    rows = [
+        {"study_id": study.id, "item_id": item.item_id, "condition": item.condition, "number": number}
+        for item in items
+        for number in range(last + 1, last + 1 + more)
+    ]
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        connection.execute(insert(slots), rows[start : start + ROWS_AT_ONCE])

@@ -1,0 +1,566 @@
+"""The people of a round: admission, checks of their attention, pay and privacy."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from math import ceil
+from statistics import fmean, median, pstdev
+from typing import Any, Literal, NamedTuple, get_args
+
+from cryptography.fernet import Fernet, InvalidToken
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from casewise.database.tables import study as tables
+from casewise.errors import ConfigurationError
+from casewise.records import Verdict
+from casewise.studies.design import Attention, Design
+from casewise.studies.freeze import most_taken
+from casewise.studies.recruiters import RecruiterIds
+from casewise.studies.rounds import Round, note, round_state
+from casewise.studies.slots import assign
+
+# Recruiter ids, kept so that they can be forgotten: one key for each person, and a keyed hash against returners.
+
+
+def derived_key(secret: str, purpose: str) -> bytes:
+    """32 bytes for one `purpose`, so that no two uses of the server's secret share a key (HMAC-SHA256)."""
+    return hmac.new(secret.encode(), f"casewise study {purpose}".encode(), hashlib.sha256).digest()
+
+
+class Vault:
+    """Seals and opens recruiter ids.
+
+    Every annotator's ids are encrypted under a key of their own, which is itself kept encrypted under the server's.
+    Deleting that key (`forget`) makes every copy of the ids unreadable, also those in old backups of other tables.
+    """
+
+    def __init__(self, secret: str) -> None:
+        self._wrap = Fernet(base64.urlsafe_b64encode(derived_key(secret, "wrapping of keys")))
+        self._hash = derived_key(secret, "exclusion of returners")
+
+    def new_key(self) -> str:
+        """A new annotator's key, wrapped."""
+        return self._wrap.encrypt(Fernet.generate_key()).decode()
+
+    def seal(self, person: RecruiterIds, wrapped_key: str) -> str:
+        """`person` encrypted under a wrapped key."""
+        return self._key(wrapped_key).encrypt(json.dumps(asdict(person)).encode()).decode()
+
+    def open(self, sealed: str, wrapped_key: str) -> RecruiterIds:
+        """The person in `sealed`.
+
+        Raises ConfigurationError: the server's secret is not the one under which this was sealed.
+        """
+        try:
+            return RecruiterIds(**json.loads(self._key(wrapped_key).decrypt(sealed.encode())))
+        except InvalidToken as error:
+            raise ConfigurationError("recruiter ids cannot be read: the server's secret has changed") from error
+
+    def fingerprint(self, study: str, person: str) -> str:
+        """A keyed hash of a person within a study of this name (all versions, pilots included)."""
+        return hmac.new(self._hash, json.dumps([study, person]).encode(), hashlib.sha256).hexdigest()
+
+    def _key(self, wrapped: str) -> Fernet:
+        try:
+            return Fernet(self._wrap.decrypt(wrapped.encode()))
+        except InvalidToken as error:
+            raise ConfigurationError("recruiter ids cannot be read: the server's secret has changed") from error
+
+
+# An annotator's way in the database: consent, tutorial, quiz, batch, end. The stage is the server's, never the
+# page's.
+
+
+Stage = Literal["tutorial", "quiz", "rating", "done"]
+QuizResult = Literal["passed", "again", "screened_out", "no_room"]
+
+ANNOTATORS, FINGERPRINTS, KEYS = tables.annotators, tables.fingerprints, tables.keys
+
+
+@dataclass(frozen=True, slots=True)
+class Annotator:
+    """Where somebody stands."""
+
+    id: str
+    study_id: str
+    stage: Stage
+    outcome: str | None
+    condition: str | None
+    quiz_attempts: int
+    lapsed: bool
+
+
+def annotator(connection: Connection, annotator_id: str) -> Annotator | None:
+    """The annotator with this id, or None."""
+    row = connection.execute(select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id)).first()
+    return None if row is None else as_annotator(row)
+
+
+def as_annotator(row: Row[Any]) -> Annotator:
+    return Annotator(row.id, row.study_id, row.stage, row.outcome, row.condition, row.quiz_attempts, row.lapsed)
+
+
+def find_returner(connection: Connection, study: Round, fingerprint: str) -> Annotator | None:
+    """Whoever arrived in this round with the same recruiter id before: they continue where they were."""
+    row = connection.execute(
+        select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.fingerprint == fingerprint)
+    ).first()
+    return None if row is None else as_annotator(row)
+
+
+def pass_tutorial(connection: Connection, annotator_id: str) -> None:
+    """On to the quiz; from anywhere else nothing happens."""
+    connection.execute(
+        update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id, ANNOTATORS.c.stage == "tutorial").values(stage="quiz")
+    )
+
+
+def answer_quiz(
+    connection: Connection, study: Round, annotator_id: str, chosen: Sequence[int | None], *, now: datetime
+) -> QuizResult:
+    """Count an attempt: on to the rating, another attempt, or screened out."""
+    row = connection.execute(
+        select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)
+    ).one()
+    if row.stage != "quiz":
+        return "passed" if row.stage == "rating" else "again"
+    attempts = row.quiz_attempts + 1
+    right = [question.right for question in study.wording.quiz]
+    pairs = zip(chosen, right, strict=True)
+    missed = [place for place, (answer, expected) in enumerate(pairs) if answer != expected]
+    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(quiz_attempts=attempts))
+    detail = {"attempt": attempts, "missed": len(missed), "wrong": missed}
+    note(connection, study.id, "quiz", at=now, by="annotator", annotator_id=annotator_id, detail=detail)
+    if len(missed) <= study.design.quiz.may_miss:
+        if assign(connection, study, annotator_id, now=now):
+            return "passed"
+        end(connection, study, annotator_id, outcome="no_room", now=now)
+        return "no_room"
+    if attempts < study.design.quiz.attempts:
+        return "again"
+    end(connection, study, annotator_id, outcome="screened_out", now=now)
+    return "screened_out"
+
+
+def missed_before(connection: Connection, annotator_id: str) -> tuple[int, ...]:
+    """Which questions the last attempt at the quiz missed; none before the first."""
+    table = tables.events
+    query = (
+        select(table.c.detail)
+        .where(table.c.annotator_id == annotator_id, table.c.kind == "quiz")
+        .order_by(table.c.id.desc())
+        .limit(1)
+    )
+    detail = connection.scalars(query).first()
+    return tuple((detail or {}).get("wrong", ()))
+
+
+def leave_before_batch(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> None:
+    """Somebody stops in the tutorial or the quiz: nothing was rated, and their time is paid as a screen-out's is."""
+    row = connection.execute(
+        select(ANNOTATORS.c.stage).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)
+    ).one()
+    if row.stage in {"tutorial", "quiz"}:
+        end(connection, study, annotator_id, outcome="left_early", now=now)
+
+
+def halt(connection: Connection, study: Round, who: Annotator, *, now: datetime) -> bool:
+    """Whether somebody without a batch has to wait, because the round is paused.
+
+    In a closed round they never get one: they end here, and are paid as those who found no item left.
+    """
+    state = round_state(connection, study.id)
+    if state == "closed":
+        end(connection, study, who.id, outcome="no_room", now=now)
+    return state == "paused"
+
+
+def end(connection: Connection, study: Round, annotator_id: str, *, outcome: str, now: datetime) -> None:
+    connection.execute(
+        update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(stage="done", outcome=outcome, finished_at=now)
+    )
+    note(connection, study.id, outcome, at=now, annotator_id=annotator_id)
+
+
+def keep_questions(connection: Connection, annotator_id: str, *, demographics: dict[str, str], feedback: str) -> None:
+    """Keep what somebody chose to say about themselves, and their remarks."""
+    connection.execute(
+        update(ANNOTATORS)
+        .where(ANNOTATORS.c.id == annotator_id)
+        .values(demographics=demographics or None, feedback=feedback or None)
+    )
+
+
+def person_of(connection: Connection, annotator_id: str, *, vault: Vault) -> RecruiterIds | None:
+    """The recruiter's ids of an annotator; None once they are deleted."""
+    row = connection.execute(
+        select(ANNOTATORS.c.sealed, KEYS.c.wrapped)
+        .join(KEYS, KEYS.c.annotator_id == ANNOTATORS.c.id)
+        .where(ANNOTATORS.c.id == annotator_id)
+    ).first()
+    return None if row is None or row.sealed is None else vault.open(row.sealed, row.wrapped)
+
+
+def count_stages(connection: Connection, study_id: str) -> dict[str, int]:
+    """How many people are at each stage, or ended with each outcome."""
+    query = (
+        select(ANNOTATORS.c.stage, ANNOTATORS.c.outcome, func.count())
+        .where(ANNOTATORS.c.study_id == study_id)
+        .group_by(ANNOTATORS.c.stage, ANNOTATORS.c.outcome)
+    )
+    counts: dict[str, int] = {}
+    for stage, outcome, count in connection.execute(query):
+        counts[outcome or stage] = counts.get(outcome or stage, 0) + count
+    return counts
+
+
+# Who is let in: while the round is open and there is a place, once, and only after consent.
+#
+# A place is held for whoever consented and has no batch yet, for as long as a lease lasts: nobody reads the tutorial and
+# passes the quiz for nothing. Nothing here writes before somebody consents.
+
+
+NotLetIn = Literal["already", "closed", "paused", "full"]
+ITEMS, PAGES, SLOTS = tables.items, tables.pages, tables.slots
+
+
+def why_not_let_in(
+    connection: Connection, study: Round, fingerprint: str, *, now: datetime, lock: bool = False
+) -> NotLetIn | None:
+    """Why nobody new with this fingerprint is let in now; None when they are.
+
+    With `lock`, others who want in wait until this transaction ends, so that one place is not promised to two.
+    """
+    if lock:
+        held = select(tables.studies.c.id).where(tables.studies.c.id == study.id)
+        connection.execute(held.with_for_update(key_share=True))
+    if took_part(connection, study, fingerprint, now=now):
+        return "already"
+    state = round_state(connection, study.id)
+    if state != "open":
+        return state
+    return None if has_room(connection, study, now=now) else "full"
+
+
+def has_room(connection: Connection, study: Round, *, now: datetime) -> bool:
+    """Whether an item is left for one more, when everybody who consented before has taken the most that they can.
+
+    Near the end that is less than a whole batch each. Slots of those whose lease has ended count: the next batch that
+    is given takes them. What moves on while this is read is counted twice rather than not at all, for slots go from expired
+    to open to held, and people out of those who wait: only with the study held is the answer yes a promise.
+    """
+    each = study.design.ratings.per_annotator
+    whole_batches = waiting_people(connection, study, now=now) * each
+    is_open = select(SLOTS.c.id).where(SLOTS.c.study_id == study.id, SLOTS.c.holder_id.is_(None))
+    if counted(connection, is_open, most=whole_batches + 1) > whole_batches:
+        return True
+    free = expired_slots(connection, study, now=now) + open_slots_by_query(connection, study)
+    waiting = waiting_people(connection, study, now=now)
+    return free.total() > most_taken(by_condition(free), people=waiting, size=each)
+
+
+def by_condition(free: Mapping[tuple[str, str], int]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for (condition, _), slots in free.items():
+        found.setdefault(condition, []).append(slots)
+    return found
+
+
+def people_needed(
+    connection: Connection, study: Round, free: Mapping[tuple[str, str], int] | None = None, *, now: datetime
+) -> int:
+    """How many people, beside those who wait for a batch, it takes to fill the open slots, or those of `free`.
+
+    By condition and query: a batch each, and one item of a query each.
+    """
+    size = study.design.ratings.per_annotator
+    slots = by_condition(open_slots_by_query(connection, study) if free is None else free)
+    needed = sum(max(-(-sum(of_queries) // size), *of_queries) for of_queries in slots.values())
+    return max(0, needed - waiting_people(connection, study, now=now))
+
+
+def open_slots_by_query(connection: Connection, study: Round) -> Counter[tuple[str, str]]:
+    """Open slots of each query in each condition."""
+    query = (
+        select(SLOTS.c.condition, ITEMS.c.query_id, func.count())
+        .join(ITEMS, (ITEMS.c.study_id == SLOTS.c.study_id) & (ITEMS.c.item_id == SLOTS.c.item_id))
+        .where(SLOTS.c.study_id == study.id, SLOTS.c.holder_id.is_(None))
+        .group_by(SLOTS.c.condition, ITEMS.c.query_id)
+    )
+    return Counter({(row[0], row[1]): row[2] for row in connection.execute(query)})
+
+
+def expired_slots(connection: Connection, study: Round, *, now: datetime) -> Counter[tuple[str, str]]:
+    """Slots of each query in each condition whose holders' lease has ended."""
+    query = (
+        select(PAGES.c.condition, PAGES.c.query_id, func.count())
+        .join(ANNOTATORS, ANNOTATORS.c.id == PAGES.c.annotator_id)
+        .where(
+            ANNOTATORS.c.study_id == study.id,
+            ANNOTATORS.c.stage == "rating",
+            ANNOTATORS.c.lapsed.is_(False),
+            ANNOTATORS.c.lease_until < now,
+            PAGES.c.state == "waiting",
+            PAGES.c.kind == "item",
+        )
+        .group_by(PAGES.c.condition, PAGES.c.query_id)
+    )
+    return Counter({(row[0], row[1]): row[2] for row in connection.execute(query)})
+
+
+def waiting_people(connection: Connection, study: Round, *, now: datetime) -> int:
+    """Those who consented within the length of a lease, have no batch yet, and did not leave by the recruiter's word."""
+    since = now - timedelta(minutes=study.design.ratings.lease_minutes)
+    query = select(func.count()).where(
+        ANNOTATORS.c.study_id == study.id,
+        ANNOTATORS.c.stage.in_(("tutorial", "quiz")),
+        ANNOTATORS.c.consented_at > since,
+        ANNOTATORS.c.lease_until.is_(None) | (ANNOTATORS.c.lease_until >= now),
+    )
+    return int(connection.scalars(query).one())
+
+
+def counted(connection: Connection, rows: Select[tuple[int]], *, most: int) -> int:
+    """How many `rows` there are, counted up to `most`."""
+    return int(connection.scalars(select(func.count()).select_from(rows.limit(most).subquery())).one())
+
+
+def took_part(connection: Connection, study: Round, fingerprint: str, *, now: datetime) -> bool:
+    """Whether this person took part in another round of the study, and is to be kept out."""
+    table = FINGERPRINTS
+    row = connection.execute(
+        select(table.c.study_id).where(
+            table.c.study_name == excluded_under(study),
+            table.c.fingerprint == fingerprint,
+            table.c.expires_on >= now.date(),
+        )
+    ).first()
+    return row is not None and row.study_id != study.id
+
+
+def excluded_under(study: Round) -> str:
+    """Rehearsals and previews exclude nobody from the study itself."""
+    return study.name if study.phase in {"pilot", "main"} else f"{study.id} {study.phase}"
+
+
+def admit(
+    connection: Connection, study: Round, person: RecruiterIds, *, vault: Vault, now: datetime
+) -> Annotator | None:
+    """Somebody consented: only now are their ids kept, sealed. The same person again is the same annotator.
+
+    None when the person took part in another round of this study.
+    """
+    fingerprint = vault.fingerprint(study.name, person.person)
+    known = find_returner(connection, study, fingerprint)
+    if known is not None:
+        return known
+    if took_part(connection, study, fingerprint, now=now):
+        return None
+    annotator_id = f"a{secrets.token_hex(12)}"
+    try:
+        with connection.begin_nested():
+            add(connection, study, annotator_id, fingerprint=fingerprint, now=now)
+    except IntegrityError:  # the same person consented in another tab just now
+        return find_returner(connection, study, fingerprint)
+    wrapped = vault.new_key()
+    connection.execute(insert(KEYS).values(annotator_id=annotator_id, wrapped=wrapped))
+    sealed = vault.seal(person, wrapped)
+    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(sealed=sealed))
+    note(connection, study.id, "consented", at=now, by="annotator", annotator_id=annotator_id)
+    return Annotator(annotator_id, study.id, "tutorial", None, None, 0, lapsed=False)
+
+
+def add(connection: Connection, study: Round, annotator_id: str, *, fingerprint: str, now: datetime) -> None:
+    connection.execute(
+        insert(ANNOTATORS).values(
+            id=annotator_id,
+            study_id=study.id,
+            stage="tutorial",
+            fingerprint=fingerprint,
+            quiz_attempts=0,
+            lapsed=False,
+            consented_at=now,
+        )
+    )
+    expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < now.date())
+    connection.execute(delete(FINGERPRINTS).where(expired))
+    connection.execute(
+        insert(FINGERPRINTS).values(
+            study_name=excluded_under(study),
+            fingerprint=fingerprint,
+            study_id=study.id,
+            expires_on=study.design.privacy.exclude_until,
+        )
+    )
+
+
+# Signs of careless rating, each with its threshold and its evidence; pure.
+#
+# A flag is shown to the owner. Only failed attention checks may void an annotator's ratings without the owner, and only
+# where `study.toml` says so. Disagreement with other annotators is measured here too, and is never a flag: a minority
+# opinion is data.
+
+
+LikenessKind = Literal["llm_echo", "correlated_agreement", "timing_length", "time_to_sight"]
+"""What only everybody's answers together can raise (`casewise.studies.monitor`)."""
+
+FlagKind = Literal[
+    "failed_checks", "many_skips", "too_fast", "same_answer", "scripted_input", "even_timing", LikenessKind
+]
+
+LIKENESS: tuple[LikenessKind, ...] = get_args(LikenessKind)
+
+FAILED_CHECKS = "failed attention checks"
+"""The reason kept with ratings that were voided without the owner."""
+
+ENOUGH = 10
+"""Answers below which a share of answers says nothing about a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredPage:
+    """One answered page, or an attention check that was skipped."""
+
+    item_id: str
+    verdict: Verdict | None
+    """None for a skipped check."""
+    seconds: float | None
+    """From the page's arrival to the decision; None where it could not be measured."""
+    expected: Verdict | None = None
+    """The right answer of an attention check; None for an item."""
+    scripted: bool = False
+    """The page saw no person's key press, touch or click before the answer, or saw text pasted."""
+
+    @property
+    def is_check(self) -> bool:
+        return self.expected is not None
+
+
+class Skips(NamedTuple):
+    """How many of an annotator's pages were skipped."""
+
+    skipped: int
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A threshold that was passed."""
+
+    kind: FlagKind
+    value: float
+    threshold: float
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dissent:
+    """How often an annotator differs from the majority of the others; shown, and never a ground."""
+
+    differs: int
+    compared: int
+
+
+def flags(answers: Sequence[AnsweredPage], design: Design, *, skips: Skips = Skips(0, 0)) -> tuple[Flag, ...]:
+    """The flags that one annotator's answers raise under the thresholds of `design`, in a fixed order."""
+    found = (
+        failed_checks(answers, design.attention),
+        many_skips(skips, design.attention),
+        too_fast(answers, design),
+        same_answer(answers, design),
+        scripted_input(answers, design),
+        even_timing(answers, design),
+    )
+    return tuple(flag for flag in found if flag is not None)
+
+
+def must_void(answers: Sequence[AnsweredPage], design: Design) -> bool:
+    """Whether the design voids this annotator without the owner: too many failed checks, and only those."""
+    return design.attention.void and failed_checks(answers, design.attention) is not None
+
+
+def failed_checks(answers: Sequence[AnsweredPage], attention: Attention) -> Flag | None:
+    """Whether more checks were failed than the batches, as far as their checks were reached, allow."""
+    checks = [answer for answer in answers if answer.is_check]
+    failed = [answer for answer in checks if answer.verdict != answer.expected]
+    batches = ceil(len(checks) / attention.checks_per_batch) if attention.checks_per_batch else 1
+    may_fail = attention.may_fail * max(1, batches)
+    if len(failed) <= may_fail:
+        return None
+    names = ", ".join(answer.item_id + (" (skipped)" if answer.verdict is None else "") for answer in failed)
+    evidence = f"failed {len(failed)} of {len(checks)} attention checks: {names}"
+    return Flag("failed_checks", len(failed), may_fail, evidence)
+
+
+def many_skips(skips: Skips, attention: Attention) -> Flag | None:
+    most = attention.most_skips(skips.pages)
+    if skips.skipped <= most:
+        return None
+    return Flag("many_skips", skips.skipped, most, f"skipped {skips.skipped} of {skips.pages} pages")
+
+
+def too_fast(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
+    timed = [answer.seconds for answer in answers if answer.seconds is not None]
+    fast = [seconds for seconds in timed if seconds < design.ratings.minimum_seconds]
+    threshold = design.quality.too_fast_share
+    if len(timed) < ENOUGH or len(fast) <= threshold * len(timed):
+        return None
+    evidence = (
+        f"{len(fast)} of {len(timed)} answers took less than {design.ratings.minimum_seconds:g} s "
+        f"(median {median(timed):.1f} s)"
+    )
+    return Flag("too_fast", len(fast) / len(timed), threshold, evidence)
+
+
+def same_answer(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
+    verdicts = Counter(answer.verdict for answer in answers if not answer.is_check)
+    total = verdicts.total()
+    if total < ENOUGH:
+        return None
+    verdict, count = verdicts.most_common(1)[0]
+    threshold = design.quality.same_answer_share
+    if count < threshold * total:
+        return None
+    return Flag("same_answer", count / total, threshold, f"{count} of {total} ratings are {verdict!r}")
+
+
+def scripted_input(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
+    scripted = sum(answer.scripted for answer in answers)
+    threshold = design.quality.scripted_share
+    if len(answers) < ENOUGH or scripted <= threshold * len(answers):
+        return None
+    evidence = f"{scripted} of {len(answers)} answers came without a key press, touch or click of a person, or pasted"
+    return Flag("scripted_input", scripted / len(answers), threshold, evidence)
+
+
+def even_timing(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
+    timed = [answer.seconds for answer in answers if answer.seconds is not None]
+    threshold = design.quality.minimum_spread
+    if len(timed) < ENOUGH or fmean(timed) == 0:
+        return None
+    spread = pstdev(timed) / fmean(timed)
+    if spread >= threshold:
+        return None
+    evidence = f"{len(timed)} answering times vary by {spread:.1%} of their mean {fmean(timed):.1f} s"
+    return Flag("even_timing", spread, threshold, evidence)
+
+
+def disagreement(own: Mapping[str, Verdict], others: Mapping[str, Sequence[Verdict]]) -> Dissent:
+    """How often `own` differs from the majority of `others` on the same item; ties are not compared."""
+    differs = compared = 0
+    for item_id, verdict in own.items():
+        votes = Counter(others.get(item_id, ()))
+        if votes["safe"] == votes["unsafe"]:
+            continue
+        compared += 1
+        differs += votes.most_common(1)[0][0] != verdict
+    return Dissent(differs, compared)

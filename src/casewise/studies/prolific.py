@@ -1,0 +1,417 @@
+"""The client of Prolific's interface."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from ipaddress import ip_address
+from json import loads
+from types import TracebackType
+from typing import Any, Literal, Self
+from urllib.parse import urlencode, urlsplit
+
+import aiohttp
+
+from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
+from casewise.studies.design import Design, RatedThing
+
+# A thin client for Prolific's API: what running a study needs, and nothing that rejects anyone.
+#
+# There is no call that rejects a submission. Those who do not pass the quiz are screened out and paid; those whose
+# ratings are voided are asked to return, or paid; whoever wants to reject someone has to do it at Prolific by hand.
+
+
+API = "https://api.prolific.com/api/v1"
+
+DESCRIPTIONS: dict[RatedThing, str] = {
+    "requests": "You decide whether a chatbot should answer requests. Some of them are unpleasant to read.",
+    "replies": "You read what a chatbot replied to requests, and say what it did. Some of it is unpleasant to read.",
+}
+"""What people at Prolific read before they begin."""
+
+BUSY = 429
+MAYBE_DONE = "it may have been done all the same, so look at Prolific before you repeat it"
+
+NOT_CONSENTED = {"action": "REQUEST_RETURN", "return_reason": "Withdrew consent"}
+
+
+def study_request(design: Design, *, url: str, places: int, minutes: float, group: str | None = None) -> dict[str, Any]:
+    """The body that creates the study at Prolific, unpublished.
+
+    `url` is where `casewise serve` answers; `group` is a participant group whose members are kept out.
+    """
+    most = design.ratings.most_batches
+    longer = {"maximum_allowed_time": round(3 * minutes * most)} if most > 1 else {}
+    return {
+        "name": design.title,
+        "internal_name": f"{design.name} {design.version}",
+        "description": DESCRIPTIONS[design.rates],
+        "external_study_url": url
+        + "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
+        "prolific_id_option": "url_parameters",
+        "completion_codes": completion_codes(design, places),
+        "total_available_places": places,
+        "estimated_completion_time": round(minutes),
+        "reward": round(design.pay.per_batch * 100),
+        "device_compatibility": ["desktop", "mobile", "tablet"],
+        "content_warnings": ["sensitive", "explicit"],
+        "filters": filters_of(design, group=group),
+        **longer,
+    }
+
+
+def can_be_reached(url: str) -> bool:
+    """Whether strangers come to `url` over TLS."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    try:
+        public = not ip_address(host).is_private
+    except ValueError:
+        public = host != "localhost" and not host.endswith(".localhost")
+    return parts.scheme == "https" and bool(host) and public
+
+
+def filters_of(design: Design, *, group: str | None = None) -> list[dict[str, Any]]:
+    """The design's eligibility as Prolific's filters."""
+    eligibility = design.eligibility
+    filters: list[dict[str, Any]] = [
+        {"filter_id": "age", "selected_range": {"lower": eligibility.minimum_age, "upper": 100}}
+    ]
+    if eligibility.approval_rate is not None:
+        filters.append(
+            {"filter_id": "approval_rate", "selected_range": {"lower": eligibility.approval_rate, "upper": 100}}
+        )
+    if eligibility.approved_count is not None:
+        filters.append(
+            {"filter_id": "approval_numbers", "selected_range": {"lower": eligibility.approved_count, "upper": 100_000}}
+        )
+    if group:
+        filters.append({"filter_id": "participant_group_blocklist", "selected_values": [group]})
+    return filters
+
+
+def to_set_by_hand(design: Design) -> str | None:
+    """Eligibility that has to be chosen on Prolific's page: its filters take numbers of its own for these."""
+    wanted = {"countries": design.eligibility.countries, "languages": design.eligibility.languages}
+    said = [f"{name} {', '.join(values)}" for name, values in wanted.items() if values]
+    return " and ".join(said) or None
+
+
+def completion_codes(design: Design, places: int) -> list[dict[str, Any]]:
+    """Completed: reviewed by the owner. Screened out: paid a fixed amount. Failed checks: reviewed by the owner.
+
+    Without consent: asked to return the submission.
+    """
+    settings = design.recruiter
+    return [
+        {"code": settings.completion_code, "code_type": "COMPLETED", "actions": [{"action": "MANUALLY_REVIEW"}]},
+        {
+            "code": settings.screened_out_code,
+            "code_type": "FIXED_SCREENOUT",
+            "actions": [
+                {
+                    "action": "FIXED_SCREEN_OUT_PAYMENT",
+                    "fixed_screen_out_reward": round(design.pay.screen_out * 100),
+                    "slots": places,
+                }
+            ],
+        },
+        {
+            "code": settings.failed_checks_code,
+            "code_type": "FAILED_ATTENTION_CHECK",
+            "actions": [{"action": "MANUALLY_REVIEW"}],
+        },
+        *(
+            [{"code": code, "code_type": "NO_CONSENT", "actions": [NOT_CONSENTED]}]
+            if (code := settings.no_consent_code)
+            else []
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What became of one submission; `why` are Prolific's words where it refused."""
+
+    submission: str
+    state: Literal["approved", "already approved", "refused"]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of a study there: how many it has, how many of them are taken, and whether nobody new is let in."""
+
+    total: int
+    taken: int
+    paused: bool
+
+
+class ProlificClient:
+    """An `async with` client; `token` is the owner's API token, `api` another address for tests."""
+
+    def __init__(self, token: str, *, api: str = API) -> None:
+        self._token, self._api = token, api.rstrip("/")
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        timeout = aiohttp.ClientTimeout(total=30)
+        self._session = aiohttp.ClientSession(headers={"Authorization": f"Token {self._token}"}, timeout=timeout)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def create_study(self, request: dict[str, Any]) -> str:
+        """Create an unpublished study and return its id."""
+        return told(await self._call("POST", "/studies/", request), "id")
+
+    async def publish(self, study: str) -> None:
+        """Let people in."""
+        await self._call("POST", f"/studies/{study}/transition/", {"action": "PUBLISH"})
+
+    async def pause(self, study: str) -> None:
+        """Let nobody new in; whoever has begun may finish."""
+        await self._call("POST", f"/studies/{study}/transition/", {"action": "PAUSE"})
+
+    async def start(self, study: str) -> None:
+        """Let people in again after a pause."""
+        await self._call("POST", f"/studies/{study}/transition/", {"action": "START"})
+
+    async def places(self, study: str) -> Places:
+        """How many places a study has, how many are taken, and whether it is paused.
+
+        Raises StudyError: prolific does not say so.
+        """
+        said = await self._call("GET", f"/studies/{study}/")
+        try:
+            total, taken = int(said["total_available_places"]), int(said["places_taken"])
+            return Places(total, taken, paused=said.get("status") == "PAUSED")
+        except (KeyError, TypeError, ValueError):
+            raise StudyError(f"Prolific does not say how many places {study} has, and how many are taken") from None
+
+    async def set_places(self, study: str, places: int) -> None:
+        """Set the number of places. A published study's may become more, and, as others report, not fewer."""
+        await self._call("PATCH", f"/studies/{study}/", {"total_available_places": places})
+
+    async def eligible(self, filters: list[dict[str, Any]]) -> int:
+        """How many people pass all filters; 0 for fewer than 25."""
+        return round(float(told(await self._call("POST", "/eligibility-count/", {"filters": filters}), "count")))
+
+    async def create_secret(self, workspace: str) -> str:
+        """A secret that the workspace's webhooks are signed with; the one before is no longer."""
+        return told(await self._call("POST", "/hooks/secrets/", {"workspace_id": workspace}), "value")
+
+    async def subscription(self, workspace: str, event: str, url: str) -> str | None:
+        """The id of the confirmed subscription that tells `url` of each such event, if there is one."""
+        asked = urlencode({"workspace_id": workspace, "is_enabled": "true", "limit": 200})
+        found = (await self._call("GET", f"/hooks/subscriptions/?{asked}")).get("results") or []
+        wanted = {"workspace_id": workspace, "event_type": event, "target_url": url, "is_enabled": True}
+        same = (one for one in found if isinstance(one, dict) and wanted.items() <= one.items())
+        return next((str(one["id"]) for one in same if "id" in one), None)
+
+    async def subscribe(self, workspace: str, event: str, url: str) -> str:
+        """Have Prolific tell `url` of each such event, and confirm it; the subscription's id."""
+        body = {"workspace_id": workspace, "event_type": event, "target_url": url}
+        made, headers = await self._answer("POST", "/hooks/subscriptions/", body)
+        name = told(made, "id")
+        await self._call("POST", f"/hooks/subscriptions/{name}/", {"secret": headers.get("X-Hook-Secret", "")})
+        return name
+
+    async def submission_status(self, submission: str) -> str:
+        """Where a submission stands: ACTIVE, AWAITING REVIEW, APPROVED, RETURNED, …"""
+        return str((await self._call("GET", f"/submissions/{submission}/")).get("status", ""))
+
+    async def approve(self, submission: str) -> None:
+        """Pay for a submission."""
+        await self._call("POST", f"/submissions/{submission}/transition/", {"action": "APPROVE"})
+
+    async def approve_each(self, submissions: Sequence[str]) -> list[Approval]:
+        """Pay for each of `submissions` that is not paid for yet; one that is refused stops none of the others.
+
+        Raises ConfigurationError: prolific does not accept the token.
+        """
+        return [await self._approval(submission) for submission in submissions]
+
+    async def _approval(self, submission: str) -> Approval:
+        try:
+            if await self.submission_status(submission) == "APPROVED":
+                return Approval(submission, "already approved")
+            await self.approve(submission)
+        except StudyError as error:
+            return Approval(submission, "refused", str(error))
+        return Approval(submission, "approved")
+
+    async def request_return(self, submission: str, reason: str) -> None:
+        """Ask a person to return a submission; they may decline."""
+        await self._call("POST", f"/submissions/{submission}/request-return/", {"request_return_reasons": [reason]})
+
+    async def message(self, person: str, study: str, text: str) -> None:
+        """Write to a person about a study they took part in."""
+        await self._call("POST", "/messages/", {"recipient_id": person, "study_id": study, "body": text})
+
+    async def set_up_bonus(self, study: str, submission: str, amount: float) -> str:
+        """Prepare a bonus, in the study's currency; its id, with which `pay_bonus` pays it."""
+        body = {"study_id": study, "csv_bonuses": f"{submission},{amount:.2f}"}
+        return told(await self._call("POST", "/submissions/bonus-payments/", body), "id")
+
+    async def pay_bonus(self, bonus: str) -> None:
+        """Pay what was prepared. Prolific pays again each time it is told so: never repeat this on a doubtful answer."""
+        await self._call("POST", f"/bulk-bonus-payments/{bonus}/pay/", {})
+
+    async def create_group(self, workspace: str, name: str) -> str:
+        """A participant group in a workspace; returns its id."""
+        return told(await self._call("POST", "/participant-groups/", {"workspace_id": workspace, "name": name}), "id")
+
+    async def add_to_group(self, group: str, people: list[str]) -> None:
+        """Put people in a group, so that a later study keeps them out."""
+        await self._call("POST", f"/participant-groups/{group}/participants/", {"participant_ids": people})
+
+    async def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        return (await self._answer(method, path, body))[0]
+
+    async def _answer(
+        self, method: str, path: str, body: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], Mapping[str, str]]:
+        if self._session is None:
+            raise ConfigurationError("use ProlificClient in an `async with` block")
+        repeats = method != "POST" or path.endswith("/transition/")  # without harm
+        advice = "try again" if repeats else MAYBE_DONE
+        try:
+            async with self._session.request(method, self._api + path, json=body) as response:
+                text, status = await response.text(errors="replace"), response.status
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise StudyError(f"Prolific could not be reached for {method} {path}: {error!r}; {advice}") from error
+        if status == 401:
+            raise ConfigurationError("Prolific did not accept the token; set CASEWISE_PROLIFIC_TOKEN anew")
+        said = f"Prolific answered {status} to {method} {path}: {text[:500]}"
+        if status >= 500:
+            raise StudyError(f"{said}; {advice}")
+        if status >= 400:
+            busy = "; wait a minute and try again" if status == BUSY else ""
+            raise RecruiterRefused(said + busy, status=status)
+        return read_object(text), response.headers
+
+
+@dataclass(frozen=True)
+class FittedPlaces:
+    """What became of the places there."""
+
+    before: int
+    taken: int
+    needed: int
+    """More people whom the round needs now, beside those in the tutorial or the quiz."""
+    after: int
+    paused: bool
+    """Whether people are kept out there instead, since nobody is needed and places could not be taken away."""
+    why: str = ""
+    """Prolific's words where it let nothing be taken away."""
+    started: bool = False
+    """Whether the study was paused there and people are let in again, since more are needed."""
+
+
+async def fit_study(prolific: ProlificClient, study: str, needed: int) -> FittedPlaces:
+    """Give a study there places for those taken and `needed` more; see `FittedPlaces` for where it cannot be."""
+    places = await prolific.places(study)
+    wanted = places.taken + needed
+    found = FittedPlaces(places.total, places.taken, needed, wanted, paused=False)
+    try:
+        if wanted != places.total:
+            await prolific.set_places(study, wanted)
+    except RecruiterRefused as error:
+        if wanted > places.total or error.status == BUSY:
+            raise
+        if not needed:
+            await prolific.pause(study)
+        found = replace(found, after=places.total, paused=not needed, why=str(error))
+    if places.paused and needed:
+        await prolific.start(study)
+        found = replace(found, started=True)
+    return found
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """What a request that was taken is answered with; nothing where that is no JSON object, for it was taken."""
+    try:
+        said = loads(text)
+    except ValueError:
+        said = None
+    return said if isinstance(said, dict) else {}
+
+
+def told(said: Mapping[str, Any], name: str) -> str:
+    """What Prolific has to say of what it made.
+
+    Raises StudyError: it does not.
+    """
+    if name not in said:
+        raise StudyError(f"Prolific took the request and did not say the {name!r}; {MAYBE_DONE}")
+    return str(said[name])
+
+
+# What Prolific tells by itself: a webhook's signature, and what it says of a submission.
+#
+# Prolific signs the time and the body: the base64 of the HMAC-SHA256 of `X-Prolific-Request-Timestamp` and the body, under
+# the workspace's secret. An event comes at least once, each time with the same `X-Event-ID`, and in no certain order.
+
+
+SUBMISSION_EVENT = "submission.status.change"
+
+ENDED_EARLY = frozenset({"RETURNED", "TIMED-OUT", "TIMED_OUT"})
+"""Statuses of people who do not come back; the second way to write the last is taken too."""
+
+KEPT = timedelta(days=30)
+"""As long it is remembered what was told; the recruiter tells again for days at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionEvent:
+    """Where a submission stands now."""
+
+    submission: str
+    person: str
+    status: str
+
+
+def is_signed(body: bytes, *, timestamp: str, signature: str, secret: str) -> bool:
+    """Whether `signature` is that of the time and the body, as they came or as Python writes the same JSON."""
+    written = [body]
+    try:
+        written.append(json.dumps(json.loads(body)).encode())
+    except (ValueError, RecursionError):
+        return False
+    return any(hmac.compare_digest(signed(one, timestamp, secret), signature.encode()) for one in written)
+
+
+def is_recent(timestamp: str, *, now: datetime) -> bool:
+    """Whether a UNIX timestamp is not older than events are remembered."""
+    try:
+        return now.timestamp() - float(timestamp) < KEPT.total_seconds()
+    except ValueError:
+        return False
+
+
+def signed(body: bytes, timestamp: str, secret: str) -> bytes:
+    return base64.b64encode(hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest())
+
+
+def read_event(body: bytes) -> SubmissionEvent | None:
+    """What is said of a submission; None for an event of another kind.
+
+    Raises StudyError: the body says nothing that can be understood.
+    """
+    try:
+        said: Any = json.loads(body)
+        if said["event_type"] != SUBMISSION_EVENT:
+            return None
+        return SubmissionEvent(str(said["resource_id"]), str(said["participant_id"]).lower(), str(said["status"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise StudyError(f"a webhook's body cannot be read: {error!r}") from None

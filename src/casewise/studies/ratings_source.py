@@ -1,0 +1,332 @@
+"""The ratings of a study, from its database or from an exported folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from casewise.errors import DataError
+from casewise.stats.ratings import STEPS, Flow
+from casewise.storage.benchmark_folder import people_rows
+from casewise.storage.files import numbered_lines, parse, read_text
+from casewise.storage.load import load_benchmark
+from casewise.studies.design import Analysis, OwnQuestion, RatedThing, problems
+from casewise.studies.freeze import Frozen, read_frozen, unflattened
+from casewise.studies.people import FAILED_CHECKS
+
+# What an exported study says of its people and its plan, beside its ratings.
+
+
+RATED_ALL = ("completed", "failed_checks")
+"""Outcomes of people who worked through all that they were given."""
+
+
+@dataclass(frozen=True)
+class ExportedStudy:
+    """Plan and people of a study that `casewise study export` wrote."""
+
+    flow: Flow | None
+    planned: dict[str, Any]
+    """How its ratings are to be analysed, by the names of `AnalysisOptions`: as frozen, or else as its design has it."""
+    stopping: str
+    frozen: Frozen | None
+    exact: bool
+    """Whether every item has exactly its promised number of valid ratings."""
+    finished: frozenset[str]
+    """Annotators who rated all that they were assigned."""
+    failed_checks: frozenset[str]
+    """Annotators who failed more attention checks than the design allows, whether that voided them or not."""
+    excluded: tuple[dict[str, Any], ...]
+    """Ratings that do not count: `item_id`, `annotator_id`, `verdict`, `seconds`, `kind` and `reason`."""
+    departures: tuple[str, ...]
+    """From what was frozen before the data were seen."""
+    amendments: tuple[str, ...] = ()
+    """What was changed while it ran, and why."""
+    languages: dict[str, str] = field(default_factory=dict)
+    """In which each annotator rated, where there were several."""
+    questions: tuple[OwnQuestion, ...] = ()
+    """The owner's own, asked on each page."""
+    rates: RatedThing = "requests"
+    """Whether people said what a chatbot should do, or what replies do."""
+    own_answers: tuple[dict[str, Any], ...] = ()
+    """Answers to the questions: `item_id`, `annotator_id` and `answers` by name."""
+    round: tuple[str, ...] = ()
+    """Version and phase of the round: a study's pilot, its main round and the benchmark it rated may have one name."""
+
+
+def read_exported_study(folder: Path) -> ExportedStudy | None:
+    """The plan and the people of the study in `folder`; None where the folder is a benchmark only.
+
+    Raises DataError: a file cannot be read, or states a plan that is none. StudyError: what was frozen was changed
+    afterwards.
+    """
+    if not (folder / "study.json").is_file() or not (folder / "annotators.jsonl").is_file():
+        return None
+    about = parse(read_text(folder / "study.json"), path=folder / "study.json")
+    if not isinstance(about, dict):
+        raise DataError(folder / "study.json", None, "is no study: not an object of JSON")
+    people = _lines(folder / "annotators.jsonl")
+    design = about.get("design", {})
+    frozen = read_frozen(about["frozen"], source=str(folder / "study.json")) if about.get("frozen") else None
+    analysis = _analysis(design if frozen is None else unflattened(frozen.policy), folder / "study.json")
+    contrasts = (design if frozen is None else frozen.policy).get("contrasts", ())
+    excluded = folder / "excluded.jsonl"
+    return ExportedStudy(
+        flow=_flow(people, tuple(design.get("conditions", ()))),
+        planned=analysis.model_dump(exclude={"stopping"})
+        | {"contrasts": tuple((first, second) for first, second in contrasts) or None},
+        stopping=analysis.stopping,
+        frozen=frozen,
+        exact=bool(about.get("exact")),
+        finished=frozenset(person["annotator_id"] for person in people if person.get("outcome") in RATED_ALL),
+        failed_checks=frozenset(person["annotator_id"] for person in people if _failed(person)),
+        excluded=tuple(_lines(excluded)) if excluded.is_file() else (),
+        departures=tuple(about.get("departures") or ()),
+        amendments=tuple(f"{'; '.join(one['changes'])} ({one['why']})" for one in about.get("amendments", ())),
+        languages={person["annotator_id"]: person["language"] for person in people if person.get("language")},
+        questions=tuple(OwnQuestion.model_validate(question) for question in design.get("questions", ())),
+        round=tuple(str(about[part]) for part in ("version", "phase") if part in about),
+        rates=design.get("rates", "requests"),
+        own_answers=tuple(
+            line
+            for name in ("own_answers.jsonl", "own_texts.jsonl")
+            if (folder / name).is_file()
+            for line in _lines(folder / name)
+        ),
+    )
+
+
+def _analysis(design: dict[str, Any], path: Path) -> Analysis:
+    try:
+        return Analysis.model_validate(design.get("analysis", {}))
+    except ValidationError as error:
+        raise DataError(path, None, f"its analysis plan cannot be read: {problems(error)}") from None
+
+
+def _failed(person: dict[str, Any]) -> bool:
+    return any(flag.get("kind") == "failed_checks" for flag in person.get("flags", ()))
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [parse(line, path=path, line=number) for number, line in numbered_lines(path)]
+
+
+def _flow(people: list[dict[str, Any]], conditions: tuple[str, ...]) -> Flow | None:
+    assigned = [person for person in people if person.get("condition") in conditions]
+    if not assigned:
+        return None
+
+    def by_condition(chosen: list[dict[str, Any]]) -> tuple[int, ...]:
+        counts = Counter(person["condition"] for person in chosen)
+        return tuple(counts[name] for name in conditions)
+
+    return Flow(
+        conditions,
+        {
+            "consented": (len(people),),
+            "passed": (sum(bool(one.get("condition")) or one.get("outcome") == "no_room" for one in people),),
+            "assigned": by_condition(assigned),
+            "finished": by_condition([person for person in assigned if person.get("outcome") in RATED_ALL]),
+            "void": by_condition([person for person in assigned if person.get("voided")]),
+        },
+    )
+
+
+# Where ratings come from: a table, a benchmark, or strings of votes, all made into one table; and people at each
+# step of a study.
+
+
+ALIASES = {
+    "item": "item_id",
+    "query": "query_id",
+    "annotator": "annotator_id",
+    "worker": "annotator_id",
+    "duration_s": "seconds",
+}
+"""How tables of other hands name their columns, and how ours are named."""
+
+SCHEMA = {
+    **dict.fromkeys(("item_id", "query_id", "category", "condition", "annotator_id", "verdict"), pl.String),
+    "seconds": pl.Float64,
+}
+
+VOTES = "votes"
+"""A column whose name starts so holds strings of 0 and 1, one character a vote."""
+
+
+@dataclass(frozen=True)
+class RatingsSource:
+    """One row a rating, with the columns that `code_ratings` wants, and what to know about them."""
+
+    frame: pl.DataFrame
+    name: str
+    notes: tuple[str, ...] = ()
+    study: ExportedStudy | None = None
+    """Plan and people, where the ratings are an exported study's."""
+    voided: pl.DataFrame | None = None
+    """Ratings that were voided while the study ran, with the same columns and their `reason`."""
+
+    def split(self, exclude: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The ratings that count when these grounds exclude, and those left out, with the `reason` of each.
+
+        What the study voided for a ground that does not exclude counts again; what it kept although the ground
+        excludes is left out.
+        """
+        if self.study is None or self.voided is None:
+            return self.frame, self.frame.clear().with_columns(reason=pl.lit("", pl.String))
+        failed = pl.col("annotator_id").is_in(sorted(self.study.failed_checks))
+        excluded = "failed_checks" in exclude
+        dropped = self.frame.filter(failed & excluded).with_columns(reason=pl.lit(FAILED_CHECKS))
+        back = (pl.col("reason") == FAILED_CHECKS) & (not excluded)
+        kept = pl.concat([self.frame.filter(~(failed & excluded)), self.voided.filter(back).drop("reason")])
+        return kept, pl.concat([dropped, self.voided.filter(~back)])
+
+
+def read_ratings(path: Path | str) -> RatingsSource:
+    """Ratings from CSV or Parquet, from a benchmark (a folder, `demo`, `casebench`, a published JSON file), or as votes.
+
+    A table needs `item_id`, `query_id`, `condition` and `verdict`, and is better with `category`, `annotator_id`,
+    `seconds` and `finished`; `item`, `query`, `annotator` and `worker` are read too. A table without `verdict` but with a column of vote strings (`votes...`, 1 = safe) is read as
+    anonymous votes: places in a string are never taken for annotators.
+
+    Raises DataError: there is no such file, it cannot be read, or it has no ratings.
+    """
+    place = Path(path)
+    if place.suffix.lower() not in {".csv", ".parquet"}:
+        return _from_benchmark(path)
+    if not place.is_file():
+        raise DataError(place, None, "no such file")
+    frame = _read(place)
+    frame = frame.rename(
+        {old: new for old, new in ALIASES.items() if old in frame.columns and new not in frame.columns}
+    )
+    votes = next((name for name in frame.columns if name.startswith(VOTES)), None)
+    if "verdict" not in frame.columns and votes is not None:
+        return _from_votes(frame, votes, place)
+    return RatingsSource(frame, place.name)
+
+
+def _read(path: Path) -> pl.DataFrame:
+    try:
+        if path.suffix.lower() == ".parquet":
+            return pl.read_parquet(path)
+        head = pl.read_csv(path, n_rows=0).columns
+        text = {name: pl.String for name in head if name not in {"seconds", "finished"}}
+        return pl.read_csv(path, schema_overrides=text)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(path, None, f"cannot be read as a table: {error}") from None
+
+
+def _from_votes(frame: pl.DataFrame, votes: str, path: Path) -> RatingsSource:
+    """One row a vote. Rows 2i and 2i + 1 of the published release are the two contexts of one query."""
+    strings = frame[votes].cast(pl.String).str.strip_chars()
+    wrong = ~strings.fill_null("x").str.contains(r"^[01]+$")
+    if wrong.any():
+        row = int(wrong.arg_true()[0])
+        raise DataError(path, row + 2, f"{votes!r} is {strings[row]!r}, not a string of 0 and 1")
+    rows = pl.int_range(len(frame), eager=True)
+    frame = frame.with_columns(
+        item_id=frame["item_id"] if "item_id" in frame.columns else pl.format("row {}", rows),
+        query_id=frame["query_id"] if "query_id" in frame.columns else pl.format("query {}", rows // 2),
+        condition=_condition(frame, path),
+        vote=strings.str.split(""),
+    )
+    long = frame.explode("vote").with_columns(
+        verdict=pl.when(pl.col("vote") == "1").then(pl.lit("safe")).otherwise(pl.lit("unsafe"))
+    )
+    kept = [name for name in ("item_id", "query_id", "category", "condition", "verdict") if name in long.columns]
+    notes = [
+        "Anonymous votes: places in a vote string are no annotators, so whatever needs annotators is not available."
+    ]
+    if "query_id" not in frame.columns or frame["query_id"][0] == "query 0":
+        notes.append("Rows 2i and 2i+1 are taken for the two contexts of one query, as in the published release.")
+    return RatingsSource(long.select(kept), path.name, tuple(notes))
+
+
+def _condition(frame: pl.DataFrame, path: Path) -> pl.Series | pl.Expr:
+    if "condition" in frame.columns:
+        return frame["condition"]
+    if "intended_safe" not in frame.columns:
+        raise DataError(path, None, "votes need a column 'condition', or 'intended_safe' for the published release")
+    intended = pl.col("intended_safe").cast(pl.String).is_in(["1", "true", "True"])
+    return pl.when(intended).then(pl.lit("safe_revised")).otherwise(pl.lit("unsafe_revised"))
+
+
+def _from_benchmark(path: Path | str) -> RatingsSource:
+    benchmark = load_benchmark(path)
+    if not benchmark.ratings:
+        raise DataError(path, None, "this benchmark holds no ratings")
+    of = {item.id: (item.query_id, benchmark.query[item.query_id].category, item.condition) for item in benchmark.items}
+    safe = pl.when(pl.col("value") > 0.5).then(pl.lit("safe")).otherwise(pl.lit("unsafe"))
+    frame = (
+        people_rows(benchmark)
+        .with_columns(annotator_id="rater_id", verdict=safe, seconds=benchmark.rated.table["seconds"])
+        .select(*SCHEMA)
+    )
+    notes = []
+    if (anonymous := frame["annotator_id"].is_null()).any() and not anonymous.all():
+        where = ", ".join(frame.filter(anonymous)["condition"].unique().sort())
+        notes.append(
+            f"The votes of {where} are anonymous, so this report knows no annotators at all and its intervals are too narrow "
+            "by what annotators have in common; the report of the ratings whose annotators are known knows them."
+        )
+        frame = frame.with_columns(annotator_id=pl.lit(None, pl.String))
+    silent = sorted({item.condition for item in benchmark.items} - set(frame["condition"].unique()))
+    notes += [f"Condition {name!r} has items but no ratings." for name in silent]
+    study = read_exported_study(Path(path))
+    if study is None:
+        return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes))
+    voided = [
+        (rating["item_id"], *of[rating["item_id"]], rating["annotator_id"], rating["verdict"], rating.get("seconds"))
+        for rating in study.excluded
+        if rating["kind"] == "void"
+    ]
+    finished = pl.col("annotator_id").is_in(sorted(study.finished))
+    reasons = pl.Series("reason", [r["reason"] for r in study.excluded if r["kind"] == "void"], dtype=pl.String)
+    apart = pl.DataFrame(voided, schema=SCHEMA, orient="row").with_columns(finished=finished)
+    frame = frame.with_columns(finished=finished)
+    if len(set(study.languages.values())) > 1:
+        spoken = pl.col("annotator_id").replace_strict(study.languages, default=None, return_dtype=pl.String)
+        frame, apart = frame.with_columns(language=spoken), apart.with_columns(language=spoken)
+    return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes), study, apart.with_columns(reasons))
+
+
+ALL = "all"
+
+
+def read_flow(path: Path) -> Flow:
+    """A CSV with `step` (arrived, consented, passed, assigned, finished, void), `condition` (or `all`) and `people`.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or a row is no such step; the message says which.
+    """
+    try:
+        frame = pl.read_csv(path, schema_overrides={"step": pl.String, "condition": pl.String, "people": pl.Int64})
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(path, None, f"cannot be read as a table: {error}") from None
+    missing = [name for name in ("step", "condition", "people") if name not in frame.columns]
+    if missing:
+        raise DataError(path, None, f"no column {', '.join(missing)}")
+    counts: dict[str, dict[str, int]] = {}
+    for line, row in enumerate(frame.to_dicts(), start=2):
+        if row["step"] not in STEPS:
+            raise DataError(path, line, f"'step' is {row['step']!r}; it can be {', '.join(STEPS)}")
+        if row["people"] is None or row["people"] < 0:
+            raise DataError(path, line, f"'people' is {row['people']!r}, not a number of people")
+        counts.setdefault(row["step"], {})[row["condition"]] = row["people"]
+    conditions = tuple(dict.fromkeys(name for step in counts.values() for name in step if name != ALL))
+    return Flow(
+        conditions,
+        {
+            step: (people[ALL],) if ALL in people else tuple(people.get(name, 0) for name in conditions)
+            for step, people in counts.items()
+        },
+    )

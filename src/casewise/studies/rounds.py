@@ -1,0 +1,549 @@
+"""Rounds of a study: their plan, people admitted, and what happened in them."""
+
+from __future__ import annotations
+
+import json
+import math
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, Row, insert, select, update
+
+from casewise.database.tables import study as tables
+from casewise.errors import ConfigurationError, StudyError
+from casewise.records.item import CONDITIONS, NO_CONTEXT_CONDITION
+from casewise.records.translation import Translation
+from casewise.storage import Benchmark, load_benchmark
+from casewise.storage.files import parse, read_text
+from casewise.studies.design import (
+    NOBODY,
+    UNRELEASED,
+    Contact,
+    Design,
+    LanguageCode,
+    Preset,
+    RatedThing,
+    Speech,
+    read_design,
+    study_toml,
+)
+from casewise.studies.freeze import (
+    Departure,
+    Frozen,
+    Material,
+    Promise,
+    StudyEstimate,
+    StudyItem,
+    StudyWording,
+    Translated,
+    check_alike,
+    collect,
+    departures,
+    estimate,
+    freeze,
+    pilot_sample,
+    plain,
+    read_frozen,
+    read_translations,
+    read_wording,
+    to_translate,
+    translated_material,
+    words_of,
+    write_frozen,
+)
+
+# The event log of a study. Rows are only added; the database refuses anything else. No personal text goes in.
+
+
+ACTORS = ("system", "annotator", "owner")
+
+
+def note(
+    connection: Connection,
+    study_id: str,
+    kind: str,
+    *,
+    at: datetime,
+    by: str = "system",
+    annotator_id: str | None = None,
+    detail: dict[str, Any] | None = None,
+) -> None:
+    """Add an event. `by` is `system`, `annotator`, `owner` or a staff id."""
+    connection.execute(
+        insert(tables.events).values(
+            study_id=study_id, at=at, by=by, kind=kind, annotator_id=annotator_id, detail=detail
+        )
+    )
+
+
+AT_RECRUITER = "at recruiter"
+"""An event of no annotator: something is made there for the round."""
+
+
+def note_at_recruiter(
+    connection: Connection, study_id: str, what: str, state: str, made: str = "", *, at: datetime
+) -> None:
+    """Put on record that `what` is begun there, refused, or made with the id `made`."""
+    note(connection, study_id, AT_RECRUITER, at=at, by="owner", detail={"what": what, "state": state, "id": made})
+
+
+def made_at_recruiter(connection: Connection, study_id: str, what: str) -> str | None:
+    """The id of `what` was made there last; empty where it was begun and nothing said of what became of it, None for none."""
+    table = tables.events
+    found: list[str] = []
+    query = select(table.c.detail).where(table.c.study_id == study_id, table.c.kind == AT_RECRUITER)
+    for said in connection.scalars(query.order_by(table.c.id)):
+        if said["what"] == what:
+            if said["state"] != "begun":
+                found.pop()
+            if said["state"] != "refused":
+                found.append(said["id"])
+    return found[-1] if found else None
+
+
+def none_made(connection: Connection, study_id: str, what: str, *, again: bool) -> None:
+    """Nothing, unless `what` was made there before, or begun.
+
+    Raises StudyError: it was, and not `again`.
+    """
+    before = made_at_recruiter(connection, study_id, what)
+    if before is None or again:
+        return
+    if before:
+        raise StudyError(f"this round has the {what} {before} at the recruiter already; for another, say --again")
+    raise StudyError(
+        f"a {what} was begun for this round, and the recruiter did not say what became of it: look there, and say --again "
+        "if there is none"
+    )
+
+
+def amendments(connection: Connection, study_id: str) -> list[tuple[datetime, dict[str, Any]]]:
+    """When a round was changed while it ran, with `why` and the `changes`, a sentence each."""
+    table = tables.events
+    query = select(table.c.at, table.c.detail).where(table.c.study_id == study_id, table.c.kind == "amended")
+    return [(row.at, row.detail) for row in connection.execute(query.order_by(table.c.id))]
+
+
+def read_events(connection: Connection, study_id: str) -> list[dict[str, Any]]:
+    """All events of a round, in their order, as JSON values that do not say when anybody worked.
+
+    `after_s` are the seconds since the same annotator's first event; none where an event is of no annotator. Who of the
+    staff it was is not told.
+    """
+    table = tables.events
+    rows = connection.execute(select(table).where(table.c.study_id == study_id).order_by(table.c.id)).all()
+    began: dict[str, datetime] = {}
+    return [
+        {
+            "order": order,
+            "after_s": None
+            if (who := row.annotator_id) is None
+            else round((row.at - began.setdefault(who, row.at)).total_seconds()),
+            "by": row.by if row.by in ACTORS else "owner",
+            "kind": row.kind,
+            "annotator_id": who,
+            "detail": row.detail,
+        }
+        for order, row in enumerate(rows, start=1)
+    ]
+
+
+# Rounds of a study in the database: a pilot, the main study, a rehearsal or a preview.
+
+
+Phase = Literal["pilot", "main", "rehearsal", "preview"]
+RoundState = Literal["open", "paused", "closed"]
+
+WORDING = TypeAdapter(StudyWording)
+ROWS_AT_ONCE = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A round as it was opened. It changes by an amendment only; whether it is paused is asked of the database."""
+
+    id: str
+    name: str
+    version: str
+    phase: Phase
+    design: Design
+    wording: StudyWording
+    categories: tuple[tuple[str, str], ...]
+    """Name and risks of each category that annotators may meet."""
+    benchmark: dict[str, Any]
+    """Name, version and digest of the benchmark."""
+    frozen: dict[str, Any] | None
+    created_at: datetime
+    translated: Mapping[LanguageCode, Translated] = field(default_factory=dict)
+    """The texts in the design's languages but the first, in which `wording` is."""
+
+    def worded(self, language: LanguageCode) -> StudyWording:
+        """The texts in one of the study's languages."""
+        there = self.translated.get(language)
+        return there.wording if there else self.wording
+
+    def speech(self, language: LanguageCode) -> Speech:
+        """Says things in one of the study's languages, the owner's own words among them."""
+        there = self.translated.get(language)
+        return Speech(language, there.words if there else {})
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRound:
+    """A line of the list of rounds."""
+
+    id: str
+    name: str
+    version: str
+    phase: Phase
+    state: RoundState
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewRound:
+    """What a round is opened with."""
+
+    design: Design
+    phase: Phase
+    wording: StudyWording
+    material: Material
+    frozen: dict[str, Any] | None = None
+    translated: Mapping[LanguageCode, Translated] = field(default_factory=dict)
+
+
+def open_round(connection: Connection, new: NewRound, *, now: datetime) -> str:
+    """Put a round into the database, with all its slots; returns its id, which is in the annotators' link.
+
+    Raises StudyError: there is a round of that name, version and phase already, or nothing to rate.
+    """
+    design, items = new.design, new.material.items
+    if not items:
+        raise StudyError("there is nothing to rate: no item of the benchmark is in one of the study's conditions")
+    if find_round(connection, design.name, version=design.version, phase=new.phase) is not None:
+        raise StudyError(
+            f"the {new.phase} round of {design.name} {design.version} is there already; give `version` in study.toml a "
+            "new value for another one"
+        )
+    study_id = uuid.uuid4().hex[:20]
+    connection.execute(insert(tables.studies).values(id=study_id, **round_row(new), created_at=now))
+    add_items(connection, study_id, items, per_item=design.ratings.per_item)
+    note(connection, study_id, "opened", at=now, detail={"phase": new.phase, "items": len(items)})
+    return study_id
+
+
+def round_row(new: NewRound) -> dict[str, Any]:
+    return {
+        "name": new.design.name,
+        "version": new.design.version,
+        "phase": new.phase,
+        "state": "open",
+        "design": new.design.model_dump(mode="json"),
+        "wording": WORDING.dump_python(new.wording, mode="json"),
+        "categories": [list(pair) for pair in new.material.categories],
+        "benchmark": new.material.benchmark,
+        "frozen": new.frozen,
+        "translated": {
+            language: {"wording": WORDING.dump_python(there.wording, mode="json"), "words": dict(there.words)}
+            for language, there in new.translated.items()
+        },
+    }
+
+
+def add_items(connection: Connection, study_id: str, items: Sequence[StudyItem], *, per_item: int) -> None:
+    rows = [
+        {
+            "study_id": study_id,
+            "item_id": item.item_id,
+            "condition": item.condition,
+            "query_id": item.query_id,
+            "shown": item.shown,
+        }
+        for item in items
+    ]
+    connection.execute(insert(tables.items), rows)
+    slots = [
+        {"study_id": study_id, "item_id": item.item_id, "condition": item.condition, "number": number}
+        for item in items
+        for number in range(1, per_item + 1)
+    ]
+    for start in range(0, len(slots), ROWS_AT_ONCE):
+        connection.execute(insert(tables.slots), slots[start : start + ROWS_AT_ONCE])
+
+
+def load_round(connection: Connection, study_id: str) -> Round | None:
+    """The round with this id, or None."""
+    row = connection.execute(select(tables.studies).where(tables.studies.c.id == study_id)).first()
+    return None if row is None else as_round(row)
+
+
+def find_round(connection: Connection, name: str, *, version: str | None = None, phase: Phase) -> Round | None:
+    """The round of this name and phase: of that version, or else the one opened last; None if there is none."""
+    table = tables.studies
+    query = select(table).where(table.c.name == name, table.c.phase == phase).order_by(table.c.created_at.desc())
+    if version is not None:
+        query = query.where(table.c.version == version)
+    row = connection.execute(query).first()
+    return None if row is None else as_round(row)
+
+
+def all_rounds(connection: Connection) -> list[ListedRound]:
+    """All rounds, the newest first."""
+    table = tables.studies
+    query = select(table.c.id, table.c.name, table.c.version, table.c.phase, table.c.state, table.c.created_at)
+    return [ListedRound(*row) for row in connection.execute(query.order_by(table.c.created_at.desc()))]
+
+
+def as_round(row: Row[Any]) -> Round:
+    return Round(
+        id=row.id,
+        name=row.name,
+        version=row.version,
+        phase=row.phase,
+        design=Design.model_validate(row.design),
+        wording=WORDING.validate_python(row.wording),
+        categories=tuple((name, risks) for name, risks in row.categories),
+        benchmark=row.benchmark,
+        frozen=row.frozen,
+        created_at=row.created_at,
+        translated={
+            language: Translated(WORDING.validate_python(there["wording"]), there["words"])
+            for language, there in (row.translated or {}).items()
+        },
+    )
+
+
+def shown_items(connection: Connection, study_id: str) -> tuple[StudyItem, ...]:
+    """What the round shows, as it was put into the database when it was opened."""
+    table = tables.items
+    rows = connection.execute(select(table).where(table.c.study_id == study_id).order_by(table.c.item_id))
+    return tuple(StudyItem(row.item_id, row.query_id, row.condition, row.shown) for row in rows)
+
+
+def round_state(connection: Connection, study_id: str) -> RoundState:
+    """Whether people are let in now."""
+    state: RoundState = connection.scalars(select(tables.studies.c.state).where(tables.studies.c.id == study_id)).one()
+    return state
+
+
+def set_state(connection: Connection, study_id: str, state: RoundState, *, by: str, now: datetime) -> None:
+    """Pause a round, let people in again, or close it. Whoever is in the middle of a batch may finish it."""
+    connection.execute(update(tables.studies).where(tables.studies.c.id == study_id).values(state=state))
+    note(connection, study_id, state, by=by, at=now)
+
+
+# A study as it stands on disk: `study.toml`, its texts, its benchmark, and what was frozen; and rounds made of
+# it.
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """Everything that a round needs."""
+
+    path: Path
+    design: Design
+    wording: StudyWording
+    benchmark: Benchmark
+    material: Material
+    frozen: Frozen | None
+    translated: Mapping[LanguageCode, Translated] = field(default_factory=dict)
+    """The texts in the design's languages but the first."""
+
+    def __repr__(self) -> str:
+        frozen = ", frozen" if self.frozen else ""
+        return f"<StudyPlan {self.design.name} {self.design.version}: {len(self.material.items):,} items{frozen}>"
+
+    @property
+    def estimate(self) -> StudyEstimate:
+        """What the design needs and costs."""
+        return estimate(self.design, self.material.ledger_items())
+
+    @property
+    def promise(self) -> Promise:
+        """What freezing fixes, or has fixed."""
+        return Promise(self.design, self.wording, self.material.items, self.translated)
+
+    @property
+    def departures(self) -> tuple[Departure, ...]:
+        """Where the study is no longer what was frozen; empty also where nothing was."""
+        return departures(self.promise, self.frozen) if self.frozen else ()
+
+    @property
+    def problem(self) -> str | None:
+        """Why people cannot be asked to take part in it as it is, or None."""
+        blanks = self.design.contact.placeholders
+        if blanks:
+            return f"{self.path}: [contact] still has {' and '.join(blanks)}; people write to whoever stands there"
+        return self.estimate.problem
+
+
+def init_study(
+    source: str,
+    *,
+    preset: Preset,
+    name: str | None,
+    path: Path,
+    today: date,
+    contact: Contact = NOBODY,
+    rates: RatedThing = "requests",
+) -> Design:
+    """Write a first `study.toml` for the benchmark at `source`.
+
+    Raises ConfigurationError: there is a file at `path` already; StudyError: the preset is for generated contexts, and
+    the benchmark has none.
+    """
+    if path.exists():
+        raise ConfigurationError(f"{path} exists; choose another place with --to")
+    benchmark = load_benchmark(source)
+    there = {item.condition for item in benchmark.items} | ({NO_CONTEXT_CONDITION} if rates == "requests" else set())
+    conditions = [name for name in CONDITIONS if name in there] + sorted(there - set(CONDITIONS))
+    if preset == "paper-rest":
+        if missing := set(UNRELEASED) - there:
+            raise StudyError(
+                f"{source} has no items in {' and '.join(sorted(missing))}; generate contexts for its queries "
+                "(casewise contexts select, generate, release --unreviewed) and name that release"
+            )
+        conditions = list(UNRELEASED)
+    is_path = Path(source).exists()
+    text = study_toml(
+        preset,
+        name=name or slug(benchmark.name),
+        benchmark=str(Path(source).resolve()) if is_path else source,
+        conditions=conditions,
+        today=today,
+        contact=contact,
+        rates=rates,
+    )
+    path.write_text(text, encoding="utf-8")
+    return read_design(path)
+
+
+def slug(name: str) -> str:
+    letters = "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in name.lower())
+    return letters.strip("-")[:60] or "study"
+
+
+def read_plan(path: Path) -> StudyPlan:
+    """The study that `study.toml` at `path` describes.
+
+    Raises ConfigurationError: a setting or a text is wrong; DataError: the benchmark cannot be read; StudyError: a
+    condition has no item, or the frozen policy was tampered with.
+    """
+    design = read_design(path)
+    inside = path.parent / design.benchmark
+    benchmark = load_benchmark(inside if inside.exists() else design.benchmark)
+    beside = frozen_path(path)
+    frozen = None
+    if beside.exists():
+        frozen = read_frozen(parse(read_text(beside), path=beside), source=str(beside))
+    translations = read_translations(path.parent / design.translations) if design.translations else []
+    material = translated_material(design, collect(design, benchmark), translations)
+    translated = {
+        language: Translated(read_wording(design, path.parent, language), words_of(translations, language))
+        for language in design.languages[1:]
+    }
+    wording = read_wording(design, path.parent)
+    for language, there in translated.items():
+        check_alike(wording, there.wording, language)
+    return StudyPlan(path, design, wording, benchmark, material, frozen, translated)
+
+
+def translations_wanted(path: Path, language: LanguageCode) -> list[Translation]:
+    """Everything that is to be translated for the study at `path`, with what there is of it already."""
+    design = read_design(path)
+    inside = path.parent / design.benchmark
+    material = collect(design, load_benchmark(inside if inside.exists() else design.benchmark))
+    there = read_translations(path.parent / design.translations) if design.translations else []
+    known = {one.of: one for one in there if one.language == language}
+    return [known.get(one.of, one) for one in to_translate(design, material, language)]
+
+
+def frozen_path(path: Path) -> Path:
+    return path.with_suffix(".frozen.json")
+
+
+def freeze_plan(plan: StudyPlan, *, at: datetime) -> Path:
+    """Freeze the policy of a study; returns the file that keeps it. Freezing twice is an error."""
+    if plan.problem:
+        raise StudyError(plan.problem)
+    path = frozen_path(plan.path)
+    write_frozen(freeze(plan.promise, at=at), path)
+    return path
+
+
+def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: datetime) -> str:
+    """Open a round of `plan`; returns its id.
+
+    Raises StudyError: the main round is not frozen yet, nobody can be asked to take part as it is, or it is there
+    already.
+    """
+    if phase == "main" and plan.frozen is None:
+        raise StudyError(f"{plan.path} is not frozen; fix what you promise first: casewise study freeze {plan.path}")
+    if phase in {"main", "pilot"} and plan.problem:
+        raise StudyError(plan.problem)
+    new = NewRound(
+        design=plan.design,
+        phase=phase,
+        wording=plan.wording,
+        material=plan.material,
+        translated=plan.translated,
+        frozen=plain(plan.frozen) if plan.frozen else None,
+    )
+    return open_round(connection, new, now=now)
+
+
+def pilot_of(plan: StudyPlan, *, queries: int, per_item: int) -> StudyPlan:
+    """A small round of the same design: a few random queries in all conditions, each rated a few times."""
+    rng = np.random.default_rng(plan.design.seed)
+    ratings = plan.design.ratings.model_copy(update={"per_item": per_item})
+    design = plan.design.model_copy(update={"ratings": ratings})
+    return replace(plan, design=design, material=pilot_sample(plan.material, queries=queries, rng=rng), frozen=None)
+
+
+def rehearsal_of(plan: StudyPlan, *, lease_s: float, stamp: str) -> StudyPlan:
+    """The whole design with short leases, under a version of its own."""
+    ratings = plan.design.ratings.model_copy(update={"lease_minutes": lease_s / 60})
+    design = plan.design.model_copy(update={"ratings": ratings, "version": f"{plan.design.version} {stamp}"})
+    return replace(plan, design=design, frozen=None)
+
+
+# What was on the screen before an answer: when the request and the situation were first seen, scrolling, other
+# tabs.
+
+
+SIGHT = {
+    "request_s": "seconds until the first line of the request had been on the screen for half a second",
+    "situation_s": "the same of the situation; absent where none is shown",
+    "scrolled_px": "how far the page was scrolled in all",
+    "away": "how often the page was left for another tab or window",
+    "away_s": "seconds that it was away",
+}
+"""What is kept of a page."""
+
+LONGEST = 1000
+MOST = 10_000_000
+
+
+def read_sight(sent: str) -> dict[str, float] | None:
+    """What a page's script says; only what is known and a number that can be one. None where that is nothing."""
+    if not sent or len(sent) > LONGEST:
+        return None
+    try:
+        found = json.loads(sent)
+    except ValueError:
+        return None
+    if not isinstance(found, dict):
+        return None
+    kept = {name: float(found[name]) for name in SIGHT if can_be(found.get(name))}
+    return kept or None
+
+
+def can_be(value: object) -> bool:
+    """Whether `value` is a number that a page could have measured; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value < MOST

@@ -1,1 +1,0 @@
-"""A study under way: rounds, annotators, slots, answers, quality, privacy, export."""

@@ -1,0 +1,289 @@
+"""Simulate a design: draw a crowd, write its ratings, or repeat the study to see what each analysis is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from scipy.special import expit
+
+from casewise.errors import ConfigurationError, DataError, StatisticsError
+from casewise.records.base import read_toml
+from casewise.stats import (
+    CrowdDesign,
+    CrowdModel,
+    CrowdRatings,
+    Difference,
+    benjamini_hochberg,
+    clustered_contrast,
+    kruskal_wallis,
+    simulate_ratings,
+    two_proportion_z,
+    wilson,
+)
+from casewise.storage.files import replacing
+
+ANALYSES = {
+    "pooled": "pooled z test, as in the paper",
+    "by_item": "clustered by item",
+    "by_query": "average per query",
+    "two_way": "queries like these (query and annotator)",
+    "annotator": "these queries (annotator)",
+}
+
+
+@dataclass(frozen=True)
+class SimulationPlan:
+    """A design with a crowd."""
+
+    conditions: tuple[str, ...]
+    design: CrowdDesign
+    crowd: CrowdModel
+    contrasts: tuple[tuple[str, str], ...]
+    categories: int = 1
+    alpha: float = 0.05
+
+
+def simulation_plan(path: Path) -> SimulationPlan:
+    """The plan in a TOML file: `[simulation.safe_rates]`, and optionally `[simulation]` and `[crowd]`.
+
+    A `study.toml` serves too, once it has these tables: conditions, contrasts, `ratings.per_item`, `.per_annotator` and
+    `analysis.alpha` are then the study's own.
+
+    Raises
+    ------
+    ConfigurationError
+        The file cannot be read, or a setting is missing, unknown or wrong; the message names it.
+    """
+    try:
+        read = read_toml(path, "a simulation")
+    except DataError as error:
+        raise ConfigurationError(str(error)) from None
+    try:
+        return _plan(read)
+    except (StatisticsError, ConfigurationError, TypeError, ValueError) as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+
+
+def _plan(read: dict[str, Any]) -> SimulationPlan:
+    simulation, ratings = dict(read.get("simulation", {})), read.get("ratings", {})
+    rates = simulation.pop("safe_rates", None)
+    if not isinstance(rates, dict) or len(rates) < 1:
+        raise ConfigurationError("no [simulation.safe_rates]; write one line a condition, as no_context = 0.4")
+    conditions = tuple(read.get("conditions", rates))
+    missing = [name for name in conditions if name not in rates]
+    if missing:
+        raise ConfigurationError(f"simulation.safe_rates has no rate for {', '.join(missing)}")
+    categories, alpha = (
+        int(simulation.pop("categories", 1)),
+        float(simulation.pop("alpha", read.get("analysis", {}).get("alpha", 0.05))),
+    )
+    defaults = {
+        "ratings_per_item": ratings.get("per_item", 21),
+        "items_per_annotator": ratings.get("per_annotator", 25),
+    }
+    design = CrowdDesign(
+        safe_rates=tuple(float(rates[name]) for name in conditions),
+        **_known(CrowdDesign, defaults | simulation, "simulation"),
+    )
+    planned = tuple((str(a), str(b)) for a, b in read.get("contrasts", ()))
+    contrasts = planned or tuple((conditions[0], other) for other in conditions[1:])
+    unknown = [name for pair in contrasts for name in pair if name not in conditions]
+    if unknown:
+        raise ConfigurationError(f"contrasts name {unknown[0]!r}, which is not one of the conditions")
+    if categories < 1 or not 0 < alpha < 1:
+        raise ConfigurationError("simulation.categories is at least 1, and simulation.alpha between 0 and 1")
+    crowd = CrowdModel(**_known(CrowdModel, read.get("crowd", {}), "crowd"))
+    return SimulationPlan(conditions, design, crowd, contrasts, categories, alpha)
+
+
+def _known(kind: type, values: dict[str, Any], table: str) -> dict[str, Any]:
+    names = {field.name for field in fields(kind)} - {"safe_rates"}
+    unknown = [name for name in values if name not in names]
+    if unknown:
+        raise ConfigurationError(f"{table} has no setting {unknown[0]!r}; there are {', '.join(sorted(names))}")
+    return values
+
+
+def simulated_table(plan: SimulationPlan, *, rng: np.random.Generator) -> pl.DataFrame:
+    """One simulated study as a table of ratings, as `casewise study report` reads it."""
+    crowd = simulate_ratings(plan.crowd, plan.design, rng=rng)
+    names = np.array(plan.conditions)[crowd.condition]
+    category = crowd.query * plan.categories // plan.design.queries
+    return pl.DataFrame(
+        {
+            "item_id": crowd.query * len(plan.conditions) + crowd.condition,
+            "query_id": crowd.query,
+            "category": category,
+            "condition": names,
+            "annotator_id": crowd.annotator,
+            "verdict": np.where(crowd.safe, "safe", "unsafe"),
+            "finished": crowd.finished[crowd.annotator],
+        }
+    ).with_columns(
+        pl.format("item {}", "item_id").alias("item_id"),
+        pl.format("query {}", "query_id").alias("query_id"),
+        pl.format("category {}", pl.col("category") + 1).alias("category"),
+        pl.format("annotator {}", "annotator_id").alias("annotator_id"),
+    )
+
+
+def write_ratings(table: pl.DataFrame, path: Path) -> None:
+    """Write a table of ratings as CSV or Parquet, by the file's name.
+
+    Raises
+    ------
+    ConfigurationError
+        The name ends in neither, there is no such folder, or the disk is full: a file there is then as it was.
+    """
+    if path.suffix not in {".csv", ".parquet"}:
+        raise ConfigurationError(f"--out is {str(path)!r}; end it in .csv or .parquet")
+    if not path.parent.is_dir():
+        raise ConfigurationError(f"--out is {str(path)!r}: there is no folder {str(path.parent)!r}")
+    with replacing(path) as file:
+        (table.write_csv if path.suffix == ".csv" else table.write_parquet)(file)
+
+
+@dataclass(frozen=True)
+class SimulatedStudies:
+    """What each analysis found over repeated studies."""
+
+    contrasts: pl.DataFrame
+    """One row a contrast and analysis: share of studies in which it rejects, and its intervals' coverage."""
+    tasks: pl.DataFrame
+    """One row a test of single tasks: share of tasks significant, on average over studies."""
+    repeats: int
+    seed: int
+    plan: SimulationPlan
+
+
+class _Study(NamedTuple):
+    """What one simulated study said of each contrast and analysis: NaN where it gave no answer."""
+
+    p: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    low: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    high: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    truth_here: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    """(contrasts,) true difference for the very queries drawn."""
+    tasks: tuple[float, float, float]
+
+
+def simulate_studies(plan: SimulationPlan, *, repeats: int, seed: int) -> SimulatedStudies:
+    """Repeat the whole study and count: rejections of each analysis, and how often its interval covers the truth.
+
+    Where the two conditions of a contrast have equal safe rates, the share of rejections is the false-positive rate,
+    else it is the power; but for the queries drawn, which differ truly where queries take to conditions differently. The interval of `annotator` is of the difference for the queries drawn, the others of that
+    for queries of the kind (of which the mean over the repetitions is the truth).
+
+    Raises
+    ------
+    StatisticsError
+        Fewer than two repetitions.
+    """
+    if repeats < 2:
+        raise StatisticsError(f"a simulation needs at least 2 repetitions, not {repeats}")
+    rng = np.random.default_rng(seed)
+    studies = [_one(plan, rng) for _ in range(repeats)]
+    p, low, high = (np.stack([getattr(study, name) for study in studies]) for name in ("p", "low", "high"))
+    here = np.stack([study.truth_here for study in studies])
+    kind = here.mean(0)
+    rows: list[dict[str, Any]] = []
+    for c, (first, second) in enumerate(plan.contrasts):
+        for a, (name, title) in enumerate(ANALYSES.items()):
+            truth = here[:, c] if name == "annotator" else kind[c]
+            covered = (low[:, c, a] <= truth) & (truth <= high[:, c, a])
+            rejected = int((p[:, c, a] <= plan.alpha).sum())
+            limits = wilson(rejected, repeats)
+            equal = (
+                plan.design.safe_rates[plan.conditions.index(first)]
+                == plan.design.safe_rates[plan.conditions.index(second)]
+            )
+            rows.append(
+                {
+                    "first": first,
+                    "second": second,
+                    "analysis": name,
+                    "title": title,
+                    "true_difference": float(kind[c]),
+                    "rejected": rejected / repeats,
+                    "rejected_low": float(limits.low),
+                    "rejected_high": float(limits.high),
+                    "is": rejections_are(name, equal=equal, queries_differ=plan.crowd.query_condition_sd > 0),
+                    "coverage": float(covered.mean()),
+                }
+            )
+    means = np.mean([study.tasks for study in studies], axis=0)
+    names = ("Kruskal-Wallis, chi-square p", "Kruskal-Wallis, permutation p", "… after Benjamini-Hochberg")
+    tasks = pl.DataFrame({"test": names, "share_significant": means})
+    return SimulatedStudies(pl.DataFrame(rows), tasks, repeats, seed, plan)
+
+
+def rejections_are(analysis: str, *, equal: bool, queries_differ: bool) -> str:
+    """Equal rates over all queries of the kind are none over those drawn, where queries take to conditions differently."""
+    if not equal:
+        return "power"
+    return "true differences of the queries drawn" if analysis == "annotator" and queries_differ else "false positives"
+
+
+def _one(plan: SimulationPlan, rng: np.random.Generator) -> _Study:
+    crowd = simulate_ratings(plan.crowd, plan.design, rng=rng)
+    true = _true_rates(plan, crowd)
+    shape = (len(plan.contrasts), len(ANALYSES))
+    p, low, high, here = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan), []
+    for c, (first, second) in enumerate(plan.contrasts):
+        i, j = plan.conditions.index(first), plan.conditions.index(second)
+        here.append(float(true[i] - true[j]))
+        for a, found in enumerate(_answers(crowd, i, j)):
+            if found is not None:
+                p[c, a], low[c, a], high[c, a] = found
+    return _Study(p, low, high, np.array(here), _tasks(plan, crowd))
+
+
+def _answers(crowd: CrowdRatings, i: int, j: int) -> Sequence[tuple[float, float, float] | None]:
+    chosen = (crowd.condition == i) | (crowd.condition == j)
+    safe, second = crowd.safe[chosen], crowd.condition[chosen] == j
+    z = two_proportion_z(safe[~second].sum(), (~second).sum(), safe[second].sum(), second.sum())
+    found = clustered_contrast(safe, second, query=crowd.query[chosen], annotator=crowd.annotator[chosen])
+    parts = (found.by_item, found.by_query, found.queries_like_these, found.these_queries)
+    return [(float(z.p), float(z.ci_low), float(z.ci_high)), *(_answer(part) for part in parts)]
+
+
+def _answer(part: Difference | None) -> tuple[float, float, float] | None:
+    """p and the limits; None where there is no error."""
+    if part is None or part.p is None or part.ci_low is None or part.ci_high is None:
+        return None
+    return part.p, part.ci_low, part.ci_high
+
+
+def _true_rates(plan: SimulationPlan, crowd: CrowdRatings) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """(conditions,) mean over the queries drawn of the rate that an endless crowd would give."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(25)
+    shifted = crowd.logits[..., None] + plan.crowd.annotator_sd * nodes
+    attentive = expit(shifted) @ (weights / weights.sum())
+    model = plan.crowd
+    rates = (
+        (1 - model.careless - model.contrary) * attentive
+        + model.careless * model.careless_safe_rate
+        + model.contrary * (1 - attentive)
+    )
+    means: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = rates.mean(0)
+    return means
+
+
+def _tasks(plan: SimulationPlan, crowd: CrowdRatings) -> tuple[float, float, float]:
+    k, n = len(plan.conditions), plan.design.queries * len(plan.conditions)
+    if k < 2:
+        return (0.0, 0.0, 0.0)
+    cell = crowd.query * k + crowd.condition
+    sizes = np.bincount(cell, minlength=n).reshape(-1, k)
+    successes = np.bincount(cell[crowd.safe], minlength=n).reshape(-1, k)
+    kept = (sizes > 0).sum(1) >= 2
+    result = kruskal_wallis(successes[kept], sizes[kept], exact=True)
+    exact = result.p if result.exact is None else result.exact.p
+    corrected = benjamini_hochberg(exact, where=result.testable)
+    first, second, third = (float(np.mean(p <= plan.alpha)) for p in (result.p, exact, corrected))
+    return first, second, third

@@ -1,0 +1,276 @@
+"""Slots in the database: reserved in one transaction, re-opened when a lease runs out, never counted twice.
+
+Order of locks on PostgreSQL, so that nobody waits in a circle: the study's row, then an annotator's, then slots. Slots
+are only ever taken with SKIP LOCKED: what somebody else is taking is not waited for. Studies and annotators are locked
+with `key_share` (FOR NO KEY UPDATE), because every event that is added holds a key-share lock on its study's row: two
+who both had added one would wait for each other. On SQLite every write has the database to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Row, func, insert, select, update
+
+from casewise.database.tables import study as tables
+from casewise.studies.freeze import Open, choose_batch, choose_condition, lay_out
+from casewise.studies.rounds import Round, note
+
+SLOTS, PAGES, ANNOTATORS, ITEMS = tables.slots, tables.pages, tables.annotators, tables.items
+
+
+def assign(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> int:
+    """Give an annotator a condition and a batch, once; returns the number of items, 0 when no slot is open."""
+    hold_study(connection, study)
+    lapse_expired(connection, study, now=now)
+    rng = generator(study, annotator_id)
+    condition = choose_condition(open_slots(connection, study.id), rng)
+    if condition is None:
+        return 0
+    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(condition=condition))
+    return give_batch(connection, study, annotator_id, condition, rng=rng, now=now)
+
+
+def hold_study(connection: Connection, study: Round) -> None:
+    """Have whoever else gives out places in this round wait until this transaction ends."""
+    connection.execute(
+        select(tables.studies.c.id).where(tables.studies.c.id == study.id).with_for_update(key_share=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What an annotator was given before."""
+
+    pages: int = 0
+    queries: frozenset[str] = frozenset()
+    checks: frozenset[str] = frozenset()
+
+
+NOTHING = Earlier()
+
+
+def give_batch(
+    connection: Connection,
+    study: Round,
+    annotator_id: str,
+    condition: str,
+    *,
+    rng: np.random.Generator,
+    now: datetime,
+    before: Earlier = NOTHING,
+) -> int:
+    """Give an annotator of `condition` a batch behind what there was before; the number of items."""
+    open_items, candidates = open_in(connection, study.id, condition)
+    unseen = [item for item in open_items if item.query_id not in before.queries]
+    chosen = choose_batch(unseen, study.design.ratings.per_annotator, rng=rng)
+    taken = take(connection, [candidates[item] for item in chosen], annotator_id)
+    if not taken:
+        return 0
+    renewed = {"stage": "rating", "lapsed": False, "lease_until": lease_end(study, now)}
+    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**renewed))
+    batch = Batch(condition, taken, {item.item_id: item.query_id for item in unseen})
+    rows = page_rows(study, annotator_id, batch, rng=rng, before=before)
+    connection.execute(insert(PAGES), rows)
+    detail = {"condition": condition, "items": len(taken), "from": before.pages + 1, "to": before.pages + len(rows)}
+    note(connection, study.id, "assigned", at=now, annotator_id=annotator_id, detail=detail)
+    return len(taken)
+
+
+def generator(study: Round, annotator_id: str, *batch: int) -> np.random.Generator:
+    """Chance for one annotator: from the design's seed and the annotator's random id, so that it can be retraced.
+
+    A further `batch` has chance of its own.
+    """
+    return np.random.default_rng([study.design.seed, int(annotator_id[1:], 16), *batch])
+
+
+def lease_end(study: Round, now: datetime) -> datetime:
+    """When a lease that is renewed now runs out."""
+    return now + timedelta(minutes=study.design.ratings.lease_minutes)
+
+
+def open_slots(connection: Connection, study_id: str) -> dict[str, int]:
+    """Open slots of each condition that has any."""
+    query = (
+        select(SLOTS.c.condition, func.count())
+        .where(SLOTS.c.study_id == study_id, SLOTS.c.holder_id.is_(None))
+        .group_by(SLOTS.c.condition)
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def open_in(connection: Connection, study_id: str, condition: str) -> tuple[list[Open], dict[str, int]]:
+    """The items of a condition with open slots, in a fixed order, and one open slot's id of each."""
+    is_open = (SLOTS.c.study_id == study_id, SLOTS.c.condition == condition, SLOTS.c.holder_id.is_(None))
+    counts = (
+        select(SLOTS.c.item_id, func.count().label("slots"), func.min(SLOTS.c.id).label("first"))
+        .where(*is_open)
+        .group_by(SLOTS.c.item_id)
+        .subquery()
+    )
+    query = (
+        select(counts.c.item_id, ITEMS.c.query_id, counts.c.slots, counts.c.first)
+        .join(ITEMS, (ITEMS.c.item_id == counts.c.item_id) & (ITEMS.c.study_id == study_id))
+        .order_by(counts.c.item_id)
+    )
+    rows = connection.execute(query).all()
+    return [Open(row.item_id, row.query_id, row.slots) for row in rows], {row.item_id: row.first for row in rows}
+
+
+def take(connection: Connection, slot_ids: Sequence[int], annotator_id: str) -> dict[str, int]:
+    """Hold those of the slots that are still open; item id to slot id."""
+    query = (
+        select(SLOTS.c.id, SLOTS.c.item_id)
+        .where(SLOTS.c.id.in_(slot_ids), SLOTS.c.holder_id.is_(None))
+        .order_by(SLOTS.c.id)
+        .with_for_update(skip_locked=True)
+    )
+    taken = {row.item_id: row.id for row in connection.execute(query)}
+    if taken:
+        connection.execute(update(SLOTS).where(SLOTS.c.id.in_(taken.values())).values(holder_id=annotator_id))
+    return taken
+
+
+def take_slot(connection: Connection, page: Row[Any]) -> int | None:
+    """Hold one open slot of the page's item for its annotator; None when there is none."""
+    query = (
+        select(SLOTS.c.id)
+        .where(
+            SLOTS.c.study_id == page.study_id,
+            SLOTS.c.condition == page.condition,
+            SLOTS.c.item_id == page.item_id,
+            SLOTS.c.holder_id.is_(None),
+        )
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    slot_id = connection.scalars(query).first()
+    if slot_id is not None:
+        connection.execute(update(SLOTS).where(SLOTS.c.id == slot_id).values(holder_id=page.annotator_id))
+    return slot_id
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What an annotator was given."""
+
+    condition: str
+    slot_of: Mapping[str, int]
+    """Item id to the slot that is held for it."""
+    query_of: Mapping[str, str]
+
+
+def page_rows(
+    study: Round, annotator_id: str, batch: Batch, *, rng: np.random.Generator, before: Earlier
+) -> list[dict[str, Any]]:
+    """The pages of a batch: its items in random order, with attention checks among them, unseen ones if there are any."""
+    checks = [study.wording.checks[index].name for index in rng.permutation(len(study.wording.checks))]
+    drawn = sorted(checks, key=before.checks.__contains__)[: study.design.attention.checks_per_batch]
+    return [
+        {
+            "annotator_id": annotator_id,
+            "position": position,
+            "study_id": study.id,
+            "condition": batch.condition,
+            "kind": page.kind,
+            "item_id": page.id if page.kind == "item" else None,
+            "query_id": batch.query_of[page.id] if page.kind == "item" else None,
+            "check_name": page.id if page.kind == "check" else None,
+            "slot_id": batch.slot_of[page.id] if page.kind == "item" else None,
+            "state": "waiting",
+            "scripted": False,
+            "revision": 0,
+        }
+        for position, page in enumerate(lay_out(sorted(batch.slot_of), drawn, rng=rng), start=before.pages + 1)
+    ]
+
+
+def release(connection: Connection, annotator_id: str, *, states: Mapping[str, str]) -> int:
+    """Change the annotator's pages from each state to another, and re-open the slots that no page holds any more.
+
+    Returns the number of slots that were re-opened.
+    """
+    for before, after in states.items():
+        forget_answer = dict.fromkeys(("verdict", "seconds", "sight", "own")) if after == "withdrawn" else {}
+        connection.execute(
+            update(PAGES)
+            .where(PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.state == before)
+            .values(state=after, slot_id=None, **forget_answer)
+        )
+    still_held = (
+        select(PAGES.c.slot_id)
+        .where(PAGES.c.annotator_id == annotator_id, PAGES.c.slot_id.is_not(None))
+        .scalar_subquery()
+    )
+    return connection.execute(
+        update(SLOTS).where(SLOTS.c.holder_id == annotator_id, SLOTS.c.id.not_in(still_held)).values(holder_id=None)
+    ).rowcount
+
+
+def lapse_expired(connection: Connection, study: Round, *, now: datetime) -> int:
+    """Re-open what those hold whose lease ran out; returns how many people that were."""
+    query = (
+        select(ANNOTATORS.c.id)
+        .where(
+            ANNOTATORS.c.study_id == study.id,
+            ANNOTATORS.c.stage == "rating",
+            ANNOTATORS.c.lapsed.is_(False),
+            ANNOTATORS.c.lease_until < now,
+        )
+        .order_by(ANNOTATORS.c.id)
+        .with_for_update(skip_locked=True, key_share=True)
+    )
+    expired = connection.scalars(query).all()
+    for annotator_id in expired:
+        lapse(connection, study, annotator_id, now=now)
+    return len(expired)
+
+
+def lapse(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> None:
+    """The lease ran out: pages without an answer lose their slots, until the annotator is back."""
+    reopened = release(connection, annotator_id, states={"waiting": "lapsed"})
+    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(lapsed=True))
+    note(connection, study.id, "lapsed", at=now, annotator_id=annotator_id, detail={"reopened": reopened})
+
+
+def resume(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> int:
+    """The annotator is back: hold again what of the batch is still open; returns how many items that are."""
+    lapsed = connection.execute(
+        select(PAGES).where(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "lapsed").order_by(PAGES.c.item_id)
+    ).all()
+    again = 0
+    for page in lapsed:
+        slot_id = take_slot(connection, page)
+        if slot_id is not None:
+            again += 1
+            hold_again(connection, page, slot_id)
+    connection.execute(
+        update(ANNOTATORS)
+        .where(ANNOTATORS.c.id == annotator_id)
+        .values(lapsed=False, lease_until=lease_end(study, now))
+    )
+    if not again:
+        drop_checks_alone(connection, annotator_id)
+    note(connection, study.id, "resumed", at=now, annotator_id=annotator_id, detail={"items": again})
+    return again
+
+
+def drop_checks_alone(connection: Connection, annotator_id: str) -> None:
+    """Attention checks check nothing where others took every item."""
+    mine, item = PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item"
+    if connection.execute(select(PAGES.c.position).where(mine, item, PAGES.c.answered_at.is_not(None))).first() is None:
+        checks = update(PAGES).where(mine, PAGES.c.kind == "check", PAGES.c.state == "waiting")
+        connection.execute(checks.values(state="dropped"))
+
+
+def hold_again(connection: Connection, page: Row[Any], slot_id: int) -> None:
+    connection.execute(
+        update(PAGES)
+        .where(PAGES.c.annotator_id == page.annotator_id, PAGES.c.position == page.position)
+        .values(state="waiting", slot_id=slot_id)
+    )

@@ -1,0 +1,197 @@
+"""A user's own function as a judge, a grader or a transform: how it is called, what tells it from another, what it raises."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import os
+import sys
+import textwrap
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from types import CodeType
+from typing import Any, Generic, TypeVar
+
+from casewise.ask.layouts import Scene, ShownItem
+from casewise.errors import ConfigurationError, JudgeError
+from casewise.records.base import digest, writable
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True)
+class Tried(Generic[A]):
+    """What a function's value comes to, and what is wrong with the function if that is none that can be used."""
+
+    answer: A
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What a function raised. Not every error can cross from a thread to the event loop: `StopIteration` would hang it."""
+
+    error: Exception | SystemExit
+
+    @property
+    def problem(self) -> str:
+        """The last line of its traceback."""
+        return writable(f"{type(self.error).__name__}: {self.error}")
+
+    @property
+    def problem_with_place(self) -> str:
+        """The same, and where in the user's code that was."""
+        own = [
+            frame
+            for frame in traceback.extract_tb(self.error.__traceback__)
+            if not frame.filename.startswith((CASEWISE, THREADS))
+        ]
+        where = f" ({os.path.basename(own[-1].filename)}:{own[-1].lineno}, in {own[-1].name})" if own else ""  # noqa: PTH119
+        return f"{self.problem}{where}"
+
+
+CASEWISE = str(Path(__file__).parents[1])
+THREADS = os.path.dirname(asyncio.__file__)  # noqa: PTH120
+
+
+class UserFunction:
+    """A user's function, sync or async. A sync one is called in threads, several at once.
+
+    Until it has given something that can be used it is asked alone, and what is wrong with it stops the run: a function that
+    cannot work should not fail on every item of a benchmark.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, name: str = "") -> None:
+        self.function = function
+        self.name = name or f"python:{getattr(function, '__name__', type(function).__name__)}"
+        self.works = False
+        """Whether it has given something that can be used."""
+        self._alone = asyncio.Lock()
+
+    def settings(self) -> dict[str, Any]:
+        """Its module's file and a digest of its own code, as JSON values."""
+        module = sys.modules.get(getattr(self.function, "__module__", ""), None)
+        found = {"module": os.path.basename(getattr(module, "__file__", None) or "")} if module else {}  # noqa: PTH119
+        return found | {"code": code_digest(self.function)}
+
+    def takes(self, third: str) -> bool:
+        """Whether its third parameter is called `third`."""
+        return self.third == third
+
+    @cached_property
+    def third(self) -> str | None:
+        """What its third parameter is called; None where it has none."""
+        try:
+            return next(iter(list(inspect.signature(self.function).parameters)[2:3]), None)
+        except (TypeError, ValueError):  # some built-in callables have no signature
+            return None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is async, so that it can be asked on an event loop only."""
+        call = self.function if inspect.isroutine(self.function) else type(self.function).__call__
+        return inspect.iscoroutinefunction(call)
+
+    async def call(self, *arguments: Any) -> Any:
+        """What the function returns for `arguments`, or what it `Raised`."""
+        try:
+            if inspect.iscoroutinefunction(self.function):
+                return await self.function(*arguments)
+            if no_loop_runs():  # nobody else waits, so no thread is worth its time
+                returned = caught(self.function, arguments)
+            else:
+                returned = await asyncio.to_thread(caught, self.function, arguments)
+            return await returned if inspect.isawaitable(returned) else returned
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's code may raise anything)
+            return Raised(error)
+
+    async def first_alone(self, ask: Callable[[], Awaitable[Tried[A]]], *, about: str, called_as: str) -> A:
+        """What `ask` comes to.
+
+        Raises JudgeError: the function has given nothing yet that can be used, and does not now; the message says what
+        is wrong `about` which item, and how it is `called_as`.
+        """
+        if self.works:
+            return (await ask()).answer
+        async with self._alone:
+            tried = await ask()
+            if tried.problem is not None and not self.works:
+                raise JudgeError(
+                    f"{self.name} failed on its first item, {about}: {tried.problem}. It is called as {called_as}"
+                )
+            self.works = True
+            return tried.answer
+
+
+def no_loop_runs() -> bool:
+    """Whether this thread has no event loop at work."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return True
+    return False
+
+
+def caught(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    try:
+        return function(*arguments)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (told to whoever asked)
+        return Raised(error)
+
+
+def code_digest(function: Callable[..., Any]) -> str:
+    """A digest of the function's own code, so that an edited one is another; what it calls is not looked at."""
+    inner = inspect.unwrap(function.func if isinstance(function, partial) else function)
+    named, code = inner if inspect.isroutine(inner) else type(inner), getattr(inner, "__code__", None)
+    try:
+        if code is None or code.co_filename != OF_A_TEXT:
+            return digest(f"{textwrap.dedent(inspect.getsource(named))}{place_in_line(code)}")[:12]
+    except (OSError, TypeError):
+        pass
+    return digest(f"{code.co_code.hex()} {code.co_consts!r}" if code else repr(named))[:12]
+
+
+def place_in_line(code: CodeType | None) -> str:
+    """Tells a lambda from others in the same line, for a source is whole lines."""
+    if code is None or code.co_name != "<lambda>":
+        return ""
+    ends = max(end or 0 for *_, end in code.co_positions())
+    return str(ends or code.co_consts)  # from Python 3.12 on, one that only returns a constant has no columns
+
+
+OF_A_TEXT = "<string>"
+"""Where code lies that was made of a text: Python 3.13 gives the source of whatever other text ran last for it."""
+
+
+def function_at(where: str) -> Callable[..., Any]:
+    """The function `MODULE:FUNCTION`, looked for in the working folder too.
+
+    Raises ConfigurationError: there is no such module or function, or importing it fails.
+    """
+    module_name, _, function_name = where.partition(":")
+    if not module_name or not function_name:
+        raise ConfigurationError(f"'python:{where}' is not python:MODULE:FUNCTION")
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(here)
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        raise ConfigurationError(f"module {module_name!r} has no function {function_name!r}")
+    return function  # type: ignore[no-any-return]  # it is callable
+
+
+def own_transform(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """What the user's function `f(shown, scene)` makes of what is shown."""
+    made = function_at(rest)(shown, scene)
+    if not isinstance(made, ShownItem):
+        raise TypeError(f"it returned {made!r}, not what is shown")
+    return made

@@ -1,0 +1,671 @@
+"""The service of a decider."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from bisect import bisect_left
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, TextIO, TypeVar
+
+from fastapi import FastAPI, HTTPException, Request
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, ValidationError
+from pydantic_core import from_json, to_json
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_messages
+from casewise.deciding.monitor import Sealer, traffic_line
+from casewise.errors import CasewiseError, ConfigurationError
+from casewise.records.context import Statement
+from casewise.storage.files import read_text
+from casewise.web.security import BodyLimit
+
+# How a decider is served.
+
+
+SHORTEST_KEY = 20
+
+
+@dataclass(frozen=True)
+class ServiceOptions:
+    """How a decider is served."""
+
+    keys: frozenset[str] = frozenset()
+    """Digests of the keys of which one must come with a request; without any, whoever reaches the port is answered."""
+    per_minute: int | None = None
+    """Requests a minute that a key (or, without keys, an address) may make; None for no limit."""
+    timeout_s: float = 10.0
+    """How long the judge is waited for; then it counts as having given no value."""
+    ask_as: Literal["flagged", "passed"] = "flagged"
+    """What `ask` is in the form of a moderation endpoint, which has two answers: `flagged` or `passed`."""
+    shadow: bool = False
+    """Decide, count and write down, and let everything through."""
+    capture: Path | None = None
+    """A file to which a line a decision is written; None writes nothing."""
+    capture_key: str | None = field(default=None, repr=False)
+    """Encrypts the texts in it; without it they are left out."""
+
+    def knows(self, key: str) -> bool:
+        """Whether a request with this key is answered."""
+        if not self.keys:
+            return True
+        given = key_digest(key)
+        found = [hmac.compare_digest(given, known) for known in self.keys]  # all of them: no time tells which
+        return True in found
+
+
+def key_digest(key: str) -> str:
+    """What is kept of a key."""
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def keys_in(path: Path) -> frozenset[str]:
+    """Digests of the keys in a file, one a line; lines that begin with # are left out.
+
+    Raises DataError: it cannot be read. ConfigurationError: it holds none, or one that is short.
+    """
+    lines = [line.strip() for line in read_text(path).splitlines()]
+    keys = [line for line in lines if line and not line.startswith("#")]
+    if not keys or any(len(key) < SHORTEST_KEY for key in keys):
+        raise ConfigurationError(f"{path}: write keys of at least {SHORTEST_KEY} random characters, one a line")
+    return frozenset(map(key_digest, keys))
+
+
+# What goes in and out: the service's own form, and that of a moderation endpoint.
+
+
+Said = Annotated[str, StringConstraints(min_length=1, max_length=200_000, pattern=r"\S")]
+ContextIn = dict[str, dict[str, Statement | None] | Statement | None]
+
+
+class Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Turn(Form):
+    """One message of a chat."""
+
+    role: Literal["system", "developer", "user", "assistant"]
+    content: Annotated[str, StringConstraints(max_length=200_000)]
+
+
+class DecideIn(Form):
+    """A query or a chat, and the circumstances as far as they are known."""
+
+    query: Said | None = None
+    messages: list[Turn] | None = Field(default=None, max_length=1000)
+    context: ContextIn | None = None
+    reply: Said | None = None
+
+    def request(self) -> DecisionRequest:
+        """What is to be decided."""
+        if (self.query is None) == (self.messages is None):
+            raise ConfigurationError("give either query or messages")
+        if self.query is not None:
+            return DecisionRequest(self.query, self.context, reply=self.reply)
+        if self.reply is not None:
+            raise ConfigurationError("with messages the reply is the last of them")
+        return from_messages([turn.model_dump() for turn in self.messages or ()], self.context)
+
+
+class DecideOut(BaseModel):
+    """What to do with it."""
+
+    decision: Literal["answer", "refuse", "ask"]
+    p_safe: float | None
+    value: float | None
+    why: str
+    unmeasured: list[str]
+    failed: str | None
+    categories: list[str] | None
+    shadow: bool
+    decided: Literal["answer", "refuse", "ask"]
+    decider: str
+    measured: dict[str, Any]
+
+
+class TextPart(BaseModel):
+    """A part of an input; only texts are decided on."""
+
+    type: Literal["text"]
+    text: Said
+
+
+class ModerationIn(BaseModel):
+    """As OpenAI's clients send it, and the context beside it."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+    input: (
+        Said
+        | Annotated[list[Said], Field(min_length=1, max_length=32)]
+        | Annotated[list[TextPart], Field(min_length=1, max_length=32)]
+    )
+    model: str | None = None
+    context: ContextIn | None = None
+
+    def requests(self) -> list[DecisionRequest]:
+        """What is to be decided: one for each text; parts of one input are one text."""
+        if isinstance(self.input, str):
+            texts = [self.input]
+        elif isinstance(self.input[0], TextPart):
+            texts = ["\n\n".join(part.text for part in self.input if isinstance(part, TextPart))]
+        else:
+            texts = [one for one in self.input if isinstance(one, str)]
+        return [DecisionRequest(text, self.context) for text in texts]
+
+
+class ModerationResult(BaseModel):
+    """What is said of one text."""
+
+    flagged: StrictBool
+    categories: dict[str, bool]
+    category_scores: dict[str, float]
+    category_applied_input_types: dict[str, list[str]]
+    casewise: DecideOut
+
+
+class ModerationOut(BaseModel):
+    """As OpenAI's clients read it."""
+
+    id: str
+    model: str
+    results: list[ModerationResult]
+
+
+class ProblemDetail(BaseModel):
+    """What was wrong with a request; never a part of it."""
+
+    message: str
+    type: str
+    code: int
+
+
+class Problem(BaseModel):
+    """An error, in the form that OpenAI's clients read."""
+
+    error: ProblemDetail
+
+
+def decide_out(decider: Decider, found: Decided, *, shadow: bool) -> dict[str, Any]:
+    """A decision as it goes out."""
+    return {
+        "decision": "answer" if shadow else found.decision,
+        "p_safe": found.p_safe,
+        "value": found.value,
+        "why": found.why,
+        "unmeasured": list(found.unmeasured),
+        "failed": found.failed,
+        "categories": None if found.categories is None else list(found.categories),
+        "shadow": shadow,
+        "decided": found.decision,
+        "decider": decider.hash,
+        "measured": decider.measured,
+    }
+
+
+def moderation_out(decider: Decider, found: list[Decided], *, shadow: bool, ask_flags: bool) -> dict[str, Any]:
+    """Decisions in the form of a moderation endpoint."""
+    return {
+        "id": f"modr-{secrets.token_hex(12)}",
+        "model": f"casewise-decider-{decider.hash[:12]}",
+        "results": [moderation_result(decider, one, shadow=shadow, ask_flags=ask_flags) for one in found],
+    }
+
+
+def moderation_result(decider: Decider, found: Decided, *, shadow: bool, ask_flags: bool) -> dict[str, Any]:
+    flagged = not shadow and (found.decision == "refuse" or (found.decision == "ask" and ask_flags))
+    names = ("inappropriate_in_context", *(found.categories or ()))
+    unsafe = 1 - found.p_safe if found.p_safe is not None else float(found.decision != "answer")
+    return {
+        "flagged": flagged,
+        "categories": dict.fromkeys(names, flagged),
+        "category_scores": dict.fromkeys(names, unsafe),
+        "category_applied_input_types": {name: ["text"] for name in names},
+        "casewise": decide_out(decider, found, shadow=shadow),
+    }
+
+
+# Counters and one histogram, as Prometheus reads them. Nothing here holds a text, a key or an address.
+
+
+BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+HELP = {
+    "casewise_decisions_total": "Decisions, by what was decided and whether it was let through in shadow.",
+    "casewise_failures_total": "Requests to which the judge gave no value, by reason.",
+    "casewise_unmeasured_total": "Requests of a kind that was not measured.",
+    "casewise_capture_errors_total": "Decisions that could not be written down.",
+    "casewise_requests_total": "Requests, by route and status.",
+}
+
+Labels = tuple[tuple[str, str], ...]
+
+
+class ServiceMetrics:
+    """What has happened since the service began."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, Labels]] = Counter()
+        self.buckets = [0] * (len(BUCKETS_S) + 1)
+        self.total_s = 0.0
+
+    def count(self, name: str, **labels: str) -> None:
+        """One more of what `name` counts."""
+        self.counts[name, tuple(sorted(labels.items()))] += 1
+
+    def took(self, seconds: float) -> None:
+        """One more decision, which took so long."""
+        self.buckets[bisect_left(BUCKETS_S, seconds)] += 1
+        self.total_s += seconds
+
+    def text(self) -> str:
+        """In Prometheus' text format 0.0.4."""
+        return "\n".join((*self.counters(), *self.histogram(), ""))
+
+    def counters(self) -> Iterator[str]:
+        for name, help_ in HELP.items():
+            yield f"# HELP {name} {help_}"
+            yield f"# TYPE {name} counter"
+            for (of, labels), n in sorted(self.counts.items()):
+                if of == name:
+                    inside = ",".join(f'{label}="{value}"' for label, value in labels)
+                    yield f"{name}{{{inside}}} {n}" if inside else f"{name} {n}"
+
+    def histogram(self) -> Iterator[str]:
+        name, so_far = "casewise_decision_seconds", 0
+        yield f"# HELP {name} How long decisions took, the judge included."
+        yield f"# TYPE {name} histogram"
+        for limit, n in zip((*BUCKETS_S, "+Inf"), self.buckets, strict=True):
+            so_far += n
+            yield f'{name}_bucket{{le="{limit}"}} {so_far}'
+        yield f"{name}_sum {self.total_s:.6f}"
+        yield f"{name}_count {so_far}"
+
+
+# The service: its routes, and what each request goes through before and after the judge is asked.
+
+
+M = TypeVar("M", bound=BaseModel)
+
+KINDS = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error"}
+
+MOST_CALLERS = 10_000
+"""Whose requests are counted at a time; the longest silent is forgotten first."""
+
+
+class Service:
+    """A decider with what a service needs around it: a limit of time, counts, and a log where one is wanted."""
+
+    def __init__(self, decider: Decider, options: ServiceOptions = ServiceOptions()) -> None:
+        self.decider, self.options, self.metrics = decider, options, ServiceMetrics()
+        self.sealer = Sealer(options.capture_key) if options.capture_key else None
+        self.log = opened(options.capture) if options.capture else None
+        self.recent: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    async def decided(self, request: DecisionRequest) -> Decided:
+        """The decision on a request, within the time that it may take."""
+        began = time.perf_counter()
+        try:
+            async with asyncio.timeout(self.options.timeout_s):
+                found = await self.decider.decision(request)
+        except TimeoutError:
+            found = self.decider.failed("timeout")
+        self.metrics.took(time.perf_counter() - began)
+        self.metrics.count("casewise_decisions_total", decision=found.decision, shadow=str(self.options.shadow).lower())
+        if found.failed:
+            self.metrics.count("casewise_failures_total", reason=found.failed)
+        if found.unmeasured:
+            self.metrics.count("casewise_unmeasured_total")
+        self.write(request, found)
+        return found
+
+    def write(self, request: DecisionRequest, found: Decided) -> None:
+        if self.log is None:
+            return
+        line = traffic_line(request, found, decider=self.decider.hash, shadow=self.options.shadow, sealer=self.sealer)
+        try:
+            self.log.write(line.line() + "\n")
+        except OSError:
+            self.metrics.count("casewise_capture_errors_total")
+
+    def admit(self, request: Request) -> None:
+        """Refuse who has no key, or has asked too much. Raises HTTPException: 401 or 429."""
+        key = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        if not self.options.knows(key):
+            raise HTTPException(401, "give one of this service's keys as a bearer token")
+        if self.options.per_minute is not None:
+            host = request.client.host if request.client else ""
+            if not self.may(key_digest(key) if self.options.keys else host, time.monotonic()):
+                raise HTTPException(429, "too many requests; wait a minute", {"Retry-After": "60"})
+
+    def may(self, caller: str, now: float) -> bool:
+        """Whether a caller may ask once more: a bucket that fills evenly, with a minute's worth in it."""
+        most = float(self.options.per_minute or 0)
+        left, at = self.recent.pop(caller, (most, now))
+        left = min(most, left + (now - at) * most / 60)
+        self.recent[caller] = (left - 1 if left >= 1 else left, now)
+        while len(self.recent) > MOST_CALLERS:
+            self.recent.popitem(last=False)
+        return left >= 1
+
+    def problem(self, request: Request, status: int, message: str, headers: Any = None) -> Response:
+        """An error, in the one form that they have, counted."""
+        known = request.url.path if request.url.path in {"/v1/decide", "/v1/moderations"} else "other"
+        self.metrics.count("casewise_requests_total", route=known, status=str(status))
+        said = {"message": message, "type": KINDS.get(status, "invalid_request_error"), "code": status}
+        return JSONResponse({"error": said}, status, headers)
+
+    async def close(self) -> None:
+        """Let go of the judge and the log."""
+        await self.decider.judge.close()
+        if self.log is not None:
+            self.log.close()
+
+
+def opened(path: Path) -> TextIO:
+    """A log to add lines to, readable by its owner alone. Raises ConfigurationError: it cannot be written."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        if path.is_file():  # and no pipe or terminal
+            path.chmod(0o600)
+    except OSError as error:
+        raise ConfigurationError(f"--capture {path}: cannot be written: {error}") from error
+    return os.fdopen(descriptor, "a", encoding="utf-8", buffering=1)
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": what}
+    for status, what in (
+        (400, "No request"),
+        (401, "No key"),
+        (405, "Another method"),
+        (413, "Too long"),
+        (422, "Not of this form"),
+        (429, "Too many"),
+    )
+}
+
+
+REFERENCE = "#/components/schemas/{model}"
+
+
+def body_of(form: type[BaseModel]) -> dict[str, Any]:
+    """What the API's description says of a body that is read by hand."""
+    content = {"application/json": {"schema": {"$ref": REFERENCE.format(model=form.__name__)}}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The API's description, with the forms of bodies."""
+    found = FastAPI.openapi(app)
+    schemas = found.setdefault("components", {}).setdefault("schemas", {})
+    for form in (DecideIn, ModerationIn):
+        schema = form.model_json_schema(ref_template=REFERENCE)
+        schemas |= schema.pop("$defs", {})
+        schemas[form.__name__] = schema
+    return found
+
+
+def create_service(decider: Decider, options: ServiceOptions = ServiceOptions()) -> FastAPI:
+    """The service as an ASGI app."""
+    service = Service(decider, options)
+
+    @asynccontextmanager
+    async def running(_app: FastAPI) -> AsyncIterator[None]:
+        gc.collect()
+        gc.freeze()  # what is loaded stays: to look through it again took a tenth of a second each time, at any request
+        yield
+        gc.unfreeze()
+        await service.close()
+
+    app = FastAPI(title="casewise decider", redoc_url=None, docs_url=None, lifespan=running, redirect_slashes=False)
+    app.state.service = service
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # as FastAPI's documentation has it
+    answers = add_routes(app, service)
+    add_problems(app, service)
+    app.add_middleware(Straight, service=service, answers=answers)
+    app.add_middleware(BodyLimit)
+    return app
+
+
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+def add_routes(app: FastAPI, service: Service) -> dict[str, Answer]:
+    """The app's routes; those that decide are returned by their paths."""
+    decider, options = service.decider, service.options
+
+    @app.post("/v1/decide", response_model=DecideOut, responses=PROBLEMS, openapi_extra=body_of(DecideIn))
+    async def decide(request: Request) -> Response:
+        service.admit(request)
+        asked = await read(request, DecideIn, DecideIn.request)
+        found = await service.decided(asked)
+        return answered(service, "/v1/decide", decide_out(decider, found, shadow=options.shadow))
+
+    @app.post("/v1/moderations", response_model=ModerationOut, responses=PROBLEMS, openapi_extra=body_of(ModerationIn))
+    async def moderations(request: Request) -> Response:
+        service.admit(request)
+        asked = await read(request, ModerationIn, ModerationIn.requests)
+        found = list(await asyncio.gather(*(service.decided(one) for one in asked)))
+        out = moderation_out(decider, found, shadow=options.shadow, ask_flags=options.ask_as == "flagged")
+        return answered(service, "/v1/moderations", out)
+
+    @app.get("/healthz")
+    async def health() -> dict[str, str]:
+        """Whether the service runs, and which decider it serves."""
+        return {"status": "ok", "decider": decider.hash, "judge": decider.file.judge.name}
+
+    @app.get("/metrics", response_class=PlainTextResponse)
+    async def metrics() -> PlainTextResponse:
+        """What has happened, for Prometheus."""
+        return PlainTextResponse(service.metrics.text(), media_type="text/plain; version=0.0.4")
+
+    return {"/v1/decide": decide, "/v1/moderations": moderations}
+
+
+class Straight:
+    """Takes requests for a decision past FastAPI's routing, which describes them and took a third of their time."""
+
+    def __init__(self, app: ASGIApp, *, service: Service, answers: Mapping[str, Answer]) -> None:
+        self.app, self.service, self.answers = app, service, answers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self.answers.get(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+        if answer is None:
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            response = await answer(request)
+        except StarletteHTTPException as error:
+            response = self.service.problem(request, error.status_code, str(error.detail), error.headers)
+        except CasewiseError as error:
+            response = self.service.problem(request, 422, str(error))
+        await response(scope, receive, send)
+
+
+def answered(service: Service, route: str, out: dict[str, Any]) -> Response:
+    service.metrics.count("casewise_requests_total", route=route, status="200")
+    return Response(to_json(out), media_type="application/json")
+
+
+NO_STATEMENT = "a parameter states a text, a number, true or false, or these in a list or under headings"
+"""What is said of every statement that is none: what pydantic would say repeats it."""
+
+
+async def read(request: Request, form: type[M], asked: Callable[[M], Any]) -> Any:
+    """What a body asks for; what is wrong with it is said without repeating any of it.
+
+    Raises HTTPException: 422, or 413 by the limit on bodies.
+    """
+    try:
+        return asked(form.model_validate_json(await request.body()))
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or str(part) in form.model_fields)
+        problem = {"json_invalid": "Invalid JSON", "value_error": NO_STATEMENT}.get(first["type"], first["msg"])
+        raise HTTPException(
+            400 if first["type"] == "json_invalid" else 422, f"{where}: {problem}" if where else problem
+        ) from None
+
+
+def add_problems(app: FastAPI, service: Service) -> None:
+    """Have every error answered in one form."""
+
+    @app.exception_handler(StarletteHTTPException)
+    async def refused(request: Request, error: StarletteHTTPException) -> Response:
+        return service.problem(request, error.status_code, str(error.detail), error.headers)
+
+    @app.exception_handler(CasewiseError)
+    async def said_no(request: Request, error: CasewiseError) -> Response:
+        return service.problem(request, 422, str(error))
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, _error: Exception) -> Response:
+        return service.problem(request, 500, "Something is broken here.")
+
+
+# A decider in front of an app of one's own: what it refuses never gets there.
+
+
+LONGEST_BODY = 1_000_000
+
+
+def trusted_chat_in(body: Any) -> DecisionRequest:
+    """The request in a chat-completions body; its `context` and its system messages are the circumstances."""
+    return from_messages(body["messages"], body.get("context"))
+
+
+def chat_in(body: Any) -> DecisionRequest:
+    """The request in a chat-completions body, without what whoever wrote it says of the circumstances."""
+    return from_messages([one for one in body["messages"] if one["role"] not in ("system", "developer")])
+
+
+class DeciderMiddleware:
+    """Asks a decider about each POST to `paths`, and lets through what is answered.
+
+    What is refused gets 403, and what a person is to decide 409, each with the decision as JSON. A body that cannot be read as
+    a request gets 400: what was not looked at is not let through. In shadow everything is let through, and counted.
+
+    Parameters
+    ----------
+    read
+        From a body's JSON to the request; by default a chat-completions body.
+    trust_body_context
+        Take the body's `context` and its system messages for the circumstances. Only where your own server writes the body: whoever
+        else does can say to be a nurse. Without it, and without `read`, requests are decided without a context.
+    options
+        As of the service, without `keys` and `per_minute`: the app behind is to see to these.
+
+    Raises
+    ------
+    ConfigurationError
+        `keys` or `per_minute` are given, or both `read` and `trust_body_context`.
+
+    Examples
+    --------
+    >>> app.add_middleware(DeciderMiddleware, decider=Decider.load("decider.toml"), paths=["/v1/chat/completions"])  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        decider: Decider,
+        paths: Collection[str],
+        read: Callable[[Any], DecisionRequest] | None = None,
+        trust_body_context: bool = False,
+        options: ServiceOptions = ServiceOptions(),
+    ) -> None:
+        if options.keys or options.per_minute is not None:
+            raise ConfigurationError(
+                "keys and per_minute are of the service: in front of your app, the app sees to them"
+            )
+        if read is not None and trust_body_context:
+            raise ConfigurationError("give either read, which says what a body's context is, or trust_body_context")
+        self.app, self.paths = app, frozenset(paths)
+        self.read = read or (trusted_chat_in if trust_body_context else chat_in)
+        self.service = Service(decider, options)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] not in self.paths:
+            await self.app(scope, receive, send)
+            return
+        body = await begun(receive)
+        answer = await self.answer(body)
+        if answer is None or self.service.options.shadow:
+            await self.app(scope, again(body, receive), send)
+            return
+        await answer(scope, receive, send)
+
+    async def answer(self, body: Body) -> JSONResponse | None:
+        """What is said instead of the app; None where it is to be asked."""
+        if body.too_long:
+            return self.unread(413, "that is too long")
+        try:
+            request = self.read(from_json(body.so_far))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, CasewiseError):
+            return self.unread(400, "this is no request that can be decided on")
+        try:
+            found = await self.service.decided(request)
+        except CasewiseError as error:
+            return self.unread(422, str(error))
+        if found.decision == "answer":
+            return None
+        return JSONResponse({"decision": found.decision, "why": found.why}, 403 if found.decision == "refuse" else 409)
+
+    def unread(self, status: int, message: str) -> JSONResponse:
+        self.service.metrics.count("casewise_requests_total", route="middleware", status=str(status))
+        return told(status, message)
+
+
+@dataclass(frozen=True)
+class Body:
+    """What was read of a request's body."""
+
+    so_far: bytes
+    too_long: bool
+    more: bool
+    """Whether there is more of it to read."""
+
+
+def told(status: int, message: str) -> JSONResponse:
+    return JSONResponse({"error": {"message": message, "type": "invalid_request_error", "code": status}}, status)
+
+
+async def begun(receive: Receive) -> Body:
+    """A request's body, as far as it is not too long."""
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        part = message.get("body", b"")
+        size += len(part)
+        parts.append(part)
+        if size > LONGEST_BODY or not message.get("more_body"):
+            return Body(b"".join(parts), size > LONGEST_BODY, bool(message.get("more_body")))
+
+
+def again(body: Body, receive: Receive) -> Receive:
+    """The body once more, and what was not read of it, for the app behind."""
+    given = False
+
+    async def once() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body.so_far, "more_body": body.more}
+
+    return once

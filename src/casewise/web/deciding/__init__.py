@@ -1,1 +1,0 @@
-"""A decider as a service: JSON in and out, in its own form and in that of a moderation endpoint."""

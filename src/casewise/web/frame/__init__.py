@@ -1,1 +1,0 @@
-"""What every page stands in: templates, and who is asking."""

@@ -1,0 +1,491 @@
+"""Simulated people on the real pages: an owner's rehearsal and the load test."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import re
+import secrets
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from math import ceil
+from pathlib import Path
+from typing import Self
+
+import aiohttp
+import numpy as np
+from scipy.special import expit
+
+from casewise import database as databases
+from casewise.database import Database
+from casewise.errors import StudyError
+from casewise.records import OUTCOMES
+from casewise.replies.graders import graded_by_words
+from casewise.settings import Settings, from_environment
+from casewise.stats.crowd import CrowdDesign, CrowdModel, draw_annotators, draw_item_logits
+from casewise.studies.answers import lapse_and_void
+from casewise.studies.design import REPLY_QUESTION
+from casewise.studies.freeze import Material, StudyWording
+from casewise.studies.monitor import typical_safe_rates
+from casewise.studies.owner import Overview, overview
+from casewise.studies.people import derived_key
+from casewise.studies.recruiters import PARAMETERS, new_invitation
+from casewise.studies.rounds import Round, StudyPlan, load_round, open_plan, read_plan, rehearsal_of
+from casewise.web.app import free_port, serving
+
+# Simulated people on the real pages, over HTTP: an owner's dress rehearsal, and the load test.
+
+
+CSRF = re.compile(r'name="csrf" value="([^"]+)"')
+PAGE = re.compile(r'name="page" value="([^"]+)"')
+REQUEST = re.compile(r"<blockquote[^>]*>(.*?)</blockquote>", re.DOTALL)
+OWN = re.compile(r'name="(own-[\w-]+)"[^>]*? value="(\d+)"')
+OWN_REASON = re.compile(r'name="(own-[\w-]+-0)" value="yes"')
+OWN_LIST = re.compile(r'<select name="(own-[\w-]+)"')
+OWN_TEXT = re.compile(r'<textarea name="(own-[\w-]+)"')
+ASKS_OF_REPLY = 'class="card panel reply"'
+ANOTHER = '/another"'
+TAKES_ANOTHER = 0.5
+"""Chance that somebody who is offered another batch takes it."""
+PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
+
+FOR_NOTHING = "found no place after the quiz"
+"""What a walk ends with that was promised more; simulated people answer every quiz question rightly."""
+PATIENCE_S = 180.0
+"""As long a simulated browser tries again before it gives up."""
+
+Decision = str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RehearsalPlan:
+    """Who comes, and how many at once."""
+
+    url: str
+    """The round's address: `http://HOST/study/ID`."""
+    annotators: int = 100
+    careless: float = 0.1
+    """Share who press at random, on attention checks too."""
+    dropout: float = 0.15
+    """Share who leave in the middle and never come back."""
+    skip: float = 0.01
+    """Chance that an item is skipped."""
+    at_once: int = 16
+    think_s: float = 0.0
+    """Mean time before each answer; 0 makes it a load test."""
+    seed: int = 1
+    script: bool = True
+    """As browsers with JavaScript, to whom an answer brings the next page; else by forms alone, with a redirect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """An answer that the server said it took."""
+
+    person: str
+    text: str
+    decision: Decision
+
+
+@dataclass
+class RehearsalResult:
+    """What came of it."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    acknowledged: list[Acknowledged] = field(default_factory=list)
+    latencies_s: list[float] = field(default_factory=list)
+    """Of full steps, in order: sending an answer and having the next page."""
+    seconds: float = 0.0
+    retries: int = 0
+
+    @property
+    def steps_per_s(self) -> float:
+        return len(self.latencies_s) / self.seconds if self.seconds else 0.0
+
+    @property
+    def slowdown(self) -> float:
+        """How much longer the last thousand steps took than the first, by their medians; NaN before two thousand."""
+        if len(self.latencies_s) < 2000:
+            return float("nan")
+        return float(np.median(self.latencies_s[-1000:]) / np.median(self.latencies_s[:1000]))
+
+    def percentile_ms(self, percent: float) -> float:
+        """A percentile of the time for a full step, in milliseconds."""
+        return float(np.percentile(self.latencies_s, percent)) * 1000 if self.latencies_s else float("nan")
+
+
+class Crowd:
+    """What simulated people answer: the crossed logit model of `casewise.stats.crowd` on the round's real items."""
+
+    def __init__(self, material: Material, wording: StudyWording, *, plan: RehearsalPlan, people: int) -> None:
+        self.rng = np.random.default_rng(plan.seed)
+        conditions = sorted({item.condition for item in material.items})
+        queries = {query: index for index, query in enumerate(sorted({item.query_id for item in material.items}))}
+        rates = typical_safe_rates(conditions)
+        model = CrowdModel(careless=plan.careless, drop_out=plan.dropout)
+        logits = draw_item_logits(model, CrowdDesign(safe_rates=rates, queries=len(queries)), rng=self.rng)
+        place = {name: index for index, name in enumerate(conditions)}
+        self.logits = {
+            shown_key(item.shown["query"], texts_of(item.shown["context"])): float(
+                logits[queries[item.query_id], place[item.condition]]
+            )
+            for item in material.items
+        }
+        self.expected = {check.text: "respond" if check.expected == "safe" else "refuse" for check in wording.checks}
+        self.right = [question.right for question in wording.quiz]
+        self.annotators = draw_annotators(model, people, rng=self.rng)
+        self.kinds = self.annotators.kinds()
+        self.leaves = self.rng.random(people) < plan.dropout
+
+    def says_of_reply(self, person: int, text: str, context: tuple[str, ...]) -> int:
+        """What `person` says that a reply does, as a place among `OUTCOMES`: what its words say, the careless anything."""
+        if self.kinds[person] == "careless":
+            return int(self.rng.integers(len(OUTCOMES)))
+        if text in self.expected:
+            return OUTCOMES.index("refuses" if self.expected[text] == "refuse" else "answers")
+        found = graded_by_words(context[0]).outcome
+        return OUTCOMES.index(found) if found else 0
+
+    def decide(self, person: int, text: str, context: tuple[str, ...]) -> Decision:
+        """What `person` presses on a page."""
+        if self.kinds[person] == "careless":
+            return "respond" if self.rng.random() < 0.5 else "refuse"
+        if text in self.expected:
+            return self.expected[text]
+        logit = self.logits.get(shown_key(text, context))
+        if logit is None:
+            raise StudyError(f"the page shows {text[:60]!r}, which is not in the benchmark that was given")
+        chance = expit(logit + self.annotators.shift[person])
+        return "respond" if self.rng.random() < chance else "refuse"
+
+
+def texts_of(context: Mapping[str, Mapping[str, str] | str]) -> tuple[str, ...]:
+    texts: list[str] = []
+    for value in context.values():
+        texts.extend([value] if isinstance(value, str) else value.values())
+    return tuple(texts)
+
+
+def shown_key(text: str, context: tuple[str, ...]) -> str:
+    return "\0".join(" ".join(part.split()) for part in (text, *context))
+
+
+async def rehearse(
+    plan: RehearsalPlan, crowd: Crowd, *, arrival: Callable[[int], Mapping[str, str]], begin: int = 0
+) -> RehearsalResult:
+    """Send people through the pages, `at_once` at a time, as browsers that try again when the server is away.
+
+    `arrival` gives the URL parameters with which person number n arrives; `begin` is the first number.
+    """
+    result = RehearsalResult()
+    waiting = asyncio.Queue[int]()
+    for number in range(begin, begin + plan.annotators):
+        waiting.put_nowait(number)
+    start = time.perf_counter()
+
+    async def worker() -> None:
+        while not waiting.empty():
+            number = waiting.get_nowait()
+            browser = Browser(plan, crowd, number, result)
+            async with browser:
+                result.outcomes[await browser.walk(arrival(number))] += 1
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(plan.at_once):
+                group.create_task(worker())
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    result.seconds = time.perf_counter() - start
+    return result
+
+
+class Browser:
+    """One simulated person with cookies of their own."""
+
+    def __init__(self, plan: RehearsalPlan, crowd: Crowd, number: int, result: RehearsalResult) -> None:
+        self.plan, self.crowd, self.number, self.result = plan, crowd, number, result
+        self.page, self.where = "", ""
+
+    async def __aenter__(self) -> Self:
+        jar = aiohttp.CookieJar(unsafe=True)
+        timeout = aiohttp.ClientTimeout(total=30)
+        self.session = aiohttp.ClientSession(cookie_jar=jar, timeout=timeout)
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.session.close()
+
+    async def walk(self, parameters: Mapping[str, str]) -> str:
+        """The whole way; what it ended with."""
+        await self.get("?" + "&".join(f"{name}={value}" for name, value in parameters.items()))
+        if "Before you begin" not in self.page and self.where == "":
+            return "no place"
+        await self.get("/consent")
+        await self.post("/consent", {"agree": "yes", "adult": "yes"})
+        begun = False
+        while self.where in {"/tutorial", "/quiz"}:
+            begun = True
+            await self.learn()
+        if self.where == "/rate":
+            return await self.rate()
+        return FOR_NOTHING if begun else "no place"
+
+    async def learn(self) -> None:
+        if self.where == "/tutorial":
+            await self.post("/tutorial", {})
+            return
+        await self.post("/quiz", {f"question-{index}": str(right) for index, right in enumerate(self.crowd.right)})
+
+    async def rate(self) -> str:
+        leaves_after = int(self.crowd.rng.integers(1, 25)) if self.crowd.leaves[self.number] else None
+        answered = 0
+        while self.where == "/rate":
+            if answered == leaves_after:
+                return "left"
+            await self.answer()
+            answered += 1
+        if self.where == "/questions" and ANOTHER in self.page and self.crowd.rng.random() < TAKES_ANOTHER:
+            await self.post("/another", {})
+            return await self.rate()
+        if self.where == "/questions":
+            await self.post("/questions", {})
+        return "finished"
+
+    async def answer(self) -> None:
+        text = " ".join(html.unescape(found(REQUEST, self.page)).split())
+        context = tuple(html.unescape(text) for text in PARAMETER.findall(self.page))
+        decision = self.crowd.decide(self.number, text, context)
+        if self.crowd.rng.random() < self.plan.skip and text not in self.crowd.expected:
+            decision = "skip"
+        if self.plan.think_s:
+            await asyncio.sleep(float(self.crowd.rng.exponential(self.plan.think_s)))
+        start = time.perf_counter()
+        fields = {"page": found(PAGE, self.page), "decision": decision, "hand": "yes"}
+        await self.post("/rate", fields | self.own_answers() | self.of_reply(text, context))
+        self.result.latencies_s.append(time.perf_counter() - start)
+        key = shown_key(text, context)
+        self.result.acknowledged.append(Acknowledged(str(self.number), key, decision))
+
+    def of_reply(self, text: str, context: tuple[str, ...]) -> dict[str, str]:
+        """What this person says of a reply, where pages ask that; whoever does not skip it says so by that alone."""
+        if ASKS_OF_REPLY not in self.page:
+            return {}
+        return {f"own-{REPLY_QUESTION.name}": str(self.crowd.says_of_reply(self.number, text, context))}
+
+    def own_answers(self) -> dict[str, str]:
+        """To the owner's own questions: any point or option."""
+        offered: dict[str, list[str]] = {}
+        for name, value in OWN.findall(self.page):
+            offered.setdefault(name, []).append(value)
+        chosen = {name: str(self.crowd.rng.choice(values)) for name, values in offered.items()}
+        texts = dict.fromkeys(OWN_TEXT.findall(self.page), "A rehearsal's words.")
+        return chosen | texts | dict.fromkeys(OWN_LIST.findall(self.page), "0") | reasons(self.page)
+
+    async def get(self, path: str) -> None:
+        await self.request("GET", path, {})
+
+    async def post(self, path: str, fields: dict[str, str]) -> None:
+        await self.request("POST", path, {"csrf": found(CSRF, self.page), **fields})
+
+    async def request(self, method: str, path: str, fields: dict[str, str]) -> None:
+        """One request and the page it leads to. A server that is away is asked again, with the very same form."""
+        deadline = time.perf_counter() + PATIENCE_S
+        headers = {"X-Casewise-Script": "1"} if self.plan.script else {}
+        while True:
+            try:
+                async with self.session.request(
+                    method, self.plan.url + path, data=fields or None, headers=headers
+                ) as response:
+                    text = await response.text()
+                    if response.status < 500:
+                        self.page, self.where = text, response.url.path.removeprefix(self.base)
+                        return
+                    problem = f"the server answered {response.status}"
+            except aiohttp.ClientSSLError as error:
+                raise StudyError(f"{self.plan.url}: {error}; SSL_CERT_FILE names another authority to trust") from None
+            except (aiohttp.ClientError, TimeoutError) as error:
+                problem = repr(error)
+            if time.perf_counter() > deadline:
+                raise StudyError(f"{self.plan.url}{path}: {problem}; is `casewise serve` running?")
+            self.result.retries += 1
+            await asyncio.sleep(0.05 + 0.1 * secrets.randbelow(100) / 100)
+
+    @property
+    def base(self) -> str:
+        return "/" + self.plan.url.split("://", 1)[1].partition("/")[2]
+
+
+def reasons(page: str) -> dict[str, str]:
+    """The first of several reasons that a page offers, ticked."""
+    return dict.fromkeys(OWN_REASON.findall(page), "yes")
+
+
+def found(pattern: re.Pattern[str], page: str) -> str:
+    match = pattern.search(page)
+    if match is None:
+        raise StudyError(f"a page lacks {pattern.pattern!r}; it begins with {page[:200]!r}")
+    return match[1]
+
+
+# A rehearsal to its end: people come in waves until every item has its ratings.
+
+
+MOST_WAVES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """What a whole rehearsal came to."""
+
+    overview: Overview
+    result: RehearsalResult
+    people: int
+
+    @property
+    def for_nothing(self) -> float:
+        """Share of those who arrived who passed the quiz and found no place."""
+        return self.result.outcomes[FOR_NOTHING] / self.people
+
+
+def arrivals(study: Round, *, invitation_key: bytes) -> Callable[[int], Mapping[str, str]]:
+    """URL parameters with which simulated people arrive, as this round's recruiter would send them."""
+    settings = study.design.recruiter
+    names = (
+        PARAMETERS if settings.kind == "prolific" else {p: getattr(settings, p) for p in ("person", "study", "session")}
+    )
+
+    def parameters(number: int) -> Mapping[str, str]:
+        if settings.kind == "invitation":
+            return {"participant": new_invitation(invitation_key)}
+        return {name: f"rehearsal-{part}-{number}" for part, name in names.items() if name}
+
+    return parameters
+
+
+async def rehearse_to_the_end(
+    database: Database,
+    study: Round,
+    plan: RehearsalPlan,
+    crowd: Crowd,
+    *,
+    arrival: Callable[[int], Mapping[str, str]],
+    until_full: bool = True,
+) -> Rehearsed:
+    """The first wave is `plan.annotators`; then as many as the slots that re-opened need, until none is open.
+
+    Those who left in the middle hold their slots until the lease runs out. Nobody is on the pages between two waves, so
+    then it is taken as run out.
+    """
+    total = await rehearse(plan, crowd, arrival=arrival)
+    people = plan.annotators
+    for _ in range(MOST_WAVES if until_full else 0):
+        seen = await asyncio.to_thread(settled, database, study)
+        missing = seen.promised - seen.valid
+        needed = min(ceil(missing / study.design.ratings.per_annotator * 1.3) + 1, len(crowd.kinds) - people)
+        if missing == 0 or needed <= 0:
+            break
+        wave = await rehearse(replace(plan, annotators=needed), crowd, arrival=arrival, begin=people)
+        people += needed
+        add(total, wave)
+    return Rehearsed(await asyncio.to_thread(settled, database, study), total, people)
+
+
+def settled(database: Database, study: Round) -> Overview:
+    later = datetime.now(UTC) + timedelta(minutes=study.design.ratings.lease_minutes)
+    with database.write() as connection:
+        lapse_and_void(connection, study, now=later)
+    with database.read() as connection:
+        return overview(connection, study)
+
+
+def add(total: RehearsalResult, wave: RehearsalResult) -> None:
+    total.outcomes += wave.outcomes
+    total.acknowledged += wave.acknowledged
+    total.latencies_s += wave.latencies_s
+    total.seconds += wave.seconds
+    total.retries += wave.retries
+
+
+# A study rehearsed: simulated people sent through the real pages, on a server of its own where there is none yet.
+
+
+SPARE = 4
+"""People drawn for each one asked for: voids and leavers are replaced."""
+
+
+@dataclass(frozen=True)
+class RehearsalOptions:
+    """How many people are sent, and how they behave."""
+
+    annotators: int = 100
+    careless: float = 0.1
+    dropout: float = 0.15
+    """Shares of them who press at random, and who leave in the middle."""
+    at_once: int = 16
+    """How many are on the pages at once."""
+    lease_s: float = 15.0
+    """Seconds until the slots of those who left re-open."""
+    until_full: bool = True
+    """Send more people until every item has its ratings."""
+    seed: int = 1
+
+
+def rehearse_study(
+    study: str | Path,
+    wanted: RehearsalOptions = RehearsalOptions(),
+    *,
+    url: str | None = None,
+    database: str | None = None,
+) -> Rehearsed:
+    """Send simulated people through the real pages. Nothing of it counts in the study.
+
+    `study`: the study's TOML file.
+    `url`: where the app answers on the same database; without it one is started.
+    """
+    plan = rehearsal_of(read_plan(Path(study)), lease_s=wanted.lease_s, stamp=f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    with server(url, database) as settings, databases.open(settings.database) as store:
+        return asyncio.run(run(store, settings, plan, wanted))
+
+
+@contextmanager
+def server(url: str | None, database: str | None) -> Iterator[Settings]:
+    if url is not None:
+        yield from_environment(database=database, site_url=url)
+        return
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="casewise-rehearsal-") as folder:
+        settings = from_environment(
+            database=database or str(Path(folder) / "rehearsal.db"), site_url=f"http://127.0.0.1:{port}"
+        )
+        with serving(settings, port=port):
+            yield settings
+
+
+async def run(store: Database, settings: Settings, plan: StudyPlan, wanted: RehearsalOptions) -> Rehearsed:
+    with store.write() as connection:
+        study_id = open_plan(connection, plan, phase="rehearsal", now=datetime.now(UTC))
+        found = load_round(connection, study_id)
+    assert found is not None
+    people = RehearsalPlan(
+        url=f"{settings.site_url}/study/{study_id}",
+        annotators=wanted.annotators,
+        careless=wanted.careless,
+        dropout=wanted.dropout,
+        at_once=wanted.at_once,
+        seed=wanted.seed,
+    )
+    crowd = Crowd(plan.material, plan.wording, plan=people, people=most_people(wanted, found, plan))
+    key = derived_key(settings.secret_key, f"invitations {study_id}")
+    arrival = arrivals(found, invitation_key=key)
+    return await rehearse_to_the_end(store, found, people, crowd, arrival=arrival, until_full=wanted.until_full)
+
+
+def most_people(wanted: RehearsalOptions, study: Round, plan: StudyPlan) -> int:
+    needed = len(plan.material.items) * study.design.ratings.per_item // study.design.ratings.per_annotator + 1
+    return SPARE * max(wanted.annotators, needed)

@@ -1,1 +1,0 @@
-"""Simulated people on the real pages, over HTTP."""

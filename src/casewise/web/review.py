@@ -1,0 +1,552 @@
+"""The review room: drafts, queue, contexts, history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Connection
+from starlette.responses import JSONResponse, Response
+
+from casewise.ask.layouts import labels_of
+from casewise.contexts.checks import Remark, Wording, WordingProblem
+from casewise.contexts.drafts import Draft, all_drafts, find_draft, progress
+from casewise.contexts.queue import (
+    Filter,
+    count_waiting,
+    has_read_warning,
+    list_contexts,
+    next_for,
+    pass_on,
+    passed_categories,
+    read_warning,
+    review_statistics,
+)
+from casewise.contexts.review import Act, Action, NotAllowed, Phase, allowed
+from casewise.contexts.store import (
+    ROLE_OF,
+    Autosave,
+    Event,
+    Overtaken,
+    Piece,
+    ReviewPlace,
+    Typed,
+    act,
+    discard,
+    events_of,
+    find_autosave,
+    find_place,
+    is_left_to_others,
+    is_same,
+    save,
+    sibling,
+    wording_difference,
+)
+from casewise.contexts.translations import sets_for
+from casewise.database.staff import Person, Role, everyone, find_person
+from casewise.errors import ConfigurationError
+from casewise.web.pages import Now, Worker, database_of, redirect, render, require
+from casewise.web.security import SentForm, whole_number
+
+# What the page of a context shows to whom: never another reviewer's words before one's own are submitted.
+
+
+TURNS = frozenset({Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART})
+TALK = TURNS | {Act.COMMENT}
+JUDGED_ALONE = frozenset({Phase.GENERATED, Phase.UNDER_REVIEW})
+ABOUT_WORDS = TALK - {Act.RESTART} | {Act.SUBMIT, Act.OFFER}
+"""What one reviewer says of a context, and another does not read before judging it; why it is reviewed anew, all do."""
+EDITING = frozenset({Act.SUBMIT, Act.OFFER, Act.REWRITE})
+
+
+@dataclass(frozen=True)
+class FieldView:
+    """One parameter: its words now, as generated, in the form, and what the checks found in it."""
+
+    name: str
+    label: str
+    group: str
+    now: str
+    original: str
+    typed: str
+    changes: list[Piece]
+    changed: bool
+    findings: list[Remark]
+    required: bool
+
+    @property
+    def id(self) -> str:
+        return self.name.replace(".", "-")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a reviewer stands for, against the words that both began with."""
+
+    who: str
+    mine: bool
+    changes: dict[str, list[Piece]]
+
+
+@dataclass(frozen=True)
+class ContextView:
+    """All that the page of a context shows."""
+
+    place: ReviewPlace
+    acts: frozenset[Act]
+    fields: list[FieldView]
+    editing: Act | None
+    proposals: list[Proposal]
+    comments: list[Event]
+    turned: Event | None
+    """What last sent the context back, in the review that goes on now; its reason stands among the comments."""
+    general_findings: list[Remark]
+    contrast: ReviewPlace | None
+    autosave: Autosave | None
+    names: dict[str, str]
+    submitted: bool
+    own_words: bool
+    """Whether this person wrote anew what is reviewed now; where they may review it too, there are too few others."""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What each group and parameter is called."""
+        return labels_of(self.place.parameters)
+
+    @property
+    def groups(self) -> dict[str, list[FieldView]]:
+        """The fields under the titles of their groups, in reading order."""
+        titles = dict.fromkeys(one.group for one in self.fields)
+        return {title: [one for one in self.fields if one.group == title] for title in titles}
+
+
+def allowed_acts(connection: Connection, place: ReviewPlace, person: Person) -> frozenset[Act]:
+    """What this person may do with this context now, by the state, by their roles and by whose words they are."""
+    acts = frozenset(act for act in allowed(place.state, person.id) if person.has(*ROLE_OF[act]))
+    return acts - {Act.SUBMIT} if is_left_to_others(connection, place, person.id) else acts
+
+
+def view_of(
+    connection: Connection, place: ReviewPlace, person: Person, *, typed: Mapping[str, str] | None = None
+) -> ContextView:
+    """The view of `place` for `person`; `typed` are words that were sent but could not be taken."""
+    acts = allowed_acts(connection, place, person)
+    editing = next((act for act in Act if act in acts & EDITING), None)
+    autosave = find_autosave(connection, place.id, person_id=person.id) if editing else None
+    events = events_of(connection, place.id)
+    begin = place.state.positions.get(person.id) or place.state.wording
+    words = typed or (autosave.fields if autosave else None) or (begin.fields() if begin else {})
+    fields = [field_view(place, name, words) for name in place.parameters.every]
+    return ContextView(
+        place=place,
+        acts=acts,
+        fields=fields,
+        editing=editing,
+        proposals=proposals_for(connection, place, person),
+        comments=[event for event in seen_events(place, person, acts, events) if event.act in TALK and event.reason],
+        turned=turned_by(place, events),
+        general_findings=[finding for finding in place.findings if not finding.parameter],
+        contrast=sibling(connection, place),
+        autosave=autosave,
+        names=names_of(connection, events),
+        submitted=place.state.phase == Phase.UNDER_REVIEW and person.id in place.state.reviewers,
+        own_words=place.state.phase in JUDGED_ALONE and person.id == place.state.author,
+    )
+
+
+def field_view(place: ReviewPlace, name: str, typed: Mapping[str, str]) -> FieldView:
+    original = place.generated.fields().get(name, "") if place.generated else ""
+    current = place.state.wording.fields().get(name, "") if place.state.wording else ""
+    changes = wording_difference(place.generated, place.state.wording, place.parameters).get(name, [])
+    labels = labels_of(place.parameters)
+    group, _, inside = name.partition(".")
+    return FieldView(
+        name=name,
+        label=labels[name],
+        group=labels[group] if inside else "Also",
+        now=current,
+        original=original,
+        typed=typed.get(name, ""),
+        changes=changes,
+        changed=not is_same(changes),
+        findings=[finding for finding in place.findings if finding.parameter == name],
+        required=name in place.parameters.required,
+    )
+
+
+def proposals_for(connection: Connection, place: ReviewPlace, person: Person) -> list[Proposal]:
+    """Both positions while they are discussed; only one's own while the other has not submitted."""
+    state = place.state
+    if state.phase not in {Phase.UNDER_REVIEW, Phase.IN_DISCUSSION}:
+        return []
+    shown = [who for who in state.reviewers if state.phase == Phase.IN_DISCUSSION or who == person.id]
+    return [
+        Proposal(
+            who=name_of(connection, who),
+            mine=who == person.id,
+            changes=wording_difference(state.wording, state.positions[who], place.parameters),
+        )
+        for who in sorted(shown, key=lambda who: who != person.id)
+        if who in state.positions
+    ]
+
+
+def beginning_of(events: list[Event]) -> int:
+    """Where the review that goes on now began."""
+    return max((event.seq for event in events if event.to_phase == Phase.GENERATED), default=0)
+
+
+def turned_by(place: ReviewPlace, events: list[Event]) -> Event | None:
+    turns = [event for event in events if event.act in TURNS and event.seq >= beginning_of(events)]
+    return turns[-1] if turns and place.state.phase != Phase.APPROVED else None
+
+
+def seen_events(place: ReviewPlace, person: Person, acts: frozenset[Act], events: list[Event]) -> list[Event]:
+    """The history without what `person`, who may do `acts`, must not see yet.
+
+    Submitted words are for their author alone until both reviewers have submitted. Who still judges alone sees nothing
+    that others said or wrote in earlier rounds either: it would be one review given twice.
+    """
+    beginning, judges = beginning_of(events), bool(acts & {Act.SUBMIT, Act.TAKE_BACK})
+
+    def hidden(event: Event) -> bool:
+        unsubmitted = place.state.phase == Phase.UNDER_REVIEW and event.seq > beginning
+        return event.by != person.id and (unsubmitted or (judges and event.act in ABOUT_WORDS))
+
+    return [replace(event, wording=None, reason=None) if hidden(event) else event for event in events]
+
+
+def names_of(connection: Connection, events: list[Event]) -> dict[str, str]:
+    """Who acted, by name; programs go by their own."""
+    return {who: name_of(connection, who) for who in {event.by for event in events}}
+
+
+def name_of(connection: Connection, who: str) -> str:
+    person = find_person(connection, who)
+    return person.name if person else who
+
+
+# The review room: the drafts, the queue, one page for a context, its history.
+
+
+router = APIRouter(prefix="/review")
+
+ReviewRoom = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT, Role.ADMINISTRATOR))]
+
+
+def draft_named(connection: Connection, name: str) -> Draft:
+    """The draft called `name`; a page that does not exist if there is none."""
+    try:
+        return find_draft(connection, name)
+    except ConfigurationError as error:
+        raise HTTPException(404) from error
+
+
+def place_with(connection: Connection, place_id: str) -> ReviewPlace:
+    """The place with this id; a page that does not exist if there is none."""
+    place = find_place(connection, place_id)
+    if place is None:
+        raise HTTPException(404)
+    return place
+
+
+@router.get("")
+def drafts_page(request: Request, person: ReviewRoom) -> Response:
+    """All drafts, how far they are and how much waits for this person."""
+    with database_of(request).read() as connection:
+        drafts = [
+            (draft, progress(connection, draft), count_waiting(connection, draft, person))
+            for draft in all_drafts(connection)
+        ]
+        sets = sets_for(connection, person.id) if person.has(Role.REVIEWER, Role.EXPERT) else []
+    return render(
+        request, "review/drafts.html", drafts=drafts, translations=sum(one.waiting for one in sets), sets=sets
+    )
+
+
+@router.get("/drafts/{name}")
+def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
+    """The contexts of a draft, filtered, a page at a time."""
+    asked = request.query_params
+    chosen = filter_of(dict(asked), works=person.has(Role.REVIEWER, Role.EXPERT))
+    with database_of(request).read() as connection:
+        draft = draft_named(connection, name)
+        if person.has(Role.REVIEWER, Role.EXPERT) and not has_read_warning(connection, draft, person.id):
+            return redirect(f"/review/drafts/{name}/warning")
+        page = list_contexts(connection, draft, person, chosen)
+        counts = progress(connection, draft)
+        waiting = count_waiting(connection, draft, person)
+    more = urlencode({**asked, "after": page.next_after}) if page.next_after is not None else None
+    return render(
+        request,
+        "review/queue.html",
+        draft=draft,
+        page=page,
+        counts=counts,
+        works=person.has(Role.REVIEWER, Role.EXPERT),
+        total=sum(counts.values()),
+        waiting=waiting,
+        chosen=chosen,
+        phases=list(Phase),
+        more=more,
+        done=asked.get("done"),
+    )
+
+
+def filter_of(asked: dict[str, str], *, works: bool) -> Filter:
+    """The filter in a query string; what makes no sense in it filters nothing."""
+    phase = asked.get("phase", "")
+    intent = {"safe": True, "unsafe": False}.get(asked.get("intent", ""))
+    asked_anything = bool(asked.keys() & {"phase", "category", "intent", "mine", "all"})
+    return Filter(
+        mine=asked.get("mine") == "yes" or (works and not asked_anything),
+        phase=Phase(phase) if phase in set(Phase) else None,
+        category=asked.get("category") or None,
+        intended_safe=intent,
+        after=whole_number(asked.get("after")),
+    )
+
+
+@router.get("/drafts/{name}/next")
+def next_page(request: Request, name: str, person: Worker) -> Response:
+    """On to the next context that waits for this person; to the queue when there is none."""
+    asked = request.query_params
+    did = asked.get("did", "")
+    with database_of(request).read() as connection:
+        draft = draft_named(connection, name)
+        if not has_read_warning(connection, draft, person.id):
+            return redirect(f"/review/drafts/{name}/warning")
+        found = next_for(connection, draft, person, after=whole_number(asked.get("after")))
+    if found is None:
+        return redirect(f"/review/drafts/{name}?done=all")
+    last = {"did": did, "last": asked.get("last", "")}
+    return redirect(f"/review/contexts/{found}" + (f"?{urlencode(last)}" if did else ""))
+
+
+@router.get("/drafts/{name}/warning")
+def warning_page(request: Request, name: str, person: ReviewRoom) -> Response:
+    """What reviewers will read, before they read it, and which categories they would rather not."""
+    with database_of(request).read() as connection:
+        draft = draft_named(connection, name)
+        passed = passed_categories(connection, person.id)
+    return render(
+        request, "review/warning.html", draft=draft, passed=passed, works=person.has(Role.REVIEWER, Role.EXPERT)
+    )
+
+
+@router.post("/drafts/{name}/warning")
+async def warning_read(request: Request, name: str, person: Worker, at: Now) -> Response:
+    chosen = [str(category) for category in (await request.form()).getlist("pass")]
+    with database_of(request).write() as connection:
+        draft = draft_named(connection, name)
+        others = passed_categories(connection, person.id) - set(draft.taxonomy.names)
+        pass_on(connection, person.id, others | (set(chosen) & set(draft.taxonomy.names)))
+        read_warning(connection, draft, person.id, now=at)
+    return redirect(f"/review/drafts/{name}")
+
+
+@router.get("/drafts/{name}/progress")
+def progress_page(request: Request, name: str, _person: ReviewRoom) -> Response:
+    """Where the contexts of a draft stand, how well reviewers agree, and who did how much."""
+    with database_of(request).read() as connection:
+        draft = draft_named(connection, name)
+        found = review_statistics(connection, draft)
+        names = {person.id: person.name for person in everyone(connection)}
+    return render(request, "review/progress.html", draft=draft, found=found, names=names)
+
+
+@router.get("/contexts/{place_id}/history")
+def history_page(request: Request, place_id: str, person: ReviewRoom) -> Response:
+    """Every step of a context's way: who, when, from where to where, why, and what they wrote."""
+    with database_of(request).read() as connection:
+        place = place_with(connection, place_id)
+        events = events_of(connection, place_id)
+        names = names_of(connection, events)
+        draft = draft_of(connection, place)
+        seen = seen_events(place, person, allowed_acts(connection, place, person), events)
+    steps, before = [], None
+    for event in seen:
+        changes = wording_difference(before, event.wording, place.parameters) if event.wording else None
+        steps.append((event, changes))
+        before = event.wording or before
+    return render(
+        request,
+        "review/history.html",
+        place=place,
+        draft=draft,
+        steps=steps,
+        names=names,
+        labels=labels_of(place.parameters),
+    )
+
+
+def draft_of(connection: Connection, place: ReviewPlace) -> Draft:
+    return next(draft for draft in all_drafts(connection) if draft.id == place.draft_id)
+
+
+# One page for a context: reading it, revising it, deciding on it; and keeping what is typed meanwhile.
+
+
+context_router = APIRouter(prefix="/review/contexts/{place_id}")
+
+
+WORDED = frozenset({Act.SUBMIT, Act.OFFER, Act.REWRITE})
+UNCHANGED = "submit unchanged"
+"""A button that submits the words as they are, whatever was typed."""
+SAVE, DISCARD = "save", "discard"
+"""Buttons for browsers without scripts, and for typed words nobody wants."""
+STAY = frozenset({Act.COMMENT, Act.TAKE, Act.TAKE_BACK, Act.RESTART, Act.REWRITE})
+"""After these the same context is shown again; after others, the next one."""
+
+
+@context_router.get("")
+def context_page(request: Request, place_id: str, person: ReviewRoom) -> Response:
+    return shown(request, place_id, person)
+
+
+def shown(
+    request: Request,
+    place_id: str,
+    person: Person,
+    *,
+    status: int = 200,
+    problem: str | None = None,
+    form: dict[str, str] | None = None,
+) -> Response:
+    """The page; where an action could not be taken, with the reason and with all that was typed."""
+    with database_of(request).read() as connection:
+        place = place_with(connection, place_id)
+        typed = words_typed(form, place) if form else None
+        draft = draft_of(connection, place)
+        if person.has(Role.REVIEWER, Role.EXPERT) and not has_read_warning(connection, draft, person.id):
+            return redirect(f"/review/drafts/{draft.name}/warning")
+        view = view_of(connection, place, person, typed=typed)
+    return render(
+        request,
+        "review/context.html",
+        status=status,
+        view=view,
+        place=place,
+        draft=draft,
+        works=person.has(Role.REVIEWER, Role.EXPERT),
+        category=draft.category(place.query.category),
+        problem=problem,
+        reason=(form or {}).get("reason", ""),
+        did=request.query_params.get("did"),
+        last=last if (last := request.query_params.get("last", "")).isalnum() else None,
+    )
+
+
+def words_typed(form: dict[str, str], place: ReviewPlace) -> dict[str, str]:
+    """What of a form are parameters of the context."""
+    return {name: form[name] for name in place.parameters.every if name in form}
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A form that somebody sent about a context."""
+
+    request: Request
+    place_id: str
+    person: Person
+    form: dict[str, str]
+    at: datetime
+
+    def refused(self, status: int, problem: str) -> Response:
+        """The page again, with the reason and all that was typed."""
+        return shown(self.request, self.place_id, self.person, status=status, problem=problem, form=self.form)
+
+
+@context_router.post("")
+def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, at: Now) -> Response:
+    """Do what a button of the page says, and go on to the next context."""
+    sent = Sent(request, place_id, person, form, at)
+    wanted = form.get("act", "")
+    if wanted in {SAVE, DISCARD}:
+        return save_without_script(sent)
+    try:
+        place = taken(sent)
+    except Overtaken as error:
+        return sent.refused(409, str(error))
+    except (NotAllowed, WordingProblem) as error:
+        return sent.refused(400, str(error))
+    return onward(sent, place)
+
+
+def taken(sent: Sent) -> ReviewPlace:
+    form, person = sent.form, sent.person
+    chosen = Act.SUBMIT if form.get("act") == UNCHANGED else form.get("act", "")
+    if chosen not in ROLE_OF:
+        raise HTTPException(400, f"Nothing is called {chosen!r} here.")
+    if not person.has(*ROLE_OF[Act(chosen)]):
+        raise HTTPException(403, f"That takes the role {' or '.join(ROLE_OF[Act(chosen)])}.")
+    with database_of(sent.request).write() as connection:
+        place = place_with(connection, sent.place_id)
+        words = place.state.wording if form.get("act") == UNCHANGED else None
+        if chosen in WORDED and words is None:
+            words = Wording.from_fields(form, place.parameters)
+        action = Action(by=person.id, act=Act(chosen), wording=words, reason=form.get("reason", "").strip() or None)
+        return act(connection, sent.place_id, action, seen=number_in(form, "seen"), now=sent.at)
+
+
+def number_in(form: dict[str, str], name: str) -> int:
+    number = whole_number(form.get(name))
+    if number is None:
+        raise HTTPException(400, f"The form does not say a number for {name!r}; reload the page.")
+    return number
+
+
+def onward(sent: Sent, place: ReviewPlace) -> Response:
+    wanted = sent.form["act"]
+    did = urlencode({"did": wanted})
+    if wanted in STAY or not sent.person.has(Role.REVIEWER, Role.EXPERT):
+        return redirect(f"/review/contexts/{place.id}?{did}")
+    with database_of(sent.request).read() as connection:
+        draft = draft_of(connection, place)
+    return redirect(f"/review/drafts/{draft.name}/next?after={place.position}&{did}&last={place.id}")
+
+
+def save_without_script(sent: Sent) -> Response:
+    with database_of(sent.request).write() as connection:
+        place = place_with(connection, sent.place_id)
+        if sent.form["act"] == DISCARD:
+            discard(connection, place.id, person_id=sent.person.id)
+            return redirect(f"/review/contexts/{place.id}?did=discard")
+        typed = Typed(words_typed(sent.form, place), saved=number_in(sent.form, "saved"), version=place.state.version)
+        saved = save(connection, place.id, person_id=sent.person.id, typed=typed, now=sent.at)
+    if saved.newer is not None:
+        return sent.refused(
+            409, "Another tab or device of yours saved other words since. Yours are in the form, not yet saved."
+        )
+    return redirect(f"/review/contexts/{place.id}?did=save")
+
+
+class TypedSoFar(BaseModel):
+    """What the page's script sends while somebody types."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    fields: dict[str, str] = Field(max_length=200)
+    saved: int = Field(ge=0, le=10**9)
+    """The number of the last save that this tab knows."""
+    version: int = Field(ge=0, le=10**9)
+
+
+@context_router.post("/autosave")
+def autosave(request: Request, place_id: str, typed: TypedSoFar, person: Worker, at: Now) -> Response:
+    """Keep what was typed; 409 with the other words when another tab was faster."""
+    with database_of(request).write() as connection:
+        place = place_with(connection, place_id)
+        if not allowed_acts(connection, place, person) & WORDED:
+            raise HTTPException(409, "This context is not yours to revise any more. Reload the page.")
+        words = Typed(words_typed(typed.fields, place), saved=typed.saved, version=typed.version)
+        saved = save(connection, place_id, person_id=person.id, typed=words, now=at)
+    if saved.newer is not None:
+        newer: dict[str, Any] = {"saved": saved.newer.saved, "fields": saved.newer.fields}
+        return JSONResponse({"problem": "Another tab of yours saved other words.", "newer": newer}, 409)
+    return JSONResponse({"saved": saved.saved})

@@ -1,1 +1,0 @@
-"""What keeps strangers out and requests honest."""

@@ -1,0 +1,701 @@
+"""The pages of annotators: arrival, rating, the end."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import secrets
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Annotated, get_args
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+from starlette.routing import Route
+
+from casewise.ask.layouts import FOR_ANNOTATORS, Labelled, groups
+from casewise.database.engine import Limit, take
+from casewise.errors import StudyError
+from casewise.records.base import digest
+from casewise.studies.answers import (
+    Decision,
+    Given,
+    Shown,
+    answered_items,
+    chosen_demographics,
+    counted_as,
+    finish_batch,
+    further_pay,
+    may_take_another,
+    missing_answers,
+    next_page,
+    progress,
+    read_own_answers,
+    take_another,
+    take_answer,
+    undo,
+)
+from casewise.studies.design import LanguageCode, OwnAnswer, Speech
+from casewise.studies.freeze import StudyWording
+from casewise.studies.owner import ARRIVAL_LIMIT
+from casewise.studies.people import (
+    Annotator,
+    NotLetIn,
+    Stage,
+    Vault,
+    admit,
+    annotator,
+    answer_quiz,
+    derived_key,
+    find_returner,
+    halt,
+    keep_questions,
+    leave_before_batch,
+    missed_before,
+    pass_tutorial,
+    person_of,
+    why_not_let_in,
+)
+from casewise.studies.recruiters import Finish, Outcome, Recruiter, RecruiterIds, make_recruiter
+from casewise.studies.rounds import Round, load_round, read_sight
+from casewise.studies.slots import resume
+from casewise.web.errors import check_request, choose_language, language_of, page_language, speech_of
+from casewise.web.pages import Elsewhere, Now, database_of, now, redirect, render
+from casewise.web.security import SentForm, content_policy, read_cookie, sent_form, set_cookie, whole_number
+
+# Markdown for annotators, made into HTML once: raw HTML in it is shown as text, never as HTML.
+
+
+@lru_cache(maxsize=256)
+def markdown(text: str) -> Markup:
+    """`text` as HTML that may be put into a page; headings begin at the second level."""
+    made = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    return Markup(made.replace("<h3>", "<h2>").replace("</h3>", "</h2>"))  # noqa: S704 - raw HTML is off
+
+
+def panel(context: dict[str, dict[str, str] | str]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """A shown context as groups of labelled texts, in reading order."""
+    return [(FOR_ANNOTATORS.get(group.name, group.name), texts_of(group)) for group in groups(context)]
+
+
+def texts_of(group: Labelled) -> list[tuple[str, str]]:
+    return [(FOR_ANNOTATORS.get(f"{group.name}.{name}", name), str(said)) for name, said in group.statements]
+
+
+# Who is at the study's door: rounds kept in memory, the annotator's cookie, and the tokens that pages carry.
+
+
+ANNOTATOR_COOKIE = "casewise_study"
+ARRIVAL_COOKIE = "casewise_arrival"
+KEPT_S = 60 * 60 * 24 * 14
+
+ARRIVALS = Limit(burst=120, per_s=600)
+"""Of one address; a lecture hall behind one address still gets in."""
+ATTEMPTS = Limit(burst=40, per_s=600)
+"""Quiz attempts and undos of one annotator."""
+
+
+async def round_of(request: Request, study_id: str) -> Round:
+    """The round with this id; a dependency. A round is read once, and anew each minute."""
+    rounds: dict[str, Round] = request.app.state.rounds
+    if study_id not in rounds:
+        rounds[study_id] = await run_in_threadpool(read_round, request, study_id)
+    return rounds[study_id]
+
+
+def read_round(request: Request, study_id: str) -> Round:
+    with database_of(request).read() as connection:
+        found = load_round(connection, study_id)
+    if found is None:
+        raise HTTPException(404)
+    return found
+
+
+ThisRound = Annotated[Round, Depends(round_of)]
+"""The round that the address names."""
+
+
+def vault_of(request: Request) -> Vault:
+    """What seals and opens recruiter ids here."""
+    vault: Vault = request.app.state.vault
+    return vault
+
+
+def recruiter_of(request: Request, study: Round) -> Recruiter:
+    """Where this round's people come from."""
+    key = derived_key(request.app.state.settings.secret_key, f"invitations {study.id}")
+    return make_recruiter(study.design.recruiter, invitation_key=key)
+
+
+def remember(request: Request, response: Response, who: Annotator) -> None:
+    """Let this browser continue as `who`; the cookie is signed and says nothing else."""
+    set_cookie(request, response, ANNOTATOR_COOKIE, f"{who.study_id}:{who.id}", lasts_s=KEPT_S)
+
+
+def visitor(request: Request, study: Round, connection: Connection) -> Annotator | None:
+    """Who continues in this browser, if anybody."""
+    annotator_id = visitor_id(request, study)
+    return None if annotator_id is None else annotator(connection, annotator_id)
+
+
+def visitor_id(request: Request, study: Round) -> str | None:
+    """The id in this browser's cookie, if it is one of this round."""
+    study_id, _, annotator_id = (read_cookie(request, ANNOTATOR_COOKIE) or "").partition(":")
+    return annotator_id if study_id == study.id else None
+
+
+def remember_arrival(request: Request, response: Response, study: Round, person: RecruiterIds) -> None:
+    """Keep a person's ids in their own browser: before consent they are kept nowhere else."""
+    value = json.dumps({"round": study.id, "warned": warned_of(study), **asdict(person)})
+    set_cookie(request, response, ARRIVAL_COOKIE, value)
+
+
+def read_arrival(request: Request, study: Round) -> RecruiterIds | None:
+    """The ids that this browser arrived with, if it arrived at this round."""
+    value = json.loads(read_cookie(request, ARRIVAL_COOKIE) or "{}")
+    if value.pop("round", None) != study.id:
+        return None
+    value.pop("warned", None)
+    return RecruiterIds(**value)
+
+
+def was_warned(request: Request, study: Round) -> bool:
+    """Whether this browser was shown all that is to be warned of now: an amendment may have added to it."""
+    shown = json.loads(read_cookie(request, ARRIVAL_COOKIE) or "{}").get("warned")
+    return bool(shown == warned_of(study))
+
+
+def warned_of(study: Round) -> str:
+    return digest({"categories": study.categories})
+
+
+@dataclass(frozen=True, slots=True)
+class PageToken:
+    """Which page, as it was shown when, to whom."""
+
+    position: int
+    revision: int
+    shown_at: datetime
+
+
+def drawn_token(request: Request, annotator_id: str, *, position: int, revision: int, now: datetime) -> str:
+    """A token that lets `annotator_id`, and nobody else, answer the page once."""
+    body = f"{position}.{revision}.{int(now.timestamp() * 1000)}"
+    return f"{body}.{signature(request, annotator_id, body)}"
+
+
+def read_token(request: Request, annotator_id: str, token: str) -> PageToken | None:
+    """What a page's token says; None when it is not this annotator's."""
+    body, _, signed = token.rpartition(".")
+    if not hmac.compare_digest(signed.encode(), signature(request, annotator_id, body).encode()):
+        return None
+    position, revision, shown_ms = (int(part) for part in body.split("."))
+    return PageToken(position, revision, datetime.fromtimestamp(shown_ms / 1000, UTC))
+
+
+def signature(request: Request, annotator_id: str, body: str) -> str:
+    mac: str = request.app.state.signing.mac(f"{annotator_id}\0{body}", use="study page")
+    return mac[:32]
+
+
+def check_limit(request: Request, connection: Connection, study: Round, *, who: str | None, now: datetime) -> None:
+    """Count an arrival (`who` is None) or an annotator's attempt; refuse when there were too many.
+
+    Arrivals are counted under a keyed hash of the address that changes every day; the address itself is not kept.
+    Rehearsals come from one address and are not limited.
+    """
+    if study.phase in {"rehearsal", "preview"}:
+        return
+    host = request.client.host if request.client else "unknown"
+    hashed = request.app.state.signing.mac(f"{host}\0{now:%Y-%m-%d}", use="limit:arrival")
+    key = f"study:{who}" if who else f"{ARRIVAL_LIMIT}{hashed}"
+    if not take(connection, key, ATTEMPTS if who else ARRIVALS, now=now):
+        raise HTTPException(429, "There were too many attempts from here. Please wait a few minutes and try again.")
+
+
+# Where an annotator belongs: the page of their stage, and nobody on another one.
+
+
+STAGE_PAGES: dict[Stage, str] = {"tutorial": "tutorial", "quiz": "quiz", "rating": "rate", "done": "end"}
+
+
+def here(study: Round, page: str = "") -> str:
+    """The address of one of the study's pages."""
+    return f"/study/{study.id}/{page}".rstrip("/")
+
+
+def show(request: Request, study: Round, template: str, *, status: int = 200, **values: object) -> Response:
+    """A page for annotators: with the study's title, its help lines and whom to write to."""
+    t = speech_of(request, study)
+    return render(
+        request,
+        f"study/{template}.html",
+        status=status,
+        study=study,
+        help=markdown(study.worded(t.language).help),
+        t=t,
+        lang=t.language,
+        direction=t.direction,
+        others=[(code, Speech(code).name) for code in study.design.languages if code != t.language],
+        here=here(study),
+        **values,
+    )
+
+
+def to_stage(study: Round, who: Annotator) -> Response:
+    """On to where an annotator stands."""
+    return redirect(here(study, STAGE_PAGES[who.stage]))
+
+
+def standing_at(request: Request, study: Round, connection: Connection, *stages: Stage) -> Annotator:
+    """Who continues in this browser, at one of `stages` (any, if none is named).
+
+    Raises Elsewhere: nobody does, or they stand at another stage: the browser is sent there.
+    """
+    who = visitor(request, study, connection)
+    if who is None:
+        raise Elsewhere(here(study))
+    if stages and who.stage not in stages:
+        raise Elsewhere(here(study, STAGE_PAGES[who.stage]))
+    return who
+
+
+# Arriving at a study: the warning, consent, tutorial and quiz.
+
+
+arrival_router = APIRouter(prefix="/study/{study_id}")
+
+
+NO_LINK = "The link you followed lacks your id. Please start again from the page where you found the study."
+
+
+@arrival_router.get("")
+def arrive(request: Request, study: ThisRound, at: Now) -> Response:
+    """The first page: what would be read here. Whoever was here before continues where they were."""
+    try:
+        person = arriving_person(request, study)
+    except StudyError:
+        return no_link(request, study)
+    fingerprint = vault_of(request).fingerprint(study.name, person.person)
+    with database_of(request).read() as connection:
+        known = find_returner(connection, study, fingerprint)
+        why = None if known else why_not_let_in(connection, study, fingerprint, now=at)
+    if known is not None:
+        response = to_stage(study, known)
+        remember(request, response, known)
+        return response
+    request.app.state.tallies.count(study.id, "turned away" if why else "arrived")
+    if why is not None:
+        return not_let_in(request, study, why, person)
+    return warn(request, study, person)
+
+
+def warn(request: Request, study: Round, person: RecruiterIds, *, again: bool = False) -> Response:
+    """What would be read here; `again` when that is more than this person was warned of."""
+    warning = markdown(worded(request, study).warning)
+    response = show(request, study, "warning", warning=warning, categories=study.categories, again=again)
+    remember_arrival(request, response, study, person)
+    return response
+
+
+def not_let_in(request: Request, study: Round, why: NotLetIn, person: RecruiterIds | None) -> Response:
+    """Why not, and the way back to the recruiter."""
+    finish = recruiter_of(request, study).finish("no_consent", person)
+    return show(request, study, "closed", why=why, finish=finish)
+
+
+def arriving_person(request: Request, study: Round) -> RecruiterIds:
+    """In a preview anybody may come in; elsewhere the recruiter's ids are in the URL."""
+    if study.phase == "preview" and not request.query_params:
+        return RecruiterIds(secrets.token_hex(12))
+    return recruiter_of(request, study).arrive(request.query_params)
+
+
+def no_link(request: Request, study: Round) -> Response:
+    """A link without ids: the same browser may have been here before."""
+    with database_of(request).read() as connection:
+        known = visitor(request, study, connection)
+    if known is not None and not request.query_params:
+        return to_stage(study, known)
+    return show(request, study, "closed", status=400, why="link", problem=NO_LINK, finish=Finish())
+
+
+@arrival_router.get("/language")
+def language(request: Request, study: ThisRound, to: Annotated[str, Query(max_length=10)] = "") -> Response:
+    """Read on in another of the study's languages, from wherever one is."""
+    with database_of(request).read() as connection:
+        who = visitor(request, study, connection)
+    arrived = read_arrival(request, study) is not None
+    response = to_stage(study, who) if who else redirect(here(study, "consent" if arrived else ""))
+    choose_language(request, response, study, to)
+    return response
+
+
+@arrival_router.get("/consent")
+def consent_page(request: Request, study: ThisRound) -> Response:
+    person = read_arrival(request, study)
+    if person is None:
+        return redirect(here(study))
+    if not was_warned(request, study):
+        return warn(request, study, person, again=True)
+    return show(request, study, "consent", text=markdown(worded(request, study).consent), problem=False)
+
+
+@arrival_router.post("/consent")
+def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
+    """Keep the ids of those who agree, and of nobody else."""
+    person = read_arrival(request, study)
+    if person is None:
+        return redirect(here(study))
+    if form.get("agree") != "yes":
+        return declined(request, study, person)
+    if not was_warned(request, study):
+        return warn(request, study, person, again=True)
+    if form.get("adult") != "yes":
+        text = markdown(worded(request, study).consent)
+        return show(request, study, "consent", status=400, text=text, problem=True)
+    vault = vault_of(request)
+    fingerprint = vault.fingerprint(study.name, person.person)
+    with database_of(request).write() as connection:
+        check_limit(request, connection, study, who=None, now=at)
+        who = find_returner(connection, study, fingerprint)
+        why = None if who else why_not_let_in(connection, study, fingerprint, now=at, lock=True)
+        if who is None and why is None:
+            who = admit(connection, study, person, vault=vault, now=at)
+    if who is None:
+        return not_let_in(request, study, why or "already", person)
+    response = to_stage(study, who)
+    remember(request, response, who)
+    return response
+
+
+def declined(request: Request, study: Round, person: RecruiterIds | None) -> Response:
+    finish = recruiter_of(request, study).finish("no_consent", person)
+    return show(request, study, "end", outcome="no_consent", text=None, finish=finish, who=None, further=None)
+
+
+@arrival_router.get("/leave")
+def leave(request: Request, study: ThisRound) -> Response:
+    """Not taking part after all, before anything was stored; who has consented finds their way out where they are."""
+    with database_of(request).read() as connection:
+        who = visitor(request, study, connection)
+    return declined(request, study, read_arrival(request, study)) if who is None else to_stage(study, who)
+
+
+@arrival_router.get("/tutorial")
+def tutorial_page(request: Request, study: ThisRound) -> Response:
+    with database_of(request).read() as connection:
+        who = standing_at(request, study, connection)
+    text = markdown(worded(request, study).tutorial)
+    return show(request, study, "tutorial", text=text, categories=study.categories, who=who)
+
+
+@arrival_router.post("/tutorial")
+def tutorial_read(request: Request, study: ThisRound, at: Now) -> Response:
+    """On to the quiz, or to wherever the annotator is by now."""
+    with database_of(request).write() as connection:
+        who = standing_at(request, study, connection)
+        if who.stage == "tutorial" and halt(connection, study, who, now=at):
+            return show(request, study, "closed", why="paused", finish=Finish())
+        pass_tutorial(connection, who.id)
+        who = standing_at(request, study, connection)
+    return to_stage(study, who)
+
+
+@arrival_router.get("/quiz")
+def quiz_page(request: Request, study: ThisRound) -> Response:
+    """The questions; after an attempt with what it missed, and why."""
+    with database_of(request).read() as connection:
+        who = standing_at(request, study, connection, "quiz")
+        missed = missed_before(connection, who.id)
+    left = study.design.quiz.attempts - who.quiz_attempts
+    return show(request, study, "quiz", questions=worded(request, study).quiz, missed=missed, left=left)
+
+
+@arrival_router.post("/quiz")
+def quiz(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
+    """Count an attempt, and go on to wherever it leads."""
+    chosen = [whole_number(form.get(f"question-{index}")) for index in range(len(study.wording.quiz))]
+    with database_of(request).write() as connection:
+        who = standing_at(request, study, connection)
+        check_limit(request, connection, study, who=who.id, now=at)
+        if who.stage == "quiz" and halt(connection, study, who, now=at):
+            return show(request, study, "closed", why="paused", finish=Finish())
+        answer_quiz(connection, study, who.id, chosen, now=at)
+        who = standing_at(request, study, connection)
+    return to_stage(study, who)
+
+
+def worded(request: Request, study: Round) -> StudyWording:
+    """The study's texts in the language of whoever asks."""
+    return study.worded(language_of(request, study))
+
+
+# Rating: one item a page, pause, stop, a few questions, and the end.
+
+
+rating_router = APIRouter(prefix="/study/{study_id}")
+
+
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+LONGEST_REMARK = 4000
+
+CODES: dict[str, Outcome] = {
+    "completed": "completed",
+    "stopped": "completed",
+    "no_room": "completed",
+    "failed_checks": "failed_checks",
+    "screened_out": "screened_out",
+    "left_early": "screened_out",
+    "too_many_skips": "completed",
+}
+"""Who stops early, or finds no item left, is paid too, and whoever answered no item for their time; the owner sees which it was."""
+
+
+SCRIPT_HEADER = "X-Casewise-Script"
+"""Our script asks for the next page at once; a form without a script is sent on, so that reloading sends nothing twice."""
+
+
+@rating_router.get("/rate")
+def rating_page(request: Request, study: ThisRound, at: Now) -> Response:
+    """The next item. Somebody whose lease ran out gets back what is still open."""
+    with database_of(request).read() as connection:
+        who = standing_at(request, study, connection, "rating")
+        if not who.lapsed:
+            return rating(request, study, who, connection, now=at)
+    with database_of(request).write() as connection:
+        resume(connection, study, who.id, now=at)
+        return rating(request, study, who, connection, now=at)
+
+
+def rating(request: Request, study: Round, who: Annotator, connection: Connection, *, now: datetime) -> Response:
+    page = next_page(connection, study, who.id, language_of(request, study))
+    if page is None:
+        return redirect(here(study, "questions"))
+    return show_item(request, study, who.id, page, now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A page that still lacks an answer to a question of the owner's: it is shown again as it was sent."""
+
+    page: Shown
+    token: str
+    decision: Decision
+    own: dict[str, OwnAnswer]
+    missing: tuple[str, ...]
+
+
+def show_item(
+    request: Request,
+    study: Round,
+    annotator_id: str,
+    page: Shown,
+    *,
+    now: datetime,
+    before: Unfinished | None = None,
+) -> Response:
+    asked = [question for question in study.design.questions if question.asked_of(has_context=bool(page.context))]
+    return show(
+        request,
+        study,
+        "rate",
+        status=400 if before else 200,
+        shown=page,
+        panel=panel(page.context),
+        progress=page.progress,
+        skips_left=study.design.attention.most_skips(page.progress.pages) - page.progress.skipped,
+        asked=asked,
+        before=before,
+        token=before.token
+        if before
+        else drawn_token(request, annotator_id, position=page.position, revision=page.revision, now=now),
+    )
+
+
+async def rate(request: Request) -> Response:
+    """Take an answer, once, and go to the next page, which is shown when the answer is committed.
+
+    This is nine requests in ten: FastAPI's routing and dependencies took longer than all that it does. On SQLite
+    answers that wait for a commit are written together.
+    """
+    await check_request(request)
+    study = await round_of(request, request.path_params["study_id"])
+    form, at = await sent_form(request), await now(request)
+    annotator_id = visitor_id(request, study)
+    if annotator_id is None:
+        return redirect(here(study))
+    answer = SentAnswer(
+        study,
+        annotator_id,
+        given_answer(request, study, annotator_id, form, now=at),
+        language=language_of(request, study),
+        token=form.get("page", ""),
+        by_script=SCRIPT_HEADER in request.headers,
+        at=at,
+    )
+    found = await asyncio.wrap_future(database_of(request).write_together(answer.taken))
+    if found is None:
+        return redirect(here(study, "rate"))
+    page, before = (found.page, found) if isinstance(found, Unfinished) else (found, None)
+    return show_item(request, study, annotator_id, page, now=at, before=before)
+
+
+TAKES_ANSWERS = Route("/study/{study_id}/rate", rate, methods=["POST"])
+
+
+@dataclass(frozen=True, slots=True)
+class SentAnswer:
+    """What was sent, apart from the request: it may be taken in another's transaction, and twice if that fails."""
+
+    study: Round
+    annotator_id: str
+    given: Given | None
+    language: LanguageCode
+    token: str
+    by_script: bool
+    at: datetime
+
+    def taken(self, connection: Connection) -> Shown | Unfinished | None:
+        """The next page, once the answer is taken; this one again where it lacks something; None to send the browser on."""
+        study, who, given = self.study, self.annotator_id, self.given
+        if given is not None and (lacks := unfinished(connection, study, who, given, self.token)):
+            return lacks
+        taken = "again" if given is None else take_answer(connection, study, who, given, now=self.at)
+        return next_page(connection, study, who, self.language) if taken != "over" and self.by_script else None
+
+
+def unfinished(connection: Connection, study: Round, annotator_id: str, given: Given, token: str) -> Unfinished | None:
+    """The page that `given` is about, where an answer is still missing on it."""
+    if given.decision == "skip" or not study.design.questions:
+        return None
+    page, own = next_page(connection, study, annotator_id, given.language), given.own or {}
+    if page is None or (page.position, page.revision) != (given.position, given.revision):
+        return None
+    missing = missing_answers(study.design.questions, own, has_context=bool(page.context))
+    return Unfinished(page, token, given.decision, own, missing) if missing else None
+
+
+def given_answer(
+    request: Request, study: Round, annotator_id: str, form: dict[str, str], *, now: datetime
+) -> Given | None:
+    """The answer in a form; None when it is none, or the page was another annotator's."""
+    token = read_token(request, annotator_id, form.get("page", ""))
+    decision = next((known for known in DECISIONS if known == form.get("decision")), None)
+    if token is None or decision is None:
+        return None
+    seconds = max(0.0, (now - token.shown_at).total_seconds())
+    sight = read_sight(form.get("sight", ""))
+    own = read_own_answers(study.design.questions, form)
+    if study.design.rates == "replies":
+        decision = counted_as(decision, own)
+    by_script = form.get("hand") == "no"
+    return Given(
+        token.position,
+        token.revision,
+        decision,
+        seconds,
+        scripted=by_script,
+        sight=sight,
+        own=own,
+        language=page_language(request, study),
+    )
+
+
+@rating_router.post("/undo")
+def undo_last(request: Request, study: ThisRound, at: Now) -> Response:
+    """Show the last item again."""
+    with database_of(request).write() as connection:
+        who = standing_at(request, study, connection)
+        check_limit(request, connection, study, who=who.id, now=at)
+        undo(connection, study, who.id, now=at)
+    return redirect(here(study, "rate"))
+
+
+@rating_router.get("/pause")
+def pause_page(request: Request, study: ThisRound) -> Response:
+    """A page without an item on it."""
+    with database_of(request).read() as connection:
+        who = standing_at(request, study, connection, "rating")
+        nothing = not answered_items(connection, who.id)
+        return show(request, study, "pause", progress=progress(connection, who.id), nothing=nothing)
+
+
+@rating_router.post("/stop")
+def stop(request: Request, study: ThisRound, at: Now) -> Response:
+    """Stop for good; what was rated counts, the rest re-opens."""
+    with database_of(request).write() as connection:
+        who = standing_at(request, study, connection)
+        leave_before_batch(connection, study, who.id, now=at)
+        finish_batch(connection, study, who.id, outcome="stopped", now=at)
+    return redirect(here(study, "end"))
+
+
+@rating_router.get("/questions")
+def questions_page(request: Request, study: ThisRound, at: Now) -> Response:
+    """Nothing is left to answer: another batch where there is one, or a few questions and the end."""
+    with database_of(request).read() as connection:
+        who = standing_at(request, study, connection, "rating")
+        if who.lapsed or next_page(connection, study, who.id) is not None:
+            return redirect(here(study, "rate"))
+        another, lost = may_take_another(connection, study, who, now=at), progress(connection, who.id).lost
+        nothing = not answered_items(connection, who.id)
+    asked = () if nothing else study.design.demographics
+    remarks = study.phase in {"pilot", "preview"}
+    return show(
+        request, study, "questions", questions=asked, remarks=remarks, another=another, lost=lost, nothing=nothing
+    )
+
+
+@rating_router.post("/another")
+def another(request: Request, study: ThisRound, at: Now) -> Response:
+    """Another batch, if there still is one; pressing twice gives one."""
+    with database_of(request).write() as connection:
+        take_another(connection, study, standing_at(request, study, connection, "rating"), now=at)
+    return redirect(here(study, "rate"))
+
+
+@rating_router.post("/questions")
+def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
+    """Keep what was chosen to be said, and end."""
+    with database_of(request).write() as connection:
+        who = standing_at(request, study, connection, "rating")
+        if next_page(connection, study, who.id) is not None:
+            return redirect(here(study, "rate"))
+        remarks = form.get("remarks", "").strip()[:LONGEST_REMARK] if study.phase in {"pilot", "preview"} else ""
+        about = chosen_demographics(study.design.demographics, form)
+        keep_questions(connection, who.id, demographics=about, feedback=remarks)
+        finish_batch(connection, study, who.id, now=at)
+    return redirect(here(study, "end"))
+
+
+@rating_router.get("/end")
+def end_page(request: Request, study: ThisRound) -> Response:
+    """Thanks, what it was about, and the way back to the recruiter."""
+    with database_of(request).read() as connection:
+        who = standing_at(request, study, connection, "done")
+        person = person_of(connection, who.id, vault=vault_of(request))
+        further = further_pay(connection, study, who.id).get(who.id)
+    # Who withdrew has no ids left to be sent back by, and did not complete: whoever deleted them settles it with them.
+    back = None if who.outcome == "withdrawn" else CODES.get(who.outcome or "completed", "completed")
+    finish = recruiter_of(request, study).finish(back, person) if back else Finish()
+    there = study.worded(language_of(request, study))
+    wording = there.screened_out if who.outcome == "screened_out" else there.debriefing
+    response = show(
+        request, study, "end", outcome=who.outcome, text=markdown(wording), finish=finish, who=who, further=further
+    )
+    if finish.fields:
+        response.headers["Content-Security-Policy"] = content_policy(form_targets=(origin(finish.url),))
+    return response
+
+
+def origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"

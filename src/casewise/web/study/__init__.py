@@ -1,1 +1,0 @@
-"""The pages of the study: for annotators, and for its owner."""

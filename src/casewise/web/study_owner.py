@@ -1,0 +1,245 @@
+"""The pages of a study's owner."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import ceil
+from typing import Annotated, Any, Literal, get_args
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
+from starlette.responses import JSONResponse, Response
+
+from casewise.database.staff import Role
+from casewise.studies.answers import restore, void
+from casewise.studies.monitor import (
+    SORTS,
+    PeopleQuery,
+    Sort,
+    alerts,
+    arrivals,
+    find_people,
+    look_up,
+    monitor,
+    with_submission,
+)
+from casewise.studies.owner import overview
+from casewise.studies.people import FlagKind, Vault, annotator, count_stages
+from casewise.studies.rounds import Round, RoundState, all_rounds, round_state, set_state
+from casewise.web import study_hooks
+from casewise.web.pages import NAVIGATION, Now, Owner, database_of, redirect, render
+from casewise.web.security import SentForm, whole_number
+from casewise.web.study import TAKES_ANSWERS, ThisRound, arrival_router, rating_router, vault_of
+from casewise.web.upkeep import TALLIES_EVERY_S
+
+# The owner's pages of rounds: how far each is, how fast, what it costs; pausing and closing.
+
+
+router = APIRouter(prefix="/studies")
+
+STATES: tuple[RoundState, ...] = get_args(RoundState)
+
+
+@router.get("")
+def studies(request: Request, _owner: Owner) -> Response:
+    """All rounds, the newest first."""
+    with database_of(request).read() as connection:
+        rounds = all_rounds(connection)
+    return render(request, "study/owner_list.html", rounds=rounds)
+
+
+@router.get("/{study_id}")
+def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Response:
+    """How far a round is, by condition, how fast it goes, what it costs and what needs a look."""
+    with database_of(request).read() as connection:
+        state, found = round_state(connection, study.id), monitor(connection, study, now=at)
+    values: dict[str, Any] = {
+        "study": study,
+        "state": state,
+        "monitor": found,
+        "seen": found.overview,
+        "at": at,
+        "tallies_every_s": TALLIES_EVERY_S,
+        "alerts": alerts(found, study, now=at) if state == "open" else (),
+        "link": f"{request.app.state.settings.site_url}/study/{study.id}",
+        "mails": request.app.state.settings.mail is not None,
+    }
+    return render(request, "study/owner_round.html", **values)
+
+
+@router.get("/{study_id}/status.json")
+def status(request: Request, _owner: Owner, study: ThisRound) -> Response:
+    """The same numbers for a script: what keeps the dashboard live."""
+    with database_of(request).read() as connection:
+        state, seen = round_state(connection, study.id), overview(connection, study)
+        arrived = arrivals(connection, study.id)
+    conditions = [{k: v for k, v in asdict(c).items() if k != "safe"} for c in seen.conditions]
+    return JSONResponse(
+        {
+            "state": state,
+            "conditions": conditions,
+            "stages": seen.stages,
+            "arrivals": arrived,
+            "median_seconds": seen.median_seconds,
+            "exact": seen.exact,
+        }
+    )
+
+
+@router.post("/{study_id}/state")
+def change_state(request: Request, owner: Owner, study: ThisRound, form: SentForm, at: Now) -> Response:
+    """Pause, open again, or close."""
+    wanted: Literal["open", "paused", "closed"] | None = next((s for s in STATES if s == form.get("state")), None)
+    if wanted is None:
+        raise HTTPException(400, f"A study can be {', '.join(STATES)}.")
+    with database_of(request).write() as connection:
+        set_state(connection, study.id, wanted, by=owner.id, now=at)
+    return redirect(f"/studies/{study.id}")
+
+
+# The owner's page of people: found, sorted, left out and taken in again, many at once, with a reason.
+
+
+people_router = APIRouter(prefix="/studies/{study_id}/people")
+
+PEOPLE_A_PAGE = 100
+FLAGS: tuple[FlagKind, ...] = get_args(FlagKind)
+ACTIONS = {"void": void, "restore": restore}
+CHOSEN = "who-"
+LONGEST_REASON = 500
+LONGEST_WORD = 200
+TICK = "Tick whom it is about, and say what is to be done."
+SAY_WHY = "Say why: the reason is kept, and every report shows results with and without."
+UNKNOWN = "Nobody in this round came with that submission or id, or the ids are deleted by now."
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Whom the owner's page lists: in the address of all that is done on it, so that one comes back to the same."""
+
+    query: PeopleQuery
+    page: int
+
+    @property
+    def link(self) -> str:
+        return urlencode({name: value for name, value in asdict(self.query).items() if value})
+
+
+async def listing(request: Request) -> Listing:
+    """What the address asks for; what makes no sense in it asks for nothing."""
+    asked = {name: value.strip()[:LONGEST_WORD] for name, value in request.query_params.items()}
+    words = {name: asked.get(name, "") for name in ("search", "condition", "status", "flag")}
+    sort: Sort = next((known for known in SORTS if known == asked.get("sort")), "flags")
+    return Listing(PeopleQuery(**words, sort=sort), whole_number(asked.get("page", "")[:9]) or 1)
+
+
+Listed = Annotated[Listing, Depends(listing)]
+
+
+@people_router.get("")
+def people(request: Request, _owner: Owner, study: ThisRound, listed: Listed) -> Response:
+    """Everybody under a random id, with flags and their evidence; those with most flags first."""
+    return shown(request, study, listed)
+
+
+def shown(
+    request: Request, study: Round, listed: Listing, *, status: int = 200, problem: str = "", **typed: Any
+) -> Response:
+    """The page; where something could not be done, with the reason and with all that was `typed`."""
+    with database_of(request).read() as connection:
+        offset = (listed.page - 1) * PEOPLE_A_PAGE
+        found = find_people(connection, study, listed.query, limit=PEOPLE_A_PAGE, offset=offset)
+        stages = count_stages(connection, study.id)
+    values: dict[str, Any] = {
+        "study": study,
+        "found": found,
+        "asked": asdict(listed.query),
+        "sorts": tuple(SORTS),
+        "flags": FLAGS,
+        "stages": sorted((stages.keys() | {listed.query.status}) - {"", "left out"}),
+        "page": found.offset // PEOPLE_A_PAGE + 1,
+        "done": request.query_params.get("done"),
+        "slots": request.query_params.get("slots", ""),
+        "pages": max(1, ceil(found.total / PEOPLE_A_PAGE)),
+        "link": listed.link,
+        "problem": problem,
+        "typed": {"why": "", "submission": "", "ticked": ()} | typed,
+    }
+    return render(request, "study/owner_people.html", status=status, **values)
+
+
+@people_router.post("")
+def act(request: Request, owner: Owner, study: ThisRound, form: SentForm, listed: Listed, at: Now) -> Response:
+    """Leave out, or take in again, all who are ticked; the reason stays in the log of each."""
+    why, action = form.get("why", "").strip()[:LONGEST_REASON], ACTIONS.get(form.get("action", ""))
+    chosen = sorted(name.removeprefix(CHOSEN) for name in form if name.startswith(CHOSEN))
+    if action is None or not chosen or not why:
+        problem = SAY_WHY if action and chosen else TICK
+        return shown(request, study, listed, status=400, problem=problem, why=why, ticked=chosen)
+    slots = 0
+    with database_of(request).write() as connection:
+        for annotator_id in chosen:
+            who = annotator(connection, annotator_id)
+            if who is None or who.study_id != study.id:
+                raise HTTPException(404)
+            slots += action(connection, study, annotator_id, why=why, by=owner.id, now=at)
+    done = urlencode({"page": listed.page, "done": form["action"], "slots": slots})
+    return redirect(f"/studies/{study.id}/people?{listed.link}&{done}")
+
+
+@people_router.post("/find")
+def find_submission(request: Request, _owner: Owner, study: ThisRound, form: SentForm, listed: Listed) -> Response:
+    """From the recruiter's submission, or a person's id there, to the annotator. It is sent, so that no address holds it."""
+    submission = form.get("submission", "").strip()[:LONGEST_WORD]
+    with database_of(request).read() as connection:
+        found = with_submission(connection, study, submission, vault=vault_of(request))
+    if found is None:
+        return shown(request, study, listed, status=404, problem=UNKNOWN, submission=submission)
+    return redirect(f"/studies/{study.id}/people?search={found}")
+
+
+@people_router.get("/find")
+@people_router.get("/{annotator_id}/recruiter")
+def back_to_people(_owner: Owner, study: ThisRound, listed: Listed) -> Response:
+    """The address of what was sent before, opened anew: the list it came from."""
+    return redirect(f"/studies/{study.id}/people?{listed.link}&page={listed.page}")
+
+
+@people_router.post("/{annotator_id}/recruiter")
+def recruiter_ids(
+    request: Request, owner: Owner, study: ThisRound, annotator_id: str, listed: Listed, at: Now
+) -> Response:
+    """From the annotator to the recruiter's ids; that somebody looked is put on record."""
+    with database_of(request).write() as connection:
+        who = annotator(connection, annotator_id)
+        if who is None or who.study_id != study.id:
+            raise HTTPException(404)
+        person = look_up(connection, study, annotator_id, vault=vault_of(request), by=owner.id, now=at)
+    submission = submission_page(study, person.session) if person else None
+    link = f"{listed.link}&page={listed.page}"
+    values: dict[str, Any] = {"study": study, "who": who, "ids": person, "submission": submission, "link": link}
+    return render(request, "study/owner_person.html", **values)
+
+
+def submission_page(study: Round, submission: str) -> str | None:
+    """Where the recruiter shows a submission, if it does."""
+    if study.design.recruiter.kind != "prolific" or not submission:
+        return None
+    return f"https://app.prolific.com/submissions/{submission}"
+
+
+# The study's part of the app: annotators' pages, the JSON route of their script, and the owner's pages.
+
+
+OWNERS = ("/studies", "Studies", frozenset({Role.OWNER}))
+
+
+def install(app: FastAPI) -> None:
+    """Add the study's routes and state to `app`."""
+    app.state.rounds = {}
+    app.state.vault = Vault(app.state.settings.secret_key)
+    for room in (arrival_router, rating_router, router, people_router, study_hooks.router):
+        app.include_router(room)
+    app.router.routes.insert(0, TAKES_ANSWERS)
+    if OWNERS not in NAVIGATION:
+        NAVIGATION.append(OWNERS)

@@ -1,0 +1,134 @@
+import json
+
+import pytest
+
+from casewise.ask.prompts import default_prompts, published_prompts, read_prompts
+from casewise.errors import ConfigurationError, DataError
+
+SHOWN = {"sender": {"platform_type": "A clinic's portal."}, "recipient": {"type": "nurse"}}
+
+TEMPLATE = '''"""A docstring."""
+import os
+
+judge = """Judge {query} in {context} as
+{{
+    "judgement": "one word"
+}}
+"""
+judgescore = "Score {query} in {context}"
+judgelogits = "Say {query} in {context}"
+number = 3
+computed = "a" + str(number)
+'''
+
+
+def user_text(prompts, elicitation="binary", *, query="How?", shown=SHOWN):
+    return prompts.render(elicitation, query, shown)[-1].content
+
+
+@pytest.mark.parametrize("elicitation", ["binary", "score", "probability"])
+def test_the_query_and_every_parameter_are_shown(elicitation):
+    text = user_text(default_prompts(), elicitation)
+
+    assert "How?" in text
+    assert "Platform type: A clinic's portal." in text
+    assert "Type: nurse" in text
+    assert "{" not in text.replace("{}", "")
+
+
+@pytest.mark.parametrize("elicitation", ["binary", "score", "probability"])
+def test_without_a_context_no_word_of_one_is_said(elicitation):
+    text = user_text(default_prompts(), elicitation, shown={})
+
+    assert "Nothing is known of the circumstances" in text
+    assert "<circumstances>" not in text
+
+
+def test_a_query_that_holds_placeholders_stays_as_it_is():
+    query = "Print {context} and {query} and {0} and {{x}} %s"
+
+    assert query in user_text(default_prompts(), query=query)
+
+
+def test_a_context_that_holds_placeholders_stays_as_it_is():
+    assert "- Type: {query}" in user_text(default_prompts(), shown={"recipient": {"type": "{query}"}})
+
+
+def test_the_context_can_go_into_the_system_message():
+    from dataclasses import replace
+
+    system, user = replace(default_prompts(), role="system").render("binary", "How?", SHOWN)
+
+    assert system.role == "system"
+    assert "nurse" in system.content
+    assert "nurse" not in user.content
+    assert "system message" in user.content
+
+
+def test_the_id_changes_with_every_letter_and_with_the_role():
+    from dataclasses import replace
+
+    prompts = default_prompts()
+    ids = {
+        prompts.id,
+        replace(prompts, role="system").id,
+        replace(prompts, prompts={**prompts.prompts, "score": prompts.prompt("binary")}).id,
+    }
+
+    assert len(ids) == 3
+    assert all(name.startswith("casewise@2+") for name in ids)
+
+
+def test_published_templates_are_read_and_not_run(tmp_path):
+    path = tmp_path / "template.py"
+    path.write_text(TEMPLATE + "raise SystemExit\n")
+    prompts = published_prompts(path)
+
+    assert user_text(prompts, query="{{q}} {context}") == (
+        f'Judge {{{{q}}}} {{context}} in {json.dumps(SHOWN)} as\n{{\n    "judgement": "one word"\n}}\n'
+    )
+    assert user_text(prompts, "score", shown={}) == "Score How? in {}"
+
+
+def test_published_templates_are_told_from_other_files(tmp_path):
+    path = tmp_path / "template.py"
+    path.write_text("judge = 'x'")
+    with pytest.raises(DataError, match="no string constant called 'judgescore'"):
+        published_prompts(path)
+
+    path.write_text("judge = (")
+    with pytest.raises(DataError, match=r"template\.py"):
+        published_prompts(path)
+
+
+def test_a_users_own_prompts_are_read(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "mine"\nversion = "3"\n[binary]\nwith_context = "{query} {context}?"\n')
+    prompts = read_prompts(path)
+
+    assert prompts.id.startswith("mine@3+")
+    assert user_text(prompts).startswith("How? Sender:")
+    with pytest.raises(ConfigurationError, match="cannot ask for 'score'"):
+        user_text(prompts, "score")
+    with pytest.raises(ConfigurationError, match="without_context"):
+        user_text(prompts, shown={})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("name = 1\n[binary", "TOML|Expected"),
+        ('name = "x"', "'version' is missing"),
+        ('name = "x"\nversion = "1"', "there is no prompt"),
+        ('name = "x"\nversion = "1"\n[binray]\n', "unknown key 'binray'"),
+        ('name = "x"\nversion = "1"\n[binary]\nwith_context = "{query}"', "does not hold {context}"),
+        ('name = "x"\nversion = "1"\n[binary]\nwith_context = 3', "no text called 'with_context'"),
+        ('name = "x"\nversion = "1"\n[binary]\nwith_context="{query}{context}"\nwithout_context="?"', "hold {query}"),
+        ('name = "x"\nversion = "1"\n[binary]\nwith_context="{query}{context}"\nwithuot="?"', "unknown key 'withuot'"),
+    ],
+)
+def test_a_mistake_in_a_users_prompts_is_named(tmp_path, text, problem):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(DataError, match=problem):
+        read_prompts(path)

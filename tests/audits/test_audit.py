@@ -1,0 +1,97 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.audits.builders import Row, benchmark_of, crowd
+
+from casewise.audits import CODES, AuditOptions, Finding, audit
+from casewise.audits.audit import matching
+from casewise.audits.subject import checked_codes
+from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.records import Item, Query
+from casewise.storage import load_benchmark
+from casewise.storage.benchmark import About, Benchmark
+
+QUICK = AuditOptions(splits=10, folds=5)
+
+
+def rows(seed=1, **kwargs):
+    return crowd(np.random.default_rng(seed), **kwargs)
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return audit(load_benchmark("demo"), options=QUICK)
+
+
+def test_findings_are_ranked_by_weight(demo):
+    weights = [finding.weight for finding in demo.findings]
+
+    assert weights == sorted(weights, reverse=True)
+    assert len(weights) > 2
+
+
+def test_the_json_holds_every_finding_with_its_evidence_and_no_nan(demo):
+    value = json.loads(json.dumps(demo.as_json(), allow_nan=False))
+
+    assert [f["code"] for f in value["findings"]] == [f.code for f in demo.findings]
+    assert all(f["evidence"] and f["advice"] for f in value["findings"])
+    assert value["options"]["seed"] == 0
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_audit():
+    benchmark = benchmark_of(rows())
+
+    assert audit(benchmark, options=QUICK).as_json() == audit(benchmark, options=QUICK).as_json()
+
+
+def test_a_benchmark_without_ratings_says_what_it_left_out():
+    found = audit(benchmark_of([replace(row, votes=()) for row in rows()]), options=QUICK)
+
+    said = " ".join(found.left_out)
+    assert all(word in said for word in ("labels", "intent", "baseline", "people"))
+    json.dumps(found.as_json(), allow_nan=False)
+
+
+def test_two_items_are_audited_as_far_as_can_be():
+    two = [Row("query", True, (1, 1, 0)), Row("query", False, (0, 0, 1), words="others")]
+
+    found = audit(benchmark_of(two), options=QUICK)
+
+    assert any("baseline" in line for line in found.left_out)
+    json.dumps(found.as_json(), allow_nan=False)
+
+
+def test_items_without_contexts_are_audited_as_far_as_can_be():
+    query = Query(text="what is it", category="terrorism")
+    items = (Item(query_id=query.id, condition="no_context"),)
+
+    found = audit(Benchmark(About(name="bare"), (query,), (), items), options=QUICK)
+
+    assert any(line.startswith("contexts") for line in found.left_out)
+    json.dumps(found.as_json(), allow_nan=False)
+
+
+def test_no_items_are_an_error():
+    with pytest.raises(BenchmarkError, match="no items"):
+        audit(Benchmark(About(name="empty"), (), (), ()))
+
+
+def test_a_code_a_part_and_any_can_be_failed_on(demo):
+    assert {f.code for f in matching(demo, ("labels.unstable",))} == {"labels.unstable"}
+    assert {f.part for f in matching(demo, ("coverage",))} == {"coverage"}
+    assert matching(demo, ("any",)) == demo.findings
+    assert matching(demo, ("baseline.shortcut",)) == ()
+
+
+def test_an_unknown_code_is_refused_with_those_there_are():
+    with pytest.raises(ConfigurationError, match=r"labels\.ties"):
+        checked_codes(["label.tie"])
+
+
+def test_a_finding_has_a_known_code():
+    with pytest.raises(ValueError, match="CODES"):
+        Finding(code="made.up", title="t", effect="note", share=0, evidence={}, advice="a")
+    assert all(code.count(".") == 1 for code in CODES)

@@ -1,0 +1,105 @@
+import json
+
+import numpy as np
+import pytest
+from tests.support.published import completed_at_random, output_rows, write
+
+from casewise.audits.audit import audit, audit_outputs
+from casewise.audits.subject import AuditOptions, Subject
+from casewise.evaluate.replay import replay
+from casewise.judges.baselines import RecordedJudge
+from casewise.storage import load_benchmark
+
+
+def subject():
+    return Subject(load_benchmark("demo"), AuditOptions())
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    return completed_at_random(tmp_path_factory.mktemp("outputs"))
+
+
+def test_an_output_that_was_filled_in_by_chance_is_a_finding(planted):
+    part = audit_outputs([planted], subject())
+
+    (finding,) = part.findings
+    assert finding.code == "outputs.filled-in"
+    assert finding.evidence["values"] == 25
+    assert finding.evidence["r_of_others"] > 0.8 > finding.evidence["r"]
+
+
+def test_replay_and_a_recorded_judge_say_so(planted):
+    demo = load_benchmark("demo")
+
+    found = replay(planted)
+
+    assert "look filled in by chance" in found.notes[0]
+    assert any("look filled in by chance" in note for note in RecordedJudge.read(planted, demo).notes())
+    assert found.as_json()["notes"] == list(found.notes)
+
+
+def test_whole_numbers_that_follow_the_votes_are_no_finding(planted, tmp_path):
+    rows = json.loads(planted.read_text())
+    for row in rows:
+        if isinstance(row["some-model"], int):
+            row["some-model"] = round(1 + 9 * row["scores"][:20].count(1) / 20)
+    clean = write(tmp_path / "safety_some-model" / "output_score.json", rows)
+
+    assert audit_outputs([clean], subject()).findings == ()
+    assert replay(clean).notes == ()
+
+
+def test_words_cannot_be_tested_and_that_is_said(tmp_path):
+    words = write(tmp_path / "safety_a" / "output_binary.json", output_rows(["safe", "unsafe"] * 20))
+
+    part = audit_outputs([words, tmp_path / "output_gone.json"], subject())
+
+    assert part.findings == ()
+    assert any("cannot be tested" in line for line in part.left_out)
+    assert any("output_gone.json" in line for line in part.left_out)
+
+
+@pytest.mark.slow
+def test_an_audit_looks_at_outputs_where_they_are_given(planted):
+    quick = AuditOptions(splits=5, folds=3)
+
+    found = audit(load_benchmark("demo"), options=quick, outputs=[planted])
+
+    assert "outputs.filled-in" in {finding.code for finding in found.findings}
+    assert found.as_json()["measured"]["outputs"]
+    assert "outputs" not in audit(load_benchmark("demo"), options=quick).parts
+
+
+def six_judges(folder, *, against):
+    """Judges right on 70 to 95 % of items at random; on the items of `against` the better, the more often wrong."""
+    rng = np.random.default_rng(11)
+    label = subject().label
+    paths = []
+    for place, share in enumerate((0.7, 0.75, 0.8, 0.88, 0.92, 0.95)):
+        chance = np.where(np.isin(np.arange(90), against), 1 - share, share)
+        said = np.where(rng.random(90) < chance, label > 0.5, label <= 0.5)
+        rows = output_rows(["safe" if word else "unsafe" for word in said], judge=f"model-{place}")
+        paths.append(write(folder / f"safety_model-{place}" / "output_binary.json", rows))
+    return paths
+
+
+def test_labels_that_the_better_judges_contradict_are_named(tmp_path):
+    ids = subject().items["item_id"].to_list()
+    against = [5, 40, 77]
+
+    finding = next(
+        one for one in audit_outputs(six_judges(tmp_path, against=against), subject()).findings if "label" in one.code
+    )
+
+    assert finding.items
+    assert set(finding.items) <= {ids[place] for place in against}
+    assert finding.evidence["judges"] == 6
+    assert finding.share < 0.1
+
+
+def test_a_few_judges_are_too_few_to_doubt_a_label(tmp_path):
+    part = audit_outputs(six_judges(tmp_path, against=[5, 40])[:3], subject())
+
+    assert not any("label" in one.code for one in part.findings)
+    assert any("need outputs of 5 judges" in line for line in part.left_out)

@@ -1,0 +1,163 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.audits.builders import Row, benchmark_of, crowd, published_votes
+
+from casewise.audits.subject import Subject
+from casewise.audits.votes import audit_labels
+from casewise.storage.published import read_published
+
+
+def found(rows):
+    return {finding.code: finding for finding in audit_labels(Subject(benchmark_of(rows))).findings}
+
+
+def rng(seed=1):
+    return np.random.default_rng(seed)
+
+
+def with_votes(rows, change):
+    return [replace(row, votes=change(index, row)) for index, row in enumerate(rows)]
+
+
+def test_the_release_counts_the_intent_as_the_21st_vote(shared):
+    finding = found(published_votes(shared))["labels.intent-in-rates"]
+
+    assert finding.evidence["items"] == 900
+    assert finding.evidence["votes_counted"] == 21
+    assert finding.evidence["ties_turned_safe"] == 66
+    assert finding.evidence["ties_turned_unsafe"] == 26
+    assert finding.weight == 1
+
+
+def test_the_subset_of_the_release_is_found_out_from_its_rates(shared, tmp_path):
+    renamed = tmp_path / "anything.json"
+    renamed.write_bytes((shared / "data" / "casebench_subset.json").read_bytes())
+
+    part = audit_labels(Subject(read_published(renamed)))
+
+    codes = [finding.code for finding in part.findings]
+    assert "labels.intent-in-rates" in codes
+    assert part.measured["rates_as_votes_and_intent"] == 240
+
+
+def test_rates_of_the_votes_alone_are_in_order():
+    rows = [replace(row, rate=sum(row.votes) / len(row.votes)) for row in crowd(rng())]
+
+    assert not found(rows).keys() & {"labels.intent-in-rates", "labels.rates-disagree"}
+
+
+def test_a_stated_rate_that_votes_do_not_give_is_named():
+    rows = [replace(row, rate=sum(row.votes) / len(row.votes)) for row in crowd(rng())]
+    rows[7] = replace(rows[7], rate=(sum(rows[7].votes) + 1.5) / 22)
+    benchmark = benchmark_of(rows)
+
+    (finding,) = [f for f in audit_labels(Subject(benchmark)).findings if f.code == "labels.rates-disagree"]
+
+    assert finding.items == (benchmark.items[7].id,)
+    assert finding.evidence["items"] == 1
+
+
+@pytest.mark.parametrize("place", [0, 7, 19])
+def test_a_vote_that_is_the_intent_is_found_at_any_place(place):
+    rows = with_votes(
+        crowd(rng()), lambda _, row: (*row.votes[:place], int(row.intended_safe), *row.votes[place + 1 :])
+    )
+
+    finding = found(rows)["labels.intent-in-votes"]
+
+    assert set(finding.evidence["raters"]) == {f"vote {place}"}
+    assert finding.evidence["raters"][f"vote {place}"]["items"] == 120
+
+
+def test_people_who_agree_with_a_clear_intent_are_no_copies_of_it():
+    rows = crowd(rng(), safe=0.97, unsafe=0.03)
+
+    assert "labels.intent-in-votes" not in found(rows)
+
+
+def test_ties_are_counted_with_what_each_policy_makes_of_them():
+    rows = [Row(f"query {i}", i % 2 == 0, (1, 0) * 5) for i in range(6)] + [Row("other", True, (1,) * 10)]
+
+    finding = found(rows)["labels.ties"]
+
+    assert finding.evidence["ties"] == 6
+    assert finding.evidence["published_makes_safe"] == 3
+    assert finding.evidence["published_makes_unsafe"] == 3
+
+
+def test_the_release_stops_at_the_majority_line(shared):
+    finding = found(published_votes(shared))["labels.gap-at-majority"]
+
+    assert finding.evidence["unsafe_intended"]["items_with_10_safe_votes"] == 26
+    assert finding.evidence["unsafe_intended"]["items_with_11_safe_votes"] == 0
+    assert finding.evidence["safe_intended"]["items_with_9_safe_votes"] == 11
+    assert finding.evidence["safe_intended"]["items_with_10_safe_votes"] == 66
+
+
+def test_votes_gathered_until_they_fit_leave_a_gap():
+    draws = rng()
+
+    def until_safe(_, row):
+        votes = row.votes
+        while row.intended_safe and sum(votes) < 10:
+            votes = tuple((draws.random(20) < 0.55).astype(int).tolist())
+        return votes
+
+    rows = with_votes(crowd(rng(), queries=300, safe=0.5), until_safe)
+
+    assert "safe_intended" in found(rows)["labels.gap-at-majority"].evidence
+
+
+def test_few_labels_would_change_where_people_agree():
+    assert "labels.unstable" not in found(crowd(rng(), safe=0.995, unsafe=0.005))
+
+
+def test_labels_of_a_divided_crowd_are_unstable():
+    finding = found(crowd(rng(), safe=0.55, unsafe=0.45))["labels.unstable"]
+
+    assert finding.evidence["expected_same"]["fitted by condition"] < 0.85
+
+
+def test_votes_of_people_who_rate_neighbours_depend_on_each_other():
+    draws = rng()
+    lean = draws.normal(0, 1.5, size=(12, 20))
+
+    def leaning(index, row):
+        chance = 1 / (1 + np.exp(-lean[index // 25] - (0.4 if row.intended_safe else -1)))
+        return tuple((draws.random(20) < chance).astype(int).tolist())
+
+    finding = found(with_votes(crowd(rng(), queries=120), leaning))["labels.votes-depend"]
+
+    assert finding.evidence["ratio"] > 2
+
+
+def test_the_release_has_votes_that_depend_on_each_other(shared):
+    finding = found(published_votes(shared))["labels.votes-depend"]
+
+    assert finding.evidence["ratio"] == pytest.approx(2.04, abs=0.01)
+
+
+def test_items_without_ratings_are_counted():
+    rows = crowd(rng())
+    rows[3] = replace(rows[3], votes=())
+
+    assert found(rows)["labels.unrated"].evidence["items"] == 1
+
+
+def test_without_ratings_the_labels_are_left_out():
+    part = audit_labels(Subject(benchmark_of([replace(row, votes=()) for row in crowd(rng())])))
+
+    assert part.findings == ()
+    assert part.left_out == ("labels: the benchmark has no ratings.",)
+
+
+@pytest.mark.slow
+def test_a_crowd_without_faults_gives_hardly_any_finding_that_rests_on_a_test():
+    tested = {"labels.gap-at-majority", "labels.votes-depend", "labels.intent-in-votes", "labels.intent-in-rates"}
+    draws = rng(11)
+
+    false_alarms = sum(bool(tested & found(crowd(draws)).keys()) for _ in range(40))
+
+    assert false_alarms <= 1

@@ -1,0 +1,176 @@
+import json
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import casewise
+from casewise.api.evaluating import report_options
+from casewise.api.replying import CollectOptions, as_grader, check_grader
+from casewise.evaluate.behaviour import confusion, rates
+from casewise.models.protocol import FakeModel
+from casewise.runs.limits import Limits
+
+DEMO: Any = casewise.load("demo")
+
+TRUTH = [("answers", "refuses", "partly")[place * 7 % 3] for place in range(90)]
+
+
+@pytest.fixture(scope="module")
+def replies(tmp_path_factory):
+    """Replies whose grader takes every partial answer for a whole one."""
+    folder = tmp_path_factory.mktemp("replies") / "run"
+    texts: Any = iter([f"{one} {place}" for place, one in enumerate(TRUTH)])
+    options = CollectOptions(limits=Limits(concurrency=1))
+    model = FakeModel(lambda _messages, _options: next(texts), name="openai/x")
+    found = casewise.collect("demo", model, out=folder, options=options)
+    casewise.grade(found, _generous)
+    return found.path
+
+
+def _generous(query, reply):
+    return "refuses" if reply.startswith("refuses") else "answers"
+
+
+def labelled(path, places):
+    rows = [{"item_id": DEMO.items[place].id, "label": TRUTH[place]} for place in places]
+    path.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
+    return path
+
+
+def reported(replies, file):
+    options: Any = report_options()
+    return casewise.report(replies, options=replace(options, grader_labels=file))
+
+
+def test_where_people_labelled_all_the_corrected_rate_is_theirs(replies, tmp_path):
+    (found,) = reported(replies, labelled(tmp_path / "labels.jsonl", range(90))).corrected
+    strict = {rate.rate: rate for rate in found.rates if rate.policy == "strict"}
+    refused = [one != "answers" for one, item in zip(TRUTH, DEMO.items, strict=True) if weight(item) == 1]
+
+    assert found.n_labelled == 90
+    assert found.agree.estimate == pytest.approx(np.mean([one != "partly" for one in TRUTH]))
+    assert strict["over_refusal"].found.estimate == pytest.approx(np.mean(refused))
+    assert strict["over_refusal"].by_grader < strict["over_refusal"].found.estimate
+
+
+def weight(item):
+    safe = [rating.verdict == "safe" for rating in DEMO.ratings if rating.item_id == item.id]
+    return 1.0 if np.mean(safe) > 0.5 else 0.0 if np.mean(safe) < 0.5 else 0.5
+
+
+def test_the_confusion_says_where_the_grader_is_wrong(replies, tmp_path):
+    (found,) = reported(replies, labelled(tmp_path / "labels.jsonl", range(60))).corrected
+    counted = {(row["person"], row["grader"]): row["replies"] for row in found.confusion.to_dicts()}
+
+    assert counted[("partly", "answers")] == sum(one == "partly" for one in TRUTH[:60])
+    assert counted[("answers", "refuses")] == 0
+
+
+@pytest.mark.slow
+def test_the_confusion_has_shares_of_what_people_say_with_intervals_over_queries(replies, tmp_path):
+    report = reported(replies, labelled(tmp_path / "labels.jsonl", range(60)))
+    (found,) = report.corrected
+    rows = {(row["person"], row["grader"]): row for row in found.confusion.to_dicts()}
+    partly, missed = rows["partly", "answers"], rows["answers", "refuses"]
+    low, high = found.agree.limits
+
+    assert sum(row["replies"] for row in rows.values()) == 60
+    assert (partly["share"], missed["share"]) == (1.0, 0.0)
+    assert 0.7 < partly["ci_low"] < partly["ci_high"] == 1.0
+    assert 0.0 == missed["ci_low"] < missed["ci_high"] < 0.3
+    assert low < found.agree.estimate < high
+    assert "| partly | answers | 20 | 1.000 " in report.to_markdown()
+    assert "% (95 % interval " in report.to_markdown()
+
+
+def test_a_confusions_intervals_cover_where_replies_to_a_query_go_together():
+    rng, covered = np.random.default_rng(5), 0
+    for _ in range(300):
+        query = np.repeat(np.arange(60), 2)
+        wrong = rng.random(120) < np.repeat(rng.beta(2, 6, 60), 2)
+        person = np.where(rng.random(120) < 0.6, "refuses", "answers")
+        does = np.where(wrong & (person == "refuses"), "answers", person)
+        (row,) = [
+            one for one in confusion(does, person, query).to_dicts() if one["person"] != one["grader"] == "answers"
+        ]
+        covered += row["ci_low"] <= 0.25 <= row["ci_high"]
+
+    assert 0.91 <= covered / 300 <= 0.985
+
+
+@pytest.mark.slow
+def test_more_labels_than_there_are_replies_are_said_to_be_more(replies, tmp_path):
+    written = reported(replies, labelled(tmp_path / "labels.jsonl", range(0, 90, 2))).to_markdown()
+
+    assert "more than all" in written
+    assert "–" not in written[written.index("Rates corrected") : written.index("A corrected rate takes")]
+
+
+def test_labels_of_other_replies_are_counted_and_left_out(replies, tmp_path):
+    file = labelled(tmp_path / "labels.jsonl", range(40))
+    file.write_text(file.read_text() + '{"item_id": "i_stranger", "label": "answers"}\n')
+    (found,) = reported(replies, file).corrected
+
+    assert (found.n_labelled, found.n_strangers) == (40, 1)
+
+
+def test_too_few_labels_say_so(replies, tmp_path):
+    (found,) = reported(replies, labelled(tmp_path / "labels.jsonl", [0])).corrected
+
+    assert all(rate.found is None and "two clusters" in rate.why for rate in found.rates)
+
+
+@pytest.mark.slow
+def test_the_page_shows_the_check_and_does_not_call_the_grader_unmeasured(replies, tmp_path):
+    report = reported(replies, labelled(tmp_path / "labels.jsonl", range(60)))
+
+    assert "Is the grader right?" in report.to_markdown()
+    (strict, *_) = [rate.found for rate in report.corrected[0].rates if rate.rate == "right"]
+    first = report.to_markdown().partition("## What it does")[0]
+    assert "corrected by people's labels of 60 replies: it does what people find right in" in first
+    assert f"{strict.estimate:.1%}, 95 %".replace("%,", " %,") in first
+    assert "No person has checked" not in report.to_markdown()
+    assert "No person has checked" in casewise.report(replies).to_markdown()
+    assert json.loads(json.dumps(report.as_json()))["corrected"][0]["n_labelled"] == 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_labels", [50, 100, 300])
+def test_a_biased_graders_rate_is_corrected_and_its_interval_covers(n_labels):
+    rng = np.random.default_rng(n_labels)
+    covered, off = 0, []
+    for _ in range(200):
+        truth = rng.random(900) < 0.3
+        query = np.repeat(np.arange(450), 2)
+        does = np.where(
+            truth & (rng.random(900) < 0.8), "refuses", np.where(rng.random(900) < 0.05, "refuses", "answers")
+        )
+        said: list[Any] = [None] * 900
+        for place in rng.choice(900, n_labels, replace=False):
+            said[place] = Counter(["refuses" if truth[place] else "answers"])
+        found: Any = next(
+            rate for rate in rates(does.tolist(), said, np.ones(900), query) if rate.rate == "over_refusal"
+        )
+        covered += found.found.ci_low <= 0.3 <= found.found.ci_high
+        off.append(found.found.estimate - 0.3)
+
+    assert 0.915 <= covered / 200 <= 0.99
+    assert abs(np.mean(off)) < 4 * np.std(off) / np.sqrt(200)
+
+
+def test_a_grader_is_tried_on_labelled_pairs_from_anywhere(tmp_path):
+    file = tmp_path / "pairs.csv"
+    file.write_text(
+        "prompt,response,label\nHow?,I can't help with that.,refusal\nHow?,Tap the pins out.,answers\n"
+        "How?,I shall keep silent.,refusal\n"
+    )
+    found = check_grader(file, as_grader("words"))
+
+    assert found.n == 3
+    assert found.agree == pytest.approx(2 / 3)
+    refuses: Any = next(row for row in found.classes.to_dicts() if row["outcome"] == "refuses")
+    assert (refuses["recall"], refuses["precision"]) == (0.5, 1.0)
+    assert refuses["recall_ci_low"] < 0.5 < refuses["recall_ci_high"]

@@ -1,0 +1,290 @@
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import casewise
+from casewise.api.judging import RunOptions
+from casewise.api.replying import CollectOptions, chat_with, compare_says_does
+from casewise.ask.prompts import bridge_prompts
+from casewise.audits.words import subset
+from casewise.errors import BenchmarkError, CasewiseError, DataError
+from casewise.judges.llm import LLMJudge
+from casewise.models.protocol import FakeModel
+from casewise.reports.document import Forest, Prose, Table
+from casewise.reports.formats import text
+from casewise.runs.limits import Limits
+
+DEMO: Any = casewise.load("demo")
+
+ONE_AT_A_TIME = Limits(concurrency=1)
+
+
+def replies(folder, does, *, name="openai/x", chat=None):
+    """Replies that do what `does` says of each item, in the benchmark's order."""
+    texts: Any = iter([f"{one} {place}" for place, one in enumerate(does)])
+    model = FakeModel(lambda _messages, _options: next(texts), name=name)
+    found = casewise.collect("demo", model, out=folder, chat=chat, options=CollectOptions(limits=ONE_AT_A_TIME))
+    casewise.grade(found, lambda _query, reply: reply.split()[0])
+    return found.path
+
+
+def verdicts(folder, says, *, name="openai/x", prompts=None):
+    """A run that says of each item, query by query, what `says` has for it."""
+    texts: Any = iter([f'{{"judgement": "{one}"}}' for one in says])
+    judge = LLMJudge(
+        FakeModel(lambda _messages, _options: next(texts), name=name), **({"prompts": prompts} if prompts else {})
+    )
+    casewise.judge("demo", judge, out=folder, options=RunOptions(limits=ONE_AT_A_TIME))
+    return folder
+
+
+def beside(says, does) -> Any:
+    return compare_says_does(says, does)
+
+
+SAYS = ["safe" if place % 3 else "unsafe" for place in range(90)]
+DOES = [("answers", "partly", "refuses", "answers", "refuses")[place % 5] for place in range(90)]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("both")
+    return verdicts(folder / "says", SAYS), replies(folder / "does", DOES)
+
+
+def test_items_are_counted_by_people_verdict_and_reply(both):
+    (found,) = beside([both[0]], [both[1]]).models
+    by_hand: Counter[tuple[str, str]] = Counter()
+    for says, does in zip(SAYS, DOES, strict=True):
+        by_hand[says, does] += 1
+    counted: Counter[tuple[str, str]] = Counter()
+    for row in found.counts.to_dicts():
+        counted[row["says"], row["does"]] += row["items"]
+
+    assert counted == by_hand
+
+
+def test_shares_of_what_is_said_and_not_done_are_those_one_counts(both):
+    (found,) = beside([both[0]], [both[1]]).models
+    for policy, refusing in (("strict", ("partly", "refuses")), ("lenient", ("refuses",))):
+        gap = found.overall(policy)
+        safe = [does for says, does in zip(SAYS, DOES, strict=True) if says == "safe"]
+        unsafe = [does for says, does in zip(SAYS, DOES, strict=True) if says == "unsafe"]
+
+        assert gap.says_safe_refuses.estimate == pytest.approx(np.mean([one in refusing for one in safe]))
+        assert gap.says_unsafe_answers.estimate == pytest.approx(np.mean([one not in refusing for one in unsafe]))
+        assert gap.gap.estimate == pytest.approx(gap.says_right.estimate - gap.does_right.estimate)
+
+
+def test_a_model_that_does_what_it_says_has_no_gap(tmp_path):
+    says = verdicts(tmp_path / "says", SAYS)
+    does = replies(tmp_path / "does", ["answers" if one == "safe" else "refuses" for one in SAYS])
+    (found,) = beside([says], [does]).models
+    gap = found.overall("strict")
+
+    assert gap.gap.estimate == 0
+    assert gap.says_safe_refuses.estimate == gap.says_unsafe_answers.estimate == 0
+
+
+def test_the_gap_stands_for_categories_and_for_how_clear_people_are(both):
+    (found,) = beside([both[0]], [both[1]]).models
+    wheres = {gap.where for gap in found.gaps}
+
+    assert {"all", "clear", "close"} <= wheres
+    assert sum(gap.n_items for gap in found.gaps if gap.policy == "strict" and gap.where in ("clear", "close")) == 90
+    assert len(wheres) > 10
+
+
+def test_a_question_asked_otherwise_is_said_to_confound_the_gap(both, tmp_path):
+    apart = beside([both[0]], [both[1]])
+    bridged = verdicts(tmp_path / "bridge", SAYS, prompts=bridge_prompts(chat_with()))
+    found = beside([bridged], [both[1]])
+
+    assert any("may be the wording" in note for note in apart.notes)
+    assert not any("may be the wording" in note for note in found.notes)
+    assert [one.bridged for one in (*apart.models, *found.models)] == [False, True]
+
+
+def test_of_many_models_without_a_bridge_three_are_named(tmp_path):
+    names = [f"openai/{letter}" for letter in "abcde"]
+    says = [verdicts(tmp_path / f"says-{name[-1]}", SAYS, name=name) for name in names]
+    does = [replies(tmp_path / f"does-{name[-1]}", DOES, name=name) for name in names]
+
+    assert any("(openai/a, openai/b, openai/c and 2 more)" in note for note in beside(says, does).notes)
+
+
+def test_two_folders_of_other_names_are_a_pair_and_that_is_said(both, tmp_path):
+    other = beside([verdicts(tmp_path / "says", SAYS, name="openai/y")], [both[1]])
+
+    assert any(note.startswith("The verdicts are of openai/y and the replies of openai/x") for note in other.notes)
+    assert not any(note.startswith("The verdicts are of") for note in beside([both[0]], [both[1]]).notes)
+
+
+def test_where_nothing_is_said_and_nothing_done_that_is_known(both, tmp_path):
+    silent = casewise.judge("demo", LLMJudge(FakeModel("no idea")), out=tmp_path / "silent").path
+    empty = casewise.collect("demo", FakeModel(""), out=tmp_path / "empty")
+    casewise.grade(empty, "words")
+
+    assert beside([silent], [empty.path]).nothing_scored
+    assert not beside([silent], [both[1]]).nothing_scored
+
+
+def test_a_bridge_with_another_system_message_is_none(both, tmp_path):
+    verified = verdicts(tmp_path / "bridge", SAYS, prompts=bridge_prompts(chat_with(verified=True)))
+
+    assert not beside([verified], [both[1]]).models[0].bridged
+
+
+def test_what_the_wording_does_is_told_where_both_were_asked(both, tmp_path):
+    other = ["unsafe" if place % 4 else "safe" for place in range(90)]
+    bridged = verdicts(tmp_path / "bridge", other, prompts=bridge_prompts(chat_with()))
+    found = beside([both[0], bridged], [both[1]])
+    ((model, difference),) = found.wording
+    by_name = {one.bridged: one.overall("strict").says_right.estimate for one in found.models}
+
+    assert model == "openai/x"
+    assert difference.estimate == pytest.approx(by_name[False] - by_name[True])
+
+
+def test_the_bridge_asks_in_the_chatbots_own_messages():
+    chat = chat_with()
+    shown = DEMO.context_of(DEMO.items[0]).shown()
+    asked = bridge_prompts(chat).render("binary", "How?", shown)
+    sent = chat.messages("How?", shown)
+
+    assert asked[0] == sent[0]
+    assert asked[1].role == sent[1].role == "user"
+    assert asked[1].content.startswith(sent[1].content)
+    assert "should you answer it" in asked[1].content
+
+
+def test_the_bridge_in_the_users_turn_begins_as_the_chat_does():
+    chat = chat_with(role="user")
+    shown = DEMO.context_of(DEMO.items[0]).shown()
+
+    assert (
+        bridge_prompts(chat)
+        .render("binary", "How?", shown)[0]
+        .content.startswith(chat.messages("How?", shown)[0].content)
+    )
+
+
+def test_several_models_are_pooled_and_paired_by_name(both, tmp_path):
+    says = verdicts(tmp_path / "says", SAYS[::-1], name="openai/y")
+    does = replies(tmp_path / "does", DOES[::-1], name="openai/y")
+    found = beside([both[0], says], [both[1], does])
+    gaps = [one.overall("strict").gap.estimate for one in found.models]
+
+    assert [one.model for one in found.models] == ["openai/x", "openai/y"]
+    assert found.pooled.estimate == pytest.approx(np.mean(gaps))
+
+
+@pytest.mark.parametrize(("n", "more"), [(3, None), (4, "1 more pair stands"), (5, "2 more pairs stand")])
+def test_three_pairs_are_told_in_full_and_the_others_counted(both, tmp_path, n, more):
+    says = [verdicts(tmp_path / f"says-{place}", SAYS) for place in range(1, n)]
+    blocks = beside([both[0], *says], [both[1]]).document.sections[0].blocks
+    said = [block.text for block in blocks if isinstance(block, Prose)]
+
+    assert sum("says what people find right" in one for one in said) == 3
+    assert [one for one in said if " more pair" in one] == ([f"{more} in the table."] if more else [])
+    assert len(next(block for block in blocks if isinstance(block, Table)).rows) == 2 * n
+
+
+def test_models_that_have_not_both_are_named(both, tmp_path):
+    says = verdicts(tmp_path / "says", SAYS, name="openai/z")
+    says_too = verdicts(tmp_path / "says-too", SAYS, name="openai/w")
+
+    with pytest.raises(BenchmarkError, match=r"verdicts are of openai/z, openai/w, replies of openai/x"):
+        beside([says, says_too], [both[1]])
+    with pytest.raises(BenchmarkError, match="--says"):
+        beside([both[1]], [both[1]])
+
+
+def test_a_model_that_gives_no_verdict_is_laid_out_too(both, tmp_path):
+    found = beside([verdicts(tmp_path / "says", ["perhaps"] * 90)], [both[1]])
+
+    assert found.models[0].overall("strict").says_safe_refuses.estimate is None
+    assert "Both sides are over the items" in text(found.document)
+    assert "says unscored" in found.to_markdown()
+
+
+def test_every_face_shows_it_and_no_reply(both):
+    found = beside([both[0]], [both[1]])
+
+    assert "Says safe, refuses" in found.to_markdown()
+    assert "<svg" in found.to_html()
+    right, forest = [block for block in found.document.sections[0].blocks if isinstance(block, Forest)]
+    gap = found.models[0].overall("lenient")
+    assert [row.label for row in right.rows] == ["says", "does, strict", "does, lenient"]
+    assert (right.rows[0].estimate, right.rows[2].high) == (gap.says_right.estimate, gap.does_right.ci_high)
+    assert [row.label for row in forest.rows][2:] == [
+        "called safe, refuses, lenient",
+        "called unsafe, answers, lenient",
+    ]
+    assert (forest.rows[2].estimate, forest.rows[2].low) == (
+        gap.says_safe_refuses.estimate,
+        gap.says_safe_refuses.ci_low,
+    )
+    assert json.loads(json.dumps(found.as_json()))["models"][0]["model"] == "openai/x"
+
+
+def test_a_bridge_of_another_wording_is_no_judge_and_makes_no_gap_of_wording(both, tmp_path):
+    own, other = tmp_path / "own", tmp_path / "other"
+    verdicts(own, SAYS, prompts=bridge_prompts(chat_with()))
+    verdicts(other, SAYS[::-1], prompts=bridge_prompts(chat_with(verified=True)))
+    found = beside([other, own], [both[1]])
+    written = found.to_markdown()
+
+    assert [one.asked for one in found.models] == ["in its own messages", "in messages of another wording"]
+    assert found.wording == ()
+    assert "as a judge" not in written
+    assert "openai/x, asked in messages of another wording: it says" in written
+    assert not any(sign in written for sign in ("#2", ", ("))
+
+
+@pytest.mark.slow
+def test_pairs_that_nothing_else_tells_apart_are_named_by_their_folders(both, tmp_path):
+    found = beside([verdicts(tmp_path / "again", SAYS), both[0]], [both[1]])
+
+    assert "openai/x, verdicts in again: it says" in found.to_markdown()
+
+
+def test_models_are_pooled_over_the_bridge_where_it_was_asked(both, tmp_path):
+    bridged = verdicts(tmp_path / "bridge", SAYS[::-1], prompts=bridge_prompts(chat_with()))
+    says = verdicts(tmp_path / "says", SAYS, name="openai/y")
+    does = replies(tmp_path / "does", DOES[::-1], name="openai/y")
+    found = beside([both[0], bridged, says], [both[1], does])
+    headline = [one.overall("strict").gap.estimate for one in found.models if one.bridged or one.model == "openai/y"]
+
+    assert (len(found.models), found.n_pooled) == (3, 2)
+    assert found.models[0].bridged
+    assert found.pooled.estimate == pytest.approx(np.mean(headline))
+
+
+def test_people_are_clear_here_as_everywhere(both):
+    (found,) = beside([both[0]], [both[1]]).models
+    clear = {gap.where: gap.n_items for gap in found.gaps}["clear"]
+
+    assert clear == len(subset(DEMO, "clear"))
+    assert (
+        "By how clear people are (clear: at least 70 % of people agree)" in beside([both[0]], [both[1]]).to_markdown()
+    )
+
+
+def test_a_grader_that_graded_nothing_stands_nowhere(both, tmp_path):
+    def breaks(query, reply):
+        raise RuntimeError("no such rubric")
+
+    found = casewise.collect("demo", FakeModel("Here is how.", name="openai/x"), out=tmp_path / "does")
+    with pytest.raises(CasewiseError):
+        casewise.grade(found, breaks)
+
+    for ranked in (lambda: beside([both[0]], [found.path]), lambda: casewise.leaderboard(both[0], found.path)):
+        with pytest.raises(DataError, match="nobody has graded"):
+            ranked()
+    casewise.grade(found, "words")
+    assert {row.kind for row in casewise.leaderboard(both[0], found.path).found.rows} == {"run", "replies"}
+    assert any("graded none of these replies" in note for note in beside([both[0]], [found.path]).notes)

@@ -1,0 +1,99 @@
+import re
+
+import pytest
+
+from casewise.api import judge, report
+from casewise.evaluate.judged_runs import ReportOptions
+from casewise.judges.run import ablation_arms
+from casewise.records import FULL, NO_CONTEXT, Arm
+
+
+def reads_the_recipient_only(query, context):
+    """Safe exactly when a recipient is shown that the demo's safe contexts have: blind to all else."""
+    return "recipient" in context
+
+
+@pytest.fixture(scope="module")
+def ablated():
+    return report(judge("demo", "fake/rehearsal", arms=ablation_arms("groups")))
+
+
+def test_each_group_has_its_worth_and_shapley_values_add_up(ablated):
+    table = ablated.arms
+    accuracy = table.filter(table["metric"] == "accuracy")
+    shapley = accuracy.filter(accuracy["worth"] == "shapley")
+    whole = accuracy.filter(accuracy["part"] == "the whole context")["estimate"].item()
+
+    assert set(shapley["part"]) == {"sender", "recipient", "transmission_principle"}
+    assert shapley["estimate"].sum() == pytest.approx(whole)
+    assert accuracy.filter(accuracy["worth"] == "left out").height == 7
+
+
+@pytest.mark.slow
+def test_a_judge_that_reads_one_group_gets_all_of_its_worth_from_there():
+    found = report(judge("demo", reads_the_recipient_only, elicitations=("binary",), arms=ablation_arms("groups"))).arms
+    shapley = found.filter((found["worth"] == "shapley") & (found["metric"] == "recall_safe"))
+    by_part = dict(zip(shapley["part"], shapley["estimate"], strict=True))
+
+    assert by_part["recipient"] == pytest.approx(1)
+    assert by_part["sender"] == by_part["transmission_principle"] == pytest.approx(0)
+
+
+def test_without_all_subsets_there_is_no_shapley_value():
+    found = report(judge("demo", "fake/rehearsal", arms=(FULL, NO_CONTEXT, Arm.without("recipient")))).arms
+
+    assert set(found["worth"]) == {"left out"}
+    assert set(found["part"]) == {"the whole context", "recipient"}
+
+
+def test_one_arm_alone_has_nothing_to_compare():
+    assert not len(report(judge("demo", "fake/rehearsal")).arms)
+
+
+@pytest.mark.slow
+def test_the_page_says_against_what_the_numbers_are(ablated):
+    page = ablated.to_markdown()
+
+    assert "What the context is worth" in page
+    assert page.count("against full-context labels") > 3
+    assert ablated.as_json()["arms"]
+
+
+def test_arms_that_hide_something_are_named_in_one_note(ablated):
+    (note,) = [note for note in ablated.notes if "full-context labels" in note]
+
+    assert "fake/rehearsal (binary, none)" in note
+    assert "fake/rehearsal (binary);" not in note
+
+
+@pytest.mark.slow
+def test_the_charts_of_arms_follow_the_page_and_have_ids_of_their_own(ablated):
+    charts = [figure for figure in ablated.document.figures() if figure.name.startswith("arms-")]
+    ids = [found for figure in charts for found in re.findall(r'id="([^"]+)"', figure.svg)]
+
+    assert len(charts) == 2
+    assert all("var(--ink)" in figure.svg and "aria-hidden" in figure.svg for figure in charts)
+    assert all(name.startswith("arms-") for name in ids)
+    assert len(ids) == len(set(ids))
+
+
+def test_arms_of_a_scalar_are_compared_by_its_fitted_verdicts():
+    def value(query, context):
+        return float(len(query)) + 100 * ("recipient" in context)
+
+    run = judge("demo", value, elicitations=("scalar",), arms=(FULL, NO_CONTEXT))
+
+    assert not len(report(run).arms)
+    assert set(report(run, options=ReportOptions(fit_thresholds=True)).arms["metric"]) == {
+        "accuracy",
+        "recall_safe",
+        "recall_unsafe",
+    }
+
+
+def test_the_worst_disagreements_are_those_of_a_judge_that_was_shown_what_people_saw(tmp_path):
+    run = judge("demo", "fake/rehearsal", arms="full without:recipient", out=tmp_path / "run")
+    found = report(run).as_json()["disagreements"]
+
+    assert len(found) == 10
+    assert {one["judge"] for one in found} == {"fake/rehearsal (binary)"}

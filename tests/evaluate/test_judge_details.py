@@ -1,0 +1,151 @@
+import json
+import zlib
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from tests.support.samples import some
+
+import casewise
+from casewise.evaluate.judged_runs import ReportOptions
+from casewise.reports.document import Figure, Table
+from casewise.reports.formats import latex, write_figures, write_tables
+
+FEW = ReportOptions()
+
+
+def guess(query, context):
+    """A made-up probability that depends on the words alone."""
+    return (zlib.crc32(f"{query}{context}".encode()) % 1000) / 999
+
+
+def report_of(judge, **more):
+    run = casewise.judge("demo", judge, **more)
+    return casewise.report(run, options=FEW)
+
+
+@pytest.fixture(scope="module")
+def guessed():
+    return report_of(guess, elicitations=("probability",), repeats=2)
+
+
+def sections(report):
+    return {section.anchor: section for section in report.document.sections}
+
+
+def test_a_judge_with_values_has_every_part(guessed):
+    assert {"pairs", "refusals", "calibration", "costs", "repeats"} <= set(sections(guessed))
+
+
+def test_a_judge_of_verdicts_has_no_calibration_and_without_repeats_no_noise():
+    found = sections(report_of("constant:intended"))
+
+    assert {"pairs", "refusals", "costs"} <= set(found)
+    assert not {"calibration", "repeats"} & set(found)
+
+
+def test_a_scalar_has_no_part_that_needs_a_verdict():
+    report = report_of(lambda query, context: 7 * guess(query, context) - 3, elicitations=("scalar",))
+
+    assert not {"pairs", "refusals", "calibration"} & set(sections(report))
+    assert report.metrics["metric"].to_list() == ["spearman", "auroc", "unscored_rate"]
+
+
+def test_a_scalar_gets_verdicts_by_thresholds_fitted_on_other_queries():
+    told = {text: i for i, text in enumerate(query.text for query in casewise.load("demo").queries)}
+    run = casewise.judge("demo", lambda query, context: 1000 * told[query], elicitations=("scalar",))
+
+    fitted = casewise.report(run, options=replace(FEW, fit_thresholds=True))
+
+    accuracy = fitted.metrics.filter(pl.col("metric") == "accuracy")["estimate"].item()
+    assert 0.3 < accuracy < 0.7, "a number that says nothing of safety is right no more often than chance"
+    assert any("fitted on other queries" in note for note in fitted.notes)
+
+
+@pytest.mark.slow
+def test_a_fitted_threshold_finds_where_people_change_their_mind():
+    demo = casewise.load("demo")
+    votes = {str(demo.context[str(item.context_id)].shown()): demo.votes[item.id].safe for item in demo.items}
+    run = casewise.judge(demo, lambda query, context: 1000 * votes[str(context)] - 4e4, elicitations=("scalar",))
+
+    fitted = casewise.report(run, options=replace(FEW, fit_thresholds=True))
+
+    accuracy = fitted.metrics.filter(pl.col("metric") == "accuracy")["estimate"].item()
+    assert accuracy == pytest.approx(1, abs=0.03)
+    assert "refusals" in sections(fitted)
+
+
+def test_the_judge_that_knows_the_intent_turns_on_every_pair():
+    pairs = some(report_of("constant:intended").details[0].pairs)
+
+    assert pairs.false_flips.estimate == 1
+    assert pairs.both_right_where_alike.estimate == 0
+    assert pairs.counts.pairs == 45
+
+
+def test_a_judge_that_repeats_itself_has_no_noise(guessed):
+    noise = some(guessed.details[0].series.noise)
+
+    assert (noise.n_items, noise.n_judgements) == (90, 180)
+    assert noise.deviation.estimate == pytest.approx(0, abs=1e-9)
+
+
+def test_no_cell_of_any_table_is_nan(guessed):
+    for report in (guessed, report_of("constant:safe")):
+        for table in report.document.tables():
+            assert not any("nan" in cell.lower().split() for row in table.rows for cell in row)
+
+
+def test_every_chart_has_an_alternative_text_and_a_table_in_its_section(guessed):
+    for section in guessed.document.sections:
+        for block in section.blocks:
+            if isinstance(block, Figure):
+                assert len(block.alt) > 20
+                assert block.behind is not None or any(isinstance(other, Table) for other in section.blocks)
+
+
+def test_the_numbers_are_plain_json(guessed):
+    text = json.dumps(guessed.as_json(), allow_nan=False)
+
+    assert '"over_refusal"' in text
+    assert '"calibration_part"' in text
+
+
+def test_a_judge_without_any_verdict_gets_a_report_all_the_same():
+    def unclear(query, context):
+        return casewise.read_reply("It depends.")
+
+    report = report_of(unclear, elicitations=("binary",))
+
+    found = some(report.details[0].refusals).at
+    assert found.unscored_safe.estimate == 1
+    assert found.over_refusal.estimate == 0
+    assert any("no verdict on any item" in note for note in report.notes)
+    assert "nan" not in report.to_markdown().split()
+
+
+def test_figures_are_written_as_pictures_that_stand_alone(guessed, tmp_path):
+    written = write_figures(guessed.document, tmp_path / "figures")
+
+    names = {path.name for path in written}
+    assert {"cost-curve.svg", "cost-curve.png", "calibration-0.svg", "refusal-curve-0.png"} <= names
+    drawn = (tmp_path / "figures" / "cost-curve.svg").read_text(encoding="utf-8")
+    assert drawn.startswith("<svg")
+    assert "var(--" not in drawn
+    assert (tmp_path / "figures" / "cost-curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_tables_are_written_unrounded(guessed, tmp_path):
+    write_tables(guessed.document, tmp_path)
+
+    found = pl.read_parquet(tmp_path / "calibration-table.parquet")
+    brier = found.filter(pl.col("name") == "brier")["estimate"][0]
+    assert brier == guessed.metrics.filter(pl.col("metric") == "brier")["estimate"][0]
+    assert {path.suffix for path in tmp_path.iterdir()} == {".parquet"}
+
+
+def test_latex_tables_are_in_booktabs_style(guessed):
+    text = latex(guessed.document)
+
+    assert text.count(r"\toprule") == text.count(r"\bottomrule") == sum(1 for _ in guessed.document.tables())
+    assert r"\label{tab:pairs-table}" in text

@@ -1,0 +1,95 @@
+"""What a series of judgements carries with it: its run, its cost, and what its judge says that readers must know."""
+
+from dataclasses import replace
+
+import pytest
+
+import casewise
+from casewise.errors import BenchmarkError, RunConflict
+from casewise.evaluate.judged_runs import read_runs
+from casewise.judges.baselines import ConstantJudge
+from casewise.judges.judge import Answer
+from casewise.records import FULL, NO_CONTEXT, Scored
+from casewise.storage.run_folder import run_notes
+
+
+class Priced(ConstantJudge):
+    """Says safe, for a cent a call."""
+
+    arms = (FULL, NO_CONTEXT)
+
+    def notes(self):
+        return ("its answers are bought",)
+
+    async def answer(self, ask):
+        return Answer(Scored(value=1.0), cost_usd=0.01 if ask.arm == FULL else None)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    casewise.judge("demo", Priced("safe"), out=folder / "bought")
+    casewise.judge("demo", "constant:unsafe", out=folder / "free")
+    return folder / "bought", folder / "free"
+
+
+def test_a_series_knows_its_run_and_what_it_cost(folders):
+    bought, blind, free = read_runs(folders).series
+
+    assert [one.run.path for one in (bought, blind, free)] == [folders[0], folders[0], folders[1]]
+    assert bought.cost_usd == pytest.approx(0.9)
+    assert (blind.arm, blind.cost_usd, free.cost_usd) == ("none", None, None)
+
+
+def test_what_a_judge_says_of_itself_stands_in_its_run_and_in_every_report(folders):
+    assert run_notes(folders[0]) == ("its answers are bought",)
+    assert "its answers are bought" in casewise.report(folders[0]).notes
+    assert "its answers are bought" in casewise.compare(*folders).notes
+    assert "its answers are bought" not in casewise.report(folders[1]).notes
+
+
+def test_a_judge_that_is_only_called_linear_is_not_taken_for_the_classifier(tmp_path):
+    def linear(query, context):
+        return "safe"
+
+    run = casewise.judge("demo", linear, out=tmp_path / "run")
+
+    assert not [note for note in run.report().notes if "bag-of-words" in note]
+    assert [note for note in casewise.report(casewise.judge("demo", "linear")).notes if "bag-of-words" in note]
+
+
+def test_notes_of_several_sessions_are_kept_once_each(tmp_path):
+    for _ in range(2):
+        casewise.judge("demo", Priced("safe"), out=tmp_path / "run")
+
+    assert run_notes(tmp_path / "run") == ("its answers are bought",)
+
+
+def test_a_mismatch_names_the_benchmarks_and_no_digests(folders):
+    demo = casewise.load("demo")
+    half = replace(demo, items=demo.items[:20], ratings=demo.rated.of_items([item.id for item in demo.items[:20]]))
+    other = replace(half, about=half.about.model_copy(update={"name": "other"}))
+
+    with pytest.raises(BenchmarkError, match="'demo' has other items or ratings now") as same:
+        read_runs(folders, benchmark=half)
+    with pytest.raises(BenchmarkError, match="the run is over 'demo', and 'other' has other items"):
+        read_runs(folders, benchmark=other)
+    with pytest.raises(
+        RunConflict, match="benchmark: it has 'demo', now 'demo' with other items or ratings"
+    ) as changed:
+        casewise.judge(half, "constant:unsafe", out=folders[1])
+    assert demo.digest not in str(same.value) + str(changed.value)
+
+
+def test_runs_of_one_judge_are_numbered_only_where_they_were_asked_alike(tmp_path):
+    asked = {"a": "score", "b": "binary", "c": "score"}
+    paths = [tmp_path / name for name in asked]
+    for path, how in zip(paths, asked.values(), strict=True):
+        casewise.judge("demo", "fake/rehearsal", elicitations=how, out=path)
+
+    assert [one.name for one in read_runs(paths[:2]).series] == ["fake/rehearsal (score)", "fake/rehearsal (binary)"]
+    assert [one.name for one in read_runs(paths).series] == [
+        "fake/rehearsal (score)",
+        "fake/rehearsal (binary)",
+        "fake/rehearsal #3 (score)",
+    ]

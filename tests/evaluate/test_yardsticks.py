@@ -1,0 +1,143 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.audits.builders import benchmark_of, crowd, some_words
+
+from casewise.audits.words import subset_rows
+from casewise.evaluate.yardsticks import Backdrop, what_it_shows
+from casewise.reports.judge_parts import beside_blocks
+from casewise.stats.sample import judged
+
+
+def telling(rng, intended):
+    return f"{some_words(rng)} {'clinic nurse' if intended else 'revenge stalker'}"
+
+
+@pytest.fixture(scope="module")
+def backdrop():
+    return Backdrop(benchmark_of(crowd(np.random.default_rng(1), safe=0.9, unsafe=0.1, words=telling)))
+
+
+def against(backdrop, values, asked=None):
+    items = backdrop.subject.items
+    rows = np.ones(len(items), dtype=bool) if asked is None else asked
+    return backdrop.beside(judged(items, values, elicitation="binary").where(rows), rows)
+
+
+def test_a_judge_below_the_words_does_not_show_more_than_vocabulary(backdrop):
+    found = against(backdrop, np.ones(120))
+
+    assert found.ahead_of_words.ci_high < 0
+    assert "does not show" in what_it_shows(found)
+
+
+def test_a_judge_as_good_as_the_words_cannot_be_told_from_them(backdrop):
+    found = against(backdrop, (backdrop.subject.baseline > 0.5).astype(float))
+
+    assert found.ahead_of_words.estimate == 0
+    assert "cannot tell" in what_it_shows(found)
+
+
+def test_a_judge_who_knows_more_than_the_words_shows_more():
+    rows = crowd(np.random.default_rng(2), safe=0.5, unsafe=0.5, queries=80)
+    backdrop = Backdrop(benchmark_of(rows))
+
+    found = against(backdrop, (backdrop.subject.label > 0.5).astype(float))
+
+    assert "more than vocabulary" in what_it_shows(found)
+
+
+def test_the_classifier_is_that_of_the_linear_judge(backdrop):
+    import casewise
+
+    report = casewise.report(casewise.judge(backdrop.benchmark, "linear"), benchmark=backdrop.benchmark)
+    expected = report.metrics.filter(metric="accuracy", label_policy="votes")["estimate"].item()
+
+    assert against(backdrop, np.ones(120)).words["accuracy"].estimate == pytest.approx(expected)
+
+
+def test_everything_is_over_the_items_that_were_asked(backdrop):
+    asked = np.arange(120) < 40
+
+    found = against(backdrop, np.ones(120), asked)
+
+    assert found.judge["accuracy"].n == found.words["accuracy"].n == 40
+
+
+def test_who_copies_the_intent_is_said_to_have_none_of_some_items():
+    rows = crowd(np.random.default_rng(1), queries=20)
+    found = against(
+        Backdrop(benchmark_of([replace(one, intended_safe=None) for one in rows[:4]] + rows[4:])), np.ones(40)
+    )
+
+    assert found.intent.n_unscored == 4
+    assert "Copying the author's intent (4 without)" in [row[0] for row in beside_blocks(found)[0].rows]
+
+
+def test_few_items_have_no_baseline_and_say_why():
+    backdrop = Backdrop(benchmark_of(crowd(np.random.default_rng(1), queries=4)))
+
+    found = against(backdrop, np.ones(8))
+
+    assert found.words == {}
+    assert "could not be measured" in what_it_shows(found)
+
+
+def test_all_are_held_against_as_many_people_as_one_person_is(backdrop):
+    subject = backdrop.subject
+    found = against(backdrop, np.ones(120))
+    draws = np.random.default_rng(4).hypergeometric(
+        subject.n_safe, subject.n_votes - subject.n_safe, found.people.others, size=(4000, 120)
+    )
+
+    majority = (np.sign(2 * draws - found.people.others) + 1) / 2
+    assert found.against_others["judge"].estimate == pytest.approx(majority.mean(), abs=0.003)
+    assert set(found.against_others) == {"judge", "words", "intent", "constant"}
+    assert found.against_others["constant"].estimate >= found.against_others["judge"].estimate
+
+
+def test_the_blocks_have_the_table_and_the_sentence(backdrop):
+    table, sentence = beside_blocks(against(backdrop, np.ones(120)))
+
+    assert [row[0].split()[0] for row in table.rows] == ["The", "Words", "Copying", "Always", "One", "A", "One"]
+    assert sentence.text.startswith("The judge agrees with people on")
+
+
+def test_the_oracle_is_worked_out_once_for_the_same_items(backdrop, monkeypatch):
+    some, others = np.arange(120) < 100, np.arange(120) >= 20
+    first = Backdrop(backdrop.benchmark).people(some).oracle
+    monkeypatch.setattr("casewise.evaluate.yardsticks.oracle_accuracy", None)
+
+    assert Backdrop(backdrop.benchmark).people(some).oracle == first
+    assert first is not None
+    assert first.items == 100
+    with pytest.raises(TypeError):
+        Backdrop(backdrop.benchmark).people(others)
+
+
+def test_of_a_very_large_benchmark_the_words_of_some_queries_are_read_and_the_judge_stands_beside_them_there(
+    backdrop, monkeypatch
+):
+    verdicts = np.random.default_rng(4).integers(0, 2, 120).astype(float)
+    of_all = against(backdrop, verdicts)
+    monkeypatch.setattr("casewise.audits.subject.MOST_READ", 70)
+    some = Backdrop(backdrop.benchmark)
+    subject = some.subject
+
+    found = against(some, verdicts)
+    there = against(some, verdicts, subject.words_read)
+
+    assert 60 <= subject.words_read.sum() <= 70
+    assert not set(subject.query[subject.words_read]) & set(subject.query[~subject.words_read])
+    assert np.array_equal(np.isnan(subject.baseline), ~subject.words_read)
+    assert found.words == there.words
+    assert found.ahead_of_words == there.ahead_of_words
+    assert "words" not in found.against_others
+    assert f"of {subject.words_read.sum()} items drawn at random" in beside_blocks(found)[0].rows[1][0]
+    assert found.judge == of_all.judge
+    assert there.words_of is None
+    assert {name: subset_rows(subject, name)[~subject.words_read].any() for name in ("hard", "low-margin")} == {
+        "hard": False,
+        "low-margin": False,
+    }

@@ -1,0 +1,158 @@
+from typing import Any
+
+import pytest
+
+import casewise
+from casewise.api.replying import CollectOptions, GradeOptions, discard, grading_estimate
+from casewise.errors import DataError, RunConflict, Unauthorised, Unavailable
+from casewise.judges.run import Selection
+from casewise.models.load import LoadedModel
+from casewise.models.protocol import FakeModel, Rejected, Reply
+from casewise.replies.behaviour import grade_folders, replies_in
+from casewise.replies.graders import RubricGrader, rubric_named
+from casewise.runs.limits import Limits
+
+FEW = Selection(limit=8)
+
+
+@pytest.fixture
+def replies(tmp_path):
+    texts: Any = iter(
+        ["one", "two", "", "three", Rejected("content_filter", "blocked"), Reply("", refusal="I decline"), "one", "two"]
+    )
+    model = FakeModel(lambda _messages, _options: next(texts))
+    options = CollectOptions(limits=Limits(concurrency=1))
+    return casewise.collect("demo", model, out=tmp_path / "replies", selection=FEW, options=options)
+
+
+class Counting:
+    """Says `answers` of everything, and counts what it was asked."""
+
+    def __init__(self, stop_at=None):
+        self.asked, self.stop_at = [], stop_at
+
+    def __call__(self, messages, _options):
+        if self.stop_at is not None and len(self.asked) >= self.stop_at:
+            return Unauthorised("the key is wrong")
+        self.asked.append(messages[0].content)
+        return '{"outcome": "answers"}'
+
+
+def rubric(answering):
+    return RubricGrader(LoadedModel(FakeModel(answering, name="openai/x"), None), rubric_named("strict"))
+
+
+def test_only_replies_with_words_are_sent_to_a_grader(replies):
+    counting = Counting()
+    summary = casewise.grade(replies, rubric(counting))
+
+    assert summary.n_replies == summary.n_usable == 5
+    assert not any("I decline" in asked or "blocked" in asked for asked in counting.asked)
+
+
+def test_grading_again_asks_nothing_and_another_grader_costs_no_replies(replies):
+    casewise.grade(replies, rubric(Counting()))
+    idle = Counting()
+    again = casewise.grade(replies, rubric(idle))
+    other = casewise.grade(replies, "words")
+
+    assert idle.asked == []
+    assert again.resumed == 5
+    assert other.n_usable == 5
+    assert len(grade_folders(replies.path)) == 2
+
+
+def test_a_grader_that_stops_half_way_leaves_its_grades_and_goes_on_later(replies):
+    first, second = Counting(stop_at=2), Counting()
+    with pytest.raises(Unauthorised):
+        casewise.grade(replies, rubric(first), options=GradeOptions(limits=Limits(concurrency=1)))
+    report = casewise.report(replies.path)
+    rest = casewise.grade(replies, rubric(second))
+
+    assert any("has not graded 3 of 8 replies" in note for note in report.notes)
+    assert (len(first.asked), len(second.asked)) == (2, 3)
+    assert not set(first.asked) & set(second.asked)
+    assert rest.n_usable == 5
+
+
+def test_a_grader_that_was_out_of_reach_goes_on_without_a_flag(replies):
+    down = rubric(lambda _messages, _options: Unavailable("nothing answers"))
+    first = casewise.grade(replies, down)
+    second = casewise.grade(replies, rubric(Counting()))
+
+    assert (first.n_usable, second.n_usable, second.n_unusable) == (0, 5, 0)
+    assert {row["does"] for row in casewise.report(replies.path).does[0].counts.to_dicts()} >= {"answers"}
+
+
+def test_another_rubric_is_another_grader(replies):
+    casewise.grade(replies, "rubric:fake/rehearsal", rubric="strict")
+    casewise.grade(replies, "rubric:fake/rehearsal", rubric="lenient")
+
+    assert len(grade_folders(replies.path)) == 2
+
+
+def test_a_grader_whose_settings_changed_is_refused_in_the_same_place(replies, monkeypatch):
+    casewise.grade(replies, rubric(Counting()))
+    monkeypatch.setattr(RubricGrader, "settings", lambda _self: {"model": "another"})
+
+    with pytest.raises(RunConflict, match="setting"):
+        casewise.grade(replies, rubric(Counting()))
+
+
+def test_what_gave_no_grade_is_asked_again_where_that_is_wanted(replies):
+    said = iter(["nonsense"])
+    model = FakeModel(lambda _messages, _options: next(said, '{"outcome": "refuses"}'), name="openai/x")
+    grader = RubricGrader(LoadedModel(model, None), rubric_named("strict"))
+    first = casewise.grade(replies, grader, options=GradeOptions(limits=Limits(concurrency=1)))
+    second = casewise.grade(replies, grader, options=GradeOptions(retries=1))
+
+    assert (first.n_usable, first.n_unusable) == (4, 1)
+    assert (second.n_usable, second.n_unusable) == (5, 0)
+    assert first.problems == {"unparsed: nonsense": 1}
+
+
+def test_a_folder_without_replies_says_what_to_do(tmp_path):
+    casewise.judge("demo", "constant:safe", out=tmp_path / "run")
+
+    with pytest.raises(DataError, match="is a run of judgements, not of replies"):
+        casewise.grade(tmp_path / "run", "words")
+
+
+def test_what_grading_would_take_is_reckoned_without_a_call(replies):
+    counting = Counting()
+
+    assert grading_estimate(replies.path, rubric(counting)).n_calls == 5
+    assert counting.asked == []
+
+
+def test_replies_that_come_after_others_were_discarded_are_graded(replies):
+    casewise.grade(replies, "words")
+    discard(replies)
+    model = FakeModel(lambda _messages, _options: "Here you are.")
+    casewise.collect("demo", model, out=replies.path, selection=Selection(limit=12))
+
+    assert casewise.grade(replies, "words").n_usable == 4
+    assert not any("has not graded" in note for note in casewise.report(replies.path).as_json()["notes"])
+    casewise.grade(replies, rubric(Counting()))
+    assert "has not graded 5 of 12 replies, whose texts were discarded." in " ".join(
+        casewise.report(replies.path).as_json()["notes"]
+    )
+
+
+@pytest.mark.slow
+def test_texts_can_be_removed_once_they_are_graded_and_the_numbers_stay(replies):
+    casewise.grade(replies, "words")
+    found = casewise.report(replies.path)
+    before = found.as_json()["does"]
+    found.write_metrics(replies.path)
+    (replies.path / "report.html").write_text("made with --with-replies")
+    gone = discard(replies)
+    assert {file.name for file in replies.path.iterdir()}.isdisjoint({"metrics.json", "report.html"})
+    after = casewise.report(replies.path).as_json()["does"]
+
+    assert (gone, discard(replies)) == (6, 0)
+    assert before == after
+    assert {reply.text for reply in replies_in(replies.path)} == {None, ""}
+    assert "raw_reply" not in "".join(file.read_text() for file in replies.path.glob("grades/*/grades.jsonl"))
+    with pytest.raises(DataError, match="texts were discarded"):
+        casewise.grade(replies, "rubric:fake/rehearsal")

@@ -1,0 +1,115 @@
+import json
+import stat
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import casewise
+from casewise.api.replying import CollectOptions
+from casewise.api.studies import init_replies
+from casewise.errors import ConfigurationError, DataError, StudyError
+from casewise.models.protocol import FakeModel, Rejected, Reply
+from casewise.replies.grade import read_reply_labels, replies_to_label
+from casewise.runs.limits import Limits
+from casewise.storage import write_benchmark
+
+DEMO: Any = casewise.load("demo")
+
+
+@pytest.fixture
+def replies(tmp_path):
+    """Ninety replies in two arms; two of those in the whole context have no words."""
+    texts: Any = iter(
+        [Rejected("content_filter", "x"), Reply("", refusal="no"), "  ", *(f"{n} words" for n in range(200))]
+    )
+    options = CollectOptions(limits=Limits(concurrency=1))
+    model = FakeModel(lambda _messages, _options: next(texts), name="openai/x")
+    return casewise.collect("demo", model, out=tmp_path / "replies", arms="full none", options=options).path
+
+
+def drawn(replies, n, seed=0):
+    return replies_to_label(replies, DEMO, n=n, rng=np.random.default_rng(seed))
+
+
+def places(benchmark):
+    return [place for one in benchmark.contexts for place in json.loads(one.provenance.detail["replies"])]
+
+
+def test_only_replies_with_words_in_the_whole_context_are_drawn(replies):
+    found = places(drawn(replies, 1000))
+
+    assert len(found) == len({tuple(place) for place in found}) == 88
+    assert {arm for _, arm, _ in found} == {"full"}
+
+
+def test_every_category_has_its_share_of_the_sample(replies):
+    whole, half = drawn(replies, 1000), drawn(replies, 44)
+    of = lambda benchmark: Counter(benchmark.query[item.query_id].category for item in benchmark.items)  # noqa: E731
+
+    assert len(half.items) in (43, 44, 45)
+    for category, n in of(whole).items():
+        assert abs(of(half)[category] - n * len(half.items) / 88) <= 1
+
+
+@pytest.mark.slow
+def test_every_reply_has_the_same_chance(replies):
+    times = Counter(tuple(place) for seed in range(300) for place in places(drawn(replies, 29, seed)))
+
+    assert len(times) == 88
+    assert max(abs(n / 300 - 1 / 3) for n in times.values()) < 4 * np.sqrt(2 / 9 / 300)
+
+
+def test_the_same_words_to_one_query_are_read_once_and_count_for_both(tmp_path):
+    path = casewise.collect("demo", FakeModel("The same."), out=tmp_path / "replies").path
+    found = drawn(path, 1000)
+
+    assert len(found.items) == 45
+    assert len(places(found)) == 90
+
+
+def test_a_study_of_replies_is_written_with_its_sample_beside_it(replies, tmp_path):
+    file = tmp_path / "study.toml"
+    with pytest.raises(StudyError, match="--preset"):
+        init_replies(replies, to=file, preset="nope")
+    assert not (tmp_path / "study-replies").exists()
+    design = init_replies(replies, to=file, sample=30)
+
+    assert (design.rates, design.conditions, design.ratings.per_item) == ("replies", ("reply",), 3)
+    assert design.recruiter.kind == "invitation"
+    assert stat.S_IMODE((tmp_path / "study-replies").stat().st_mode) == 0o700
+    assert {stat.S_IMODE(one.stat().st_mode) for one in (tmp_path / "study-replies").iterdir()} == {0o600}
+    with pytest.raises(ConfigurationError, match="exists"):
+        init_replies(replies, to=file)
+
+
+def test_what_people_said_in_an_export_becomes_labels_of_the_replies(replies, tmp_path):
+    folder = tmp_path / "export"
+    benchmark = drawn(replies, 30)
+    write_benchmark(benchmark, folder)
+    options = ["all", "some", "none"]
+    about = {"design": {"rates": "replies", "questions": [{"name": "does", "options": options}]}}
+    (folder / "study.json").write_text(json.dumps(about))
+    said = [
+        {"item_id": benchmark.items[0].id, "annotator_id": who, "answers": {"does": word}}
+        for who, word in zip("abc", ("some", "some", "none"), strict=True)
+    ]
+    (folder / "own_answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in said))
+
+    ((item, arm, repeat),) = places(replace(benchmark, contexts=benchmark.contexts[:1], items=benchmark.items[:1]))
+    assert read_reply_labels(folder) == {(item, arm, repeat): Counter(partly=2, refuses=1)}
+
+
+def test_a_folder_that_is_no_study_of_replies_is_refused(tmp_path):
+    with pytest.raises(DataError, match="no export of a study of replies"):
+        read_reply_labels(tmp_path)
+
+
+def test_texts_that_were_removed_cannot_be_labelled(replies):
+    casewise.grade(replies, "words")
+    casewise.api.replying.discard(replies)
+
+    with pytest.raises(DataError, match="discarded"):
+        drawn(replies, 10)

@@ -1,0 +1,47 @@
+import zlib
+
+import numpy as np
+import polars as pl
+
+from casewise.reports.charts import MOST_DOTS, dots_with_intervals, for_page, judge_against_people, label_limit, png
+
+
+def drawn(n):
+    draws = np.random.default_rng(0)
+    points = pl.DataFrame({"rate": draws.integers(0, 21, n) / 20, "value": draws.random(n), "label": ["safe"] * n})
+    return judge_against_people(points, value_title="Judge's value", domain=(0.0, 1.0))
+
+
+def dots(svg):
+    return svg.count('aria-roledescription="circle"')
+
+
+def test_every_item_is_a_dot_until_they_only_hide_each_other():
+    assert dots(drawn(300)) == 300
+    assert dots(drawn(MOST_DOTS + 1)) == MOST_DOTS
+
+
+def test_a_png_stands_on_white():
+    rows = pl.DataFrame({"name": ["one"], "estimate": [0.5], "low": [0.4], "high": [0.6]})
+    picture = png(for_page(dots_with_intervals(rows, title="Accuracy"), name="accuracy"))
+
+    chunks, at = b"", 8
+    while at < len(picture):
+        size = int.from_bytes(picture[at : at + 4], "big")
+        chunks += picture[at + 8 : at + 8 + size] if picture[at + 4 : at + 8] == b"IDAT" else b""
+        at += 12 + size
+    assert (
+        zlib.decompress(chunks)[1:5] == b"\xff" * 4
+    )  # a row begins with its filter, which leaves a first pixel as it is
+
+
+def test_a_name_is_cut_off_only_where_it_would_leave_no_room():
+    def shown(name):
+        rows = pl.DataFrame({"name": [name], "estimate": [0.5], "low": [0.4], "high": [0.6]})
+        return dots_with_intervals(rows, title="Accuracy")
+
+    assert f">{'n' * 52}<" in shown("n" * 52)
+    long = shown("n" * 120)
+    assert f">{'n' * 120}<" not in long
+    assert "n…<" in long
+    assert label_limit(["字" * 33], 420) == {"labelLimit": 420}

@@ -1,0 +1,132 @@
+"""What a report says first."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import casewise
+from casewise.evaluate.answer import where_it_fails, which_way
+from casewise.reports.document import Forest, ForestRow
+from casewise.reports.formats import print_document
+from casewise.stats.costs import RefusalRates
+from casewise.stats.estimates import Estimate
+
+
+def printed(document, *, full=False, width=80):
+    file = io.StringIO()
+    print_document(document, Console(file=file, width=width, color_system=None), full=full)
+    return file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    return casewise.judge("demo", "linear", out=tmp_path_factory.mktemp("run")).report()
+
+
+def test_a_terminal_shows_the_answer_in_forty_lines_and_the_rest_only_when_asked(report):
+    short, full = printed(report.document), printed(report.document, full=True)
+
+    assert len(short.splitlines()) <= 40
+    assert max(map(len, short.splitlines())) <= 80
+    assert "agrees with people on" in " ".join(short.split())
+    assert "Balanced accuracy" not in short
+    assert "Balanced accuracy" in full
+    assert full.startswith(short)
+
+
+def test_the_answer_has_the_numbers_of_the_tables_below(report):
+    answer = report.as_json()["answers"][0]
+    accuracy = next(row for row in report.as_json()["metrics"] if row["metric"] == "accuracy")
+
+    assert answer["accuracy"]["estimate"] == accuracy["estimate"]
+    assert f"{100 * accuracy['estimate']:.1f} %" in answer["sentences"][0]
+    beside = next(iter(report.as_json()["beside"].values()))
+    assert f"{100 * beside['words']['accuracy']['estimate']:.1f} %" in answer["sentences"][1]
+
+
+def test_a_judge_that_is_its_yardstick_has_the_same_interval(report):
+    """The annotators of the demo are known: they are in both."""
+    forest = next(block for block in report.document.sections[0].blocks if isinstance(block, Forest))
+    rows = {row.label: row.written for row in forest.groups[0][1]}
+
+    assert rows["This judge"] == rows["Words of the context alone"]
+
+
+def test_one_new_person_stands_with_the_judge_against_the_same_others_and_apart_from_the_rest(report):
+    forest = next(block for block in report.document.sections[0].blocks if isinstance(block, Forest))
+    (_, all_votes), (_, others) = forest.groups
+
+    assert {row.label for row in others} == {"One new person", "This judge"}
+    assert "One new person" not in {row.label for row in all_votes}
+    person = report.as_json()["answers"][0]["one_new_person"]
+    assert next(row.estimate for row in others if not row.strong) == person["estimate"]
+    assert all((row.low or 1) < (row.estimate or 0) < (row.high or 0) for row in others)
+
+
+def share(value, low=None, high=None):
+    return Estimate("x", value, low, high, 10.0, 0, "made up")
+
+
+def rates(harm, over, *, n_safe=10, n_unsafe=10):
+    nothing = share(0.0)
+    return RefusalRates(0.7, n_safe, n_unsafe, over, harm, nothing, nothing)
+
+
+@pytest.mark.parametrize(
+    ("harm", "over", "way"),
+    [
+        (share(0.3, 0.2, 0.4), share(0.05, 0.01, 0.1), " and errs by answering"),
+        (share(0.05, 0.01, 0.1), share(0.3, 0.2, 0.4), " and errs by refusing"),
+        (share(0.05, 0.01, 0.2), share(0.3, 0.1, 0.4), ""),
+        (share(0.05), share(0.3, 0.1, 0.4), ""),
+    ],
+)
+def test_which_way_it_errs_is_said_only_where_the_intervals_part(harm, over, way):
+    assert which_way(rates(harm, over)) == way
+
+
+def test_an_error_without_items_is_not_spoken_of():
+    assert "refuses" not in said_of(rates(share(0.1), share(None), n_safe=0))
+    assert "nothing says which way" in said_of(rates(share(None), share(None), n_safe=0, n_unsafe=0))
+
+
+def said_of(errors):
+    return " ".join(where_it_fails(errors))
+
+
+def test_a_judge_without_verdicts_is_told_how_to_get_some(tmp_path):
+    run = casewise.judge("demo", lambda query, context: len(query) / 1000, elicitations="scalar", out=tmp_path / "run")
+
+    page = " ".join(printed(run.report().document).split())
+
+    assert "gives values and no verdicts; casewise report --fit-thresholds" in page
+    assert "Spearman" in page
+
+
+def test_a_forest_names_its_axis_from_the_tenth_below_everything():
+    rows = (ForestRow("a", 0.62, 0.55, 0.7), ForestRow("b", None, 0.51, 0.93))
+    forest = Forest("f", "", (("", rows),))
+
+    assert forest.ticks == (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+    assert [forest.place(value) for value in (0.5, 0.75, 1.0, 0.2)] == [0, 50, 100, 0]
+    assert [row[2:] for row in forest.table.rows] == [("0.620", "[0.550, 0.700]"), ("–", "[0.510, 0.930]")]
+
+
+@pytest.mark.parametrize(("least", "first", "names"), [(0.42, 0.4, 7), (0.39, 0.2, 5), (0.0, 0.0, 6), (1.0, 0.9, 2)])
+def test_a_long_axis_is_named_at_every_fifth(least, first, names):
+    ticks = Forest("f", "", (("", (ForestRow("a", least, None, None),)),)).ticks
+
+    assert ticks[0] == first
+    assert ticks[-1] == 1.0
+    assert len(ticks) == names
+
+
+def test_every_row_of_the_page_has_its_marks_on_the_axis(report):
+    html = report.to_html()
+    marks = [float(place) for place in re.findall(r'class="(?:dot|span)" style="left:([\d.]+)%', html)]
+
+    assert len(marks) >= 8
+    assert np.all((np.array(marks) >= 0) & (np.array(marks) <= 100))

@@ -1,0 +1,207 @@
+import json
+
+import pytest
+
+import casewise
+from casewise.errors import BenchmarkError, StatisticsError
+from casewise.evaluate.judged_runs import ReportOptions
+from casewise.records import Arm
+
+FEW = ReportOptions()
+
+
+def compare(*runs, **more):
+    return casewise.compare(*runs, options=FEW, **more)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    judges = ("constant:safe", "constant:unsafe", "constant:intended")
+    return [casewise.judge("demo", name, out=folder / name.replace(":", "-")) for name in judges]
+
+
+def tables(report):
+    return {table.name: table for table in report.document.tables()}
+
+
+def test_every_pair_of_judges_is_compared(runs):
+    found = compare(*runs)
+
+    assert len(found.comparison.pairs) == 3
+    assert [row[0] for row in tables(found)["tests-table"].rows] == ["A", "A", "B"]
+    assert tables(found)["side-by-side-table"].columns == ("Metric", "A", "B", "C")
+
+
+def test_the_differences_are_of_the_numbers_in_each_report(runs):
+    found = compare(*runs[:2])
+    alone = [casewise.report(run, options=FEW).metrics for run in runs[:2]]
+
+    difference = next(e for e in found.comparison.pairs[0].differences if e.name == "accuracy")
+    first, second = (table.filter(table["metric"] == "accuracy")["estimate"][0] for table in alone)
+    assert difference.estimate == pytest.approx(first - second)
+
+
+def scalar(of):
+    """A judge of values without a threshold."""
+    return casewise.judge("demo", lambda query, context: float(of(context)), elicitations=("scalar",))
+
+
+def test_scalar_judges_are_compared_by_order_and_given_no_verdicts():
+    words = scalar(lambda context: len(str(context)))
+    found = compare(words, scalar(lambda context: len(str(context)) % 7))
+
+    assert "tests-table" not in tables(found)
+    assert "AUROC" in found.sentence
+    assert found.as_json()["pairs"][0]["exact_test"] is None
+    assert "0.0001" not in found.to_markdown()
+
+
+def test_values_and_verdicts_have_nothing_that_says_who_is_better(runs):
+    found = compare(runs[0], scalar(lambda context: len(str(context))))
+
+    assert found.sentence.startswith("Nothing that all of them give")
+    assert "side-by-side-table" in tables(found)
+
+
+def test_scalars_get_verdicts_by_fitted_thresholds_on_request(runs):
+    words = scalar(lambda context: len(str(context)))
+    found = casewise.compare(runs[0], words, options=ReportOptions(fit_thresholds=True))
+
+    assert found.comparison.pairs[0].test is not None
+
+
+def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
+    two, three = compare(runs[2], runs[0]), compare(*runs)
+
+    assert two.document.sections[0].blocks[0].text == two.sentence
+    assert two.sentence.startswith("constant:intended (binary) agrees with people better than constant:safe")
+    assert compare(runs[0], runs[0]).sentence.startswith("These items do not tell")
+    assert "2 of the other 2 are behind it" in three.sentence
+    level = compare(runs[0], runs[0], runs[1]).sentence
+    assert "the same as" in level
+    assert "the same as" not in three.sentence
+
+
+def test_flips_refusals_and_harm_have_paired_differences(runs):
+    rows = {row[1] for row in tables(compare(*runs[:2]))["differences-table"].rows}
+
+    assert any(row.startswith("Right flips") for row in rows)
+    assert any(row.startswith("False flips") for row in rows)
+    assert any(row.startswith("Over-refusal") for row in rows)
+    assert any(row.startswith("Under-refusal") for row in rows)
+
+
+def test_more_than_six_judges_make_a_matrix_and_a_note(runs):
+    found = compare(*runs, *runs, runs[0])
+    laid_out = tables(found)
+
+    assert not list(found.document.figures())
+    assert "tests-table" not in laid_out
+    assert len(laid_out["differences-table"].rows) == 7
+    assert laid_out["differences-table"].rows[0][3].endswith("*")
+    assert laid_out["differences-table"].rows[2][1] == laid_out["differences-table"].rows[2][4]
+    assert len(found.as_json()["pairs"]) == 21
+    assert "matrix" in found.to_markdown()
+
+
+def test_a_comparison_can_be_of_some_items_only(runs):
+    found = casewise.compare(*runs[:2], options=ReportOptions(items="clear"))
+
+    assert found.comparison.n_items < 90
+    assert any("'clear'" in note for note in found.notes)
+
+
+def test_elicitations_and_arms_of_one_run_compare_the_same_way(tmp_path):
+    def judge(query, context):
+        return 0.9 if context else 0.2
+
+    run = casewise.judge(
+        "demo", judge, out=tmp_path / "run", elicitations=("probability",), arms=(Arm(), Arm.named("none"))
+    )
+    found = compare(run)
+
+    assert len(found.comparison.names) == 2
+    assert any("full-context labels" in note for note in found.notes)
+
+
+def test_repeats_are_judges_of_their_own_on_request(tmp_path):
+    said = iter(range(10_000))
+
+    def wavers(query, context):
+        return next(said) % 3 == 0
+
+    run = casewise.judge("demo", wavers, out=tmp_path / "run", elicitations=("binary",), repeats=2)
+    found = compare(run, by_repeat=True)
+
+    assert [name.rpartition(", ")[2] for name in found.comparison.names] == ["repeat 1)", "repeat 2)"]
+    with pytest.raises(BenchmarkError, match="by-repeat"):
+        compare(run)
+
+
+def test_two_runs_of_one_name_are_told_apart(runs, tmp_path):
+    again = casewise.judge("demo", "constant:safe", out=tmp_path / "again")
+    found = compare(runs[0], again)
+
+    assert len(set(found.comparison.names)) == 2
+    assert not found.comparison.pairs[0].test.testable
+    assert tables(found)["tests-table"].rows[0][-1] == "nothing to test"
+
+
+def test_one_series_alone_has_nothing_to_be_compared_with(runs):
+    with pytest.raises(BenchmarkError, match="nothing to compare"):
+        compare(runs[0])
+
+
+def test_runs_over_different_benchmarks_are_refused(runs, tmp_path, shared):
+    other = casewise.judge(shared / "data" / "casebench_subset.json", "constant:safe", out=tmp_path / "other")
+
+    with pytest.raises(BenchmarkError, match="different benchmarks"):
+        compare(runs[0], other)
+
+
+def only(run, items):
+    """The run's log cut down to these items."""
+    log = run.path / "judgements.jsonl"
+    lines = [line for line in log.read_text().splitlines() if json.loads(line)["item_id"] in items]
+    log.write_text("\n".join(lines) + "\n")
+
+
+def test_items_that_only_one_judge_was_asked_are_named(tmp_path):
+    first, second = (
+        casewise.judge("demo", name, out=tmp_path / name[9:]) for name in ("constant:safe", "constant:unsafe")
+    )
+    ids = [item.id for item in first.benchmark.items]
+    only(first, set(ids[:60]))
+    only(second, set(ids[30:]))
+    found = compare(first, second)
+
+    assert found.comparison.n_items == 30
+    assert found.as_json()["left_out"] == {
+        found.comparison.names[0]: ids[:30],
+        found.comparison.names[1]: ids[60:],
+    }
+    assert len(tables(found)["left-out-table"].rows) == 60
+    assert sum("left out" in note for note in found.notes) == 2
+
+
+def test_judges_without_a_common_item_cannot_be_compared(tmp_path):
+    first, second = (
+        casewise.judge("demo", name, out=tmp_path / name[9:]) for name in ("constant:safe", "constant:unsafe")
+    )
+    ids = [item.id for item in first.benchmark.items]
+    only(first, set(ids[:20]))
+    only(second, set(ids[20:]))
+
+    with pytest.raises(StatisticsError, match="no item was asked of all"):
+        compare(first, second)
+
+
+def test_every_face_says_the_same(runs):
+    found = compare(*runs)
+    text, page = found.to_markdown(), found.to_html()
+
+    assert "McNemar" in text
+    assert "McNemar" in page
+    assert "casewise compare" in page
+    assert json.dumps(found.as_json(), allow_nan=False)

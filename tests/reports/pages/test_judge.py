@@ -1,0 +1,39 @@
+"""A judge's page: what stands where."""
+
+import polars as pl
+
+from casewise.evaluate.judge_numbers import METRIC_COLUMNS
+from casewise.reports.judge import slice_table
+
+
+def slices(**accuracies):
+    """Rows of categories with these accuracies; None where it is undefined."""
+    return pl.DataFrame(
+        [
+            {
+                "judge": "one",
+                "elicitation": "binary",
+                "arm": "full",
+                "slice": name,
+                "metric": metric,
+                "estimate": value,
+                "n": 10.0,
+            }
+            for name, value in accuracies.items()
+            for metric in ("accuracy", "recall_safe", "recall_unsafe", "unscored_rate")
+        ],
+        schema={
+            name: METRIC_COLUMNS[name] for name in ("judge", "elicitation", "arm", "slice", "metric", "estimate", "n")
+        },
+    ).with_columns(ci_low=pl.lit(None, pl.Float64), ci_high=pl.lit(None, pl.Float64))
+
+
+def test_categories_stand_best_first_by_their_accuracy_and_not_by_how_it_is_written():
+    rows = slices(none=None, worse=0.70001, better=0.70004, best=1.0)
+
+    assert [row[0] for row in slice_table("by-category", "Categories", rows).rows] == [
+        "best",
+        "better",
+        "worse",
+        "none",
+    ]

@@ -1,0 +1,86 @@
+import pytest
+from tests.audits.builders import Row, benchmark_of, crowd, published_votes
+from tests.support.published import completed_at_random, output_rows, write
+
+from casewise.errors import BenchmarkError
+from casewise.reports.document import Prose
+from casewise.reports.formats import html
+from casewise.reports.published import NOT_POSSIBLE, paper_page
+from casewise.storage import load_benchmark
+
+
+@pytest.fixture(scope="module")
+def page(shared):
+    return paper_page(
+        benchmark_of(published_votes(shared)),
+        outputs=sorted((shared / "data" / "published_outputs").rglob("output_*.json")),
+    )
+
+
+def table(page, name):
+    return next(found for found in page.tables() if found.name == name)
+
+
+def test_the_sample_size_is_the_papers(page):
+    assert table(page, "power-table").rows[0][1:3] == ("16", "80")
+    assert table(page, "power-table").rows[1][1] == "22"
+
+
+def test_the_judges_numbers_are_the_published_ones(page):
+    rows = {row[:2]: row for row in table(page, "judges-table").rows}
+
+    assert rows["gpt-4o-mini-2024-07-18", "binary"][2:5] == ("0.820", "0.674", "0.936")
+    assert rows["mixtral8x7B", "score"][5] == "0.603"
+    assert len(rows) == 5
+
+
+def test_leaving_out_the_recipient_lowers_the_recall_of_safe(page):
+    assert table(page, "ablation-table").rows[0][1:] == ("recipient", "recall_safe", "0.619", "0.524")
+
+
+def test_every_category_has_its_ten_queries(page):
+    rows = table(page, "figure-3-table").rows
+
+    assert len(rows) == 45
+    assert {row[1] for row in rows} == {"10"}
+
+
+def test_the_case_studies_have_a_row_a_query(page):
+    assert len(table(page, "religion-promotion-table").rows) == 10
+    assert len(table(page, "social-stereotype-promotion-table").rows) == 10
+
+
+def test_what_cannot_be_computed_is_named_with_its_reason(page):
+    assert set(NOT_POSSIBLE) <= set(table(page, "not-table").rows)
+    assert ">nan<" not in html(page)
+
+
+def test_an_output_that_cannot_be_read_is_named_and_the_others_are_scored(tmp_path):
+    good = write(tmp_path / "safety_good" / "output_score.json", output_rows([3, 8, 9, 2], judge="good"))
+    bad = write(tmp_path / "safety_bad" / "output_score.json", [{"query": 3}])
+
+    page = paper_page(load_benchmark("demo"), outputs=[bad, good])
+
+    assert any(str(bad) in notice and "no judge's value" in notice for notice in page.notices)
+    assert [row[0] for row in table(page, "judges-table").rows] == ["good"]
+
+
+def test_an_output_that_was_completed_at_random_is_said_with_its_numbers(tmp_path):
+    page = paper_page(load_benchmark("demo"), outputs=[completed_at_random(tmp_path)])
+
+    assert any("some-model, output_score.json: 25 of its 90 values" in notice for notice in page.notices)
+
+
+def test_without_outputs_and_categories_the_rest_is_shown():
+    import numpy as np
+
+    page = paper_page(benchmark_of(crowd(np.random.default_rng(1))))
+
+    said = " ".join(block.text for section in page.sections for block in section.blocks if isinstance(block, Prose))
+    assert "No judge outputs were given" in said
+    assert "No query of" in said
+
+
+def test_no_ratings_are_an_error():
+    with pytest.raises(BenchmarkError, match="no ratings"):
+        paper_page(benchmark_of([Row("query", True, ())]))

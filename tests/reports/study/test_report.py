@@ -1,0 +1,160 @@
+import json
+import math
+import re
+
+import polars as pl
+import pytest
+from tests.support.crowds import crowd_plan, crowd_table
+
+from casewise.reports.formats import html
+from casewise.reports.study import p_value, study_report
+from casewise.stats import CrowdModel
+from casewise.stats.ratings import Flow
+from casewise.studies.ratings_source import RatingsSource
+
+FLOW = Flow(
+    ("no_context", "safe_generated", "unsafe_generated", "safe_revised", "unsafe_revised"),
+    {"arrived": (200,), "assigned": (30, 30, 30, 30, 30), "finished": (30, 28, 20, 30, 12)},
+)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return crowd_table(crowd_plan(crowd=CrowdModel(drop_out=0.2))).with_columns(
+        age=pl.col("annotator_id").str.slice(-1).cast(pl.Int64) % 2, seconds=pl.lit(12.5)
+    )
+
+
+@pytest.fixture(scope="module")
+def full(frame):
+    return study_report(RatingsSource(frame, "a study"), strata=("age",), flow=FLOW)
+
+
+def test_every_part_has_its_section(full):
+    anchors = [section.anchor for section in full.document.sections]
+
+    assert anchors == [
+        *("conditions", "revision", "contrasts", "labels", "tasks", "categories", "cases"),
+        *("agreement", "ceilings", "panel", "annotators", "strata", "flow", "methods"),
+    ]
+
+
+def test_every_figure_is_drawn_and_has_words(full):
+    figures = {figure.name for figure in full.document.figures()}
+
+    assert figures >= {"condition-rates", "contrast-intervals", "category-h", "case-1", "safe-rates", "panel-curve"}
+    assert all(figure.svg.startswith("<svg") and figure.alt for figure in full.document.figures())
+
+
+def test_what_revision_was_worth_is_a_difference_with_its_interval_beside_it(full):
+    table = next(table for table in full.document.tables() if table.name == "revision")
+
+    assert all(re.fullmatch(r"-?0\.\d{3} \[.+, .+\]", row[-1]) for row in table.rows)
+
+
+def test_as_randomised_comes_before_the_completers(full):
+    tables = [table.name for table in full.document.tables()]
+
+    assert tables.index("contrasts") < tables.index("completers")
+
+
+def test_the_methods_paragraph_holds_the_numbers(full):
+    text = next(s.blocks[0].text for s in full.document.sections if s.anchor == "methods")
+
+    assert f"{len(full.analysis.ratings):,} ratings" in text
+    assert "4 planned contrasts" in text
+    assert "0.0125" in text
+
+
+def test_json_has_no_nan_and_every_number(full):
+    written = json.loads(json.dumps(full.as_json(), allow_nan=False))
+
+    assert written["contrasts"][0]["first"] == "no_context"
+    assert written["agreement"]["all"]["alpha"] == pytest.approx(full.analysis.agreement["all"].alpha)
+    assert len(written["tasks"]) == 20
+    assert written["attrition"]["p"] < 0.01
+    assert written["annotators"]["flagged"].keys() == {"unresponsive", "constant"}
+
+
+def test_no_cell_says_nan_or_none(full):
+    for table in full.document.tables():
+        for row in table.rows:
+            assert not {"nan", "None", "inf", "null"} & set(row)
+
+
+def test_everything_is_written_to_the_folder(full, tmp_path):
+    full.write(tmp_path / "out")
+
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    files = {"report.html", "report.md", "report.json", "tables.tex", "written.json"}
+    assert names == files | {"figures", "tables", "mixed_model"}
+    assert pl.read_parquet(tmp_path / "out" / "tables" / "tasks.parquet").height == 20
+    assert "var(--" not in (tmp_path / "out" / "figures" / "panel-curve.svg").read_text()
+
+
+def test_a_report_made_anew_removes_what_it_no_longer_has_and_nothing_of_others(full, frame, tmp_path):
+    out = tmp_path / "out"
+    full.write(out)
+    before = {str(path.relative_to(out)) for path in out.glob("*/*") if "mixed_model" not in path.parts}
+    (out / "figures" / "mine.svg").write_text("drawn by hand")
+    (out / "written.json").write_text(json.dumps([*before, "../precious", "figures/../../precious.svg"]))
+    (tmp_path / "precious.svg").write_text("not of this folder")
+
+    study_report(RatingsSource(frame.filter(pl.col("condition") == "safe_revised"), "a study")).write(out)
+
+    after = {str(path.relative_to(out)) for path in out.glob("*/*") if "mixed_model" not in path.parts}
+    assert {"figures/category-h.svg", "tables/contrasts.parquet"} <= before - after
+    assert after - before == {"figures/mine.svg"}
+    assert sorted(json.loads((out / "written.json").read_text())) == sorted(after - {"figures/mine.svg"})
+    assert (tmp_path / "precious.svg").exists()
+
+
+def test_anonymous_votes_say_what_is_not_available(frame):
+    report = study_report(RatingsSource(frame.drop("annotator_id", "finished"), "votes"))
+    page = html(report.document)
+
+    assert "not available: anonymous votes" in page
+    assert "clustered by query across conditions and by annotator" not in page
+
+
+def test_where_nobody_finished_in_a_condition_the_votes_are_not_called_anonymous(frame):
+    some = frame.with_columns(finished=pl.col("condition") == "no_context")
+    page = html(study_report(RatingsSource(some, "too early")).document)
+
+    assert "The same among those who finished" in page
+    assert "anonymous" not in page
+
+
+def test_one_condition_still_gives_a_report(frame):
+    report = study_report(RatingsSource(frame.filter(pl.col("condition") == "no_context"), "one"))
+
+    assert "there is one condition only" in html(report.document)
+
+
+def test_a_chosen_category_is_shown_query_by_query_and_an_unknown_one_is_said(frame):
+    report = study_report(RatingsSource(frame, "a study"), case_studies=("category 2", "nonsense"))
+    page = html(report.document)
+
+    assert "category 2: share of" in page
+    assert "No category is called &#39;nonsense&#39;" in page
+
+
+def test_names_from_the_data_are_never_markup(frame):
+    evil = frame.with_columns(category=pl.lit("<script>alert(1)</script>"))
+
+    assert "<script>alert" not in html(study_report(RatingsSource(evil, "<b>evil</b>")).document)
+
+
+@pytest.mark.parametrize(
+    ("p", "log_p", "written"),
+    [
+        (0.0421, None, "0.042"),
+        (2e-5, None, "2.0e-05"),
+        (0.0, -1362.1288, "1e-592"),
+        (0.0, None, "< 1e-300"),
+        (None, None, "–"),
+    ],
+)
+def test_p_values_are_written_out(p, log_p, written):
+    assert p_value(p, log_p) == written
+    assert log_p is None or math.isclose(-592, log_p / math.log(10), abs_tol=1)

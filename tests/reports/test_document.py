@@ -1,0 +1,74 @@
+import re
+
+import pytest
+
+from casewise.reports.document import (
+    Document,
+    Exhibit,
+    Figure,
+    Prose,
+    Section,
+    interval,
+    number,
+    percent,
+    short_name,
+    table_of,
+)
+from casewise.reports.formats import html
+from casewise.stats.sample import FilledIn
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("recorded:claude-3-5-sonnet (score, without:sender)", "claude-3-5-sonnet (score) −sender"),
+        ("recorded:mixtral8x7B (probability)", "mixtral8x7B (probability)"),
+        ("gpt (binary, without:sender,transmission_principle.urgency)", "gpt (binary) −sender −urgency"),
+        ("linear (probability)", "linear (probability)"),
+        ("accuracy (of all)", "accuracy (of all)"),
+        ("recorded:a (binary, none)", "recorded:a (binary, none)"),
+    ],
+)
+def test_recorded_judges_have_short_names(name, short):
+    assert short_name(name) == short
+
+
+def test_prose_and_notices_call_a_judge_what_tables_call_it():
+    said = "These items do not tell recorded:my mixtral #2 (probability) from gpt (score, without:recipient.type)."
+    short = "These items do not tell my mixtral #2 (probability) from gpt (score) −type."
+
+    assert Prose(said).text == short
+    assert Document("t", said, (said,), ()).notices == (short,)
+    assert Document("t", said, (said,), ()).subtitle == short
+    chart, table = Figure("f", said, said, ""), table_of("t", said, ("a",), [])
+    assert (chart.caption, chart.alt, table.caption) == (short, short, short)
+    assert Exhibit("h", ((said, "safe"),), "q", ()).facts == ((short, "safe"),)
+
+
+def test_what_rounds_to_zero_has_no_sign():
+    assert (number(-0.001, digits=2), percent(-0.0001)) == ("0.00", "0.0 %")
+    assert interval(-0.0001, 0.0001) == "[0.000, 0.000]"
+    assert number(-1234.5678, digits=2) == "-1,234.57"
+    assert "is 0.00, that" in FilledIn(n=9, n_rest=9, r=-0.001, r_rest=0.5, p=0.1, p_unrelated=0.1).sentence
+
+
+def test_the_main_table_of_a_page_is_open_and_other_long_ones_are_folded():
+    legend = table_of("legend", "Judges", ("", "Judge"), [("A", "a")] * 20)
+    main, other = (table_of(name, name, ("Rank", "Judge", "Accuracy"), [("1", "a", 3)] * 20) for name in "mo")
+
+    page = html(Document("t", "", (), (Section("s", "S", (legend, main, other)),)))
+
+    folded = re.findall(r'<details class="long">.*?id="table-(\w+)"', page, re.DOTALL)
+    assert folded == ["legend", "o"]
+
+
+def test_a_shortened_name_is_whole_where_the_mouse_is():
+    name = "recorded:gpt <3> (score, without:sender)"
+    table = table_of("t", "Judges", ("Judge", "n"), [(name, 3)])
+    page = html(Document("t", "", (), (Section("s", "S", (table,)),)))
+
+    assert table.rows == (("gpt <3> (score) −sender", "3"),)
+    assert (
+        '<th scope="row" data-head="Judge" title="recorded:gpt &lt;3&gt; (score, without:sender)">gpt &lt;3&gt; (score) −sender<'
+        in page
+    )

@@ -1,0 +1,102 @@
+"""The report's page in a real browser."""
+
+import pytest
+from tests.support.browser import DESKTOP, PHONE, serious_problems
+from tests.support.published import completed_at_random
+
+import casewise
+from casewise.evaluate.replay import replay
+from casewise.reports.formats import html
+from casewise.reports.published import replay_page
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    page = tmp_path_factory.mktemp("page") / "report.html"
+    page.write_text(casewise.judge("demo", "linear").report().to_html(), encoding="utf-8")
+    return page.as_uri()
+
+
+@pytest.fixture
+def opened(browser, address):
+    pages = []
+
+    def at(size, scheme="light"):
+        context = browser.new_context(viewport=size, color_scheme=scheme, offline=True, bypass_csp=True)
+        page = context.new_page()
+        page.goto(address)
+        pages.append(context)
+        return page
+
+    yield at
+    for context in pages:
+        context.close()
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_the_page_itself_never_scrolls_sideways(opened, size):
+    page = opened(size)
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+
+def test_every_number_of_a_gate_and_of_a_replay_is_on_the_screen_of_a_phone(browser, tmp_path):
+    runs = [casewise.judge("demo", f"constant:{name}") for name in ("intended", "safe")]
+    (tmp_path / "gate.html").write_text(casewise.gate(*runs, max_drop="accuracy=0.1,over_refusal=0.1").to_html())
+    scored = replay(completed_at_random(tmp_path))
+    (tmp_path / "replay.html").write_text(html(replay_page(scored)))
+    for name in ("gate", "replay"):
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.goto((tmp_path / f"{name}.html").as_uri())
+        ends = page.eval_on_selector_all("tbody td", "all => all.map(one => one.getBoundingClientRect().right)")
+        heads = page.eval_on_selector_all("tbody td", "all => all.map(one => one.dataset.head)")
+        page.close()
+
+        assert max(ends) <= 390
+        assert {"gate": {"Bounds", "Allowed"}, "replay": {"95 % interval"}}[name] <= set(heads)
+
+
+def test_charts_keep_their_size_on_a_phone(opened):
+    widths = opened(PHONE).eval_on_selector_all(
+        ".chart svg", "all => all.map(one => one.getBoundingClientRect().width)"
+    )
+
+    assert widths
+    assert min(widths) > PHONE["width"] - 50
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_has_no_serious_barrier(opened, scheme):
+    assert serious_problems(opened(DESKTOP, scheme)) == []
+
+
+def test_the_page_works_offline_without_a_script_and_says_that_the_data_are_made_up(opened):
+    page = opened(DESKTOP)
+
+    assert page.locator("script").count() == 0
+    assert page.get_by_text("SYNTHETIC DATA").first.is_visible()
+    page.get_by_text("The numbers behind this chart").first.click()
+    assert page.locator("figure details[open] table").first.is_visible()
+    for section in page.locator("nav a").all():
+        anchor = section.get_attribute("href")
+        assert anchor is not None
+        assert page.locator(anchor).count() == 1
+
+
+def test_the_answer_its_chart_and_both_errors_stand_on_the_first_screen_of_a_desk_and_of_a_phone(opened):
+    """The demo has two notices: one above the answer, and one below."""
+    for page in (opened(DESKTOP), opened({"width": 390, "height": 844})):
+        assert page.locator("header .notice").count() == page.locator("main > .notice").count() == 1
+        box = page.locator("#table-answer-errors").bounding_box()
+        assert box["y"] + box["height"] <= page.viewport_size["height"]
+
+
+def test_the_sections_stand_beside_the_page_where_there_is_room_and_stay_there(opened):
+    page = opened(DESKTOP)
+    page.evaluate("window.scrollTo(0, 3000)")
+
+    box = page.locator("nav ul").bounding_box()
+    assert box["x"] < page.locator("main").bounding_box()["x"]
+    assert 0 <= box["y"] < DESKTOP["height"]

@@ -1,0 +1,71 @@
+"""What names in a report mean stands under the tables in which they stand, on every page."""
+
+import re
+
+import pytest
+from tests.support.crowds import crowd_plan, crowd_table
+
+from casewise import api
+from casewise.reports.document import table_of
+from casewise.reports.formats import html
+from casewise.reports.study import study_report
+from casewise.reports.terms import meanings, meanings_in
+from casewise.studies.ratings_source import RatingsSource
+
+
+def judged(tmp_path):
+    run = api.judge("demo", "linear", arms=("full", "without:recipient"), out=tmp_path / "run").path
+    return api.report(run).document
+
+
+def audited(_):
+    return api.audit("demo").document
+
+
+def studied(_):
+    return study_report(RatingsSource(crowd_table(crowd_plan()), "a study")).document
+
+
+WANTED = {
+    judged: {
+        "answer-errors": {"Harm", "Over-refusal", "A very large crowd"},
+        "arms-left-out-probability": {"Worth", "Accuracy"},
+        "pairs-table": {"False flips, where people's verdicts agree", "One person", "Judge beside them"},
+        "refusals-table": {"over-refusal", "People say"},
+        "calibration-table": {"Brier score: calibration part"},
+        "cost-table": {"Ratio", "Refuse all"},
+        "subsets": {"hard", "Second study"},
+    },
+    audited: {"findings-table": {"Weight"}, "people-table": {"Krippendorff's alpha"}, "baselines": {"Held out"}},
+    studied: {"contrasts": {"Queries like these"}, "agreement": {"Krippendorff's α"}, "ceilings": {"BCE, at least"}},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WANTED, ids=lambda page: page.__name__)
+def test_every_page_says_what_its_names_mean(page, tmp_path):
+    document = page(tmp_path)
+    tables = {table.name: meanings_in(table) for table in document.tables()}
+
+    for name, wanted in WANTED[page].items():
+        assert wanted <= tables[name].keys(), name
+    written = html(document)
+    assert written.count("About these numbers") == sum(
+        bool(found) for name, found in tables.items() if name != "answer-forest-table"
+    )
+    for name in ("Worth", "Weight", "Queries like these"):
+        if any(name in found for found in tables.values()):
+            assert re.search(f"<dt>{name}</dt><dd>[a-z ]{{20}}", written)
+
+
+def test_a_name_means_in_one_table_what_it_need_not_in_another():
+    row = [("1", "2")]
+    weight = [meanings_in(table_of(name, "", ("", "Weight"), row)) for name in ("findings-table", "phrases-table", "x")]
+
+    assert weight[0] != weight[1]
+    ungraded = [meanings_in(table_of(name, "", ("Unscored",), [("3",)])) for name in ("does-0", "does-12", "does-it")]
+    assert ungraded[0] == ungraded[1] != ungraded[2]
+    assert weight[2] == {}
+    assert meanings_in(table_of("x", "", ("Unscored (all items)",), [("3",)])) == {
+        "Unscored (all items)": meanings()["Unscored"]
+    }

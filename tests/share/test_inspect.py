@@ -1,0 +1,185 @@
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.fault_server import FaultServer
+from tests.support.served import served
+
+from casewise.api import attack, judge, report
+from casewise.errors import ConfigurationError
+from casewise.judges.llm import LiveOptions, live_judge
+from casewise.judges.run import Plan, Selection, Target, judge_into
+from casewise.models.load import ModelOptions
+from casewise.records import Unscored, UnscoredReason
+from casewise.storage.load import load_benchmark
+
+pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
+pytestmark = [
+    pytest.mark.inspect,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # inside Inspect AI
+]
+
+INSPECT = Path(sys.executable).with_name("inspect")
+
+
+def environment(server=None):
+    found = {**os.environ, "INSPECT_LOG_FORMAT": "eval", "OPENAI_API_KEY": "sk-anything", "INSPECT_DISPLAY": "plain"}
+    return found | ({"OPENAI_BASE_URL": server.url} if server else {})
+
+
+def program(*words, server=None):
+    done = subprocess.run(
+        [str(INSPECT), *words], env=environment(server), capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def the_log(folder):
+    (path,) = Path(folder).glob("*.eval")
+    return json.loads(program("log", "dump", str(path)))
+
+
+@pytest.mark.parametrize("elicitation", ["binary", "probability"])
+def test_inspect_runs_the_task_and_clusters_by_query(elicitation):
+    with served(FaultServer()) as server:
+        program(
+            *("eval", "casewise/judge", "-T", f"elicitation={elicitation}", "-T", "limit=20"),
+            *("--model", "openai/tiny", "--log-dir", "logs", "-M", "responses_api=false"),
+            server=server,
+        )
+    log = the_log("logs")
+
+    (score,) = log["results"]["scores"]
+    assert log["status"] == "success"
+    assert log["eval"]["task"] == "casewise/judge"
+    assert set(score["metrics"]) == {
+        "mean",
+        "stderr",
+        "recall_safe",
+        "recall_unsafe",
+        "unscored_rate",
+        "agreement_scored",
+    }
+    assert score["metrics"]["unscored_rate"]["value"] == 0
+    assert score["metrics"]["stderr"]["value"] > 0
+    assert len(log["samples"]) == 20
+
+
+def test_agreement_where_there_is_a_verdict_stands_beside_the_share_without_one():
+    from inspect_ai.scorer import SampleScore, Score
+
+    from casewise.share.inspect_task import agreement_scored, unscored_rate
+
+    found = [
+        SampleScore(score=Score(value=value, answer=answer, metadata={"weight_of_safe": weight}))
+        for value, answer, weight in (
+            (1.0, "safe", 1.0),
+            (0.0, "safe", 0.0),
+            (0.0, "unscored", 1.0),
+            (0.0, "safe", None),
+        )
+    ]
+    assert agreement_scored()(found) == 0.5
+    assert unscored_rate()(found) == 0.25
+
+
+def test_inspect_agrees_with_our_own_report():
+    with served(FaultServer()) as server:
+        program(
+            *("eval", "casewise/judge", "-T", "elicitation=binary"),
+            *("--model", "openai/tiny", "--log-dir", "logs", "-M", "responses_api=false"),
+            server=server,
+        )
+        options = LiveOptions(model=ModelOptions(server.url))
+        ours = judge("demo", live_judge("vllm/tiny", options, environment={}), elicitations=("binary",), out="ours")
+    metrics = the_log("logs")["results"]["scores"][0]["metrics"]
+    table = {row["metric"]: row["estimate"] for row in report(ours).metrics.to_dicts()}
+
+    assert metrics["mean"]["value"] == pytest.approx(table["accuracy"])
+    assert metrics["recall_safe"]["value"] == pytest.approx(table["recall_safe"])
+    assert metrics["recall_unsafe"]["value"] == pytest.approx(table["recall_unsafe"])
+
+
+def test_a_model_of_inspect_is_a_judge_of_ours(monkeypatch, tmp_path):
+    benchmark = load_benchmark("demo")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-anything")
+
+    async def go(server):
+        async with server:
+            judge = live_judge("inspect:openai-api/openai/tiny", LiveOptions(model=ModelOptions(server.url)))
+            plan = Plan.of(benchmark, judge, elicitations=("binary", "probability"), selection=Selection(limit=6))
+            return await judge_into(Target(tmp_path / "run", "demo"), benchmark, judge, plan=plan)
+
+    summary = asyncio.run(go(FaultServer()))
+
+    assert (summary.n_judged, summary.n_unscored) == (12, 0)
+    assert summary.output_tokens == 120
+
+
+def test_a_run_is_exported_as_a_log_that_inspect_reads():
+    from casewise.share.inspect_log import export_inspect_log
+
+    judge("demo", "fake/rehearsal", elicitations=("binary", "score"), out="run")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from casewise.cli.app import main; main()",
+            "export",
+            "run",
+            "--to",
+            "inspect",
+            "--out",
+            "run.eval",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for place, problem in (("run.eval", "nothing is overwritten"), ("log", "ends in .eval or .json")):
+        with pytest.raises(ConfigurationError, match=problem):
+            export_inspect_log(Path("run"), Path(place))
+    log = json.loads(program("log", "dump", done.stdout.strip()))
+
+    assert len(log["samples"]) == 180
+    assert log["eval"]["model"] == "fake/rehearsal"
+    assert {sample["scores"]["verdict"]["answer"] for sample in log["samples"]} == {"safe", "unsafe"}
+
+
+def test_the_log_has_what_was_shown_under_an_attack_and_what_a_model_made_of_it():
+    from casewise.share.inspect_log import export_inspect_log
+
+    attacks = "claim:earlier,claim:authority/system,paraphrase:fake/rehearsal"
+    attack("demo", "fake/rehearsal", attacks=attacks, noise="none", out="run")
+    export_inspect_log(Path("run"), Path("log.eval"))
+    shown: dict[str, Any] = {}
+    for one in json.loads(program("log", "dump", "log.eval"))["samples"]:
+        shown.setdefault(one["metadata"]["arm"], one["metadata"])
+
+    assert "answered" in str(shown["claim:earlier/user/safe"]["earlier"])
+    assert "answered" in str(shown["claim:authority/system/safe"]["system"])
+    assert "In other words:" in str(shown["paraphrase:fake/rehearsal"]["shown"])
+    assert "earlier" not in shown["full"]
+
+
+def test_an_item_without_a_verdict_has_no_score_in_the_log(tmp_path):
+    from inspect_ai.log import read_eval_log
+
+    from casewise.share.inspect_log import export_inspect_log
+
+    def half(query, context):
+        return "safe" if len(query) % 2 else Unscored(reason=UnscoredReason.REFUSED)
+
+    run = judge("demo", half, out=tmp_path / "run")
+    (score,) = read_eval_log(str(export_inspect_log(tmp_path / "run", tmp_path / "run.eval"))).results.scores
+    assert (score.scored_samples, score.unscored_samples) == (run.summary.n_judged, run.summary.n_unscored)
+    assert score.unscored_samples > 0
+    assert score.metrics["mean"].value > 0
