@@ -23,7 +23,6 @@ from benchmarks.covered import (
     attacks,
     bands,
     conditions,
-    crowds,
     decisions,
     details,
     judges,
@@ -38,7 +37,6 @@ __all__ = ["PAGE", "SECTIONS", "main"]
 SECTIONS: tuple[Section, ...] = (
     *judges.SECTIONS,
     *decisions.SECTIONS,
-    *crowds.SECTIONS,
     *judges_and_people.SECTIONS,
     *annotators.SECTIONS,
     *people.SECTIONS,

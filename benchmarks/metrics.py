@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from tests.support.annotated import annotated_study
@@ -19,7 +18,6 @@ from tests.support.judges import wrong_at_random
 from casewise.stats.agreement import agreement_of_votes
 from casewise.stats.estimates import estimate
 from casewise.stats.metrics import FLOORS, METRICS, REFUSALS
-from casewise.stats.response_model import fit_responses
 
 
 def least(task: Callable[[], object]) -> float:
@@ -46,11 +44,6 @@ def main() -> None:
         lambda: (estimate(known), agreement_of_votes(*study.counts, clusters=study.query, raters=study.raters))
     )
     print(f"a judge's metrics and agreement, two-way, {len(study.item):,} ratings: {seconds:.2f} s")
-
-    ability = rng.normal(1.5, 0.7, 50)
-    right = (rng.random((50, 900)) < 1 / (1 + np.exp(rng.normal(0, 1.5, 900) - ability[:, None]))).astype(float)
-    for name, rasch in (("Rasch", True), ("2PL", False)):
-        print(f"50 judges on 900 items, {name}: {least(partial(fit_responses, right, rasch=rasch)):.2f} s")
 
 
 if __name__ == "__main__":

@@ -11,17 +11,15 @@ import numpy as np
 import polars as pl
 from benchmarks.covered.rows import Row, Section
 from benchmarks.covered.tally import Held, Limits, coverage, rejections
-from scipy.special import expit, ndtri
+from scipy.special import expit
 from tests.support.judges import wrong_at_random
 
-from casewise.stats.adaptive import QueryFrame, sample_until_precise
 from casewise.stats.comparison import paired_tests
 from casewise.stats.costs import cheapest_threshold, cost_curve, error_terms
 from casewise.stats.estimates import estimate_of, item_values, judge_noise, measure
 from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.metrics import metrics_named
 from casewise.stats.pairs import Parts, hard_score, shapley_values, subsets
-from casewise.stats.response_model import fit_responses, left_out_errors
 from casewise.stats.sample import Sample
 from casewise.stats.words import Folds
 
@@ -162,38 +160,6 @@ def arms(studies: int) -> Iterator[Row]:
         yield from coverage(studies, partial(drawn, queries), truth, f"{queries} queries of 2")
 
 
-def answered(rng: np.random.Generator, judges: int, items: int, ability: np.ndarray) -> np.ndarray:
-    """Which judge is right on which item: items differ in difficulty and in how much they tell."""
-    tells, hard = np.exp(rng.normal(0, 0.3, items)), rng.normal(0, 1.5, items)
-    return (rng.random((judges, items)) < expit(tells * (ability[:, None] - hard))).astype(float)
-
-
-def scale(studies: int) -> Iterator[Row]:
-    """Differences of abilities on the scale of judges, and new judges placed by 100 items of 900."""
-    rng = np.random.default_rng(127)
-    for judges, items in ((6, 200), (20, 900)):
-        held = Held()
-        for _ in range(max(1, studies // 10)):
-            ability = np.linspace(0, 2, judges)
-            model = fit_responses(answered(rng, judges, items, ability))
-            centre, true = model.ability.mean(), ability.mean()
-            for one, error, own in zip(model.ability, model.ability_error, ability, strict=True):
-                held.of((one - centre - 1.96 * error, one - centre + 1.96 * error), own - true)
-        yield held.row("scale.ability", f"{judges} judges, {items} items; beside the mean of the judges", "no claim")
-    placed = [
-        left_out_errors(answered(rng, 40, 900, rng.normal(1.5, 0.7, 40)), 100) for _ in range(max(1, studies // 25))
-    ]
-    near = sum(int((np.abs(one.predicted - one.true) <= 0.03).sum()) for one in placed)
-    yield Row(
-        "items_that_place",
-        "40 judges left out in fours, 100 of 900 items",
-        "within 0.03",
-        near,
-        40 * len(placed),
-        "no claim",
-    )
-
-
 def rare_shares(studies: int) -> Iterator[Row]:
     """Proportions that few queries carry: with the bound that the queries give, and without it beside."""
     rng = np.random.default_rng(4)
@@ -215,24 +181,6 @@ def rare_shares(studies: int) -> Iterator[Row]:
                 held.add(estimate_of(found), wrong, (bare.ci_high or 0.0) - (bare.ci_low or 0.0))
             alike = "whole queries" if together else "alone"
             yield held.row("rare shares", f"{queries} queries of {items}, {wrong:.0%} wrong, {alike}")
-
-
-def until_precise(studies: int) -> Iterator[Row]:
-    """Accuracy from a sample of queries that stops when it is narrow enough, on benchmarks of 250, 450 and 1,500 queries."""
-    rng = np.random.default_rng(131)
-    for queries, accuracy, together in product((250, 450, 1_500), (0.8, 0.95, 0.99), (0.3, 0.9)):
-        held, asked = Held(), 0.0
-        for _ in range(studies):
-            seen, shared = rng.normal(size=(queries, 2)), rng.normal(size=(queries, 1))
-            own = np.sqrt(together) * shared + np.sqrt(1 - together) * rng.normal(size=(queries, 2))
-            right = (np.sqrt(0.3) * seen + np.sqrt(0.7) * own < ndtri(accuracy)).sum(axis=1).astype(float)
-            frame = QueryFrame(np.full(queries, 2.0), seen, np.ones(queries))
-            found = sample_until_precise(frame, right.__getitem__, half_width=0.03, rng=rng)
-            held.of((found.low, found.high), float(right.mean() / 2))
-            asked += 1 - found.saved
-        alike = "go together" if together > 0.5 else "hardly go together"
-        setting = f"{queries:,} queries of 2 that {alike}, {accuracy:.0%} right; {asked / studies:.0%} asked"
-        yield held.row("until_precise", setting, "≥ 92 %")
 
 
 SECTIONS = (
@@ -274,28 +222,11 @@ SECTIONS = (
         quick=200,
     ),
     Section(
-        "scale",
-        ("scale.ability", "items_that_place"),
-        "Six judges on 200 items and twenty on 900, difficulties with sd 1.5, discriminations with sd 0.3 of their logarithm; forty "
-        "judges left out in fours and placed by 100 of 900 items.",
-        scale,
-        quick=100,
-        full=300,
-    ),
-    Section(
         "rare-shares",
         ("rare shares",),
         "15 to 120 queries of one or eight items, 2 to 50 % wrong, each alone or whole queries. The yardstick is the interval "
         "without the bound that the number of queries gives.",
         rare_shares,
         quick=200,
-    ),
-    Section(
-        "until-precise",
-        ("until_precise",),
-        "250, 450 and 1,500 queries of two items that go together by 0.3 or 0.9 (of latent variance), right on 80, 95 or 99 %, a "
-        "half width of 0.03.",
-        until_precise,
-        quick=400,
     ),
 )

@@ -3,53 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
+import polars as pl
 from benchmarks.covered.rows import Row, Section
 from scipy.special import expit
 
+from casewise.evaluate.judge_numbers import weak_category
 from casewise.stats.ceilings import against_new_person
-from casewise.stats.estimates import named
-from casewise.stats.pooled import entropy, jensen_shannon, pooled_shares
 from casewise.stats.power_studies import QueryDifferences, query_differences, simulated_power, simulated_queries_needed
 from casewise.stats.prediction_powered import prediction_powered_rate
-from casewise.stats.response_model import distances_of
 from casewise.stats.sample import Sample
 
 __all__ = ["SECTIONS"]
-
-
-def distances(studies: int) -> Iterator[Row]:
-    """Distances from how people split: their intervals hold what endless votes and queries would say."""
-    rng = np.random.default_rng(29)
-
-    def drawn(queries: int) -> tuple[np.ndarray, np.ndarray]:
-        logits = rng.normal(0, 1, queries).repeat(2) + rng.normal(0, 1, 2 * queries)
-        return expit(logits), expit(0.3 + 0.8 * logits + rng.normal(0, 0.7, 2 * queries))
-
-    rate, q = drawn(400_000)
-    extra = -(rate * np.log(q) + (1 - rate) * np.log(1 - q)) - entropy(rate)
-    truth = {
-        "jensen_shannon": float(jensen_shannon(rate, q).mean()),
-        "extra_cross_entropy": float(extra.mean()),
-        "entropy_excess": float((entropy(q) - entropy(rate)).mean()),
-    }
-    for queries, votes in ((30, 20), (120, 20), (450, 20), (120, 7)):
-        held, widths = dict.fromkeys(truth, 0), dict[str, list[float]]({name: [] for name in truth})
-        for _ in range(studies):
-            rate, q = drawn(queries)
-            share = rng.binomial(votes, rate) / votes
-            found = named(distances_of(sample_of(share, q, votes)))
-            for name, true in truth.items():
-                low, high = found[name].ci_low or 0.0, found[name].ci_high or 0.0
-                held[name] += low <= true <= high
-                widths[name].append(high - low)
-        for name in truth:
-            setting = f"{queries} queries of two items, {votes} votes"
-            wanted = "≥ 92 %" if votes == 20 else "no claim"
-            yield Row(
-                name, setting, "holds the truth", held[name], studies, wanted, width=float(np.median(widths[name]))
-            )
 
 
 def sample_of(share: np.ndarray, q: np.ndarray, votes: int) -> Sample:
@@ -132,39 +99,28 @@ def new_person(studies: int) -> Iterator[Row]:
 
 
 def categories(studies: int) -> Iterator[Row]:
-    """Pooled accuracies of categories: the mean coverage of their intervals, and all ranks together."""
+    """A weak category is named: never where all are alike but for 5 %, and where one is 30 points below the others."""
     rng = np.random.default_rng(47)
-    queries, wanted = 10, "≥ 92 %"
-    for spread in (0.0, 0.3, 1.0):
-        for kinds in (10, 45):
-            held = ranks = 0
-            widths = []
-            for _ in range(studies):
-                centre = 1.2 + rng.normal(0, spread, kinds)
-                logits = centre.repeat(queries) + rng.normal(0, 0.7, kinds * queries)
-                right = (rng.random((kinds * queries, 2)) < expit(logits)[:, None]).astype(float).ravel()
-                truth = expit(centre[:, None] + rng.normal(0, 0.7, 2_000)).mean(1)
-                item = np.arange(len(right))
-                found = pooled_shares(right, category=item // (2 * queries), query=item // 2)
-                held += int(((found.ci_low <= truth) & (truth <= found.ci_high)).sum())
-                place = 1 + (truth[None, :] > truth[:, None] + 0.01).sum(1)
-                ranks += bool(((found.best <= place) & (place <= found.worst)).all())
-                widths.append(float((found.ci_high - found.ci_low).mean()))
-            setting = f"{kinds} categories of 10 queries, sd {spread:g} between them"
-            width = float(np.median(widths))
-            yield Row("pooled_categories", setting, "holds the truth", held, studies * kinds, wanted, width)
-            yield Row("pooled_categories ranks", setting, "all hold", ranks, studies, wanted)
+    for queries, kinds, drop in product((10, 30), (5, 45), (0.0, 0.3)):
+        named_one = right_one = 0
+        for _ in range(studies):
+            rate = np.full(kinds, 0.85)
+            rate[0] -= drop
+            logits = np.log(rate / (1 - rate)).repeat(queries) + rng.normal(0, 0.7, kinds * queries)
+            right_on = (rng.random((kinds * queries, 2)) < expit(logits)[:, None]).astype(float).ravel()
+            share = np.ones(len(right_on))
+            category = pl.Series(np.arange(kinds).repeat(2 * queries)).cast(pl.String)
+            found = weak_category(sample_of(share, right_on, 20), category)
+            named_one += found is not None
+            right_one += found is not None and found.name == "0"
+        setting = f"{kinds} categories of {queries} queries"
+        if drop:
+            yield Row("weak_category", f"{setting}, one 30 points below", "named", right_one, studies, "no claim")
+        else:
+            yield Row("weak_category", f"{setting}, all alike", "named", named_one, studies, "≤ 6.5 %")
 
 
 SECTIONS = (
-    Section(
-        "distances",
-        ("jensen_shannon", "extra_cross_entropy", "entropy_excess"),
-        "True rates with logits of sd 1.4, half of the variance shared by a query's two items; a judge that leans by 0.3 "
-        "logits, flattens by 0.8 and errs by 0.7; 30, 120 and 450 queries of 20 votes, 120 of 7.",
-        distances,
-        quick=200,
-    ),
     Section(
         "prediction-powered",
         ("rates_with_judge",),
@@ -182,12 +138,10 @@ SECTIONS = (
     ),
     Section(
         "categories",
-        ("pooled_categories", "pooled_categories ranks"),
-        "10 and 45 categories of ten queries of two items; accuracies with logits of 1.2, 0.7 between queries, and 0, 0.3 or 1 "
-        "between categories. Coverage is over categories and studies.",
+        ("weak_category",),
+        "5 and 45 categories of 10 and 30 queries of two items, 85 % right; all alike, or one 30 points below the others.",
         categories,
-        quick=60,
-        full=500,
+        quick=200,
     ),
     Section(
         "new-person",

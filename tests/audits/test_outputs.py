@@ -21,7 +21,7 @@ def planted(tmp_path_factory):
 
 
 def test_an_output_that_was_filled_in_by_chance_is_a_finding(planted):
-    part = audit_outputs([planted], subject())
+    part = audit_outputs([planted])
 
     (finding,) = part.findings
     assert finding.code == "outputs.filled-in"
@@ -46,14 +46,14 @@ def test_whole_numbers_that_follow_the_votes_are_no_finding(planted, tmp_path):
             row["some-model"] = round(1 + 9 * row["scores"][:20].count(1) / 20)
     clean = write(tmp_path / "safety_some-model" / "output_score.json", rows)
 
-    assert audit_outputs([clean], subject()).findings == ()
+    assert audit_outputs([clean]).findings == ()
     assert replay(clean).notes == ()
 
 
 def test_words_cannot_be_tested_and_that_is_said(tmp_path):
     words = write(tmp_path / "safety_a" / "output_binary.json", output_rows(["safe", "unsafe"] * 20))
 
-    part = audit_outputs([words, tmp_path / "output_gone.json"], subject())
+    part = audit_outputs([words, tmp_path / "output_gone.json"])
 
     assert part.findings == ()
     assert any("cannot be tested" in line for line in part.left_out)
@@ -82,24 +82,3 @@ def six_judges(folder, *, against):
         rows = output_rows(["safe" if word else "unsafe" for word in said], judge=f"model-{place}")
         paths.append(write(folder / f"safety_model-{place}" / "output_binary.json", rows))
     return paths
-
-
-def test_labels_that_the_better_judges_contradict_are_named(tmp_path):
-    ids = subject().items["item_id"].to_list()
-    against = [5, 40, 77]
-
-    finding = next(
-        one for one in audit_outputs(six_judges(tmp_path, against=against), subject()).findings if "label" in one.code
-    )
-
-    assert finding.items
-    assert set(finding.items) <= {ids[place] for place in against}
-    assert finding.evidence["judges"] == 6
-    assert finding.share < 0.1
-
-
-def test_a_few_judges_are_too_few_to_doubt_a_label(tmp_path):
-    part = audit_outputs(six_judges(tmp_path, against=[5, 40])[:3], subject())
-
-    assert not any("label" in one.code for one in part.findings)
-    assert any("need outputs of 5 judges" in line for line in part.left_out)

@@ -125,7 +125,7 @@ def test_what_is_nearly_a_name_is_told(words, says, program):
 
 
 @pytest.mark.parametrize(
-    ("words", "at", "said"), [("casewise jud", 1, "judge"), ("casewise judge --until", 2, "--until-precise")]
+    ("words", "at", "said"), [("casewise jud", 1, "judge"), ("casewise judge --retry", 2, "--retry-unscored")]
 )
 def test_a_shell_is_told_how_a_line_may_go_on(words, at, said):
     asking = {"_CASEWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(at)}

@@ -40,7 +40,7 @@ def test_they_go_on_where_they_stopped_and_are_one_document_in_json(command, tmp
 
 
 def test_what_is_for_one_judge_is_refused_for_several(command, tmp_path):
-    said = command("judge", "demo", "--judge", "linear", "--judge", "constant:safe", "--until-precise", "0.1")
+    said = command("judge", "demo", "--judge", "linear", "--judge", "constant:safe", "--test-connection")
 
     assert said.code == 2
     assert "one --judge at a time" in said.err

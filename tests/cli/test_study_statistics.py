@@ -62,7 +62,6 @@ def test_repetitions_say_what_each_analysis_is_worth(design):
         ("report", "columns.csv"),
         ("report", "demo", "--contrast", "safe_revised"),
         ("report", "demo", "--contrast", "safe_revised:nothing"),
-        ("report", "demo", "--stratum", "age"),
         ("report", "demo", "--margin", "0"),
         ("simulate", "--design", "none.toml"),
     ],

@@ -15,7 +15,6 @@ from casewise.stats.costs import refusals
 from casewise.stats.estimates import estimate
 from casewise.stats.metrics import FLOORS
 from casewise.stats.pairs import find_pairs, pair_results
-from casewise.stats.response_model import distances_of
 from casewise.stats.sample import judged
 from casewise.storage.published import read_output
 
@@ -37,7 +36,6 @@ def computed(shared):
     every = (
         *estimate(sample),
         *estimate(sample, metrics=FLOORS),
-        *distances_of(sample),
     )
     numbers = {e.name: e.estimate for e in (*every, *parts, *pairs.estimates, *at.estimates)}
     return numbers | {"by_chance": found.by_chance}
@@ -57,7 +55,7 @@ def printed():
 def test_every_number_of_the_tables_is_what_the_code_gives(shared):
     found, said = computed(shared), printed()
 
-    assert len(said) == 31
+    assert len(said) == 28
     assert {name: round(found[name], 3) for name in said} == said
 
 

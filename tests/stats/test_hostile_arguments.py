@@ -19,9 +19,6 @@ from hypothesis import strategies as st
 from casewise import stats
 from casewise.errors import StatisticsError
 from casewise.stats.ceilings import UNIFORM, BetaPrior, fit_beta, predicted_counts, same_label
-from casewise.stats.crowd import majority_gap
-from casewise.stats.dawid_skene import dawid_skene
-from casewise.stats.ratings import column_dependence, lost_by_condition
 
 NUMBER = st.one_of(
     st.sampled_from([math.nan, math.inf, -math.inf, -1, -0.5, 0, 0.5, 1, 2, 3, 7.5, 21, 10**6, 2**40, 1e300]),
@@ -64,10 +61,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] =
     "benjamini_yekutieli": (stats.benjamini_yekutieli, {"p": NUMBERS}),
     "bonferroni": (stats.bonferroni, {"p": NUMBERS}),
     "holm": (stats.holm, {"p": NUMBERS}),
-    "oracle_accuracy": (
-        lambda **given: stats.oracle_accuracy(**given, rng=np.random.default_rng(0)),
-        {"safe": SAFE, "votes": VOTES, "clusters": LABELS, "strata": LABELS, "level": SHARE},
-    ),
     "ceilings": (stats.ceilings, {"safe": SAFE, "votes": VOTES}),
     "agreement_of_votes": (
         stats.agreement_of_votes,
@@ -92,14 +85,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] =
     "clustered_contrast": (
         stats.clustered_contrast,
         {"safe": TRUTHS, "second": TRUTHS, "query": LABELS, "annotator": LABELS, "level": SHARE},
-    ),
-    "clustered_mean": (
-        one_way(stats.clustered_mean),
-        {"values": NUMBERS, "clusters": LABELS},
-    ),
-    "clustered_regression": (
-        one_way(stats.clustered_regression),
-        {"design": TABLE, "outcome": NUMBERS, "clusters": LABELS},
     ),
     "clopper_pearson": (stats.clopper_pearson, {"successes": COUNTS, "n": COUNTS, "level": SHARE}),
     "wilson": (stats.wilson, {"successes": COUNTS, "n": COUNTS, "level": SHARE}),
@@ -177,19 +162,12 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] =
         ),
         {"rate": SHARE, "queries": st.integers(-1, 9), "each": st.integers(-1, 9), "sd": SHARE},
     ),
-    "dawid_skene": (dawid_skene, {"safe": TRUTHS, "item": COUNTS, "annotator": COUNTS}),
-    "majority_gap": (
-        lambda **given: majority_gap(**given, rng=np.random.default_rng(0)),
-        {"safe": column(COUNT, most=80), "votes": st.integers(-1, 30)},
-    ),
     "fit_beta": (fit_beta, {"safe": SAFE, "votes": VOTES}),
     "same_label": (lambda **given: same_label(**given, prior=UNIFORM), {"safe": SAFE, "votes": VOTES}),
     "predicted_counts": (
         lambda a, b, **given: predicted_counts(**given, prior=BetaPrior(a, b)),
         {"a": SHARE, "b": SHARE, "safe": WHOLE, "votes": WHOLE, "new_votes": WHOLE},
     ),
-    "column_dependence": (column_dependence, {"votes": TABLE, "block": WHOLE}),
-    "lost_by_condition": (lost_by_condition, {"assigned": COUNTS, "finished": COUNTS}),
 }
 
 # What is undefined by the nature of the thing, and said to be so in its docstring.
@@ -238,7 +216,6 @@ def test_every_public_function_is_asked():
         lambda: stats.clopper_pearson(3, 2),
         lambda: stats.newcombe(3, 2, 1, 2),
         lambda: stats.korn_graubard(math.nan, 0.1, n=10, clusters=5),
-        lambda: stats.clustered_mean([math.nan, 1.0], [0, 1]),
         lambda: stats.equivalence(math.nan, 0.1, margin=0.05),
         lambda: stats.alternative_annotator_test([math.nan, 1], [1, 1], item=[0, 1], annotator=[0, 0]),
         lambda: stats.alternative_annotator_test([1, 1, 0], [1, 1], item=[0, 1], annotator=[0, 0]),

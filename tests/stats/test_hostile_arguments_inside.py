@@ -36,8 +36,7 @@ from casewise.stats.arrays import cluster_variance
 from casewise.stats.ceilings import against_new_person, leave_one_out
 from casewise.stats.contrasts import sign_flips
 from casewise.stats.pairs import halves, hard_score
-from casewise.stats.panel import distribution_worth, reference_weight, usual_reference
-from casewise.stats.pooled import pooled_shares
+from casewise.stats.panel import reference_weight, usual_reference
 from casewise.stats.power_studies import (
     PilotRatings,
     assumed_deviation,
@@ -50,22 +49,12 @@ from casewise.stats.power_studies import (
     variance_of,
 )
 from casewise.stats.prediction_powered import labels_needed, prediction_powered_rate
-from casewise.stats.response_model import (
-    fit_responses,
-    items_that_place,
-    left_out_errors,
-    place,
-    reachable_entropy_correlation,
-)
 from casewise.stats.sample import filled_in, of_raw_values
 from casewise.stats.shares import binomial_below, score_limits, sign_test
-
-MODEL = fit_responses((np.random.default_rng(1).random((5, 12)) < 0.7).astype(float))
 
 INSIDE: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] = {
     "sign_flips": (sign_flips, {"net": column(st.one_of(st.integers(-4, 4), COUNT))}),
     "cluster_variance": (cluster_variance, {"influence": NUMBERS, "clusters": LABELS}),
-    "pooled_shares": (pooled_shares, {"values": column(SHARE), "category": LABELS, "query": LABELS, "level": SHARE}),
     "prediction_powered_rate": (
         prediction_powered_rate,
         {"grader": column(SHARE), "labels": TRUTHS, "clusters": LABELS, "level": SHARE},
@@ -77,11 +66,6 @@ INSIDE: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] 
     "score_limits": (score_limits, {"estimate": column(SHARE), "n": COUNTS, "level": SHARE}),
     "sign_test": (sign_test, {"one_way": WHOLE, "other_way": WHOLE}),
     "binomial_below": (binomial_below, {"successes": COUNT, "n": WHOLE, "share": SHARE}),
-    "reachable_entropy_correlation": (reachable_entropy_correlation, {"safe": SAFE, "votes": VOTES}),
-    "fit_responses": (fit_responses, {"right": TABLE, "clusters": LABELS, "rasch": st.booleans()}),
-    "items_that_place": (lambda n: items_that_place(MODEL, n), {"n": WHOLE}),
-    "place": (lambda items, right: place(MODEL, items, right), {"items": COUNTS, "right": TRUTHS}),
-    "left_out_errors": (left_out_errors, {"right": TABLE, "n": WHOLE, "folds": st.integers(-1, 4)}),
     "category_counts": (category_counts, {"ratings": TABLE}),
     "alpha_by_level": (
         alpha_by_level,
@@ -92,10 +76,6 @@ INSIDE: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] 
         {"judge": TRUTHS, "safe": SAFE, "votes": VOTES, "clusters": LABELS, "margin": SHARE, "alpha": SHARE},
     ),
     "leave_one_out": (leave_one_out, {"judge": TRUTHS, "safe": SAFE, "votes": VOTES}),
-    "distribution_worth": (
-        distribution_worth,
-        {"judge": column(SHARE), "safe": SAFE, "votes": VOTES, "clusters": LABELS, "reference_size": WHOLE},
-    ),
     "reference_weight": (reference_weight, {"safe": SAFE, "votes": VOTES, "reference_size": WHOLE}),
     "usual_reference": (usual_reference, {"votes": VOTES}),
     "checked_votes": (checked_votes, {"safe": SAFE, "votes": VOTES, "clusters": LABELS}),

@@ -429,7 +429,6 @@ def leaderboard(
     outputs: Outputs = None,
     labels: str | LabelPolicy = "votes",
     options: ReportOptions | None = None,
-    scale: int | None = None,
 ) -> Board:
     """Runs over one benchmark beside each other, beside published judges and baselines, with ranks that are intervals.
 
@@ -442,8 +441,6 @@ def leaderboard(
         names, and `()` for none.
     labels
         The label policy, as for `report`.
-    scale
-        How many items to choose that place a new judge; judges and items are then put on one scale.
 
     Raises
     ------
@@ -463,7 +460,6 @@ def leaderboard(
         benchmark=given,
         outputs=output_files(outputs),
         options=options or ReportOptions(labels=policy_of(labels)),
-        scale=scale,
     )
     return Board(found, options or ReportOptions(labels=policy_of(labels)))
 

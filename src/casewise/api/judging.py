@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import shutil
 import tempfile
 import weakref
@@ -14,16 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from casewise.api.benchmarks import RunAt, Source, as_benchmark, source_of
 from casewise.api.evaluating import Report
 from casewise.ask.elicitations import HOW_ASKED, AskOptions, protocol_for
-from casewise.audits.subject import Subject
-from casewise.errors import ConfigurationError, JudgeError, RunConflict, Stopped, did_you_mean
+from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.evaluate.judged_runs import ReportOptions
-from casewise.evaluate.until_precise import PreciseRun, known_queries, right, sampling
 from casewise.judges.baselines import CallableJudge
 from casewise.judges.judge import Judge, completed
 from casewise.judges.llm import LiveOptions, find_prompts
@@ -46,17 +41,14 @@ from casewise.models.protocol import Model, Reply
 from casewise.models.wire import Probe, probe
 from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation, ParameterSet, Scored, ShownContext, Unscored
 from casewise.runs.batch import BatchOptions, reserved
-from casewise.runs.limits import Limits, RunProgress, Spend, Watch, allow_sending, apart, finished
+from casewise.runs.limits import Limits, RunProgress, Spend, Watch, allow_sending, finished
 from casewise.runs.run import default_folder, spent_in_columns
 from casewise.runs.texts import spent_making
-from casewise.stats.adaptive import sample_until_precise
-from casewise.stats.arrays import FloatArray, IntArray
 from casewise.stats.sample import LabelPolicy
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import column_of_records
-from casewise.storage.files import write_text
-from casewise.storage.run_folder import JUDGEMENTS, RUN, SAMPLING, judgement_table, judgements_in_brief
+from casewise.storage.run_folder import JUDGEMENTS, judgement_table, judgements_in_brief
 from casewise.transforms.catalogue import arm_named, of_its_file
 from casewise.transforms.texts import MakingOptions, makers_of, making
 
@@ -72,7 +64,6 @@ __all__ = [
     "LiveOptions",
     "LocalOptions",
     "ModelOptions",
-    "PreciseRun",
     "Prices",
     "Probe",
     "RayOptions",
@@ -94,7 +85,6 @@ __all__ = [
     "judge",
     "judge_async",
     "judge_several",
-    "judge_until_precise",
     "made_and_judged",
     "messages",
     "others_asked",
@@ -533,112 +523,3 @@ class Run(RunAt):
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()
-
-
-# Judge no more of a benchmark than a precise answer needs. The command line's `judge --until-precise` is a face
-# over this.
-
-
-def judge_until_precise(
-    benchmark: Source,
-    judge: AnyJudge,
-    *,
-    half_width: float,
-    out: str | Path,
-    elicitations: str | Sequence[Elicitation] = (),
-    arms: str | Arm | Sequence[Arm | str] = (),
-    repeats: int = 1,
-    options: RunOptions = RunOptions(),
-) -> PreciseRun:
-    """Ask queries, both items of each, until the interval for accuracy on this whole benchmark is narrow enough.
-
-    The same call with the same seed goes on where it stopped. Such a run is refused by the gate and the leaderboard.
-    The judge is made once, and is the same at every look.
-
-    Parameters
-    ----------
-    elicitations, arms
-        One of each, for several have several accuracies; by default what the judge is asked by default.
-    repeats
-        How often each item is asked; its verdict is that of the mean.
-
-    Raises
-    ------
-    BenchmarkError
-        The benchmark has no ratings.
-    StatisticsError
-        `half_width` is not between 0 and ½.
-    ConfigurationError
-        `options` selects items itself, or the judge is to be asked in several ways.
-    RunConflict
-        `out` holds a run that was not sampled.
-    Stopped
-        It was stopped before the answer was known; the same call goes on.
-    """
-    if options.selection != Selection(seed=options.selection.seed):
-        raise ConfigurationError(
-            "--until-precise draws the items itself; leave out --items, --sample, --limit and --category"
-        )
-    folder, loaded = Path(out), as_benchmark(benchmark)
-    if (folder / RUN).is_file() and not (folder / SAMPLING).is_file():
-        raise RunConflict(f"{folder} holds a run that was not sampled; choose another place (--out) for this one")
-    found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.live)
-    plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
-    if len(plan.elicitations) * len(plan.arms) != 1:
-        raise ConfigurationError(
-            "--until-precise needs one elicitation and one arm: several have several accuracies; name one of each"
-        )
-    source = options.benchmark_source or source_of(benchmark, loaded)
-    return apart(Looks(loaded, found, plan, folder, half_width, source, options).all)
-
-
-@dataclass(frozen=True)
-class Looks:
-    """One judge, asked about more and more queries."""
-
-    benchmark: Benchmark
-    judge: Judge
-    plan: Plan
-    folder: Path
-    half_width: float
-    source: str
-    options: RunOptions
-
-    def all(self) -> PreciseRun:
-        """Look until the answer is known. Every look is in one event loop, for the judge's connections belong to it."""
-        subject = Subject(self.benchmark)
-        known = known_queries(subject)
-        asked: set[int] = set()
-        with asyncio.Runner() as loop:
-
-            def ask(places: IntArray) -> FloatArray:
-                asked.update(places.tolist())
-                rows = known.labelled & np.isin(known.place, list(asked))
-                loop.run(self.look(frozenset(subject.items["item_id"].to_numpy()[rows].tolist())))
-                return known.by_query(right(subject, self.folder))[places]
-
-            rng = np.random.default_rng(self.options.seed)
-            try:
-                found = sample_until_precise(known.frame, ask, half_width=self.half_width, rng=rng)
-            finally:
-                loop.run(self.judge.close())
-        done = PreciseRun(self.folder, found, self.half_width, self.options.seed)
-        write_text(self.folder / SAMPLING, json.dumps(sampling(done, known), indent=1) + "\n")
-        return done
-
-    async def look(self, ids: frozenset[str]) -> None:
-        """Ask about these items."""
-        items = tuple(item for item in self.benchmark.items if item.id in ids)
-        plan = replace(self.plan, items=items)
-        target = Target(self.folder, self.source, seed=self.options.seed, command=self.options.command)
-        try:
-            done = await made_and_judged(
-                target, self.benchmark, self.judge, plan=plan, options=replace(self.options, batch=None), closing=False
-            )
-        finally:
-            # A run that is cut short must not pass for one over items chosen fairly.
-            if (self.folder / RUN).is_file() and not (self.folder / SAMPLING).is_file():
-                said = {"half_width": self.half_width, "seed": self.options.seed}
-                write_text(self.folder / SAMPLING, json.dumps(said) + "\n")
-        if done.stopped:
-            raise Stopped(f"{done.stopped}; the same command goes on with what is left")

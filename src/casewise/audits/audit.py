@@ -7,36 +7,26 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from casewise.audits.contexts import audit_contexts, audit_coverage, audit_intent
 from casewise.audits.subject import AuditOptions, Finding, Part, Subject
 from casewise.audits.votes import audit_labels, audit_people
 from casewise.audits.words import audit_baseline, audit_subsets
-from casewise.errors import BenchmarkError, CasewiseError, StatisticsError
+from casewise.errors import BenchmarkError, CasewiseError
 from casewise.records import ShortRepr
-from casewise.stats.arrays import FloatArray
-from casewise.stats.response_model import fit_responses
-from casewise.stats.sample import FilledIn, of_raw_values, verdicts
+from casewise.stats.sample import FilledIn, of_raw_values
 from casewise.storage.benchmark import Benchmark, Published
-from casewise.storage.published import PublishedOutput, item_ids, read_output
+from casewise.storage.published import PublishedOutput, read_output
 
 # Judges' published outputs over the benchmark: values that another hand put in, and labels that good judges
 # contradict.
 
 
-FEWEST_JUDGES = 5
-"""With fewer, judges of one make that err together cannot be told from a label that is wrong."""
-LIKELIER = 0.5
-
-
-def audit_outputs(paths: Sequence[Path], subject: Subject) -> Part:
-    """Look at each output file for values that look filled in by chance, and at all for labels that good judges contradict.
+def audit_outputs(paths: Sequence[Path]) -> Part:
+    """Look at each output file for values that look filled in by chance.
 
     A file that cannot be read is named and left out.
     """
     findings: list[Finding] = []
-    readable: list[PublishedOutput] = []
     left_out: list[str] = []
     looked_at: dict[str, str] = {}
     for path in paths:
@@ -45,20 +35,12 @@ def audit_outputs(paths: Sequence[Path], subject: Subject) -> Part:
         except CasewiseError as error:
             left_out.append(f"An output was not looked at: {error}.")
             continue
-        readable.append(output)
         if output.misnamed:
             left_out.append(f"{output.judge}, {path.name}: {output.misnamed}.")
         odd = of_raw_values([row.raw for row in output.rows], output.safe_rates)
         looked_at[f"{output.judge}, {path.name}"] = said(odd)
         if odd is not None and odd.suspect:
             findings.append(filled(output, odd))
-    if len(names := {output.judge for output in readable}) < FEWEST_JUDGES:
-        left_out.append(
-            f"Labels that good judges contradict need outputs of {FEWEST_JUDGES} judges that are not of one make; here "
-            f"{'is' if len(names) == 1 else 'are'} {len(names)}."
-        )
-    else:
-        findings += contradicted(readable, subject)
     if any("words" in word for word in looked_at.values()):
         left_out.append(
             "Outputs whose values are words, or are all of one JSON type, cannot be tested for values that were filled in."
@@ -81,39 +63,6 @@ def filled(output: PublishedOutput, odd: FilledIn) -> Finding:
         evidence={"values": odd.n, "others": odd.n_rest, "r": odd.r, "r_of_others": odd.r_rest, "p": odd.p},
         advice="Score this output without them, and say so; as they stand they pull every number towards chance.",
     )
-
-
-def contradicted(outputs: Sequence[PublishedOutput], subject: Subject) -> list[Finding]:
-    """The items that are likelier to have the other label, given which judges agree with it, one output a judge."""
-    place = {item: index for index, item in enumerate(subject.items["item_id"].to_list())}
-    label = np.where(np.isin(subject.label, (0.0, 1.0)), subject.label, np.nan)
-    answers: dict[str, FloatArray] = {}
-    for output in outputs:
-        values = np.full(len(place), np.nan)
-        for value, item in zip(output.values, item_ids(output, subject.benchmark), strict=True):
-            if item is not None:
-                values[place[item]] = value
-        said = verdicts(values, elicitation=output.elicitation)
-        answers.setdefault(output.judge, np.where(np.isnan(said) | np.isnan(label), np.nan, said == label))
-    try:
-        doubt = fit_responses(np.stack(list(answers.values())), clusters=subject.query).reversed_label
-    except StatisticsError:
-        return []
-    suspect = doubt > LIKELIER
-    if not suspect.any():
-        return []
-    surest = np.argsort(-doubt, kind="stable")[: min(20, int(suspect.sum()))]
-    return [
-        Finding(
-            code="outputs.against-label",
-            title=f"Good judges contradict the label of {int(suspect.sum())} item{'s' * bool(suspect.sum() > 1)}.",
-            effect="note",
-            share=float(suspect.mean()),
-            evidence={"items": int(suspect.sum()), "judges": len(answers), "probability_of_surest": float(doubt.max())},
-            advice="Read these items and their votes; have more people rate those where the label seems to be an accident.",
-            items=tuple(str(subject.items["item_id"][int(index)]) for index in surest),
-        )
-    ]
 
 
 # The whole audit: every part, its findings ranked by weight, and what was left out.
@@ -192,7 +141,7 @@ def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions(), outpu
         options=options,
         parts={
             **{name: look(subject) for name, look in PARTS.items()},
-            **({"outputs": audit_outputs(outputs, subject)} if outputs else {}),
+            **({"outputs": audit_outputs(outputs)} if outputs else {}),
         },
         published=benchmark.about.published,
     )

@@ -226,12 +226,6 @@ def leaderboard(
     numbers: NumbersOptions,
     fit_thresholds: FitThresholdsOption = False,
     outputs: OutputsOption = None,
-    scale: Annotated[
-        int | None,
-        typer.Option(
-            "--scale", min=1, help="Put judges and items on one scale; choose so many to place a new judge by."
-        ),
-    ] = None,
     site: Annotated[
         Path | None,
         typer.Option("--site", help="Write it as a site to this new folder, the report of each run behind its row."),
@@ -243,7 +237,7 @@ def leaderboard(
 ) -> None:
     """Runs beside each other, published judges and baselines, with ranks that are intervals."""
     options = numbers.options(fit_thresholds=fit_thresholds)
-    found = api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, options=options, scale=scale)
+    found = api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, options=options)
     if site is not None:
         note(f"site: {found.write_site(site, with_texts=with_texts)}")
     documents.present(found)

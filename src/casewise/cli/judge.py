@@ -285,15 +285,6 @@ def print_summary(summary: api.RunSummary, folder: Path, *, as_json: bool, then:
         note(f"next: casewise {then} {shlex.quote(str(folder))}")
 
 
-def print_precise(precise: api.PreciseRun, folder: Path, *, as_json: bool) -> None:
-    """What a run over as many queries as were needed found."""
-    if as_json:
-        print_json(precise.as_json())
-        return
-    typer.echo(precise.sentence())
-    note(f"next: casewise report {shlex.quote(str(folder))}")
-
-
 def print_several(runs: Mapping[str, api.Run], *, n_judges: int, as_json: bool) -> None:
     """What came of runs of several judges, and how they compare once all are done."""
     if as_json:
@@ -406,13 +397,6 @@ def judge(
     ] = None,
     plan: PlanOptions,
     items: ItemOptions,
-    until_precise: Annotated[
-        float | None,
-        typer.Option(
-            "--until-precise",
-            help="Ask queries only until accuracy on the whole benchmark is known to within this, such as 0.03.",
-        ),
-    ] = None,
     model: AskingOptions,
     limits: LimitOptions,
     local: LocalModelOptions,
@@ -424,10 +408,10 @@ def judge(
     found = api.load(benchmark)
     elicitations = api.elicitations_named(plan.elicit)
     made = {name: api.as_judge(name, found, elicitations=elicitations, live=live) for name in judge}
-    if limits.batch and (how.test_connection or until_precise is not None):
-        raise ConfigurationError("--batch does not go with --test-connection or --until-precise")
-    if len(made) > 1 and (how.test_connection or until_precise is not None):
-        raise ConfigurationError("--test-connection and --until-precise are for one --judge at a time")
+    if limits.batch and how.test_connection:
+        raise ConfigurationError("--batch does not go with --test-connection")
+    if len(made) > 1 and how.test_connection:
+        raise ConfigurationError("--test-connection is for one --judge at a time")
     one = next(iter(made.values()))
     if how.test_connection:
         leave(QUERIES, one.sends_to, agreed=how.yes)
@@ -455,10 +439,6 @@ def judge(
             end(run.summary)
         return
     folder = out or api.default_folder(f"{Path(benchmark).stem}-{judge[0]}")
-    if until_precise is not None:
-        precise = api.judge_until_precise(found, one, half_width=until_precise, out=folder, **asked, options=options)
-        print_precise(precise, folder, as_json=as_json)
-        return
     with watching(f"judging {benchmark}", quiet=as_json) as watch:
         run = api.judge(found, one, out=folder, **asked, options=replace(options, watch=watch))
     print_summary(run.summary, folder, as_json=as_json)

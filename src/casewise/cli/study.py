@@ -146,9 +146,6 @@ def report(
     category: Annotated[
         list[str] | None, typer.Option("--category", help="Show this category query by query, once for each.")
     ] = None,
-    stratum: Annotated[
-        list[str] | None, typer.Option("--stratum", help="A column with the recruited stratum, once for each.")
-    ] = None,
     flow: Annotated[
         Path | None, typer.Option("--flow", help="CSV of people at each step: step, condition (or all), people.")
     ] = None,
@@ -197,7 +194,6 @@ def report(
         exclude=None if exclude is None else () if exclude == "nobody" else (exclude,),
         contrasts=api.read_contrasts(contrast) if contrast else None,
         margin=margin,
-        strata=tuple(stratum or ()),
         flow=None if flow is None else api.read_flow(flow),
         seed=seed,
     )

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from casewise.evaluate.judged_runs import JudgedRuns, Series
 from casewise.evaluate.yardsticks import Beside, picked_numbers, share_in_words
@@ -17,6 +16,18 @@ from casewise.stats.ceilings import AgainstNewPerson, leave_one_out
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.measured import TotalsByCluster, share
+
+
+@dataclass(frozen=True)
+class WeakCategory:
+    """A category in which a judge is right less often than in the others, after correction for all categories."""
+
+    name: str
+    accuracy: Estimate
+    p: float
+    """One-sided, Holm-corrected over the categories that were tested."""
+    n_categories: int
+    """How many categories were tested."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +70,8 @@ class ShortAnswer(ShortRepr):
     """The test that the judge is no worse than one more person."""
     errors: RefusalRates | None
     """Harm and over-refusal where most people agree; None for a judge without verdicts."""
-    weakest: tuple[str, float] | None
-    """A category that is surely behind another, with its pooled accuracy."""
+    weakest: WeakCategory | None
+    """The category that is shown to be below the others."""
     unscored: int
     items: int
 
@@ -94,8 +105,6 @@ class ShortAnswer(ShortRepr):
             yield Yardstick.of(f"Copying the author's intent{found.without_intent}", found.intent)
         if people.same_again is not None:
             yield Yardstick("A second study (predicted)", people.same_again, None, None, why="by a model of the votes")
-        if people.oracle is not None:
-            yield Yardstick("A very large crowd", None, people.oracle.ci_low, people.oracle.ci_high)
 
 
 def answer_of(
@@ -105,9 +114,9 @@ def answer_of(
     *,
     not_worse: AgainstNewPerson | None,
     errors: RefusalRates | None,
-    pooled: pl.DataFrame,
+    weakest: WeakCategory | None,
 ) -> ShortAnswer:
-    """The answer for one series. `pooled`: its categories, each helped by the others (`JudgeNumbers.pooled`)."""
+    """The answer for one series."""
     both = beside_a_new_person(runs, series) if beside.judge["accuracy"].estimate is not None else None
     asked = int(series.asked.sum())
     return ShortAnswer(
@@ -117,7 +126,7 @@ def answer_of(
         against_others=both and both[0],
         not_worse=not_worse,
         errors=errors,
-        weakest=weakest_of(pooled),
+        weakest=weakest,
         unscored=int(np.isnan(series.values[series.asked]).sum()),
         items=asked,
     )
@@ -146,10 +155,13 @@ def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate, Est
     return judge, person
 
 
-def weakest_of(pooled: pl.DataFrame) -> tuple[str, float] | None:
-    """The category with the least pooled accuracy, if another is surely before it."""
-    behind = pooled.filter(pl.col("best_rank") > 1).sort("pooled")
-    return (behind["category"][0], behind["pooled"][0]) if len(behind) else None
+def percent_limits(found: Estimate) -> str:
+    """The 95 % interval behind a share in percent; empty where there is none."""
+    return (
+        ""
+        if found.ci_low is None or found.ci_high is None
+        else f" [{100 * found.ci_low:.1f}, {100 * found.ci_high:.1f}]"
+    )
 
 
 def sentences(found: ShortAnswer) -> Iterator[str]:
@@ -157,7 +169,7 @@ def sentences(found: ShortAnswer) -> Iterator[str]:
     if accuracy.estimate is None:
         yield f"{found.who} has no accuracy on these items."
         return
-    limits = "" if accuracy.ci_low is None else f" [{100 * accuracy.ci_low:.1f}, {100 * (accuracy.ci_high or 0):.1f}]"
+    limits = percent_limits(accuracy)
     way = which_way(found.errors) if found.errors else ""
     yield f"{found.who} agrees with people on {share_in_words(accuracy.estimate)}{limits} of items{way}."
     person, words = beside_person(found.not_worse), beside_words(found.beside)
@@ -167,7 +179,11 @@ def sentences(found: ShortAnswer) -> Iterator[str]:
     if found.errors is not None:
         said += where_it_fails(found.errors)
     if found.weakest is not None:
-        said.append(f"It is weakest in {found.weakest[0]} ({share_in_words(found.weakest[1])} right).")
+        weak = found.weakest
+        said.append(
+            f"It is weakest in {weak.name}: {share_in_words(weak.accuracy.estimate)} of {weak.accuracy.n} items right"
+            f"{percent_limits(weak.accuracy)}, below the other categories (corrected for {weak.n_categories})."
+        )
     if said:
         yield " ".join(said)
 

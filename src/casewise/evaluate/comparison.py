@@ -31,7 +31,7 @@ from casewise.stats.power_studies import QueryDifferences, query_differences
 from casewise.stats.sample import UnscoredPolicy, right
 from casewise.stats.shares import chance_of_majority, majority_weight
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.run_folder import asked_so, last_session, refuse_sampled, sampling_notes
+from casewise.storage.run_folder import asked_so, last_session
 
 # Several judges, arms or elicitations on the same items: numbers, and what tells them apart.
 
@@ -161,7 +161,6 @@ def told_apart(found: Comparison, one: str, other: str, metric: str) -> bool:
 
 def notes_of(runs: JudgedRuns, found: Comparison) -> Iterator[str]:
     yield from runs.benchmark.notes()
-    yield from sampling_notes(runs.paths)
     yield from runs.silent_notes
     yield from runs.judges_notes
     for name, places in found.left_out.items():
@@ -284,7 +283,6 @@ def gate_runs(
     Raises BenchmarkError: the runs are over different benchmarks, or share no items. ConfigurationError: they were not
     asked alike, so there is no telling which answers to compare.
     """
-    refuse_sampled((baseline, run))
     every = read_runs([baseline, run], benchmark=benchmark)
     runs = as_wanted(every, options)
     held = held_against(runs, same=run.resolve() == baseline.resolve())

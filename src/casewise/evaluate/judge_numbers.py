@@ -12,8 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from casewise.errors import StatisticsError
-from casewise.evaluate.answer import ShortAnswer, answer_of
+from casewise.evaluate.answer import ShortAnswer, WeakCategory, answer_of
 from casewise.evaluate.behaviour import Corrected, GraderPair, WhatItDoes, corrected, grader_pairs, what_they_do
 from casewise.evaluate.judged_runs import (
     JudgedRuns,
@@ -41,18 +40,16 @@ from casewise.evaluate.yardsticks import (
 )
 from casewise.records import FULL, NO_CONTEXT, Arm, ShortRepr
 from casewise.replies.grade import labels_notes, read_reply_labels
-from casewise.stats.arrays import BoolArray
 from casewise.stats.calibration import Calibration, calibration
 from casewise.stats.costs import CostCurve, Refusals, cost_curve, refusals
-from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate, measure
+from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate, estimate_of, measure
+from casewise.stats.intervals import holm
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, metrics_named
 from casewise.stats.pairs import PairResults, find_pairs, pair_results, shapley_values
-from casewise.stats.pooled import pooled_shares
 from casewise.stats.sample import PUBLISHED, VOTES, LabelPolicy, Sample, UnscoredPolicy, right
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_text, write_text
-from casewise.storage.run_folder import sampling_notes
 
 # What a report says of each judge beside agreement: pairs, refusals, calibration, costs, and the judge's own
 # noise.
@@ -285,11 +282,6 @@ class JudgeNumbers:
         return arm_table(self.runs, policy=options.labels, unscored=options.unscored)
 
     @cached_property
-    def pooled(self) -> pl.DataFrame:
-        """Each category's accuracy helped by the others, with its interval, how far it was shrunk, and its ranks."""
-        return pl.concat([pooled_categories(self.runs, one, self.options) for one in self.runs.series])
-
-    @cached_property
     def backdrop(self) -> Backdrop:
         """The benchmark's own yardsticks: a classifier on words, the intent, constant verdicts, people."""
         found = Backdrop(self.benchmark, self.options.seed)
@@ -311,6 +303,7 @@ class JudgeNumbers:
     def answers(self) -> tuple[ShortAnswer, ...]:
         """What a reader wants to know first, of each of the main series; nothing of one without verdicts or labels."""
         among = {judge.name: judge.new_person for judge in self.among_people.judges}
+        options = self.options
         errors = {one.series.name: one.refusals.at for one in self.details if one.refusals is not None}
         return tuple(
             answer_of(
@@ -319,7 +312,10 @@ class JudgeNumbers:
                 self.besides[series.name],
                 not_worse=among[series.name],
                 errors=errors.get(series.name),
-                pooled=self.pooled.filter(*(pl.col(name) == value for name, value in series_key(series).items())),
+                weakest=weak_category(
+                    self.runs.sample(series, policy=options.labels, unscored=options.unscored),
+                    self.runs.items["category"].filter(series.asked),
+                ),
             )
             for series in self.runs.main_series
             if series.name in self.besides
@@ -376,7 +372,6 @@ class JudgeNumbers:
             "metrics": self.metrics.to_dicts(),
             "categories": self.categories.to_dicts(),
             "domains": self.domains.to_dicts(),
-            "pooled_categories": self.pooled.to_dicts(),
             "unscored": self.unscored.to_dicts(),
             "read_as": self.read_as.to_dicts(),
             "details": [found.as_json() for found in self.details],
@@ -426,46 +421,56 @@ def coded(names: pl.Series) -> tuple[list[str], NDArray[np.intp]]:
     return every, names.cast(pl.String).replace_strict(every, range(len(every)), return_dtype=pl.Int64).to_numpy()
 
 
-POOLED = ("accuracy", "pooled", "ci_low", "ci_high", "shrinkage")
+FEWEST_QUERIES = 5
+"""A category with fewer queries is not tested: Student's t would not hold its level."""
 
 
-def pooled_categories(runs: JudgedRuns, series: Series, options: ReportOptions) -> pl.DataFrame:
-    """A row a category of `pooled_shares` of what is judged rightly; none where there are too few to pool."""
-    sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
+def weak_category(sample: Sample, category: pl.Series, *, alpha: float = 0.05) -> WeakCategory | None:
+    """The category with the lowest accuracy among those that are shown to be below the rest; None where none is.
+
+    Each category's mean share right over its queries is compared with that of all other queries, with the variance
+    within categories pooled (Student's t, one-sided) and Holm's correction over the categories.
+
+    Parameters
+    ----------
+    category
+        Of each item of `sample`.
+    """
     used = sample.in_label_metrics
-    names, category = coded(runs.items["category"].filter(series.asked).filter(used))
-    schema = {
-        **dict.fromkeys(("judge", "elicitation", "arm", "category"), pl.String),
-        **dict.fromkeys(POOLED, pl.Float64),
-        **dict.fromkeys(("best_rank", "worst_rank"), pl.Int64),
-    }
-    if not sample.gives_verdicts:
-        return pl.DataFrame(schema=schema)
-    right_on = right(sample.safe[used], sample.weight[used])
-    try:
-        found = pooled_shares(
-            right_on,
-            category=category,
-            query=sample.cluster[used],
-            more=by_annotators(sample, used, category),
-        )
-    except StatisticsError:
-        return pl.DataFrame(schema=schema)
-    numbers = (found.share, found.pooled, found.ci_low, found.ci_high, found.shrinkage)
-    ranks = {"best_rank": found.best, "worst_rank": found.worst}
-    columns = {"category": names, **dict(zip(POOLED, numbers, strict=True)), **ranks}
-    named = {name: pl.Series([value] * len(ranks["best_rank"])) for name, value in series_key(series).items()}
-    return pl.DataFrame(named | columns)
-
-
-def by_annotators(sample: Sample, used: BoolArray, category: NDArray[np.intp]) -> list[float]:
-    """What annotators add to the variance of each category's accuracy, where it is known who voted."""
-    codes = range(int(category.max(initial=-1)) + 1)
-    if sample.raters is None:
-        return [0.0] * len(codes)
+    if not sample.gives_verdicts or not used.any():
+        return None
     counted = sample.where(used)
-    of_each = (measure(counted.where(category == code), metrics=metrics_named("accuracy")) for code in codes)
-    return [found.more for (found,) in of_each]
+    from scipy.special import stdtr
+
+    queries = (
+        pl.DataFrame(
+            {"query": counted.cluster, "category": category.filter(used), "right": right(counted.safe, counted.weight)}
+        )
+        .group_by("query")
+        .agg(pl.col("category").first(), pl.col("right").mean())
+    )
+    groups = (
+        queries.group_by("category")
+        .agg(n=pl.len(), mean=pl.col("right").mean(), squares=((pl.col("right") - pl.col("right").mean()) ** 2).sum())
+        .sort("category")
+    )
+    total, df = len(queries), len(queries) - len(groups)
+    tested = groups.filter(pl.col("n") >= FEWEST_QUERIES, pl.col("n") < total)
+    squares = float(groups["squares"].sum())
+    if len(tested) < 2 or df < FEWEST_QUERIES or squares <= 0:
+        return None
+    n, mean = tested["n"].to_numpy(), tested["mean"].to_numpy()
+    rest = (float((groups["n"] * groups["mean"]).sum()) - n * mean) / (total - n)
+    t = (mean - rest) / np.sqrt(squares / df * (1 / n + 1 / (total - n)))
+    p = holm(stdtr(df, t))
+    below = np.flatnonzero(p < alpha)
+    if not len(below):
+        return None
+    worst = int(below[np.argmin(mean[below])])
+    name = tested["category"][worst]
+    chosen = (category == name).to_numpy()
+    (found,) = measure(sample.where(chosen), metrics=metrics_named("accuracy"))
+    return WeakCategory(str(name), estimate_of(found), float(p[worst]), len(tested))
 
 
 def series_key(series: Series) -> dict[str, str]:
@@ -489,7 +494,7 @@ def left_to_robustness(every: JudgedRuns, asked: JudgedRuns) -> tuple[str, ...]:
 
 
 def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
-    said = [*runs.benchmark.notes(), *labels_notes(options.grader_labels), *sampling_notes(runs.paths)]
+    said = [*runs.benchmark.notes(), *labels_notes(options.grader_labels)]
     said += runs.silent_notes
     for series in runs.series:
         n, asked = len(series.asked), int(series.asked.sum())

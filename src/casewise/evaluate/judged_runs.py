@@ -34,6 +34,7 @@ from casewise.storage.run_folder import (
     last_attempts,
     last_rows,
     read_run,
+    refuse_sampled,
     run_notes,
 )
 
@@ -296,6 +297,8 @@ def read_runs(
     Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
     benchmarks, or the benchmark found is not theirs.
     """
+    for path in paths:
+        refuse_sampled(path)
     runs, found = opened(paths, benchmark)
     items, names = item_table(found), distinct([run.manifest.judge_name for run in runs])
     read = (read_series(run, name, items, by_repeat=by_repeat) for run, name in zip(runs, names, strict=True))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from casewise.audits.words import subset_rows
 from casewise.errors import BenchmarkError, CasewiseError, StatisticsError
@@ -18,19 +17,17 @@ from casewise.evaluate.published import PublishedNumbers, numbers_beside
 from casewise.evaluate.replay import notes_of
 from casewise.evaluate.yardsticks import Backdrop, People, against_others, picked_numbers, subset_notes
 from casewise.records import Elicitation, ShortRepr
-from casewise.stats.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.comparison import RankIntervals, rank_intervals
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, REFUSALS, metrics_named
 from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
-from casewise.stats.response_model import Placing, ResponseModel, fit_responses, items_that_place, left_out_errors
-from casewise.stats.sample import PUBLISHED, LabelPolicy, Sample, judged_by_raters, right
+from casewise.stats.sample import PUBLISHED, LabelPolicy, Sample, judged_by_raters
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import item_table
 from casewise.storage.load import load_benchmark
 from casewise.storage.published import PublishedOutput, item_ids, read_output
-from casewise.storage.run_folder import refuse_sampled
 
 # What stands on a leaderboard: runs, judges' published outputs over the same items, and what takes no judging at
 # all.
@@ -156,95 +153,6 @@ def baselines(runs: JudgedRuns, backdrop: Backdrop, options: ReportOptions) -> I
     yield one("Always unsafe", "binary", np.zeros(len(runs.items)))
 
 
-# Judges and items on one scale: abilities, hard items, labels that good judges contradict, items that place a new
-# judge.
-
-
-SUSPECT = 0.5
-"""A label is suspect where it is likelier to be the other one."""
-
-
-@dataclass(frozen=True)
-class JudgeScale:
-    """Judges and the items that all of them answered, but for ties."""
-
-    judges: pl.DataFrame
-    """A row a judge: `ability` and its 95 % interval, and `accuracy` on these items."""
-    items: pl.DataFrame
-    """A row an item: `difficulty`, `discrimination`, their errors, `right` (how many judges) and `reversed_label`."""
-    chosen: tuple[str, ...]
-    """Ids of the items that place a new judge, the most telling first."""
-    tried: Placing | None
-    """What placing by so many items came to at each judge when it was left out; None with fewer than three judges."""
-
-    @property
-    def suspects(self) -> pl.DataFrame:
-        """Items whose label good judges contradict, the surest first."""
-        return self.items.filter(pl.col("reversed_label") > SUSPECT).sort(
-            "reversed_label", "item_id", descending=[True, False]
-        )
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        tried = self.tried and {"within_0_03": self.tried.within, "rms_error": self.tried.typical}
-        return {
-            "judges": self.judges.to_dicts(),
-            "items": self.items.to_dicts(),
-            "items_that_place": list(self.chosen),
-            "left_out": tried,
-        }
-
-
-def judge_scale(names: Sequence[str], samples: Sequence[Sample], items: pl.DataFrame, *, n: int) -> JudgeScale:
-    """Fit the scale and choose `n` items, or as many as there are.
-
-    Items without a majority are left out. A judge without verdicts cannot be on it; one without a verdict on an item is
-    wrong there.
-
-    Raises StatisticsError: fewer than two judges give verdicts.
-    """
-    given = [place for place, sample in enumerate(samples) if sample.gives_verdicts]
-    if len(given) < 2:
-        raise StatisticsError("judges and items are put on one scale with two judges that give verdicts at least")
-    weight = samples[given[0]].weight
-    used = np.isin(weight, (0.0, 1.0))
-    answers = np.stack([right(samples[place].safe, weight)[used] for place in given])
-    model = fit_responses(answers, clusters=samples[given[0]].cluster[used])
-    shown = items.filter(pl.Series(used))
-    # Discriminations are known too poorly from some tens of judges to choose better by them.
-    alike = fit_responses(answers, clusters=samples[given[0]].cluster[used], rasch=True)
-    chosen = items_that_place(alike, min(n, answers.shape[1]))
-    tried = left_out_errors(answers, len(chosen)) if len(given) > 2 else None
-    ids = shown["item_id"].to_list()
-    judges = judge_rows([names[place] for place in given], model, answers)
-    return JudgeScale(judges, item_rows(shown, model, answers), tuple(ids[place] for place in chosen), tried)
-
-
-def judge_rows(names: Sequence[str], model: ResponseModel, answers: FloatArray) -> pl.DataFrame:
-    half = 1.96 * model.ability_error
-    return pl.DataFrame(
-        {
-            "judge": names,
-            "ability": model.ability,
-            "ci_low": model.ability - half,
-            "ci_high": model.ability + half,
-            "accuracy": answers.mean(1),
-        }
-    ).sort("ability", descending=True)
-
-
-def item_rows(shown: pl.DataFrame, model: ResponseModel, answers: FloatArray) -> pl.DataFrame:
-    correct: IntArray = answers.sum(0).astype(np.int64)
-    return shown.select("item_id", "category", "n_safe", "n_votes").with_columns(
-        pl.Series("right", correct),
-        pl.Series("difficulty", model.difficulty),
-        pl.Series("difficulty_error", model.difficulty_error),
-        pl.Series("discrimination", model.discrimination),
-        pl.Series("discrimination_error", model.discrimination_error),
-        pl.Series("reversed_label", model.reversed_label),
-    )
-
-
 # A leaderboard: runs beside each other, beside published judges and what takes no judging, with ranks that are
 # intervals.
 
@@ -293,8 +201,6 @@ class Leaderboard(ShortRepr):
     n_items: int
     published: PublishedNumbers | None
     notes: tuple[str, ...]
-    scale: JudgeScale | None = None
-    """Judges and items on one scale, where that was asked for."""
 
     @property
     def nothing_scored(self) -> bool:
@@ -315,12 +221,10 @@ class Leaderboard(ShortRepr):
                 "one_person": picked_numbers(people.one_person),
                 "others": people.others,
                 "second_study": people.same_again,
-                "oracle": asdict(people.oracle) if people.oracle else None,
             },
             "ceilings": asdict(people.ceilings) if people.ceilings else None,
             "published": self.published.model_dump(mode="json") if self.published else None,
             "notes": list(self.notes),
-            "scale": self.scale.as_json() if self.scale else None,
         }
 
 
@@ -341,17 +245,14 @@ def leaderboard(
     benchmark: str | Path | Benchmark | None = None,
     outputs: Sequence[Path] = (),
     options: ReportOptions = ReportOptions(),
-    scale: int | None = None,
 ) -> Leaderboard:
     """Put runs over one benchmark, and judges' published outputs over it, beside each other.
 
     `outputs`: judges' output files of the release. One that lacks some of the items that the runs were asked is left out.
-    `scale`: how many items to choose that place a new judge, all judges and items being put on one scale; not if None.
 
     Raises BenchmarkError: the runs are over different benchmarks, there are neither runs nor outputs, or no item was
     asked of all of them.
     """
-    refuse_sampled(paths)
     runs = replace(
         read_runs(paths, benchmark=benchmark) if paths else no_runs(benchmark), fit_thresholds=options.fit_thresholds
     )
@@ -376,13 +277,7 @@ def leaderboard(
         n_items=int(common.sum()),
         published=None if theirs.found else numbers_beside(runs.benchmark.about.published),
         notes=(*notes(runs, common, judges, theirs.found), *theirs.notes, *subset_notes(options.items)),
-        scale=None if scale is None else scaled(board, judges, runs, n=scale),
     )
-
-
-def scaled(board: Scoring, judges: Sequence[Contender], runs: JudgedRuns, *, n: int) -> JudgeScale:
-    items = runs.items.filter(pl.Series(board.common))
-    return judge_scale([one.name for one in judges], [board.sample(one) for one in judges], items, n=n)
 
 
 def asked_of_all(contenders: Sequence[Contender], backdrop: Backdrop, options: ReportOptions) -> BoolArray:

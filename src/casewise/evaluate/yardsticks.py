@@ -15,17 +15,14 @@ from casewise.audits.words import SUBSETS, subset_rows
 from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series
 from casewise.records import ShortRepr
-from casewise.records.base import digest
 from casewise.stats import AlternativeAnnotator, PanelWorth, alternative_annotator_test, panel_worth
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, renumbered
 from casewise.stats.ceilings import AgainstNewPerson, Ceilings, against_new_person, ceilings
-from casewise.stats.crowd import OracleAccuracy, oracle_accuracy
 from casewise.stats.estimates import STUDENT, Estimate, difference_of, estimate, estimate_of, measure
 from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.metrics import metrics_named
 from casewise.stats.pairs import HardScore, hard_score
-from casewise.stats.panel import distribution_worth, panel_curve, reference_weight, usual_reference
-from casewise.stats.response_model import distances_of, reachable_entropy_correlation
+from casewise.stats.panel import panel_curve, reference_weight, usual_reference
 from casewise.stats.sample import (
     VOTES,
     LabelPolicy,
@@ -37,7 +34,6 @@ from casewise.stats.sample import (
     right,
 )
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.load import worked_out_numbers
 from casewise.transforms.catalogue import role_of
 
 # What a judge's headline number is to be read beside: vocabulary, the author's intent, a constant verdict,
@@ -149,8 +145,6 @@ class People(ShortRepr):
     others: int
     same_again: float | None
     """How often a second study of this size would agree with this one."""
-    oracle: OracleAccuracy | None
-    """How often one who knows what a very large crowd says would."""
     ceilings: Ceilings | None
 
     @property
@@ -203,7 +197,6 @@ class Beside(ShortRepr):
             "others": self.people.others,
             "against_others": {name: picked_numbers(found) for name, found in self.against_others.items()},
             "second_study": self.people.same_again,
-            "oracle": asdict(self.people.oracle) if self.people.oracle else None,
             "highest_pearson": self.people.ceilings.pearson if self.people.ceilings else None,
             "sentence": what_it_shows(self),
         }
@@ -239,7 +232,7 @@ def people(subject: Subject, asked: BoolArray) -> People:
     rows = asked & (subject.n_votes > 0)
     safe, votes, query = subject.n_safe[rows], subject.n_votes[rows], subject.query[rows]
     if not rows.any():
-        return People(None, 0, None, None, None)
+        return People(None, 0, None, None)
     others = usual_reference(votes)
 
     who = None if subject.raters is None else subject.raters.where(rows)
@@ -254,30 +247,8 @@ def people(subject: Subject, asked: BoolArray) -> People:
         one_person=or_none(one_person),
         others=others,
         same_again=None if np.isnan(again).all() else float(np.nanmean(again)),
-        oracle=or_none(lambda: oracle_of(subject, rows)),
         ceilings=or_none(lambda: ceilings(safe, votes)),
     )
-
-
-def oracle_of(subject: Subject, rows: BoolArray) -> OracleAccuracy:
-    """The oracle's accuracy on the items of `rows`. It is the benchmark's own, and so kept for the next report."""
-    seed = subject.options.seed
-
-    def work() -> dict[str, float]:
-        found = oracle_accuracy(
-            subject.n_safe[rows],
-            subject.n_votes[rows],
-            rng=np.random.default_rng(seed),
-            clusters=subject.query[rows],
-            strata=subject.condition[rows],
-        )
-        counted = {name: float(value) for name, value in asdict(found).items() if name != "by_prior"}
-        return counted | found.by_prior
-
-    ids = "all" if rows.all() else digest(sorted(subject.items["item_id"].to_numpy()[rows].tolist()))
-    numbers = worked_out_numbers(subject.benchmark, f"oracle of items {ids}, seed {seed}", work, made_with="scipy")
-    low, high, ties, items = (numbers.pop(name) for name in ("ci_low", "ci_high", "ties", "items"))
-    return OracleAccuracy(numbers, low, high, int(ties), int(items))
 
 
 def or_none(question: Callable[[], T]) -> T | None:
@@ -454,10 +425,6 @@ class JudgeAmongPeople(ShortRepr):
     name: str
     panel: PanelWorth | None
     """How many people its verdicts are worth, against majorities."""
-    distances: tuple[Estimate, ...]
-    """From how people split, less what the number of votes leaves (`casewise.stats.response_model`)."""
-    distribution: PanelWorth | None
-    """How many people its values are worth, against other people's shares."""
     new_person: AgainstNewPerson | None
     """Whether it is no worse than one more person, on the same others."""
     alternative: AlternativeAnnotator | None
@@ -470,19 +437,14 @@ class BesidePeople(ShortRepr):
 
     people: People
     judges: tuple[JudgeAmongPeople, ...]
-    reachable_doubt: float | None
-    """The entropy correlation of one who knows every true rate."""
 
     def as_json(self) -> dict[str, Any]:
-        """The judges' distances and worth as plain JSON values; what is not finite is null."""
+        """The judges' worth as plain JSON values; what is not finite is null."""
         return {
-            "reachable_entropy_correlation": self.reachable_doubt,
             "judges": {
                 judge.name: {
-                    "distances": {one.name: picked_numbers(one) for one in judge.distances},
                     "worth_of_majority": worth_json(judge.panel),
                     "new_person": None if judge.new_person is None else asdict(judge.new_person),
-                    "worth_of_distribution": worth_json(judge.distribution),
                 }
                 for judge in self.judges
             },
@@ -505,7 +467,6 @@ def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, margin: float = 0.05)
     return BesidePeople(
         people=backdrop.people(asked),
         judges=tuple(_judge(runs, series, margin=margin) for series in runs.series),
-        reachable_doubt=or_none(lambda: reachable_entropy_correlation(*votes_of(runs, asked))),
     )
 
 
@@ -516,7 +477,6 @@ def votes_of(runs: JudgedRuns, asked: BoolArray) -> tuple[IntArray, IntArray]:
 
 def _judge(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmongPeople:
     sample = runs.sample(series)
-    value = sample.probability if sample.in_rate_metrics.any() else sample.safe
     verdict = np.full(len(series.asked), np.nan)
     verdict[series.asked] = sample.safe
     why: list[str] = []
@@ -537,11 +497,9 @@ def _judge(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmongPeop
         why.append("alternative annotator test: not available, anonymous votes")
     elif alternative.reason is not None:
         why.append(f"alternative annotator test: {alternative.reason}")
-    distances = distances_of(sample)
-    distribution = worth(value, distribution_worth) if panel and distances else None
     counts = votes_of(runs, series.asked)
     person = or_none(lambda: against_new_person(sample.safe, *counts, clusters=query, margin=margin, raters=who))
-    return JudgeAmongPeople(series.name, panel, distances, distribution, person, alternative, tuple(why))
+    return JudgeAmongPeople(series.name, panel, person, alternative, tuple(why))
 
 
 def _alternative(runs: JudgedRuns, verdict: FloatArray) -> AlternativeAnnotator | None:

@@ -219,12 +219,6 @@ def people_blocks(part: Part) -> Iterator[Block]:
         rows.append(("Highest possible Pearson's r", number(c["pearson"]), "–"))
         rows.append(("Lowest attainable cross entropy", number(c["bce_floor"]), "–"))
         rows.append(("Lowest possible Brier score", number(c["brier_floor"], digits=4), "–"))
-    if "oracle_accuracy" in m:
-        oracle = m["oracle_accuracy"]
-        priors = oracle["by_prior"].values()
-        said = f"{min(priors):.3f} to {max(priors):.3f}, by prior"
-        limits = interval(oracle["ci_low"], oracle["ci_high"])
-        rows.append(("Accuracy of one who knows what a very large crowd says", said, limits))
     if rows:
         yield table_of("people-table", "What people's votes allow", ("What", "Value", "95 % interval"), rows)
     if "panel" in m:

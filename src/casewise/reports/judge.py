@@ -474,32 +474,10 @@ def categories(report: JudgeNumbers) -> Iterator[Block]:
     if len(accuracy):
         yield category_chart(accuracy)
     yield slice_table("by-category", "Categories", report.categories)
-    if len(report.pooled):
-        yield pooled_table(report.pooled)
     yield Prose(
-        "A category has few queries, so its intervals are wide: read them before ranking categories. Pooled accuracies are "
-        "shrunk towards the mean of all (empirical Bayes); a rank stands only where some category is surely before or behind."
+        "A category has few queries, so its interval is wide. The text above names a category only where it is shown to be "
+        "below the others after correction for the number of categories."
     )
-
-
-def pooled_table(rows: pl.DataFrame) -> Table:
-    """Categories helped by each other; a rank only where some category is surely before or behind."""
-    several = rows.select("judge", "elicitation", "arm").n_unique() > 1
-    last = rows["worst_rank"].max()
-    cells = [
-        (
-            row["category"],
-            *((series_name(row),) if several else ()),
-            number(row["accuracy"]),
-            number(row["pooled"]),
-            interval(row["ci_low"], row["ci_high"]),
-            percent(row["shrinkage"], digits=0),
-            "–" if (row["best_rank"], row["worst_rank"]) == (1, last) else f"{row['best_rank']} to {row['worst_rank']}",
-        )
-        for row in rows.sort("pooled", descending=True).to_dicts()
-    ]
-    heads = ("Category", *(("Judge",) if several else ()), "Accuracy", "Pooled", "95 % interval", "Shrunk by", "Rank")
-    return table_of("pooled-categories", "Categories, each helped by the others", heads, cells, frame=rows)
 
 
 def category_chart(accuracy: pl.DataFrame) -> Figure:

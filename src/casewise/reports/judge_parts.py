@@ -33,9 +33,8 @@ from casewise.reports.document import (
     table_of,
 )
 from casewise.stats import PanelWorth
-from casewise.stats.estimates import Estimate, named
+from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import METRICS
-from casewise.stats.response_model import DISTANCES
 
 # The first screen of a report: the answer in a sentence or two, one chart that says it all, and the two errors.
 
@@ -261,10 +260,8 @@ def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judg
         rows.append(("One person", "–", "–", estimate_with_interval(p.one_person), "–"))
     if p.same_again is not None:
         rows.append(("A second study of this size, by a model", number(p.same_again), "–", "–", "–"))
-    top, oracle = p.ceilings, p.oracle
-    said = f"{oracle.low:.3f} to {oracle.high:.3f}" if oracle else "–"
-    limits = interval(oracle.ci_low, oracle.ci_high) if oracle else "–"
-    rows.append(("One who knows what a very large crowd says", said, limits, "–", number(top.pearson if top else None)))
+    if p.ceilings is not None:
+        rows.append(("The best that people's votes allow", "–", "–", "–", number(p.ceilings.pearson)))
     head = ("Who", "Accuracy", "95 % interval", f"Against {p.others_in_words}", "Pearson's r")
     return (table_of(name, "What to read the numbers beside", head, rows), Prose(what_it_shows(found)))
 
@@ -305,7 +302,6 @@ def beside_people_blocks(found: BesidePeople) -> Iterator[Block]:
     )
     yield table_of("beside-people", "Judges among people", heads, cells)
     yield from new_person_table(found)
-    yield from distribution_table(found)
     for judge in found.judges:
         for reason in judge.why:
             yield Prose(f"{judge.name}: {reason}.")
@@ -342,36 +338,12 @@ def new_person_table(found: BesidePeople) -> Iterator[Block]:
     )
 
 
-def distribution_table(found: BesidePeople) -> Iterator[Block]:
-    """How near the judges are to how people split, which a majority does not say."""
-    cells = []
-    for judge in found.judges:
-        distances = named(judge.distances)
-        worth = "–" if judge.distribution is None else people(judge.distribution)
-        cells.append((judge.name, *(estimate_with_interval(distances.get(metric.name)) for metric in DISTANCES), worth))
-    if not any(judge.distances for judge in found.judges):
-        return
-    heads = ("Judge", *(metric.title for metric in DISTANCES), "Worth so many people's shares")
-    yield table_of("distributions", "Judges beside how people split", heads, cells)
-    reach = number(found.reachable_doubt)
-    yield Prose(
-        "Divergence, cross entropy and doubt are in nats, and what the number of votes leaves even of a judge that knows "
-        "every true rate is taken off: 0 is such a judge. Doubt is entropy; its correlation with that of the votes "
-        f"is at most about {reach}. A bare verdict is a distribution that is sure of itself."
-    )
-
-
 def estimate_with_interval(found: Estimate | None) -> str:
     return "–" if found is None else f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}"
 
 
 def ceiling_table(found: BesidePeople) -> Iterator[Block]:
     rows = []
-    if found.people.oracle is not None:
-        one = found.people.oracle
-        limits = interval(one.ci_low, one.ci_high)
-        why = f"one who knows what a very large crowd says, over priors; whatever the prior {limits}"
-        rows.append(("Accuracy", f"{number(one.low)} to {number(one.high)}", why))
     if found.people.ceilings is not None:
         floor = number(found.people.ceilings.bce_plug_in)
         rows += [

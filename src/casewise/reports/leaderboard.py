@@ -1,4 +1,4 @@
-"""A leaderboard laid out: one table, one page; judges and items on one scale where that is asked for."""
+"""A leaderboard laid out: one table, one page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from casewise.evaluate.leaderboard import JudgeScale, Leaderboard, LeaderboardRow
+from casewise.evaluate.leaderboard import Leaderboard, LeaderboardRow
 from casewise.evaluate.published import PublishedNumbers
 from casewise.reports.charts import dots_with_intervals, for_page
 from casewise.reports.document import (
@@ -56,7 +56,6 @@ def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = Non
         sections=(
             *brief_sections(board, reports or {}),
             Section("beside", "What to read them beside", tuple(beside(board)), brief=True),
-            *scale_sections(board.scale),
             Section("all", "Every number", tuple(everything(board))),
             *published_sections(board),
         ),
@@ -166,25 +165,17 @@ def main_heads(board: Leaderboard) -> tuple[str, ...]:
 
 def beside(board: Leaderboard) -> Iterator[Block]:
     rows = [main_numbers(row) for row in board.baselines]
-    one, again, oracle = board.people.one_person, board.people.same_again, board.people.oracle
+    one, again = board.people.one_person, board.people.same_again
     if one is not None:
         rows.append(("One person", "–", "–", "–", "–", number(one.estimate)))
     if again is not None:
         rows.append(("A second study of this size, by a model", number(again), "–", "–", "–", "–"))
-    if oracle is not None:
-        said = f"{number(oracle.low)} to {number(oracle.high)} {interval(oracle.ci_low, oracle.ci_high)}"
-        rows.append(("One who knows what a very large crowd says", said, "–", "–", "–", "–"))
     head = ("Who", *main_heads(board))
     yield table_of("baselines", "The same numbers without a judge, on the same items", head, rows)
     if one is not None:
         yield Prose(
             f"One person is held against the majority of {board.people.others_in_words}, and so is everyone in the last column: "
             "read one person beside that."
-        )
-    if oracle is not None:
-        yield Prose(
-            "Of one who knows what a very large crowd says stand the least and the most over several spreads of true rates, and "
-            "an interval whatever the spread; it is no bound on a judge."
         )
 
 
@@ -271,60 +262,3 @@ def published_table(numbers: PublishedNumbers) -> Table:
 
 MOST = 20
 """Suspect labels laid out; all stand in the JSON."""
-
-
-def scale_sections(scale: JudgeScale | None) -> Iterator[Section]:
-    """Judges, labels in doubt and the items that place a new judge; nothing where no scale was asked for."""
-    if scale is not None:
-        yield Section("scale", "Judges and items on one scale", tuple(blocks(scale)), brief=True)
-
-
-def blocks(scale: JudgeScale) -> Iterator[Block]:
-    cells = [
-        (
-            row["judge"],
-            number(row["ability"], digits=2),
-            interval(row["ci_low"], row["ci_high"], digits=2),
-            number(row["accuracy"]),
-        )
-        for row in scale.judges.to_dicts()
-    ]
-    heads = ("Judge", "Ability (logits)", "95 % interval", "Accuracy")
-    caption = f"Abilities over {len(scale.items):,} items with a majority"
-    yield table_of("abilities", caption, heads, cells, frame=scale.judges)
-    yield Prose(placing(scale))
-    if len(scale.suspects):
-        yield suspects(scale)
-        yield Prose(
-            "Good judges are wrong on these items where poor ones are not, or all are where the others' answers make that "
-            "unlikely: read them, and the votes. Labels are taken as given on this scale. Judges of one make err together, which looks the same."
-        )
-
-
-def placing(scale: JudgeScale) -> str:
-    """What the chosen items are worth, as tried on judges that were left out."""
-    chosen = f"The {len(scale.chosen)} items that tell most of a new judge stand in the JSON (`items_that_place`)."
-    if scale.tried is None:
-        return f"{chosen} With fewer than three judges nobody can be left out, so how well they place is not known."
-    return (
-        f"{chosen} Each judge left out and placed by as many items chosen without it: its accuracy on all items was "
-        f"predicted to within 0.03 for {percent(scale.tried.within, digits=0)} of {len(scale.tried.true)} judges, and off by "
-        f"{number(scale.tried.typical)} typically (root mean square). A judge unlike those here is placed worse."
-    )
-
-
-def suspects(scale: JudgeScale) -> Block:
-    rows = scale.suspects.head(MOST).to_dicts()
-    cells = [
-        (
-            row["item_id"],
-            row["category"],
-            f"{row['n_safe']} of {row['n_votes']}",
-            f"{row['right']} of {len(scale.judges)}",
-            percent(row["reversed_label"], digits=0),
-        )
-        for row in rows
-    ]
-    heads = ("Item", "Category", "People say safe", "Judges agree", "Label likely the other")
-    caption = f"Labels that good judges contradict: {len(rows)} of {len(scale.suspects)}"
-    return table_of("label-suspects", caption, heads, cells, frame=scale.suspects)

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import ConfigurationError, DataError
-from casewise.evaluate.study import RatesWithJudge, WorthOfRevision, rates_with_judge, worth_of_revision
+from casewise.evaluate.study import RatesWithJudge, rates_with_judge
 from casewise.reports import charts as study_charts
 from casewise.reports.charts import dots_with_intervals, for_page, standalone
 from casewise.reports.document import (
@@ -39,7 +39,6 @@ from casewise.reports.study_parts import (
     own_blocks,
     own_json,
     people_sections,
-    revision_section,
     with_judge_section,
     write_mixed_model,
 )
@@ -456,8 +455,6 @@ class StudyReport:
     """From what was frozen; `notes` say them too."""
     with_judges: tuple[RatesWithJudge, ...] = ()
     """Rates with a judge on every item, for each run given."""
-    revision: WorthOfRevision | None = None
-    """Generated against revised contexts, where people rated both of a query."""
     exported: Path | None = None
     """The benchmark's folder, such as a study was exported to, where the ratings are from there."""
     mixed_model: pl.DataFrame | None = None
@@ -479,8 +476,7 @@ class StudyReport:
     @cached_property
     def document(self) -> Document:
         """The report laid out."""
-        revision = [revision_section(self.revision)] if self.revision else []
-        more = (mixed_model_section(self.mixed_model), *revision, with_judge_section(self.with_judges))
+        more = (mixed_model_section(self.mixed_model), with_judge_section(self.with_judges))
         page = study_page(self.analysis, name=self.name, notes=self.notes, case_studies=self.case_studies, more=more)
         return of_replies(page) if self.study and self.study.rates == "replies" else page
 
@@ -493,7 +489,6 @@ class StudyReport:
             "contrasts_of_completers": a.contrasts_of_completers,
             "labels": a.labels,
             "rates_with_judge": with_judges_table(self.with_judges),
-            "worth_of_revision": self.revision and self.revision.table,
             **({} if self.mixed_model is None else {"mixed_model": self.mixed_model}),
             **(
                 {}
@@ -506,10 +501,8 @@ class StudyReport:
             "agreement": a.agreement,
             "reliability": a.reliability,
             "ceilings": a.ceilings,
-            "oracle_accuracy": a.oracle,
             "panel": a.panel,
             "attrition": a.attrition,
-            "strata": a.strata,
             "own_questions": [own_json(found) for found in a.own],
             "annotators": None
             if a.annotators is None
@@ -590,8 +583,7 @@ class StudyReport:
         for figure in self.document.figures():
             written.append(f"figures/{figure.name}.svg")
             write_text(folder / written[-1], standalone(figure.svg))
-        revision = {"revision": self.revision.table} if self.revision else {}
-        for name, table in (frames(self.analysis) | revision).items():
+        for name, table in frames(self.analysis).items():
             written.append(f"tables/{name}.parquet")
             write_table(table, folder / written[-1])
         remove_earlier(folder, written)
@@ -636,13 +628,11 @@ def study_report(
     study = found.study
     if study is not None and wanted.get("flow") is None:
         wanted["flow"] = study.flow
-    if "language" in found.frame.columns and study is not None:
-        wanted["strata"] = tuple(dict.fromkeys((*wanted.get("strata", ()), "language")))
     options, departures = settle(wanted, study.planned if study else {}, frozen=bool(study and study.frozen))
     kept, left_out = found.split(options.exclude)
     options, unmade = without_unrated(options, study, kept) if study else (options, ())
     exported = None if isinstance(source, RatingsSource) or not Path(source).is_dir() else Path(source)
-    code = partial(code_ratings, strata=options.strata, crossed=crossed, source=found.name)
+    code = partial(code_ratings, crossed=crossed, source=found.name)
     analysis = analyse(
         code(kept),
         options,
@@ -661,7 +651,6 @@ def study_report(
         study,
         departed,
         with_judges,
-        worth_of_revision(analysis.ratings, runs, level=options.level),
         exported,
     )
 

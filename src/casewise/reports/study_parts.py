@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import DataError
-from casewise.evaluate.study import RatesWithJudge, WorthOfRevision
+from casewise.evaluate.study import RatesWithJudge
 from casewise.reports import charts as study_charts
 from casewise.reports.charts import for_page
 from casewise.reports.document import (
@@ -32,11 +32,8 @@ from casewise.reports.document import (
 )
 from casewise.stats.ratings import (
     FALSE_POSITIVES,
-    FEWEST_PEOPLE,
-    MOST_FOR_DAWID_SKENE,
     STEPS,
     CodedRatings,
-    StratumRates,
 )
 from casewise.storage.files import write_text
 from casewise.studies.analysis import OwnFound, StudyAnalysis
@@ -274,37 +271,7 @@ def mixed_model_section(found: pl.DataFrame | None) -> Section:
     return Section("mixed-model", "By a crossed mixed model", (table, said), brief=True)
 
 
-# What judges beside people add to a study's report: rates from fewer people, and what revising contexts was
-# worth.
-
-
-HOW = (
-    "Each row averages over the queries that have both, and its interval is over these queries. Safe less unsafe is how far "
-    "the two contexts of a query move people apart. Where the generated contexts were rated in another study than the revised "
-    "ones, other people rated them at another time, and a difference between these people is in every row that is theirs. "
-    "A majority of two errs more often than one of twenty: compare majorities where both have about as many ratings."
-)
-
-
-def revision_section(found: WorthOfRevision) -> Section:
-    """The table and how to read it."""
-    cells = [
-        (
-            row["who"],
-            row["measure"],
-            "safe less unsafe" if row["intent"] == "both" else row["intent"],
-            count(row["queries"]),
-            percent(row["generated"]),
-            percent(row["revised"]),
-            f"{number(row['difference'])} {interval(row['ci_low'], row['ci_high'])}",
-        )
-        for row in found.table.to_dicts()
-    ]
-    heads = ("Who", "What", "Contexts", "Queries", "Generated", "Revised", "Revised less generated")
-    table = table_of(
-        "revision", "Generated against revised contexts of the same queries", heads, cells, frame=found.table
-    )
-    return Section("revision", "The worth of revision", (table, Prose(HOW)), brief=True)
+# What judges beside people add to a study's report: rates from fewer people.
 
 
 def with_judge_section(judges: Sequence[RatesWithJudge]) -> Section:
@@ -459,7 +426,7 @@ def own_json(found: OwnFound) -> dict[str, Any]:
     }
 
 
-# The part of a study's report that is about people: agreement, ceilings, panels, annotators, strata, drop-out.
+# The part of a study's report that is about people: agreement, ceilings, panels, annotators, drop-out.
 
 
 def people_sections(analysis: StudyAnalysis) -> Iterator[Section]:
@@ -468,7 +435,6 @@ def people_sections(analysis: StudyAnalysis) -> Iterator[Section]:
     yield Section("ceilings", "The best that a judge could score", tuple(ceilings(analysis)), brief=True)
     yield Section("panel", "How many people is a judge worth?", tuple(panel(analysis)))
     yield Section("annotators", "Annotators", tuple(annotators(analysis)))
-    yield Section("strata", "Strata", tuple(block for stratum in analysis.strata for block in strata(stratum)))
     yield Section("flow", "Who dropped out", tuple(flow(analysis)))
 
 
@@ -523,7 +489,7 @@ def safe_rates(analysis: StudyAnalysis) -> Figure:
 
 def ceilings(analysis: StudyAnalysis) -> Iterator[Block]:
     rows: list[tuple[str, str, str]] = []
-    r, c, oracle = analysis.reliability, analysis.ceilings, analysis.oracle
+    r, c = analysis.reliability, analysis.ceilings
     if r is not None:
         rows.append(("Reliability of an item's safe rate", number(r.analytic), f"95 % {limits(r.analytic_interval)}"))
         if r.split_half is not None:
@@ -534,15 +500,6 @@ def ceilings(analysis: StudyAnalysis) -> Iterator[Block]:
             ("BCE, at least", number(c.bce_floor), f"nats; plug-in entropy {number(c.bce_plug_in)} is below any judge"),
             ("Brier score, at least", number(c.brier_floor, digits=4), "noise of the rates themselves"),
         ]
-    if oracle is not None:
-        priors = ", ".join(f"{name} {number(value)}" for name, value in oracle.by_prior.items())
-        rows.append(
-            (
-                "Accuracy of one who knows what a very large crowd says",
-                f"{number(oracle.low)} to {number(oracle.high)}",
-                f"by prior: {priors}; whatever the prior {interval(oracle.ci_low, oracle.ci_high)}",
-            )
-        )
     if rows:
         yield table_of("ceilings", "Ceilings and floors, from the votes alone", ("What", "Value", "How"), rows)
 
@@ -606,10 +563,6 @@ def annotators(analysis: StudyAnalysis) -> Iterator[Block]:
             quartiles.append((title, *(number(cut, digits=2) for cut in cuts)))
     heads = ("Over annotators", "5 %", "25 %", "Median", "75 %", "95 %")
     yield table_of("annotators", f"{len(table):,} annotators", heads, quartiles, frame=table)
-    if "safe_if_safe" not in table.columns:
-        yield Prose(
-            f"Dawid-Skene was not fitted: above {MOST_FOR_DAWID_SKENE:,} ratings it would take longer than all the rest."
-        )
     rates = found.false_positive_rates
     flags = [
         (
@@ -626,26 +579,6 @@ def annotators(analysis: StudyAnalysis) -> Iterator[Block]:
         "flagged for being strict or lenient. Agreement with the rest is shown and is no ground for removing anybody: "
         "without the dissenters the safe rates would be falsely extreme."
     )
-
-
-def strata(found: StratumRates) -> Iterator[Block]:
-    cells = [
-        (
-            r["value"],
-            r["condition"],
-            f"fewer than {FEWEST_PEOPLE}" if r["people"] is None else count(r["people"]),
-            percent(r["safe_rate"]),
-            number(r["error"]),
-        )
-        for r in found.table.to_dicts()
-    ]
-    heads = (found.name, "Condition", "People", "Safe rate", "Error")
-    yield table_of(f"stratum-{found.name}", f"Safe rate by {found.name}", heads, cells, frame=found.table)
-    if found.p is not None:
-        yield Prose(
-            f"Do conditions differ alike in all values of {found.name}? Interaction: F = {found.f:.2f} on "
-            f"{found.df} and {found.people_df:.0f} degrees of freedom, p = {found.p:.3g} (errors clustered by annotator)."
-        )
 
 
 def flow(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -665,14 +598,3 @@ def flow(analysis: StudyAnalysis) -> Iterator[Block]:
         for r in found.table.to_dicts()
     ]
     yield table_of("attrition", "Lost after assignment", ("Condition", "Assigned", "Finished", "Lost", "Share"), lost)
-    yield Prose(
-        f"Do conditions lose different shares? Chi-square {found.chi_square:.2f} on {found.df} degrees of freedom, "
-        f"p = {found.p:.3g}."
-    )
-    if found.bounds is not None and len(found.bounds):
-        bounds = [
-            (r["condition"], percent(r["safe_rate"]), interval(r["if_unsafe"], r["if_safe"]))
-            for r in found.bounds.to_dicts()
-        ]
-        heads = ("Condition", "Safe", "Bounds")
-        yield table_of("bounds", "Safe rates whatever the lost would have said (Manski)", heads, bounds)

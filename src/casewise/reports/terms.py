@@ -11,7 +11,6 @@ from typing import Any
 from casewise.audits.words import SUBSETS
 from casewise.reports.document import Table
 from casewise.stats.metrics import FLOORS, METRICS
-from casewise.stats.response_model import DISTANCES
 
 
 @cache
@@ -22,7 +21,7 @@ def written() -> Mapping[str, Any]:
 @cache
 def meanings() -> Mapping[str, str]:
     """Name to meaning, in the order of the page; what holds in some tables alone is called `TABLE/NAME`."""
-    metrics = {one.title: one.how for one in (*METRICS, *FLOORS, *DISTANCES)}
+    metrics = {one.title: one.how for one in (*METRICS, *FLOORS)}
     return metrics | SUBSETS | dict(written()["terms"])
 
 

@@ -19,11 +19,10 @@ from .contrasts import (
     newcombe,
     two_proportion_z,
 )
-from .crowd import CrowdDesign, CrowdModel, CrowdRatings, OracleAccuracy, oracle_accuracy, simulate_ratings
+from .crowd import CrowdDesign, CrowdModel, CrowdRatings, simulate_ratings
 from .intervals import adjust, benjamini_hochberg, benjamini_yekutieli, bonferroni, holm
 from .kruskal import KruskalWallis, PairwiseTests, dunn, kruskal_wallis, pairwise_proportions
 from .panel import PanelCurve, PanelWorth, panel_curve, panel_worth
-from .pooled import ClusteredRegression, clustered_mean, clustered_regression
 from .power import (
     AnovaPower,
     ChiSquarePower,
@@ -51,7 +50,6 @@ __all__ = [
     "Ceilings",
     "ChiSquarePower",
     "ClusteredContrast",
-    "ClusteredRegression",
     "CrowdDesign",
     "CrowdModel",
     "CrowdRatings",
@@ -61,7 +59,6 @@ __all__ = [
     "Interval",
     "KruskalPower",
     "KruskalWallis",
-    "OracleAccuracy",
     "PairwiseTests",
     "PanelCurve",
     "PanelWorth",
@@ -83,8 +80,6 @@ __all__ = [
     "chi_square_test_power",
     "clopper_pearson",
     "clustered_contrast",
-    "clustered_mean",
-    "clustered_regression",
     "cohen_h",
     "dunn",
     "equivalence",
@@ -96,7 +91,6 @@ __all__ = [
     "kruskal_sample_size",
     "kruskal_wallis",
     "newcombe",
-    "oracle_accuracy",
     "pairwise_proportions",
     "panel_curve",
     "panel_worth",

@@ -28,7 +28,6 @@ from casewise.stats.ceilings import KindsOfItems, rates_of_any_shape
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.intervals import ANYWHERE
 from casewise.stats.measured import Functional, TermsOfCounts, Totals, TotalsByCluster, share
-from casewise.stats.pooled import jensen_shannon
 from casewise.stats.shares import hypergeometric, majority_weight
 
 AT_ONCE = 4_000_000
@@ -42,11 +41,6 @@ def same_majority(share: FloatArray, reference: FloatArray) -> FloatArray:
     """1 where both have the same majority, ½ where one is tied."""
     mine, theirs = majority_weight(share, 1), majority_weight(reference, 1)
     return mine * theirs + (1 - mine) * (1 - theirs)
-
-
-def same_distribution(share: FloatArray, reference: FloatArray) -> FloatArray:
-    """The Jensen-Shannon divergence, negated so that more is better."""
-    return -jensen_shannon(share, reference)
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,26 +181,6 @@ def panel_worth(
     sizes = np.arange(1, whole(largest, "largest", least=1) + 1, 2)
     used = _Used.of(safe, votes, clusters, reference_size, raters)
     return _worth(used.given(judge), used, sizes=sizes, likeness=same_majority)
-
-
-def distribution_worth(
-    judge: ArrayLike,
-    safe: ArrayLike,
-    votes: ArrayLike,
-    *,
-    clusters: ArrayLike | None = None,
-    reference_size: int = 10,
-    largest: int = 101,
-    raters: Raters | None = None,
-) -> PanelWorth:
-    """How large a panel's share of safe votes lies as near to that of other people as the judge's value does.
-
-    Near is a small Jensen-Shannon divergence; the worth's `agreement` is that divergence, negated. A panel of one is
-    sure of its vote. Parameters and errors as `panel_worth`; `judge` holds values on [0, 1], a half where none was given.
-    """
-    sizes = np.arange(1, whole(largest, "largest", least=1) + 1)
-    used = _Used.of(safe, votes, clusters, reference_size, raters)
-    return _worth(used.given(judge), used, sizes=sizes, likeness=same_distribution)
 
 
 class _Used(NamedTuple):

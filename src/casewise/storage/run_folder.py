@@ -16,7 +16,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from casewise.errors import BenchmarkError, DataError, RunConflict
 from casewise.records import ELICITATIONS, Elicitation, Judgement, UnscoredReason
@@ -736,85 +736,21 @@ def add_item_note(run: Path, note: ItemNote) -> None:
         raise cannot_add(run / ITEM_NOTES, error) from error
 
 
-# What says that a run's items were sampled with unequal chances: `sampling.json` in its folder.
+# Runs of older versions whose items were sampled with unequal chances.
 
 
-SAMPLING = "sampling.json"
+def refuse_sampled(folder: Path) -> None:
+    """Refuse a run of the retired `--until-precise`, unless it came to ask every query.
 
-
-class WholeAccuracy(Record):
-    """Accuracy on the whole benchmark, estimated from a sample of it."""
-
-    estimate: float
-    ci_low: float
-    ci_high: float
-
-
-class Sampled(Record):
-    """What `sampling.json` says, but for the chances themselves."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    accuracy: WholeAccuracy | None = None
-    """None until the sample is large enough."""
-    queries: int = 0
-    of_queries: int = 1
-    items: int = 0
-    of_items: int = 1
-
-    @property
-    def whole(self) -> bool:
-        """Whether every query was asked after all, so that nothing needs weighting."""
-        return self.queries == self.of_queries
-
-    def note(self, folder: Path) -> str:
-        """What a reader of the run's numbers must know."""
-        if self.accuracy is None:
-            return (
-                f"{folder} was judged with --until-precise and is not finished: its numbers are of the items asked so far, "
-                "which had unequal chances, and not of the benchmark. Give the same command again to go on."
-            )
-        a = self.accuracy
-        return (
-            f"{folder} was judged with --until-precise, on {self.items:,} of {self.of_items:,} items that had unequal "
-            "chances of being asked: the numbers below are of these items, and not of the benchmark. Accuracy on the "
-            f"whole benchmark, weighted, against people's votes: {a.estimate:.3f} [{a.ci_low:.3f}, {a.ci_high:.3f}] "
-            f"({SAMPLING})."
-        )
-
-
-def read_sampling(folder: Path) -> Sampled | None:
-    """What the run in `folder` says of its sampling; None where it was not sampled.
-
-    Raises DataError: its `sampling.json` cannot be read.
+    Raises BenchmarkError: the items in `folder` had unequal chances of being asked.
     """
-    path = folder / SAMPLING
+    path = folder / "sampling.json"
     if not path.is_file():
-        return None
-    try:
-        return Sampled.model_validate_json(read_text(path))
-    except ValidationError as error:
-        raise DataError(path, None, "is not what --until-precise writes; judge again into another folder") from error
-
-
-def sampling_notes(paths: Iterable[Path]) -> tuple[str, ...]:
-    """What to say of those of these runs that are of a sample."""
-    found = ((path, read_sampling(path)) for path in paths)
-    return tuple(sampled.note(path) for path, sampled in found if sampled is not None and not sampled.whole)
-
-
-def refuse_sampled(paths: Iterable[Path]) -> None:
-    """Refuse runs whose items were sampled until precise: unweighted, they are no fair picture of the benchmark.
-
-    One that came to ask every query is a run like any other.
-
-    Raises BenchmarkError: one of these run folders holds such a run.
-    """
-    for path in paths:
-        sampled = read_sampling(path)
-        if sampled is not None and not sampled.whole:
-            raise BenchmarkError(
-                f"{path} was judged with --until-precise: its items had unequal chances of being asked ({SAMPLING}), so it "
-                "cannot be set against other runs. Judge the whole benchmark: the same casewise judge without "
-                f"--until-precise and with another --out. Its own accuracy: casewise report {path}"
-            )
+        return
+    text = read_text(path)
+    sampled = json.loads(text) if text.startswith("{") else {}
+    if sampled.get("queries", 0) != sampled.get("of_queries", 1):
+        raise BenchmarkError(
+            f"{folder} was judged with --until-precise, which casewise no longer has: its items had unequal chances of being "
+            "asked. Judge the benchmark again into another folder, with --sample N for fewer calls"
+        )

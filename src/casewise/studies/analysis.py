@@ -16,7 +16,6 @@ from casewise.records import ShortRepr
 from casewise.stats import (
     Agreement,
     Ceilings,
-    OracleAccuracy,
     Reliability,
     adjust,
     agreement_of_votes,
@@ -26,7 +25,6 @@ from casewise.stats import (
     equivalence,
     korn_graubard,
     kruskal_wallis,
-    oracle_accuracy,
     pairwise_proportions,
     two_proportion_z,
     wilson,
@@ -52,10 +50,8 @@ from casewise.stats.ratings import (
     Attrition,
     CodedRatings,
     Flow,
-    StratumRates,
     annotator_table,
     attrition,
-    safe_rate_by_stratum,
 )
 from casewise.stats.sample import LabelBase, LabelPolicy, Ties, labels
 from casewise.studies.design import OwnQuestion
@@ -88,7 +84,6 @@ class AnalysisOptions:
     margin: float = 0.05
     """Largest difference of safe rates that would not matter."""
     level: float = 0.95
-    strata: tuple[str, ...] = ()
     reference_size: int = 10
     """People in the reference of the panel curve."""
     flow: Flow | None = None
@@ -116,7 +111,6 @@ class ChosenOptions(TypedDict, total=False):
     exclude: tuple[Ground, ...]
     margin: float
     level: float
-    strata: tuple[str, ...]
     reference_size: int
     flow: Flow | None
     seed: int
@@ -715,10 +709,8 @@ class StudyAnalysis(ShortRepr):
     """`all` and each condition."""
     reliability: Reliability | None
     ceilings: Ceilings | None
-    oracle: OracleAccuracy | None
     panel: PanelCurve | None
     annotators: AnnotatorTable | None
-    strata: tuple[StratumRates, ...]
     attrition: Attrition | None
     own: tuple[OwnFound, ...] = ()
     """What was answered to the owner's own questions."""
@@ -780,12 +772,6 @@ def analyse(
             "reliability", lambda: vote_reliability(*counts, rng=rng, clusters=clusters, raters=ratings.raters)
         ),
         ceilings=attempt("ceilings", lambda: vote_ceilings(*counts)),
-        oracle=attempt(
-            "accuracy of an oracle",
-            lambda: oracle_accuracy(
-                *counts, rng=np.random.default_rng(options.seed), clusters=clusters, strata=ratings.item_condition
-            ),
-        ),
         panel=attempt(
             "panel",
             lambda: panel_curve(
@@ -793,8 +779,7 @@ def analyse(
             ),
         ),
         annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if known else None,
-        strata=tuple(safe_rate_by_stratum(ratings, name) for name in options.strata) if known else (),
-        attrition=None if options.flow is None else attrition(options.flow, ratings),
+        attrition=None if options.flow is None else attrition(options.flow),
         own=own(ratings),
         not_available=why,
     )
@@ -806,7 +791,7 @@ def _unanswerable(ratings: CodedRatings, options: AnalysisOptions) -> dict[str, 
     if not ((ratings.by_task.sizes > 0).sum(1) >= 2).any():
         why["tasks"] = "not available: no query has ratings under two conditions"
     if ratings.annotator is None:
-        why |= dict.fromkeys(("annotators", "two-way errors", "strata"), ANONYMOUS)
+        why |= dict.fromkeys(("annotators", "two-way errors"), ANONYMOUS)
     if options.flow is None:
         why["flow"] = "not available: the ratings do not say who arrived and did not finish"
     return why

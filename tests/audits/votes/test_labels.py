@@ -87,29 +87,6 @@ def test_ties_are_counted_with_what_each_policy_makes_of_them():
     assert finding.evidence["published_makes_unsafe"] == 3
 
 
-def test_the_release_stops_at_the_majority_line(shared):
-    finding = found(published_votes(shared))["labels.gap-at-majority"]
-
-    assert finding.evidence["unsafe_intended"]["items_with_10_safe_votes"] == 26
-    assert finding.evidence["unsafe_intended"]["items_with_11_safe_votes"] == 0
-    assert finding.evidence["safe_intended"]["items_with_9_safe_votes"] == 11
-    assert finding.evidence["safe_intended"]["items_with_10_safe_votes"] == 66
-
-
-def test_votes_gathered_until_they_fit_leave_a_gap():
-    draws = rng()
-
-    def until_safe(_, row):
-        votes = row.votes
-        while row.intended_safe and sum(votes) < 10:
-            votes = tuple((draws.random(20) < 0.55).astype(int).tolist())
-        return votes
-
-    rows = with_votes(crowd(rng(), queries=300, safe=0.5), until_safe)
-
-    assert "safe_intended" in found(rows)["labels.gap-at-majority"].evidence
-
-
 def test_few_labels_would_change_where_people_agree():
     assert "labels.unstable" not in found(crowd(rng(), safe=0.995, unsafe=0.005))
 
@@ -118,25 +95,6 @@ def test_labels_of_a_divided_crowd_are_unstable():
     finding = found(crowd(rng(), safe=0.55, unsafe=0.45))["labels.unstable"]
 
     assert finding.evidence["expected_same"]["fitted by condition"] < 0.85
-
-
-def test_votes_of_people_who_rate_neighbours_depend_on_each_other():
-    draws = rng()
-    lean = draws.normal(0, 1.5, size=(12, 20))
-
-    def leaning(index, row):
-        chance = 1 / (1 + np.exp(-lean[index // 25] - (0.4 if row.intended_safe else -1)))
-        return tuple((draws.random(20) < chance).astype(int).tolist())
-
-    finding = found(with_votes(crowd(rng(), queries=120), leaning))["labels.votes-depend"]
-
-    assert finding.evidence["ratio"] > 2
-
-
-def test_the_release_has_votes_that_depend_on_each_other(shared):
-    finding = found(published_votes(shared))["labels.votes-depend"]
-
-    assert finding.evidence["ratio"] == pytest.approx(2.04, abs=0.01)
 
 
 def test_items_without_ratings_are_counted():

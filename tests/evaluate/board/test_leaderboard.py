@@ -105,8 +105,6 @@ def test_what_needs_no_judge_stands_on_every_board(folders):
         assert found[baseline].against_others == judged[judge].against_others
     person = some(board.people.one_person)
     assert 0.5 < some(person.ci_low) < some(person.estimate) < some(person.ci_high) < 1
-    assert some(board.people.oracle).low <= some(board.people.oracle).high
-    assert board.as_json()["people"]["oracle"]["by_prior"]
 
 
 def test_on_a_subset_of_the_items_everyone_is_measured_there(folders):
@@ -216,19 +214,6 @@ def test_what_is_missing_from_the_published_numbers_is_said():
     assert numbers.missing
     assert all(0 <= value <= 1 for judge in numbers.judges for value in (judge.published["accuracy"],))
     assert np.isfinite([v for judge in numbers.judges for v in judge.published.values()]).all()
-
-
-def test_judges_and_items_are_put_on_one_scale_where_that_is_asked_for(folders):
-    board = leaderboard(folders, options=FEW, scale=20)
-
-    assert board.scale is not None
-    assert board.scale.judges["judge"][0] == "constant:intended (binary)"
-    assert len(set(board.scale.chosen)) == 20
-    assert board.scale.tried is not None
-    assert leaderboard(folders, options=FEW).scale is None
-    said = html(leaderboard_page(board))
-    assert "Judges and items on one scale" in said
-    assert json.loads(json.dumps(board.as_json()))["scale"]["items_that_place"] == list(board.scale.chosen)
 
 
 def test_where_each_item_has_one_vote_nothing_is_said_of_one_person(tmp_path):

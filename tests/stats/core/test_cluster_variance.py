@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
+import statsmodels.api as sm
 
-from casewise.stats import clustered_mean
 from casewise.stats.arrays import cluster_sums, cluster_variance, renumbered
 from casewise.stats.ceilings import KindsOfItems
 
@@ -9,11 +9,12 @@ from casewise.stats.ceilings import KindsOfItems
 def test_the_variance_of_a_mean_from_influences_is_the_regressions():
     rng = np.random.default_rng(8)
     y, who = rng.normal(size=60), rng.integers(0, 11, size=60)
-    fit = clustered_mean(y, who, adjustment="none")
+    groups = {"groups": who, "use_correction": False}
+    fit = sm.OLS(y, np.ones(60)).fit(cov_type="cluster", cov_kwds=groups)
 
     found = cluster_variance((y - y.mean()) / len(y), who)
 
-    assert found == pytest.approx(11 / 10 * fit.covariance[0, 0], rel=1e-12)
+    assert found == pytest.approx(11 / 10 * fit.cov_params()[0, 0], rel=1e-12)
 
 
 def test_each_observation_is_its_own_cluster_where_none_are_named():

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from tests.support.annotated import annotated_study
 
 from casewise.errors import StatisticsError
@@ -15,10 +16,8 @@ from casewise.stats.measured import VotesTerms
 from casewise.stats.metrics import auroc, metrics_named, spearman
 from casewise.stats.pairs import PairIndex, hard_score, pair_results
 from casewise.stats.panel import panel_curve, panel_worth
-from casewise.stats.pooled import clustered_mean, pooled_shares
 from casewise.stats.prediction_powered import prediction_powered_rate
-from casewise.stats.response_model import distances_of
-from casewise.stats.sample import right, totals_by_query
+from casewise.stats.sample import totals_by_query
 
 
 def test_queries_and_annotators_together_are_the_two_way_variance():
@@ -29,7 +28,13 @@ def test_queries_and_annotators_together_are_the_two_way_variance():
     unsafe, one = np.full(60, -rate / n), np.full(60, (1 - rate) / n)
     people = annotators_variance(one, unsafe, Raters(query, who, safe))
 
-    two_way = clustered_mean(safe.astype(float), query, who).covariance[0, 0]
+    def clustered(groups: np.ndarray) -> float:
+        fit = sm.OLS(safe.astype(float), np.ones(n)).fit(
+            cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False}
+        )
+        return float(fit.cov_params()[0, 0])
+
+    two_way = clustered(query) + clustered(who) - clustered(query * 30 + who)
     by_query = cluster_variance((safe - rate) / n, query) * 59 / 60
     by_annotator = cluster_variance((safe - rate) / n, who) * 29 / 30
     assert people - by_annotator / 29 == pytest.approx(two_way - by_query)
@@ -100,26 +105,21 @@ def test_reliability_and_panels_are_known_less_well_where_it_is_known_who_voted(
     assert (widths(found.raters) > widths(None)).sum() == 2  # this judge's agreement happens not to move
 
 
-def test_distances_and_a_new_person_are_known_less_well_where_it_is_known_who_voted():
+def test_a_new_person_is_known_less_well_where_it_is_known_who_voted():
     found = annotated_study(np.random.default_rng(0), queries=60, votes=12, items_each=40, annotator_sd=1.5)
     verdict = (found.values > 0.5).astype(float)
-
-    def doubt(known: bool) -> float:
-        low, high = named(distances_of(found.sample(known=known)))["entropy_excess"].limits or (0.0, 0.0)
-        return high - low
 
     def lead(raters: Raters | None) -> float:
         new = against_new_person(verdict, *found.counts, clusters=found.query, raters=raters)
         return new.difference - new.low
 
-    assert doubt(True) > doubt(False)
     assert lead(found.raters) > lead(None)
 
 
 def test_every_number_of_a_judge_is_known_less_well_where_it_is_known_who_voted():
     found = annotated_study(np.random.default_rng(5), queries=60, votes=10, items_each=40, annotator_sd=2.0)
     items = np.arange(120)
-    pairs, category = PairIndex(items[::2], items[1::2], 0), np.arange(120) // 20
+    pairs = PairIndex(items[::2], items[1::2], 0)
 
     def widths(known: bool) -> np.ndarray:
         judge, other = (one.sample(known=known) for one in (found, replace(found, values=found.others)))
@@ -129,12 +129,10 @@ def test_every_number_of_a_judge_is_known_less_well_where_it_is_known_who_voted(
         first, second = (measure(one, metrics=metrics_named("accuracy", "spearman", "auroc")) for one in (judge, other))
         estimates = [*map(estimate_of, first), *map(difference_of, first, second)]
         estimates += [point.cost, flips.right_flips, flips.person_right_flips]
-        more = [measure(judge.where(category == kind), metrics=metrics_named("accuracy"))[0].more for kind in range(6)]
-        pooled = pooled_shares(right(judge.safe, judge.weight), category=category, query=judge.cluster, more=more)
-        return np.array([*map(width, estimates), *(pooled.ci_high - pooled.ci_low)])
+        return np.array([width(one) for one in estimates])
 
     assert (widths(True) >= widths(False)).all()
-    assert (widths(True) > widths(False)).sum() >= 9  # the others happen not to move
+    assert (widths(True) > widths(False)).sum() >= 3  # the others happen not to move
 
 
 def test_calibration_refusals_and_hard_items_are_known_less_well_where_it_is_known_who_voted():

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from statsmodels.stats import inter_rater
 from tests.support.data import reference
 
 from casewise.errors import StatisticsError
-from casewise.stats import agreement_of_votes, clustered_mean, fleiss_kappa, krippendorff_alpha
+from casewise.stats import agreement_of_votes, fleiss_kappa, krippendorff_alpha
 from casewise.stats.agreement import category_counts
 
 
@@ -129,7 +130,8 @@ def test_the_error_of_raw_agreement_is_that_of_a_clustered_mean():
 
     result = agreement_of_votes(safe, votes, clusters=clusters)
     by_item = 1 - 2 * safe * (12 - safe) / (12 * 11)
-    analytic = clustered_mean(by_item, clusters).errors[0]
+    groups = {"groups": clusters, "use_correction": False}
+    analytic = sm.OLS(by_item, np.ones(600)).fit(cov_type="cluster", cov_kwds=groups).bse[0]
     assert result.raw_interval
     assert np.diff(result.raw_interval)[0] / (2 * 1.96) == pytest.approx(analytic, rel=0.03)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.panel import distribution_worth, panel_curve, panel_worth, usual_reference
+from casewise.stats.panel import panel_curve, panel_worth, usual_reference
 
 
 def crowd(items=400, seed=1):
@@ -106,40 +106,15 @@ def test_without_votes_there_is_nobody_to_be_held_against():
         usual_reference([0, 0])
 
 
-@pytest.mark.parametrize("people", [2, 8])
-def test_a_judge_that_is_a_panels_share_is_worth_that_panel(people):
-    rng = np.random.default_rng(people)
-    true = rng.beta(2, 2, 3000)
-    safe, votes = rng.binomial(20, true), np.full(3000, 20)
-
-    worth = distribution_worth(rng.binomial(people, true) / people, safe, votes)
-
-    assert worth.people == pytest.approx(people, rel=0.15)
-    assert worth.people_low <= people <= worth.people_high
-
-
-def test_a_judge_that_knows_every_rate_is_worth_more_than_many_people_and_one_that_is_sure_less():
-    rng = np.random.default_rng(4)
-    true = rng.beta(2, 2, 1000)
-    safe, votes = rng.binomial(20, true), np.full(1000, 20)
-
-    knows = distribution_worth(true, safe, votes)
-    sure = distribution_worth((true > 0.5).astype(float), safe, votes)
-
-    assert knows.people > 40
-    assert 1 < sure.people < 4
-
-
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
-@pytest.mark.parametrize("worth", [panel_worth, distribution_worth])
-def test_panels_are_measured_only_as_far_as_the_judge_is_not_told_from_them(monkeypatch, worth, share):
+def test_panels_are_measured_only_as_far_as_the_judge_is_not_told_from_them(monkeypatch, share):
     rng = np.random.default_rng(3)
     safe = rng.binomial(11, rng.beta(1, 1, 200))
     judge = np.where(rng.random(200) < share, safe > 5, safe <= 5).astype(float)
     counts = (safe, np.full(200, 11))
-    whole = worth(judge, *counts, clusters=np.arange(200) // 2)
+    whole = panel_worth(judge, *counts, clusters=np.arange(200) // 2)
     monkeypatch.setattr("casewise.stats.panel.AT_ONCE", 400)
 
-    found = worth(judge, *counts, clusters=np.arange(200) // 2)
+    found = panel_worth(judge, *counts, clusters=np.arange(200) // 2)
 
     assert astuple(found) == pytest.approx(astuple(whole))
