@@ -59,7 +59,7 @@ def test_a_report_writes_its_figures_and_tables_too(runs, tmp_path):
 
 
 def test_a_benchmark_is_converted_and_read_again(tmp_path):
-    casewise_("export", "demo", "--out", tmp_path / "p", "--to", "huggingface")
+    casewise_("export", "demo", "--out", tmp_path / "p", "--to", "hf")
 
     assert json.loads(casewise_("data", "check", tmp_path / "p", "--json").stdout)["items"] == 90
 

@@ -16,20 +16,20 @@ def casewise(monkeypatch, capsys):
 
 def test_a_run_is_refused_where_a_benchmark_is_wanted_and_told_where_it_can_go(casewise, tmp_path):
     run = api.judge("demo", "constant:safe", out=tmp_path / "run").path
-    for to in ("lm-eval", "croissant", "folder"):
+    for to in ("parquet", "croissant", "folder"):
         said = casewise("export", run, "--to", to, "--out", tmp_path / "out")
         assert said.code == 2
-        assert f"--to {to} takes a benchmark, and {run} is a run; a run can go to card, eee, hf, inspect" in said.err
+        assert f"--to {to} takes a benchmark, and {run} is a run; a run can go to eee, inspect" in said.err
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("to", ["card", "eee", "inspect"])
+@pytest.mark.parametrize("to", ["eee", "inspect"])
 def test_a_benchmark_is_refused_where_a_run_is_wanted_and_told_where_it_can_go(casewise, tmp_path, to):
     said = casewise("export", "demo", "--to", to, "--out", tmp_path / "out")
 
     assert said.code == 2
     assert f"--to {to} takes a run, and demo is no run folder" in said.err
-    assert "a benchmark can go to folder, published, parquet, huggingface, hf, croissant, lm-eval" in said.err
+    assert "a benchmark can go to folder, published, parquet, hf, croissant" in said.err
 
 
 @pytest.mark.slow

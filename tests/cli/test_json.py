@@ -177,7 +177,7 @@ def test_what_a_command_did_is_one_document(casewise, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["export {run} --to card", "export demo --to parquet", "view {run}"])
+@pytest.mark.parametrize("command", ["export {run} --to eee", "export demo --to parquet", "view {run}"])
 def test_what_was_written_is_listed_with_its_digests(casewise, tmp_path, command):
     run = api.judge("demo", "constant:safe", out=tmp_path / "run").path
     out = tmp_path / "out"

@@ -129,7 +129,6 @@ def test_doctor_says_what_is_set_and_shows_no_key(casewise, monkeypatch):
     assert {extra["name"] for extra in found["extras"]} == {
         "web",
         "local",
-        "ray",
         "inspect",
         "verify",
         "health",

@@ -77,7 +77,7 @@ def test_a_run_of_replies_or_of_grades_shows_what_it_holds(command, graded):
     assert "casewise view REPLIES shows them item by item" in command("run", "show", graded, "1").err
 
 
-@pytest.mark.parametrize("to", ["card", "eee", "hf", "inspect"])
+@pytest.mark.parametrize("to", ["eee", "inspect"])
 def test_replies_and_grades_are_no_judges_run_to_hand_on(command, graded, tmp_path, to):
     for folder, kind in ((graded, "replies"), (next((graded / "grades").iterdir()), "grades")):
         said = command("export", folder, "--to", to, "--out", tmp_path / "x")

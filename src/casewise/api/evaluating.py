@@ -27,7 +27,6 @@ from casewise.evaluate.says_does import SaysDoesNumbers
 from casewise.reports.audit import audit_page
 from casewise.reports.behaviour import says_does_page
 from casewise.reports.charts import png
-from casewise.reports.charts_apart import draw_apart
 from casewise.reports.comparison import comparison_page, gate_page, github_lines, junit
 from casewise.reports.document import Document, Table
 from casewise.reports.formats import (
@@ -66,7 +65,6 @@ __all__ = [
     "audit",
     "checked_codes",
     "compare",
-    "draw_apart",
     "format_named",
     "gate",
     "leaderboard",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from casewise.api.benchmarks import Outputs, Source, as_benchmark, output_files
 from casewise.api.evaluating import Displayed
@@ -25,13 +24,10 @@ from casewise.reports.judge import benchmark_json, benchmark_page, item_json, it
 from casewise.reports.published import paper_document, replay_page, run_json, run_page
 from casewise.share.croissant import read_croissant_about, write_croissant
 from casewise.share.every_eval_ever import restricted, write_every_eval_ever
-from casewise.share.hub import write_card, write_hub_benchmark, write_hub_results, write_lm_eval
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
-from casewise.storage.benchmark import Benchmark
-from casewise.storage.files import write_text
-from casewise.storage.load import Format, convert, load_benchmark
+from casewise.storage.load import convert, load_benchmark
 from casewise.storage.published import CASEBENCH
-from casewise.storage.run_folder import ITEM_NOTES, RUN, kind_of, read_item_notes, read_run
+from casewise.storage.run_folder import RUN, kind_of, read_run
 
 __all__ = [
     "BENCHMARK_FORMATS",
@@ -43,11 +39,11 @@ __all__ = [
     "Replay",
     "Viewed",
     "batch_jobs",
+    "check_format",
     "hand_on",
     "look_at",
     "look_at_run",
     "of_a_judge",
-    "of_its_kind",
     "paper",
     "replay",
     "replay_page",
@@ -232,10 +228,9 @@ def in_hours(seconds: float) -> str:
 # Benchmarks and runs handed on in other people's formats; nothing is uploaded.
 
 
-BENCHMARK_FORMATS = (*get_args(Format), "hf", "croissant", "lm-eval")
-HUB_NAME = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
-RUN_FORMATS = ("card", "eee", "hf", "inspect")
-"""`hf` is of either, and of a benchmark the same as `huggingface`; `inspect` is written by `casewise.share.inspect_log`."""
+BENCHMARK_FORMATS = ("folder", "published", "parquet", "hf", "croissant")
+RUN_FORMATS = ("eee", "inspect")
+"""`inspect` is written by `casewise.share.inspect_log`."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +242,7 @@ class Handed:
 
 
 def hand_on(
-    sources: Sequence[str | Path],
+    source: str | Path,
     target: Path,
     *,
     to: str,
@@ -255,102 +250,79 @@ def hand_on(
     benchmark: str | Path | None = None,
     options: ReportOptions = ReportOptions(),
     with_texts: bool = False,
-    dataset: str | None = None,
 ) -> Handed:
-    """Write a benchmark, or runs over one, in the format `to`.
+    """Write a benchmark, or a run over one, in the format `to`.
 
     Parameters
     ----------
-    sources
-        A benchmark for `BENCHMARK_FORMATS`; run folders for `RUN_FORMATS`, of which only `card` and `hf` take several.
+    source
+        A benchmark for `BENCHMARK_FORMATS`; a run folder for `RUN_FORMATS`.
     about
         For `croissant`: what a benchmark cannot know of itself (`casewise.share.croissant.CroissantAbout`).
     with_texts
-        For `eee` and `lm-eval`: write the texts of a gated benchmark, and of the published release.
-
-    dataset
-        For `hf`: the benchmark's name on the hub, `ORGANISATION/NAME`.
+        Write the texts of a gated benchmark, and of the published release. Without it a benchmark with terms is refused,
+        and a run is written without texts.
 
     Raises
     ------
     ConfigurationError
-        There is no such format, it is not for such a source (`of_its_kind`), or there is something at `target` already.
+        There is no such format, it is not for such a source (`check_format`), there is something at `target` already, or
+        the benchmark's texts are not to be handed on.
     """
-    of_its_kind(sources, to)
-    if len(sources) != 1 and to not in ("card", "hf"):
-        raise ConfigurationError(f"--to {to} takes one source, not {len(sources)}")
-    if dataset is not None and (to != "hf" or not HUB_NAME.fullmatch(dataset)):
-        raise ConfigurationError("--dataset is for --to hf, and is ORGANISATION/NAME as on the hub")
+    check_format(source, to)
     if about is not None and to != "croissant":
         raise ConfigurationError("--about is for --to croissant")
     if target.exists() and (target.is_file() or any(target.iterdir())):
         raise ConfigurationError(f"{target} exists, and nothing is overwritten; choose another place")
+    if to in RUN_FORMATS:
+        of_a_judge(source, to)
+        numbers = JudgeNumbers.of([source], benchmark=benchmark, options=options)
+        written = write_every_eval_ever(numbers, target, with_texts=with_texts)
+        notes = notes_of(written.n_left_out, written.left_out, withheld=written.texts_withheld)
+        return Handed(written.aggregate, tuple(notes))
+    if not with_texts and restricted(load_benchmark(source)):
+        raise ConfigurationError(f"{source} has terms that do not let its texts be handed on: --with-texts writes them")
     if to == "croissant":
-        return as_croissant(sources[0], target, about)
-    if to == "lm-eval":
-        return as_lm_eval(load_benchmark(sources[0]), target, options, with_texts=with_texts)
-    if to == "huggingface" or (to == "hf" and not is_run(sources[0])):
-        n = write_hub_benchmark(load_benchmark(sources[0]), target, policy=options.labels)
-        return Handed(target, (f"{n:,} items without a verdict of people are not asked about",) if n else ())
-    if to not in RUN_FORMATS:
-        done = convert(sources[0], target, to=to)  # type: ignore[arg-type]  # it is one of them
-        return Handed(done.path, tuple(f"the published format has no room for {text}" for text in done.lost))
-    of_a_judge(sources, to)
-    numbers = JudgeNumbers.of(sources, benchmark=benchmark, options=options)
-    if to == "card":
-        return Handed(write_card(numbers, audit(numbers.benchmark), target))
-    if to == "hf":
-        done_hf = write_hub_results(numbers, audit(numbers.benchmark), target, dataset=dataset)
-        notes = read_item_notes(numbers.runs.paths)
-        if notes and (with_texts or not restricted(numbers.benchmark)):  # they may say what a gated text says
-            write_text(target / ITEM_NOTES, "".join(f"{note.line()}\n" for note in notes.values()))
-        lacking = (
-            () if dataset else (".eval_results needs the benchmark's name on the hub: --dataset ORGANISATION/NAME",)
-        )
-        return Handed(done_hf.path, lacking)
-    written = write_every_eval_ever(numbers, target, with_texts=with_texts)
-    return Handed(
-        written.aggregate, tuple(notes_of(written.n_left_out, written.left_out, withheld=written.texts_withheld))
-    )
+        return as_croissant(source, target, about)
+    done = convert(source, target, to="huggingface" if to == "hf" else to)  # type: ignore[arg-type]  # it is one of them
+    return Handed(done.path, tuple(f"the published format has no room for {text}" for text in done.lost))
 
 
-def of_its_kind(sources: Sequence[str | Path], to: str) -> None:
+def check_format(source: str | Path, to: str) -> None:
     """Refuse a run where `to` is a format of benchmarks, and a benchmark where it is one of runs.
 
     Raises
     ------
     ConfigurationError
-        It is, or there is no such format; which formats there are for such a source stands in it.
+        It is, or there is no such format; the message lists the formats for such a source.
     """
     formats = (*BENCHMARK_FORMATS, *RUN_FORMATS)
     if to not in formats:
         raise ConfigurationError(f"--to is {to!r}{did_you_mean(to, formats)}; it can be {', '.join(formats)}")
-    for source in sources:
-        if is_run(source) and to not in RUN_FORMATS and source not in ("demo", CASEBENCH.name):  # these are found first
-            raise ConfigurationError(
-                f"--to {to} takes a benchmark, and {source} is a run; a run can go to {', '.join(RUN_FORMATS)}"
-            )
-        if not is_run(source) and to not in BENCHMARK_FORMATS:
-            raise ConfigurationError(
-                f"--to {to} takes a run, and {source} is no run folder (it has no {RUN}); "
-                f"a benchmark can go to {', '.join(BENCHMARK_FORMATS)}"
-            )
+    if is_run(source) and to not in RUN_FORMATS and source not in ("demo", CASEBENCH.name):  # these are found first
+        raise ConfigurationError(
+            f"--to {to} takes a benchmark, and {source} is a run; a run can go to {', '.join(RUN_FORMATS)}"
+        )
+    if not is_run(source) and to not in BENCHMARK_FORMATS:
+        raise ConfigurationError(
+            f"--to {to} takes a run, and {source} is no run folder (it has no {RUN}); "
+            f"a benchmark can go to {', '.join(BENCHMARK_FORMATS)}"
+        )
 
 
-def of_a_judge(sources: Sequence[str | Path], to: str) -> None:
+def of_a_judge(source: str | Path, to: str) -> None:
     """Refuse replies and grades where `to` is a format of a judge's runs.
 
     Raises
     ------
     ConfigurationError
-        A source holds some; what writes them stands in it.
+        `source` holds some; the message says what writes them.
     """
-    for source in sources:
-        if (kind := kind_of(Path(source))) in (REPLIES.name, GRADES.name):
-            raise ConfigurationError(
-                f"--to {to} takes a judge's run, and {source} holds {kind}; casewise replies export writes replies and "
-                "their grades as a table, casewise report REPLIES a report"
-            )
+    if (kind := kind_of(Path(source))) in (REPLIES.name, GRADES.name):
+        raise ConfigurationError(
+            f"--to {to} takes a judge's run, and {source} holds {kind}; casewise replies export writes replies and "
+            "their grades as a table, casewise report REPLIES a report"
+        )
 
 
 def is_run(source: str | Path) -> bool:
@@ -368,17 +340,6 @@ def as_croissant(source: str | Path, target: Path, about: Path | None) -> Handed
     biases = [f"{one.title} ({100 * one.share:.0f} % of items)" for one in audit(benchmark).findings]
     done = write_croissant(benchmark, target, about=said, biases=biases)
     return Handed(done.path, tuple(f"nothing says {name}: give it with --about FILE" for name in done.lacking))
-
-
-def as_lm_eval(benchmark: Benchmark, target: Path, options: ReportOptions, *, with_texts: bool) -> Handed:
-    if restricted(benchmark) and not with_texts:
-        raise ConfigurationError(
-            "a task for lm-eval holds queries and contexts, and this benchmark is gated: --with-texts writes them"
-        )
-    done = write_lm_eval(benchmark, target, policy=options.labels)
-    run = f"lm-eval run --include_path {target} --apply_chat_template --tasks {done.tasks[0]} --model …"
-    left_out = (f"{done.n_unlabelled:,} items without a label are left out",) if done.n_unlabelled else ()
-    return Handed(done.path, (*left_out, f"run it where casewise is installed too: {run}"))
 
 
 def notes_of(n_left_out: int, left_out: Path | None, *, withheld: bool) -> Iterator[str]:

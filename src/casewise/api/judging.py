@@ -36,7 +36,7 @@ from casewise.judges.run import (
 from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.endpoints import Prices
 from casewise.models.load import ModelOptions
-from casewise.models.local import LocalOptions, RayOptions
+from casewise.models.local import LocalOptions
 from casewise.models.protocol import Model, Reply
 from casewise.models.wire import Probe, probe
 from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation, ParameterSet, Scored, ShownContext, Unscored
@@ -66,7 +66,6 @@ __all__ = [
     "ModelOptions",
     "Prices",
     "Probe",
-    "RayOptions",
     "RetryPolicy",
     "Run",
     "RunEstimate",

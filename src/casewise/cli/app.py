@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 from typer._completion_classes import completion_init
 
-from casewise import __version__, api
+from casewise import __version__
 from casewise.cli.commands import Entry, lazy_group
 from casewise.errors import CasewiseError, ExitCode
 
@@ -78,9 +78,6 @@ app = typer.Typer(
 )
 
 
-DRAWING = {"report", "compare", "audit", "replay", "paper"}
-"""Commands with charts: their renderer starts while they are loaded."""
-
 GARBAGE = 50_000
 """Objects between two looks for cycles of them. At Python's 700 a report looked 250 times, mostly at what it had just imported."""
 
@@ -110,8 +107,6 @@ def main() -> None:
     open_what_is_closed()
     print_what_the_terminal_can()
     refuse_what_is_no_text(sys.argv[1:])
-    if DRAWING.issuperset(sys.argv[1:2] or [""]) and not {"--help", "-h"}.intersection(sys.argv):
-        api.draw_apart()
     if COMPLETING in os.environ:
         completion_init()  # what typer calls where it adds options of its own for it
     try:

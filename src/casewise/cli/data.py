@@ -234,13 +234,13 @@ def audit(
 
 
 def export_command(
-    sources: Annotated[list[str], typer.Argument(help="A benchmark, or a run folder (for a card, several).")],
+    source: Annotated[str, typer.Argument(help="A benchmark, or a run folder.")],
     to: Annotated[
         str,
         typer.Option(
             "--to",
-            help="Of a benchmark: folder, published, parquet, hf (a dataset for the hub), croissant or lm-eval. Of a run: card, "
-            "eee (Every Eval Ever), hf (results for the hub) or inspect.",
+            help="Of a benchmark: folder, published, parquet, hf (a dataset for the hub) or croissant. Of a run: "
+            "eee (Every Eval Ever) or inspect.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", help="Where to: a new file or folder. Nothing is uploaded.")],
@@ -250,40 +250,24 @@ def export_command(
     ] = None,
     benchmark: BenchmarkOption = None,
     labels: LabelsOption = "votes",
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="For hf: the benchmark's name on the hub, ORGANISATION/NAME.")
-    ] = None,
     with_texts: Annotated[
-        bool,
-        typer.Option("--with-texts", help="For eee, inspect and lm-eval: write the texts of a gated benchmark too."),
+        bool, typer.Option("--with-texts", help="Write the texts of a benchmark whose terms restrict them.")
     ] = False,
 ) -> None:
-    """Hand a benchmark or a run on in another format."""
+    """Write a benchmark or a run in another format."""
     options = api.report_options(labels)
-    api.of_its_kind(sources, to)
+    api.check_format(source, to)
     if to == "inspect":
         from casewise.share.inspect_log import export_inspect_log  # needs an extra
 
-        if len(sources) != 1:
-            raise ConfigurationError("--to inspect takes one run")
-        api.of_a_judge(sources, to)
-        if not with_texts and api.withholds_texts(sources[0], benchmark=benchmark):
+        api.of_a_judge(source, to)
+        if not with_texts and api.withholds_texts(source, benchmark=benchmark):
             raise ConfigurationError(
                 "an Inspect log holds queries, contexts and replies, and this benchmark is gated: --with-texts writes them"
             )
-        log = export_inspect_log(Path(sources[0]), out, benchmark=benchmark, policy=options.labels)
-        done = api.Handed(log)
+        done = api.Handed(export_inspect_log(Path(source), out, benchmark=benchmark, policy=options.labels))
     else:
-        done = api.hand_on(
-            sources,
-            out,
-            to=to,
-            about=about,
-            benchmark=benchmark,
-            options=options,
-            with_texts=with_texts,
-            dataset=dataset,
-        )
+        done = api.hand_on(source, out, to=to, about=about, benchmark=benchmark, options=options, with_texts=with_texts)
     for text in done.notes:
         note(f"note: {text}")
     say(str(done.path), format=to, path=str(done.path), notes=list(done.notes))

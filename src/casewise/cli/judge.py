@@ -221,38 +221,13 @@ class LocalModelOptions:
     batch_tokens: Annotated[
         int, typer.Option("--batch-tokens", min=1, help="For hf: models: tokens that go through at once.")
     ] = 8192
-    engine: Annotated[
-        str,
-        typer.Option(
-            "--engine", help="For hf: models: here, or ray (copies in processes of their own, see docs/scale)."
-        ),
-    ] = "here"
-    ray_address: Annotated[
-        str | None,
-        typer.Option(
-            "--ray-address", help="The Ray cluster. Default: RAY_ADDRESS, or else one started on this machine."
-        ),
-    ] = None
-    ray_copies: Annotated[
-        int | None,
-        typer.Option("--ray-copies", min=1, help="Copies of the model. Default: one a GPU, or without one a machine."),
-    ] = None
-
     adapter: Annotated[
         str | None, typer.Option("--adapter", help="For an hf: chat model: the folder of a PEFT adapter (needs peft).")
     ] = None
 
     def options(self) -> api.LocalOptions:
-        """As the api knows them.
-
-        Raises ConfigurationError: there is no such engine, or Ray's options are given without it.
-        """
-        if self.engine not in ("here", "ray"):
-            raise ConfigurationError(f"--engine is {self.engine!r}; it is here or ray")
-        if self.engine == "here" and (self.ray_address or self.ray_copies):
-            raise ConfigurationError("--ray-address and --ray-copies go with --engine ray")
-        ray = api.RayOptions(self.ray_address, self.ray_copies) if self.engine == "ray" else None
-        return api.LocalOptions(self.dtype, self.device, self.batch_tokens, ray, self.adapter)
+        """As the api knows them."""
+        return api.LocalOptions(self.dtype, self.device, self.batch_tokens, self.adapter)
 
 
 @dataclass(frozen=True)

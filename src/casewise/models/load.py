@@ -10,10 +10,9 @@ from casewise.errors import ConfigurationError
 from casewise.models.batch import terms_of
 from casewise.models.client import ClientOptions, OpenAICompatibleModel
 from casewise.models.endpoints import FREE, Prices, find_prices, parse_model_name
-from casewise.models.local import LocalOptions, RayOptions
+from casewise.models.local import LocalOptions
 from casewise.models.local_models import SequenceClassifier, TransformersModel
 from casewise.models.protocol import Answering, FakeModel, Model, TextClassifier
-from casewise.models.ray import OfflineModel, RayClassifier, RayModel
 
 
 @dataclass(frozen=True)
@@ -53,18 +52,10 @@ class Backend:
 
 
 def local(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
-    if options.local.ray is not None:
-        return LoadedModel(RayModel.load(name, options.local, options.local.ray), FREE)
     return LoadedModel(TransformersModel.load(name, options.local), FREE)
 
 
-def offline(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
-    return LoadedModel(OfflineModel.load(name, options.local.ray or RayOptions()), FREE)
-
-
 def local_classifier(name: str, options: ModelOptions) -> TextClassifier:
-    if options.local.ray is not None:
-        return RayClassifier.load(name, options.local, options.local.ray)
     return SequenceClassifier.load(name, options.local)
 
 
@@ -110,7 +101,6 @@ ENDPOINT = Backend(
 BACKENDS: tuple[Backend, ...] = (
     ENDPOINT,
     Backend(("hf:PATH_OR_ID (a model run here with transformers)",), "hf:", local, local_classifier),
-    Backend(("vllm-offline:MODEL (a model that vLLM runs on the GPUs of a Ray cluster)",), "vllm-offline:", offline),
     Backend(("inspect:PROVIDER/MODEL (any model that Inspect AI knows)",), "inspect:", inspect),
     Backend(("fake/rehearsal (made-up replies, to rehearse a run)",), "fake/", fake),
 )
@@ -137,7 +127,7 @@ def load_model(
     backend = backend_of(name)
     if options is not None and options.batch and backend is not ENDPOINT:
         raise ConfigurationError(f"{name} is not asked over a batch interface; leave --batch out")
-    if options is not None and options.local.adapter and (not name.startswith("hf:") or options.local.ray):
+    if options is not None and options.local.adapter and not name.startswith("hf:"):
         raise ConfigurationError(f"--adapter is for hf: models that run here, and {name} is none")
     return backend.load(name, options or ModelOptions(), os.environ if environment is None else environment)
 

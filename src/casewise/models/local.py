@@ -21,29 +21,16 @@ from casewise.records.base import digest
 
 
 @dataclass(frozen=True)
-class RayOptions:
-    """Which Ray cluster holds copies of a model, and how many.
-
-    Without an address that of `RAY_ADDRESS` counts, and without that a cluster is started here. Without a number there is
-    one copy on each GPU, or where there is none one on each machine.
-    """
-
-    address: str | None = None
-    copies: int | None = None
-
-
-@dataclass(frozen=True)
 class LocalOptions:
     """Where and how a local model runs.
 
     `dtype` and `device` are torch's names, or `auto`; `batch_tokens` bounds the tokens (padding included) that go
-    through the model at once. With `ray` it runs in copies, in processes of their own.
+    through the model at once.
     """
 
     dtype: str = "auto"
     device: str = "auto"
     batch_tokens: int = 8192
-    ray: RayOptions | None = None
     adapter: str | None = None
     """The folder of a PEFT adapter that is put on the chat model."""
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from casewise.reports.charts_apart import drawn
-
 # Vega-Lite specifications as plain dictionaries, and the house style they are drawn in.
 #
 # They are our own and few: a library that builds and checks them takes longer than all else that a report does.
@@ -84,7 +82,10 @@ def svg(spec: Spec) -> str:
     """A specification in the house style as standalone SVG."""
     styled = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": STYLE, **spec}
     drawable = NOT_DRAWN.sub(r"\1\\ufffd", json.dumps(styled, sort_keys=True))
-    return drawn(TAKEN.sub(r'"\1\\u200b"', drawable))
+    import vl_convert
+
+    svg: str = vl_convert.vegalite_to_svg(TAKEN.sub(r'"\1\\u200b"', drawable))
+    return svg
 
 
 # Charts: one style for all, drawn to SVG. Colours hold for colour-blind readers (Okabe & Ito 2008) and in the

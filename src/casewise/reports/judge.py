@@ -17,7 +17,6 @@ from casewise.records import SCALES, Item, ShownContext, as_text
 from casewise.reports import charts
 from casewise.reports import charts as judge_charts
 from casewise.reports.behaviour import behaviour_sections
-from casewise.reports.charts_apart import ahead
 from casewise.reports.document import (
     CHATBOT,
     Block,
@@ -376,7 +375,6 @@ def covered_mass_blocks(table: pl.DataFrame) -> Iterator[Block]:
 
 def judge_page(report: JudgeNumbers) -> Document:
     """`report` as a document for any face."""
-    ahead(with_charts(report))
     about = report.benchmark.about
     c = report.benchmark.counts
     counts = f"{c.items:,} items, {c.queries:,} queries, {c.ratings:,} ratings"

@@ -19,7 +19,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2-cffi"),
     "local": ("torch", "transformers"),
     "adapter": ("peft",),
-    "ray": ("ray",),
     "inspect": ("inspect-ai", "openai"),
     "verify": ("pycasbin",),
     "health": ("fhir.resources",),
