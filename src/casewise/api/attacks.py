@@ -12,7 +12,6 @@ from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_
 from casewise.api.databases import opened
 from casewise.api.evaluating import Displayed
 from casewise.api.judging import AnyJudge, Run, RunOptions, judge
-from casewise.contexts.translations import put_texts, texts_of
 from casewise.errors import BenchmarkError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, parse_bounds, required
@@ -214,6 +213,8 @@ def check_paraphrases(
     BenchmarkError
         No model has paraphrased anything for the run.
     """
+    from casewise.contexts.translations import put_texts, texts_of  # an extra
+
     folder = Path(run)
     found = as_benchmark(benchmark if benchmark is not None else read_run(folder).benchmark_source)
     rows = list(paraphrases_of(folder, found, language))

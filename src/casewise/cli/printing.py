@@ -12,14 +12,16 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from math import isnan
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from casewise import api
 from casewise.errors import ConfigurationError, ExitCode
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
 
 # How commands speak: results to stdout, everything else to stderr.
 
@@ -184,6 +186,7 @@ def confirmed(question: str) -> bool:
 
 def show(document: api.Document, *, full: bool = True) -> None:
     """Print the answer of a report; `full` adds its brief sections."""
+
     from rich.console import Console
 
     api.print_document(document, Console(soft_wrap=False), full=full)
@@ -462,6 +465,7 @@ def watching(label: str, *, quiet: bool) -> Iterator[api.Watch]:
     if quiet or not sys.stderr.isatty():
         yield api.Watch(say=note)
         return
+
     from rich.console import Console
 
     console = Console(stderr=True)

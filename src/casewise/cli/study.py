@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,7 +31,9 @@ from casewise.cli.printing import (
     say,
 )
 from casewise.errors import ConfigurationError, StudyError
-from casewise.web.load_test import Rehearsed
+
+if TYPE_CHECKING:
+    from casewise.web.load_test import Rehearsed
 
 # `casewise study rehearse` and `simulate`: a study tried out on simulated people.
 

@@ -1,12 +1,10 @@
-"""The review in the database: events, autosaved words, and differences between versions."""
+"""The review in the database: events and autosaved words."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import SequenceMatcher
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 from sqlalchemy.engine import Row
@@ -19,56 +17,7 @@ from casewise.database.tables import review as tables
 from casewise.database.tables import staff
 from casewise.database.tables.metadata import insert_if_absent
 from casewise.errors import BenchmarkError, CasewiseError
-from casewise.records import ParameterSet, Query, paper_parameters
-
-# What changed between two texts, word by word.
-
-
-WORDS = re.compile(r"\w+|[^\w\s]|\s+")
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A run of words that both texts have, or only the first (`gone`), or only the second (`new`)."""
-
-    kind: Literal["same", "gone", "new"]
-    text: str
-
-
-def difference(before: str, after: str) -> list[Piece]:
-    """The pieces of `before` and `after` in reading order; what is gone comes before what is new in its place.
-
-    Putting together all that is not `new` gives `before`; all that is not `gone`, `after`.
-    """
-    first, second = WORDS.findall(before), WORDS.findall(after)
-    pieces: list[Piece] = []
-    for tag, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
-        if tag == "equal":
-            pieces.append(Piece("same", "".join(first[a:b])))
-            continue
-        if a < b:
-            pieces.append(Piece("gone", "".join(first[a:b])))
-        if c < d:
-            pieces.append(Piece("new", "".join(second[c:d])))
-    return pieces
-
-
-def wording_difference(
-    before: Wording | None, after: Wording | None, parameters: ParameterSet = paper_parameters()
-) -> dict[str, list[Piece]]:
-    """The difference in each of `parameters` that either wording states, by dotted name in reading order."""
-    first, second = (words.fields() if words else {} for words in (before, after))
-    return {
-        name: difference(first.get(name, ""), second.get(name, ""))
-        for name in parameters.every
-        if name in first or name in second
-    }
-
-
-def is_same(pieces: list[Piece]) -> bool:
-    """Whether nothing changed."""
-    return all(piece.kind == "same" for piece in pieces)
-
+from casewise.records import ParameterSet, Query
 
 # What a person has typed and not submitted: kept as they type, and never overwritten in silence.
 

@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from casewise.ask.layouts import ShownItem, groups, spoken
-from casewise.contexts.store import difference
+from casewise.contexts.difference import difference
 from casewise.errors import CasewiseError
 from casewise.evaluate.robustness import AgainstPeople, Attacked, RobustnessNumbers
 from casewise.records import Transform

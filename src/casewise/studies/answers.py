@@ -13,7 +13,8 @@ from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.records import OUTCOMES
 from casewise.studies.design import LONGEST_TEXT, REPLY_QUESTION, Demographic, LanguageCode, OwnAnswer, OwnQuestion, Pay
-from casewise.studies.people import FAILED_CHECKS, Annotator, AnsweredPage, failed_checks, has_room, must_void
+from casewise.studies.people import Annotator, has_room
+from casewise.studies.quality import FAILED_CHECKS, AnsweredPage, failed_checks, must_void
 from casewise.studies.rounds import Round, note, round_state
 from casewise.studies.slots import (
     Earlier,

@@ -23,7 +23,7 @@ from casewise.studies.answers import batches_given
 from casewise.studies.design import Design
 from casewise.studies.freeze import PAGES, Frozen, Promise, StudyWording, departures, plain, rated_items, read_frozen
 from casewise.studies.owner import Overview, overview, people_states
-from casewise.studies.people import LIKENESS, Flag
+from casewise.studies.quality import LIKENESS, Flag
 from casewise.studies.rounds import SIGHT, Round, StudyPlan, amendments, read_events, shown_items
 
 # A study as a benchmark folder: counted ratings in `ratings.jsonl`, all others apart, with reasons.

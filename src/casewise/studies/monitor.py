@@ -32,20 +32,9 @@ from casewise.studies.answers import (
 from casewise.studies.design import Design, Pay, QualityThresholds, Ratings
 from casewise.studies.freeze import LedgerItem, StudyItem
 from casewise.studies.owner import Overview, overview, purge
-from casewise.studies.people import (
-    ENOUGH,
-    LIKENESS,
-    Dissent,
-    Flag,
-    LikenessKind,
-    Skips,
-    Vault,
-    flags,
-    people_needed,
-    person_of,
-    waiting_people,
-)
+from casewise.studies.people import Vault, people_needed, person_of, waiting_people
 from casewise.studies.prolific import ENDED_EARLY, KEPT, SubmissionEvent
+from casewise.studies.quality import ENOUGH, LIKENESS, Dissent, Flag, LikenessKind, Skips, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
 from casewise.studies.rounds import (
     ROWS_AT_ONCE,

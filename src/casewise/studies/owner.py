@@ -19,19 +19,8 @@ from casewise.stats.power_studies import PilotRatings, study_power, variance_of
 from casewise.studies.answers import COUNTS_FOR_QUALITY, WITHDRAWN, as_answer, cost_of, cost_of_more
 from casewise.studies.design import Design
 from casewise.studies.freeze import StudyItem
-from casewise.studies.people import (
-    AnsweredPage,
-    Dissent,
-    Flag,
-    Skips,
-    Vault,
-    count_stages,
-    disagreement,
-    flags,
-    open_slots_by_query,
-    people_needed,
-    person_of,
-)
+from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed, person_of
+from casewise.studies.quality import AnsweredPage, Dissent, Flag, Skips, disagreement, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
 from casewise.studies.rounds import ROWS_AT_ONCE, Round, StudyPlan, add_items, note, round_state, shown_items
 from casewise.studies.slots import release

@@ -18,7 +18,7 @@ from casewise.storage.files import numbered_lines, parse, read_text
 from casewise.storage.load import load_benchmark
 from casewise.studies.design import Analysis, OwnQuestion, RatedThing, problems
 from casewise.studies.freeze import Frozen, read_frozen, unflattened
-from casewise.studies.people import FAILED_CHECKS
+from casewise.studies.quality import FAILED_CHECKS
 
 # What an exported study says of its people and its plan, beside its ratings.
 

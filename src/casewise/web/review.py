@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from casewise.ask.layouts import labels_of
 from casewise.contexts.checks import Remark, Wording, WordingProblem
+from casewise.contexts.difference import Piece, is_same, wording_difference
 from casewise.contexts.drafts import Draft, all_drafts, find_draft, progress
 from casewise.contexts.queue import (
     Filter,
@@ -33,7 +34,6 @@ from casewise.contexts.store import (
     Autosave,
     Event,
     Overtaken,
-    Piece,
     ReviewPlace,
     Typed,
     act,
@@ -42,10 +42,8 @@ from casewise.contexts.store import (
     find_autosave,
     find_place,
     is_left_to_others,
-    is_same,
     save,
     sibling,
-    wording_difference,
 )
 from casewise.contexts.translations import sets_for
 from casewise.database.staff import Person, Role, everyone, find_person

@@ -24,7 +24,8 @@ from casewise.studies.monitor import (
     with_submission,
 )
 from casewise.studies.owner import overview
-from casewise.studies.people import FlagKind, Vault, annotator, count_stages
+from casewise.studies.people import Vault, annotator, count_stages
+from casewise.studies.quality import FlagKind
 from casewise.studies.rounds import Round, RoundState, all_rounds, round_state, set_state
 from casewise.web import study_hooks
 from casewise.web.pages import NAVIGATION, Now, Owner, database_of, redirect, render

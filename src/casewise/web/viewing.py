@@ -25,7 +25,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from casewise.contexts.store import Piece, difference
+from casewise.contexts.difference import Piece, difference
 from casewise.errors import CasewiseError, ConfigurationError
 from casewise.evaluate.viewing import (
     AGREEMENT,

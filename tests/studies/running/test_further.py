@@ -20,7 +20,8 @@ from casewise.studies.answers import (
 )
 from casewise.studies.monitor import monitor
 from casewise.studies.owner import forget, to_be_paid
-from casewise.studies.people import AnsweredPage, admit, annotator, failed_checks
+from casewise.studies.people import admit, annotator
+from casewise.studies.quality import AnsweredPage, failed_checks
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import note, read_events, set_state
 

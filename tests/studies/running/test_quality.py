@@ -2,7 +2,7 @@ import pytest
 from tests.support.study import design
 
 from casewise.records import Verdict
-from casewise.studies.people import AnsweredPage, Skips, disagreement, flags, must_void
+from casewise.studies.quality import AnsweredPage, Skips, disagreement, flags, must_void
 
 VARIED = [5.0, 9.0, 14.0, 7.0, 22.0, 11.0, 6.5, 30.0, 8.0, 12.0, 17.0, 10.0]
 

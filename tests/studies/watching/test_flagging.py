@@ -12,7 +12,7 @@ from casewise.studies.answers import Given, next_page, take_answer
 from casewise.studies.export import annotator_lines
 from casewise.studies.monitor import FalseAlarms, FlagCount, FoundFlags, assess, find_flags, keep_flags
 from casewise.studies.owner import forget
-from casewise.studies.people import Flag
+from casewise.studies.quality import Flag
 
 PLAN = design(
     conditions=["no_context"], ratings={"per_item": 4, "per_annotator": 12}, attention={"checks_per_batch": 0}
