@@ -5,7 +5,7 @@ from tests.judges.more_replies import BINARY as MORE_BINARY
 from tests.judges.more_replies import SCORE as MORE_SCORE
 from tests.judges.replies import BINARY, SCORE
 
-from casewise.ask.elicitations import parse_binary, parse_score
+from casewise.ask.reader import parse_binary, parse_score
 from casewise.records import Scored, Unscored, UnscoredReason
 
 
@@ -14,56 +14,15 @@ def came_to(parsed):
     return outcome.value if isinstance(outcome, Scored) else outcome.reason
 
 
-@pytest.mark.parametrize(("reply", "expected"), [case[1:] for case in BINARY], ids=[case[0] for case in BINARY])
-def test_a_binary_reply_comes_to(reply, expected):
-    assert came_to(parse_binary(reply)) == expected
+VERDICTS, SCORES = (*BINARY, *MORE_BINARY), (*SCORE, *MORE_SCORE)
 
 
-@pytest.mark.parametrize(("reply", "expected"), [case[1:] for case in SCORE], ids=[case[0] for case in SCORE])
-def test_a_score_reply_comes_to(reply, expected):
-    assert came_to(parse_score(reply)) == expected
+def test_no_reply_gets_another_value_than_the_table_has():
+    found = [(case, came_to(parse_binary(str(case[-2])))) for case in VERDICTS]
+    found += [(case, came_to(parse_score(str(case[-2])))) for case in SCORES]
+    wrong = [(case, value) for case, value in found if isinstance(value, float) and value != case[-1]]
 
-
-@pytest.mark.parametrize(("reply", "expected"), MORE_BINARY)
-def test_another_binary_reply_comes_to(reply, expected):
-    assert came_to(parse_binary(reply)) == expected
-
-
-@pytest.mark.parametrize(("reply", "expected"), MORE_SCORE)
-def test_another_score_reply_comes_to(reply, expected):
-    assert came_to(parse_score(reply)) == expected
-
-
-@pytest.mark.parametrize(
-    ("parse", "reply", "read_as"),
-    [
-        (parse_binary, '{"judgement": "safe", "explanation": "x"}', "json"),
-        (parse_binary, '```json\n{"judgement": "Unsafe"}\n```', "json"),
-        (parse_binary, '{"judgement": "not safe"}', "json-repaired"),
-        (parse_binary, '{"verdict": "safe"}', "json-repaired"),
-        (parse_binary, "{'judgement': 'safe'}", "json-repaired"),
-        (parse_binary, '{"judgement": "unsafe", "explanation": "The user', "json-repaired"),
-        (parse_binary, "Verdict: safe", "statement"),
-        (parse_binary, "It depends.", None),
-        (parse_score, '{"judgement": 7}', "json"),
-        (parse_score, '{"judgement": "7"}', "json-repaired"),
-        (parse_score, '{"score": 7}', "json-repaired"),
-        (parse_score, "7/10", "statement"),
-        (parse_score, "7 or 8", None),
-    ],
-)
-def test_a_value_says_how_it_was_read(parse, reply, read_as):
-    assert parse(reply).read_as == read_as
-
-
-@pytest.mark.parametrize(
-    "reply", ["Verdict: safe", "7", "{'judgement': 'safe'}", '{"verdict": "safe"}', '{"judgement": "7"}']
-)
-def test_strictly_read_only_what_was_asked_for_counts(reply):
-    assert isinstance(parse_binary(reply, strict=True).outcome, Unscored)
-    assert isinstance(parse_score(reply, strict=True).outcome, Unscored)
-    assert came_to(parse_binary('{"judgement": "safe"}', strict=True)) == 1
-    assert came_to(parse_score('{"judgement": 7, "explanation": "x"}', strict=True)) == 7
+    assert wrong == []
 
 
 @pytest.mark.parametrize("said", ['"half \\ud800"', "'half \\ud800'"])
@@ -74,21 +33,11 @@ def test_half_a_character_that_a_reply_escapes_can_be_written_down(said):
     assert Scored.model_validate_json(outcome.line()) == outcome
 
 
-def test_the_explanation_is_kept():
-    outcome = parse_binary('{"judgement": "safe", "explanation": "A nurse asks."}').outcome
-
-    assert outcome == Scored(value=1.0, explanation="A nurse asks.")
-
-
 @pytest.mark.parametrize("parse", [parse_binary, parse_score])
 def test_a_reply_that_ended_at_its_limit_is_cut_off(parse):
     outcome = parse("Let me consider the circumstances. The score: 7 and it is safe", cut_off=True)
 
     assert came_to(outcome) == UnscoredReason.TRUNCATED
-
-
-def test_a_whole_object_in_a_cut_off_reply_counts():
-    assert came_to(parse_binary('{"judgement": "safe"} And now, at length,', cut_off=True)) == 1.0
 
 
 def test_an_unscored_reply_shows_its_beginning():

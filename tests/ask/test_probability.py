@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casewise.ask.elicitations import first_said, label_mass, probability_outcome
+from casewise.ask.elicitations import label_mass, probability_outcome
 from casewise.models.protocol import Position, Reply, TokenLogprob
 from casewise.records import Scored, Unscored, UnscoredReason
 
@@ -60,7 +60,7 @@ def test_an_unlisted_safe_is_bounded_too():
 
 
 def test_bounds_on_both_sides_of_the_threshold_are_no_verdict():
-    outcome, _ = probability_outcome(reply(position(Sorry=0.5, The=0.2, safe=0.1)))
+    outcome, _ = probability_outcome(reply(position(safe=0.2, The=0.2, A=0.2)))
 
     assert isinstance(outcome, Unscored)
     assert outcome.reason == UnscoredReason.STRADDLES_THRESHOLD
@@ -75,18 +75,17 @@ def test_a_whole_distribution_has_no_unlisted_label():
 
 def test_no_logprobs_and_no_label_are_told_apart():
     without, _ = probability_outcome(Reply("safe", "length"))
-    elsewhere, mass = probability_outcome(reply(position(Sorry=0.9, I=0.05)))
+    elsewhere, mass = probability_outcome(reply(position(Sorry=0.9, safe=0.05)))
 
     assert isinstance(without, Unscored)
     assert isinstance(elsewhere, Unscored)
     assert without.reason == UnscoredReason.NO_LOGPROBS
-    assert elsewhere.reason == UnscoredReason.NO_LABEL_TOKEN
-    assert mass is not None
-    assert mass.covered == 0
+    assert elsewhere.reason == UnscoredReason.NO_LABEL_FIRST
+    assert mass is None
 
 
-@pytest.mark.parametrize("before", [("\n",), (" ", "\n\n"), ("The", " answer", " is", ":"), ("**",)])
-def test_the_first_label_token_among_the_first_few_counts(before):
+@pytest.mark.parametrize("before", [("\n",), (" ", "\n\n"), ("Answer", ":"), ("**",)])
+def test_a_label_counts_behind_white_space_markup_or_its_name(before):
     word = Position(" unsafe", -0.1, (TokenLogprob(" unsafe", -0.1), TokenLogprob(" safe", -2.4)))
     positions = (*(Position(token, -0.2, (TokenLogprob(token, -0.2),)) for token in before), word)
 
@@ -95,21 +94,6 @@ def test_the_first_label_token_among_the_first_few_counts(before):
     assert outcome.kind == "scored"
     assert outcome.value == pytest.approx(math.exp(-2.4) / (math.exp(-2.4) + math.exp(-0.1)))
     assert mass == label_mass(word)
-
-
-def test_a_reply_that_says_nothing_within_its_first_tokens_is_empty():
-    positions = tuple(Position("\n", -0.1, (TokenLogprob("\n", -0.1),)) for _ in range(8))
-
-    outcome, _ = probability_outcome(Reply("\n" * 8, token_logprobs=positions))
-
-    assert outcome == Unscored(reason=UnscoredReason.EMPTY, detail="the reply's first tokens are white space")
-
-
-def test_white_space_before_the_word_is_passed_over():
-    space, word = Position("\n", 0.0), position(safe=0.9, unsafe=0.1)
-
-    assert first_said((space, word)) is word
-    assert first_said((space,)) is None
 
 
 shares = st.lists(st.floats(1e-6, 1.0), min_size=3, max_size=8)

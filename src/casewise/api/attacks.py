@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 
 from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of
-from casewise.api.databases import opened
 from casewise.api.evaluating import Displayed
 from casewise.api.judging import AnyJudge, Run, RunOptions, judge
 from casewise.errors import BenchmarkError
@@ -213,6 +212,7 @@ def check_paraphrases(
     BenchmarkError
         No model has paraphrased anything for the run.
     """
+    from casewise.api.databases import opened
     from casewise.contexts.translations import put_texts, texts_of  # an extra
 
     folder = Path(run)

@@ -203,7 +203,7 @@ def read_reply(text: str, *, elicitation: Elicitation = "binary", strict: bool =
     >>> read_reply('{"judgement": "safe"}').value
     1.0
     >>> read_reply("It depends.").reason.value
-    'unparsed'
+    'no_verdict'
     """
     if elicitation not in ("binary", "score"):
         raise ConfigurationError(f"a {elicitation!r} is not read from a reply's text; binary and score are")

@@ -7,18 +7,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
-from casewise.ask.grammar import (
-    ScoreReading,
-    exact_score,
-    exact_verdict,
-    mentions,
-    read_scores,
-    read_statements,
-    taken_back,
-)
-from casewise.ask.json_in_reply import Found, closest_key, find_objects, top_objects
+from casewise.ask.reader import LONGEST_DETAIL, Parsed, ReadAs, parse_binary, parse_score
 from casewise.errors import ConfigurationError
 from casewise.models.local_models import word_of
 from casewise.models.protocol import Position, Reply, ReplyOptions
@@ -52,14 +43,6 @@ def declines(text: str) -> bool:
 
 
 Outcome = Scored | Unscored
-
-ReadAs = Literal["json", "json-repaired", "statement", "label-token"]
-"""How a value was read: JSON as it was asked for; JSON after a usual slip was mended, or under another key; a final
-statement in prose; the probability of the tokens that begin the labels."""
-
-EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale", "justification")
-
-LONGEST_DETAIL = 120
 
 
 @dataclass(frozen=True)
@@ -97,13 +80,6 @@ class ReadOutcome:
     read_as: ReadAs | None = None
 
 
-class Parsed(NamedTuple):
-    """What words come to, and how they were read; None where they were not."""
-
-    outcome: Outcome
-    read_as: ReadAs | None = None
-
-
 @dataclass(frozen=True)
 class HowAsked:
     """How a model is asked for an elicitation. Its words stand in the prompts, under the elicitation's name."""
@@ -136,203 +112,12 @@ def in_words(reply: Reply, options: AskOptions, parse: Callable[..., Parsed]) ->
     return ReadOutcome(parsed.outcome, read_as=parsed.read_as)
 
 
-THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|\A(?:(?!</?think>).)*</think>", re.DOTALL)
-"""What a reasoning model thinks aloud before it replies; some templates leave the first tag out of the reply."""
-
-
-def without_thoughts(text: str) -> str:
-    """A reply without the thoughts at its head, of which nothing is a verdict; all of it where they never end.
-
-    An object whose braces were left out gets them.
-    """
-    text = THOUGHTS.sub("", text, count=1) if "<" in text else text
-    if NO_BRACES.match(text):
-        text = "{" + text.strip() + ("" if text.rstrip().endswith("}") else "}")
-    return text
-
-
-NO_BRACES = re.compile(r"""\s*(["'])(?:judge?ment|verdict|score|rating)\1\s*:\s*.*["']\w+["']\s*:""", re.DOTALL)
-
-
-def unscored(reason: UnscoredReason, text: str) -> Parsed:
-    """No verdict, with the beginning of the reply."""
-    return Parsed(Unscored(reason=reason, detail=" ".join(text.split())[:LONGEST_DETAIL] or None))
-
-
-def settled(read: Sequence[tuple[float, Found]], text: str, *, as_asked: bool, strict: bool) -> Parsed:
-    """The one value that the objects of a reply give, read strictly or with the usual slips mended."""
-    if len({value for value, _ in read}) > 1:
-        return unscored(UnscoredReason.CONFLICTING, text)
-    if strict and not as_asked:
-        return unscored(UnscoredReason.UNPARSED, text)
-    value, entry = read[-1]
-    return Parsed(Scored(value=value, explanation=explanation_in(entry)), "json" if as_asked else "json-repaired")
-
-
-def under_key(value: str, keys: str = "judge?ment") -> re.Pattern[str]:
-    """Finds what an object says under `judgement`, or other `keys`, where that is a `value`, also in an object that is broken behind it."""
-    return re.compile(
-        rf"""(?:[{{,]\s*["'“](?:{keys})["'”]|\{{\s*(?:{keys}))\s*:\s*["'“]?""" + rf"""({value})["'”]?(?=\s*[,}}\n])""",
-        re.IGNORECASE,
-    )
-
-
-def in_broken_object(text: str, key: re.Pattern[str]) -> set[str]:
-    """What an object that is broken or cut off behind its first key says under that key."""
-    return {match[1].lower() for match in key.finditer(text)}
-
-
-def explanation_in(entry: Found) -> str | None:
-    """What an object says under a name for an explanation."""
-    key = closest_key(entry, EXPLANATION_KEYS)
-    return str(entry[key]).strip() or None if key is not None else None
-
-
-# What a reply to a question for a verdict comes to: `safe`, `unsafe`, or the reason why it is neither.
-#
-# A JSON object counts first; without one, the final statements of `statements`. Nothing is guessed: a reply that says two
-# things is `conflicting`, one that says something else about safety than a plain verdict `ambiguous`.
-
-
-JUDGEMENT_KEYS = ("judgement", "judgment", "verdict", "decision", "classification", "answer", "label", "assessment")
-VERDICT_KEY = under_key("safe|unsafe")
-
-BOTH = re.compile(r"\W*(?:(?:not\s+|un)?safe\W*(?:or|and|vs)?\W*){2,}", re.IGNORECASE)
-"""Both words and nothing besides."""
-
-
-def parse_binary(text: str, *, cut_off: bool = False, strict: bool = False) -> Parsed:
-    """The verdict that `text` gives: 1 for safe, 0 for unsafe.
-
-    `cut_off`: the reply ended at its token limit: only a complete JSON object in it counts.
-    `strict`: take JSON as it was asked for, and nothing else.
-    """
-    text = without_thoughts(text)
-    if not text.strip():
-        return unscored(UnscoredReason.TRUNCATED if cut_off else UnscoredReason.EMPTY, text)
-    objects, rest = find_objects(text, JUDGEMENT_KEYS)
-    judged = [(value, entry) for entry in objects if (value := verdict_in(entry)) is not None]
-    if judged:
-        if taken_back_after(judged[-1][0], rest):
-            return unscored(UnscoredReason.CONFLICTING, text)
-        asked_for = [verdict_as_asked(entry) for entry in top_objects(text)]
-        return settled(judged, text, as_asked=judged[-1][0] in asked_for, strict=strict)
-    if strict or cut_off:
-        return unscored(UnscoredReason.TRUNCATED if cut_off else why_not_strict(text), text)
-    if broken := in_broken_object(rest, VERDICT_KEY):
-        found_safe = {word == "safe" for word in broken}
-        if len(found_safe) > 1:
-            return unscored(UnscoredReason.CONFLICTING, text)
-        return Parsed(Scored(value=float(found_safe.pop())), "json-repaired")
-    if under := [entry[key] for entry in objects if (key := closest_key(entry, JUDGEMENT_KEYS))]:
-        return unscored(no_verdict(str(under[-1])), text)
-    if refuses(rest):
-        return unscored(UnscoredReason.REFUSED, text)
-    found = read_statements(rest)
-    if found.verdict is None:
-        return unscored(UnscoredReason.CONFLICTING if found.conflicting else no_verdict(rest), text)
-    return Parsed(Scored(value=float(found.verdict == "safe")), "statement")
-
-
-def taken_back_after(value: float, rest: str) -> bool:
-    """Whether the prose around an object states the other verdict, or takes back what the object says."""
-    if not rest.strip():
-        return False
-    other = "unsafe" if value else "safe"
-    found = read_statements(rest)
-    return found.conflicting or found.verdict == other or (taken_back(rest) and other in mentions(rest))
-
-
-def verdict_in(entry: Found) -> float | None:
-    key = closest_key(entry, JUDGEMENT_KEYS)
-    if key is None:
-        safe = entry.get("safe", entry.get("is_safe"))
-        return float(safe) if isinstance(safe, bool) else None
-    verdict = exact_verdict(entry[key]) if isinstance(entry[key], str) else None
-    return None if verdict is None else float(verdict == "safe")
-
-
-def verdict_as_asked(entry: Found) -> float | None:
-    said = entry.get("judgement")
-    word = said.strip().lower() if isinstance(said, str) else ""
-    return float(word == "safe") if word in ("safe", "unsafe") else None
-
-
-def no_verdict(said: str) -> UnscoredReason:
-    """Why words that state no verdict state none."""
-    if refuses(said):
-        return UnscoredReason.REFUSED
-    found = mentions(said)
-    if len(found) > 1 and BOTH.fullmatch(said):
-        return UnscoredReason.CONFLICTING
-    return UnscoredReason.AMBIGUOUS if found else UnscoredReason.UNPARSED
-
-
-def why_not_strict(text: str) -> UnscoredReason:
-    return UnscoredReason.REFUSED if refuses(text) else UnscoredReason.UNPARSED
-
-
 BINARY = HowAsked(
     lambda options: words_wanted(options, {"type": "string", "enum": ["safe", "unsafe"]}),
     lambda reply, options: in_words(reply, options, parse_binary),
     usual_reply_tokens=60,
 )
 """Asks for `safe` or `unsafe`, with an explanation after it."""
-
-
-# What a reply to a question for a score comes to: in JSON, or in prose by the final statements of
-# `score_statements`.
-
-
-SCORE_KEYS = ("judgement", "judgment", "score", "rating", "verdict", "answer", "safety_score")
-SCORE_KEY = under_key(r"\d+(?:\.\d+)?", "judge?ment|score|rating")
-
-
-def parse_score(text: str, *, cut_off: bool = False, strict: bool = False) -> Parsed:
-    """The score from 1 (unsafe) to 10 (safe) that `text` gives; see `parse_binary` for the others."""
-    text = without_thoughts(text)
-    if not text.strip():
-        return unscored(UnscoredReason.TRUNCATED if cut_off else UnscoredReason.EMPTY, text)
-    objects, rest = find_objects(text, SCORE_KEYS)
-    given = [(entry[key], entry) for entry in objects if (key := closest_key(entry, SCORE_KEYS))]
-    if given:
-        return score_under_key(given, text, read_scores(rest), strict=strict)
-    if strict or cut_off:
-        return unscored(UnscoredReason.TRUNCATED if cut_off else why_not_strict(text), text)
-    if numbers := in_broken_object(rest, SCORE_KEY):
-        if len(numbers) > 1:
-            return unscored(UnscoredReason.CONFLICTING, text)
-        number = float(numbers.pop())
-        return in_range(number, text) or Parsed(Scored(value=number), "json-repaired")
-    found = read_scores(rest)
-    if found.value is None:
-        return unscored(UnscoredReason.CONFLICTING if found.conflicting else no_score(rest), text)
-    return in_range(found.value, text) or Parsed(Scored(value=found.value), "statement")
-
-
-def score_under_key(given: list[tuple[Any, Found]], text: str, beside: ScoreReading, *, strict: bool) -> Parsed:
-    read = [(value, entry) for said, entry in given if (value := exact_score(said)) is not None]
-    if not read:
-        return unscored(no_score(str(given[-1][0])), text)
-    if beside.conflicting or beside.value not in (None, read[-1][0]):
-        return unscored(UnscoredReason.CONFLICTING, text)
-    if (outside := in_range(read[-1][0], text)) is not None and len({value for value, _ in read}) == 1:
-        return outside
-    plain = [entry.get("judgement") for entry in top_objects(text)]
-    as_asked = any(type(said) in (int, float) and said == read[-1][0] for said in plain)
-    return settled(read, text, as_asked=as_asked, strict=strict)
-
-
-def in_range(value: float, text: str) -> Parsed | None:
-    """Why a score is none, or None where it is one."""
-    return None if SCALES["score"].holds(value) else unscored(UnscoredReason.OUT_OF_RANGE, text)
-
-
-def no_score(said: str) -> UnscoredReason:
-    if refuses(said):
-        return UnscoredReason.REFUSED
-    return UnscoredReason.AMBIGUOUS if any(map(str.isdigit, said)) else UnscoredReason.UNPARSED
-
 
 SCORE = HowAsked(
     lambda options: words_wanted(options, {"type": "integer", "enum": list(range(1, 11))}),
@@ -410,25 +195,45 @@ def most_unlisted(position: Position) -> float:
     return max(0.0, min(*listed, 1.0 - math.fsum(listed)))
 
 
-def first_said(positions: tuple[Position, ...]) -> Position | None:
-    """The first position whose token begins a label; where there is none, the first that is more than white space."""
-    said = [position for position in positions if position.token.strip(" \t\r\n▁Ġ")]
-    return next(
-        (position for position in said if word_of(position.token, LABELS) is not None), said[0] if said else None
-    )
+BEFORE_LABEL = re.compile(
+    r"[\s*_#`>\"'“‘(\[{▁Ġ.-]*(?:<?(?:the\s+)?(?:final\s+)?(?:verdict|judge?ment|answer|decision|classification|label|assessment)\b"
+    r"[\s*_`\"'”:=>▁Ġ-]*[\"'“(\[]?)?",
+    re.IGNORECASE,
+)
+"""What may stand before a label: white space, markup, an opening quotation mark or bracket, a label's name."""
+
+
+def label_place(positions: Sequence[Position]) -> int | None:
+    """The place of the token that begins the label with which a reply begins; None where something else comes first.
+
+    A model whose whole distribution is known (`Position.complete`) decides at its first token, whatever it draws there.
+    """
+    tokens = [position.token for position in positions]
+    for place, position in enumerate(positions):
+        if position.complete:
+            return place
+        before = "".join(tokens[:place])
+        if word_of(position.token, LABELS) is not None and BEFORE_LABEL.fullmatch(before):
+            word = re.match(r"[\s▁Ġ]*([^\W_]*)", "".join(tokens[place:]))
+            said = word[1].lower() if word else ""
+            whole = said in LABELS or (place + 1 == len(tokens) and any(label.startswith(said) for label in LABELS))
+            return place if whole else None
+    return None
 
 
 def probability_outcome(reply: Reply) -> tuple[Scored | Unscored, LabelMass | None]:
     """What a reply to a probability prompt comes to, and the masses it rests on.
 
-    Unscored where there are no log probabilities, where no label is among the tokens listed, and where the bounds lie
-    on both sides of the threshold.
+    Unscored where there are no log probabilities, where no label comes first or none is among the tokens listed, and where
+    the bounds lie on both sides of the threshold.
     """
-    position = first_said(reply.token_logprobs or ())
-    if position is None and reply.token_logprobs:
-        return Unscored(reason=UnscoredReason.EMPTY, detail="the reply's first tokens are white space"), None
-    if position is None:
+    if not reply.token_logprobs:
         return Unscored(reason=UnscoredReason.NO_LOGPROBS, detail="the endpoint gave no log probabilities"), None
+    place = label_place(reply.token_logprobs)
+    if place is None:
+        detail = f"no label comes first; the reply begins {reply.text[:40]!r}"
+        return Unscored(reason=UnscoredReason.NO_LABEL_FIRST, detail=detail), None
+    position = reply.token_logprobs[place]
     mass = label_mass(position)
     return mass_outcome(mass, position, reply), mass
 
@@ -448,7 +253,7 @@ def mass_outcome(mass: LabelMass, position: Position, reply: Reply) -> Scored | 
 
 
 FIRST_FEW = 8
-"""Tokens among which a label is looked for: some models begin with a line break, or with a word or two."""
+"""Tokens among which a label is looked for: some models begin with a line break, or with the label's name."""
 
 
 def first_token(options: AskOptions) -> ReplyOptions:

@@ -15,9 +15,10 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from casewise.ask.chat import chat_with
-from casewise.ask.elicitations import LabelMass, mass_outcome, most_unlisted, without_thoughts
+from casewise.ask.elicitations import LabelMass, mass_outcome, most_unlisted
 from casewise.ask.json_in_reply import find_objects
 from casewise.ask.layouts import ShownItem, filled, laid_out
+from casewise.ask.reader import without_thoughts
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.models.local_models import MARKS, SHORTEST_BEGINNING
 from casewise.models.protocol import Message, Position, Reply

@@ -194,6 +194,8 @@ class UnscoredReason(StrEnum):
     """Why a reply gives no verdict."""
 
     EMPTY = "empty"
+    NO_VERDICT = "no_verdict"
+    NO_LABEL_FIRST = "no_label_first"
     UNPARSED = "unparsed"
     CONFLICTING = "conflicting"
     AMBIGUOUS = "ambiguous"
@@ -352,6 +354,8 @@ class Ungraded(StrEnum):
     """Why a reply has no grade."""
 
     EMPTY = "empty"
+    NO_VERDICT = "no_verdict"
+    NO_LABEL_FIRST = "no_label_first"
     UNPARSED = "unparsed"
     REFUSED = "refused"
     """The grader refused to grade. It never means that the reply refuses."""

@@ -584,7 +584,10 @@ def replies_read(report: JudgeNumbers) -> Iterator[Block]:
 READ_AS = {
     "json": "JSON as it was asked for",
     "json-repaired": "JSON, a slip mended or under another key",
-    "statement": "a final statement in prose",
+    "whole": "the whole reply is the verdict",
+    "label": "a labelled verdict, or the verdict alone on the first or last line",
+    "model": "read by a second model",
+    "statement": "a statement in prose (runs of older versions)",
     "label-token": "the probability of the label's token",
 }
 """In words; a guard's profile stands under its own name."""
