@@ -51,7 +51,6 @@ def test_a_judge_is_run_reported_compared_and_attacked_without_any_extra(folder)
         "robustness attacked",
         "audit demo",
         "power anova --groups 5 --effect-size 0.4 --alpha 0.05 --power 0.8",
-        "power judges run other",
         "replies collect demo --model fake/rehearsal --out replies",
         "export demo --to parquet --out tables",
         "run show run",
