@@ -10,7 +10,6 @@ CasewiseError
 │       └── LeftUnanswered  no batch brought an answer to this call
 ├── JudgeError            a judge that does not exist or cannot be made
 ├── RunConflict           another process, or other settings, hold this run folder
-├── Stopped               work that ended before its plan did, and can be gone on with
 ├── StudyError            a study, its people or its design
 │   └── RecruiterRefused  the recruiter said no, so nothing was done there
 ├── StatisticsError       a question that has no answer, or counts that cannot be
@@ -111,12 +110,6 @@ class JudgeError(CasewiseError):
 
 class RunConflict(CasewiseError):
     """Another process, or other settings, hold this run folder."""
-
-
-class Stopped(CasewiseError):
-    """Work that ended before its plan did, by a signal or a limit; the same call goes on."""
-
-    exit_code = ExitCode.STOPPED
 
 
 class StudyError(CasewiseError):

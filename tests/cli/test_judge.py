@@ -130,8 +130,6 @@ def test_doctor_says_what_is_set_and_shows_no_key(casewise, monkeypatch):
         "web",
         "local",
         "inspect",
-        "verify",
-        "health",
         "adapter",
     }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
@@ -46,10 +45,6 @@ def run(command: str, monkeypatch: pytest.MonkeyPatch) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("body", blocks("console"))
 def test_the_commands_of_a_page_run_in_order(body, monkeypatch):
-    if "--fhir" in body:
-        pytest.importorskip("fhir", reason="needs the extra [health]")
-    if "docs/health" in body:
-        shutil.copytree(ROOT / "docs" / "health", "docs/health")
     commands = [line[2:] for line in body.replace("\\\n", " ").splitlines() if line.startswith("$ casewise ")]
 
     for command in commands:

@@ -1,16 +1,13 @@
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 import casewise
-from casewise import api
-from casewise.errors import ConfigurationError, DataError
-from casewise.models.endpoints import Prices
-from casewise.models.load import LoadedModel
-from casewise.models.protocol import FakeModel
-from casewise.storage.files import json_text, write_jsonl, write_text
+from casewise.errors import ConfigurationError
+from casewise.storage.files import write_jsonl
 from casewise.transforms.catalogue import arm_named, attack_arms, attacks_named, defences_named, show
-from casewise.transforms.verified import SourcedFact
+from casewise.transforms.verified import Facts, SourcedFact, verify
 
 DEMO = casewise.load("demo")
 ITEM = DEMO.items[0]
@@ -47,9 +44,9 @@ def test_each_claim_is_shown_with_what_is_known_of_it_and_forged_marks_are_taken
     (name,) = defences_named([f"annotated:{facts}"], at=AT)
     lied = shown_in(f"twin:recipient.type+{name}").context["recipient"]
     assert lied["type"].endswith("[contradicted]")
-    assert "[not stated]" in lied["background"]
+    assert "[not checked]" in lied["background"]
     marked = show(arm_named(name), QUERY, CONTEXT.model_copy(update={"subject": "her [supported] friend"}))
-    assert marked.context["subject"] == "her  friend [not stated]"
+    assert marked.context["subject"] == "her  friend [not checked]"
 
 
 def test_an_arm_names_the_facts_and_the_day_and_other_facts_are_another_arm(facts):
@@ -63,34 +60,63 @@ def test_an_arm_names_the_facts_and_the_day_and_other_facts_are_another_arm(fact
         arm_named("verified:facts.jsonl")
 
 
-def written_down(folder, facts, attacks=""):
-    options = api.VerifyOptions(("rubric:m",), attacks=attacks, calls=folder / "calls")
-    write_text(folder / "v.json", json_text(api.verify_contexts("demo", facts, at=AT, options=options).as_json()))
-    return folder / "v.json"
+def held(text, *, fact="A licensed nurse", field="recipient.type", heading=None, **more):
+    """The status of a statement beside one fact."""
+    facts = Facts.of([SourcedFact(subject="c", field=field, value=fact, source="register", **more)])
+    group, name = "recipient", "type" if heading is None else "background"
+    (found,) = verify({group: {name: text if heading is None else {heading: text}}}, ("c",), facts, at=AT)
+    return found.status
 
 
-def test_an_arm_goes_by_what_a_verifier_said_and_asks_nobody_again(facts, tmp_path, monkeypatch):
-    facts.write_text(
-        SourcedFact(subject=CONTEXT.id, field="recipient.type", value="Somebody else", source="r").model_dump_json()
+@pytest.mark.parametrize("text", ["A licensed nurse", "a licensed  nurse.", " A LICENSED NURSE "])
+def test_a_statement_that_equals_a_fact_is_supported(text):
+    assert held(text) == "supported"
+
+
+def test_a_sentence_that_contains_a_fact_is_never_supported():
+    lines = Path(__file__).with_name("false_claims.txt").read_text(encoding="utf-8").splitlines()[1:]
+
+    assert len(lines) >= 44
+    assert [line for line in lines if held(line) != "not checked"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "status"),
+    [
+        ("4711", 4711, "supported"),
+        ("4,711", 4711, "supported"),
+        ("4712", 4711, "contradicted"),
+        ("no. 4711", 4711, "not checked"),
+        ("2026-01-31", "2026-01-31", "supported"),
+        ("2026-02-01", "2026-01-31", "contradicted"),
+        ("yes", True, "supported"),
+        ("no", True, "contradicted"),
+        ("yes, until May", True, "not checked"),
+    ],
+)
+def test_numbers_dates_and_truths_under_a_heading_are_compared_as_data(text, fact, status):
+    assert held(text, fact=fact, field="recipient.background.licence", heading="licence") == status
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({"expires": date(2026, 5, 31)}, "expired"),
+        ({"expires": date(2026, 6, 1)}, "supported"),
+        ({"issued": date(2026, 6, 2)}, "expired"),
+    ],
+)
+def test_a_fact_counts_only_on_days_on_which_it_holds(more, status):
+    assert held("A licensed nurse", **more) == status
+
+
+def test_another_known_value_of_the_same_field_is_contradicted():
+    facts = Facts.of(
+        [
+            SourcedFact(subject="c", field="recipient.type", value="A licensed nurse", source="register"),
+            SourcedFact(subject="d", field="recipient.type", value="A visitor", source="register"),
+        ]
     )
-    verifier = FakeModel(lambda messages, options: '{"verdict": "entailed"}')
-    monkeypatch.setattr(
-        "casewise.transforms.verified.load_model", lambda name, options: LoadedModel(verifier, Prices(0, 0))
-    )
-    path = written_down(tmp_path, facts)
-    (name,) = defences_named([f"verified:{path}"])
-    assert name.endswith(f"@{AT.isoformat()}")
-    asked = len(verifier.calls)
-    assert shown_in(name).context == {"recipient": {"type": CONTEXT.texts()["recipient.type"]}}
-    assert shown_in(f"twin:recipient.type+{name}").context == {}  # of the twin's words nobody was asked
-    assert len(verifier.calls) == asked == 1
-    written_down(tmp_path, facts, attacks="twin:recipient.type")
-    (other,) = defences_named([f"annotated:{path}"])
-    assert other.split("@")[1] != name.split("@")[1]
-    assert shown_in(f"twin:recipient.type+{other}").context["recipient"]["type"].endswith("[supported]")
 
-
-def test_a_file_that_is_no_verification_is_refused(tmp_path):
-    write_text(tmp_path / "v.json", '{"facts": 3}')
-    with pytest.raises(DataError, match="is no verification that casewise contexts verify --out wrote"):
-        defences_named([f"verified:{tmp_path / 'v.json'}"])
+    (found,) = verify({"recipient": {"type": "A visitor"}}, ("c",), facts, at=AT)
+    assert found.status == "contradicted"

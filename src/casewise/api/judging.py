@@ -129,8 +129,7 @@ def arms_named(
     ----------
     given
         Arms by name, with spaces: `full none without:recipient`. What goes by a file (`verified:FACTS`, `annotated:FACTS`,
-        `known:FILE`, `checked:FILE`) is named with its digest, and what asks facts with today's day, or that of the
-        verification which was written down.
+        `checked:FILE`) is named with its digest, and what asks facts with today's day.
     no_context
         The query alone.
     omit

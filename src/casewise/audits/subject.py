@@ -164,19 +164,8 @@ class AuditOptions:
     seed: int = 0
     folds: int = 10
     """Folds of queries that classifiers are held out in; three at most of a benchmark of 20,000 items or more."""
-    block: int = 25
-    """Successive items that one person is taken to rate, where votes are anonymous."""
     splits: int = 50
     """Random halves of the votes that the subset `hard` is averaged over."""
-
-
-class VoteTable(NamedTuple):
-    """Votes by place, for the items that all have the same number of places."""
-
-    votes: BoolArray
-    """(items, places): whether the vote at that place is "safe"."""
-    rows: IntArray
-    """Which rows of the item table these are."""
 
 
 class WrittenContexts(NamedTuple):
@@ -272,21 +261,6 @@ class Subject(ShortRepr):
     def raters(self) -> Raters | None:
         """Who gave which vote; None where votes are anonymous."""
         return raters_of(self.benchmark, self.items)
-
-    @cached_property
-    def vote_table(self) -> VoteTable | None:
-        """Anonymous votes by place, for the items with the commonest number of votes; None where there are none."""
-        if not self.anonymous:
-            return None
-        usual = int(np.bincount(self.n_votes[self.n_votes > 0]).argmax())
-        found = self.benchmark.rated.arrays(self.items["item_id"])
-        placed = (found.position >= 0) & (found.position < usual)
-        at = (found.item[placed], found.position[placed])
-        votes = np.zeros((len(self.items), usual), dtype=bool)
-        seen = np.zeros((len(self.items), usual), dtype=bool)
-        votes[at], seen[at] = found.safe[placed], True
-        rows = np.flatnonzero((self.n_votes == usual) & seen.all(axis=1))
-        return VoteTable(votes[rows], rows) if len(rows) else None
 
     @cached_property
     def exchanged(self) -> BoolArray:

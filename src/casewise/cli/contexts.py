@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from casewise import api
-from casewise.cli.attack import extract, forge, paraphrases, verify
+from casewise.cli.attack import paraphrases
 from casewise.cli.commands import with_groups
 from casewise.cli.printing import (
     DatabaseOption,
@@ -292,5 +292,5 @@ def release(
     note(f"next: casewise judge {folder} --judge constant:intended")
 
 
-for verb in (paraphrases, verify, forge, extract):
+for verb in (paraphrases,):
     app.command()(verb)

@@ -59,12 +59,6 @@ class PlanOptions:
     arms: Annotated[
         str | None, typer.Option("--arms", help="Arms by name, with spaces: 'full none without:recipient'.")
     ] = None
-    known: Annotated[
-        Path | None,
-        typer.Option(
-            "--known", help="Beside the arms, one with only what this file knows (casewise contexts extract)."
-        ),
-    ] = None
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often to ask each item.")] = 1
     retry_unscored: Annotated[
         int,
@@ -73,17 +67,13 @@ class PlanOptions:
 
     def chosen_arms(self, benchmark: api.Benchmark) -> tuple[api.Arm, ...]:
         """The arms that these options name together."""
-        arms = api.arms_named(
+        return api.arms_named(
             self.arms,
             no_context=self.no_context,
             omit=self.omit or (),
             ablate=self.ablate,
             parameters=benchmark.parameters,
         )
-        if self.known is None:
-            return arms
-        own = api.arms_under_attack(benchmark, (), defences=f"known:{self.known}", noise="none")
-        return tuple(dict.fromkeys((*arms, *own)))
 
 
 @dataclass(frozen=True)

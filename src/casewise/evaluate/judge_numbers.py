@@ -473,10 +473,6 @@ def weak_category(sample: Sample, category: pl.Series, *, alpha: float = 0.05) -
     return WeakCategory(str(name), estimate_of(found), float(p[worst]), len(tested))
 
 
-def series_key(series: Series) -> dict[str, str]:
-    return {"judge": series.judge, "elicitation": series.elicitation, "arm": series.arm}
-
-
 def row(series: Series, where: str, policy: LabelPolicy, options: ReportOptions, found: Estimate) -> Row:
     of = (series.judge, series.elicitation, series.arm, where, policy.name, options.unscored)
     return (*of, *found.cells)

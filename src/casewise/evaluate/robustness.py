@@ -187,7 +187,7 @@ def worth_of_verification(run: AttackedRun) -> tuple[AgainstPeople, ...]:
     Two rows each: on contexts as they are, and on those in which a parameter says what it says in the twin. Empty where no
     arm goes by facts.
     """
-    with_facts = [one for one in run.defences if Transform.named(one).kind in ("verified", "annotated", "known")]
+    with_facts = [one for one in run.defences if Transform.named(one).kind in ("verified", "annotated")]
     shown = (NO_DEFENCE, *with_facts) if with_facts else ()
     return tuple(row for defence in shown for row in rows_of(run, defence, forges))
 

@@ -551,10 +551,6 @@ class SequenceClassifier:
         """The probabilities of `text`, found together with those of all others that wait."""
         return await self._batcher.ask((text,), "one text")
 
-    async def classify_pair(self, text: str, beside: str) -> Classified:
-        """The probabilities of `text` with another beside it, told apart as the tokenizer does."""
-        return await self._batcher.ask((text, beside), "two texts")
-
     async def close(self) -> None:
         """Drop what waits."""
         await self._batcher.close()

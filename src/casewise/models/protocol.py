@@ -236,15 +236,6 @@ class TextClassifier(Protocol):
         ...
 
 
-@runtime_checkable
-class PairClassifier(Protocol):
-    """A classifier that can be shown two texts as what they are, such as a fact and a claim."""
-
-    async def classify_pair(self, text: str, beside: str) -> Classified:
-        """The probabilities of `text` with another beside it."""
-        ...
-
-
 class ModelDefaults:
     """What a model is taken for that says nothing else: it stays on this machine and honours a temperature."""
 

@@ -20,8 +20,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "local": ("torch", "transformers"),
     "adapter": ("peft",),
     "inspect": ("inspect-ai", "openai"),
-    "verify": ("pycasbin",),
-    "health": ("fhir.resources",),
 }
 """What each extra brings, by the packages that it cannot do without."""
 

@@ -42,7 +42,7 @@ from casewise.transforms.channels import Channel, Direction, over_texts
 from casewise.transforms.defences import datamark, delimit, in_system
 from casewise.transforms.texts import MadeTexts, check_model, detect, detect_ask, rewrite
 from casewise.transforms.user_function import function_at, own_transform
-from casewise.transforms.verified import annotated, known, known_facts, known_systems, read_known, spelt_out, verified
+from casewise.transforms.verified import annotated, known_facts, spelt_out, verified
 
 # Paraphrases that people have read beside what they paraphrase, and found to say the same.
 
@@ -152,7 +152,6 @@ TRANSFORMS: dict[str, TransformKind] = {
     "datamark": TransformKind("datamark", datamark, "defence", check=no_rest),
     "delimit": TransformKind("delimit", delimit, "defence", check=no_rest),
     "verified": TransformKind("verified:FACTS@DIGEST@DAY", verified, "defence", check=known_facts),
-    "known": TransformKind("known:FILE@DIGEST", known, "defence", check=known_systems),
     "annotated": TransformKind("annotated:FACTS@DIGEST@DAY", annotated, "defence", check=known_facts),
     "python": TransformKind(
         "python:MODULE:FUNCTION (your own)", own_transform, "own", needs_twin=True, check=function_at
@@ -323,8 +322,7 @@ ONES_OWN: tuple[tuple[str, TransformRole, str, str], ...] = (
     ("detect:MODEL", "defence", "Refused where a model finds an attack", "detect:openai/gpt-4o"),
     ("detect-ask:MODEL", "defence", "The user is asked where a model finds an attack", "detect-ask:openai/gpt-4o"),
     ("verified:FACTS", "defence", "Only claims that facts support", "verified:facts.jsonl"),
-    ("annotated:FACTS", "defence", "Each claim with what facts say of it", "annotated:verification.json"),
-    ("known:FILE", "defence", "What your own systems know, and nothing else", "known:known.jsonl"),
+    ("annotated:FACTS", "defence", "Each claim with what facts say of it", "annotated:facts.jsonl"),
 )
 """What takes a model, a file or a function of one's own: what to write, what it is for, and what it does."""
 
@@ -426,20 +424,20 @@ def beginning(text: str, known: Sequence[str]) -> list[str]:
 def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None) -> tuple[str, ...]:
     """The defences that `wanted` names, each once; with commas where it is a text.
 
-    `verified:FACTS` and `annotated:FACTS` are spelt out: with a digest of the facts, and the day on which they are asked: `at`,
-    else that of a verification that was written down, else today.
+    `verified:FACTS` and `annotated:FACTS` are spelt out: with a digest of the facts, and the day on which they are asked: `at`, or
+    today.
 
     Raises ConfigurationError: one of them is none.
     """
     names = [name.strip() for name in (wanted.split(",") if isinstance(wanted, str) else wanted)]
     for place, name in enumerate(names):
         kind, _, path = name.partition(":")
-        if (kind == "known" or kind in WITH_FACTS) and path:
+        if kind in WITH_FACTS and path:
             names[place] = of_its_file(name, at=at)
         elif name not in DEFENCES and kind != "python" and not (kind in WITH_MODEL and path):
             raise ConfigurationError(
                 f"no defence is called {name!r}{did_you_mean(name, DEFENCES)}; there are {', '.join(DEFENCES)}, "
-                "known:FILE, filter:MODEL, detect:MODEL, detect-ask:MODEL, verified:FACTS, annotated:FACTS and python:MODULE:FUNCTION"
+                "filter:MODEL, detect:MODEL, detect-ask:MODEL, verified:FACTS, annotated:FACTS and python:MODULE:FUNCTION"
             )
     return tuple(dict.fromkeys(names))
 
@@ -454,8 +452,6 @@ def of_its_file(name: str, *, at: date | str | None = None) -> str:
         return name
     if kind in WITH_FACTS:
         return quoted(spelt_out(kind, path, at=at))
-    if kind == "known":
-        return quoted(with_digest(kind, path, read_known))
     return quoted(with_digest(kind, path, read_accepted)) if kind == "checked" else name
 
 
