@@ -77,6 +77,7 @@ DERIVED: dict[str, str] = {
 WITHOUT = frozenset(
     [
         "as_probability",
+        "attrition",
         "assumed_deviation",
         "calibrated",
         "ceilings",

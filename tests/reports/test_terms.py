@@ -28,7 +28,7 @@ def studied(_):
 
 WANTED = {
     judged: {
-        "answer-errors": {"Harm", "Over-refusal", "A very large crowd"},
+        "answer-errors": {"Harm", "Over-refusal", "A second study (predicted)"},
         "arms-left-out-probability": {"Worth", "Accuracy"},
         "pairs-table": {"False flips, where people's verdicts agree", "One person", "Judge beside them"},
         "refusals-table": {"over-refusal", "People say"},

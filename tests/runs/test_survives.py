@@ -140,7 +140,7 @@ def test_a_run_that_meets_every_fault_ends_with_every_ask_judged_or_unscored_onc
     assert len(plan) == 2160 == len(logged) == len(keys)
     assert summary.n_judged + summary.n_unscored == 2160
     assert reasons[None] > 1500
-    assert {"empty", "truncated", "content_filter", "refused", "bad_request", "no_logprobs", "no_label_token"} <= set(
+    assert {"empty", "truncated", "content_filter", "refused", "bad_request", "no_logprobs", "no_label_first"} <= set(
         reasons
     )
     assert len(server.thrown) == 22
