@@ -21,7 +21,6 @@ from pathlib import Path
 from benchmarks.covered import (
     annotators,
     attacks,
-    bands,
     conditions,
     decisions,
     details,
@@ -44,7 +43,6 @@ SECTIONS: tuple[Section, ...] = (
     *conditions.SECTIONS,
     *attacks.SECTIONS,
     *promises.SECTIONS,
-    *bands.SECTIONS,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"

@@ -15,11 +15,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import quantiles
 from tempfile import TemporaryDirectory
 
 import aiohttp
-import numpy as np
 import uvicorn
 from aiohttp import web
 from fastapi import FastAPI, Request
@@ -29,7 +28,6 @@ import casewise
 from casewise.api.deciding import Decider, FitOptions, Wanted, fit_decider
 from casewise.models.client import ClientOptions
 from casewise.models.load import ModelOptions
-from casewise.stats.thresholds import Evidence, query_weights, trade_off
 from casewise.web.app import free_port
 from casewise.web.deciding import ServiceOptions, create_service
 
@@ -213,33 +211,12 @@ def over_a_model(folder: Path) -> None:
     )
 
 
-def bands() -> None:
-    rng = np.random.default_rng(0)
-    weight, cluster = np.tile([1.0, 0.0], 450), np.repeat(np.arange(450), 2)
-    judges = [Evidence(weight + rng.normal(size=900), weight, cluster) for _ in range(10)]
-
-    def once() -> tuple[float, float]:
-        began, at = time.process_time(), time.perf_counter()
-        weights = query_weights(450, n_resamples=10_000)
-        for one in judges:
-            trade_off(one, weights)
-        return time.process_time() - began, time.perf_counter() - at
-
-    took = [once() for _ in range(3)]
-    processor, clock = (median(each) for each in zip(*took, strict=True))
-    print(
-        f"| curves with bands, 10 judges, 900 items, 10,000 resamples | {clock:.1f} s ({processor:.1f} s of processor time) | under 2 s |",
-        flush=True,
-    )
-
-
 def main() -> None:
     print("| what | measured | wanted |\n|---|---|---|", flush=True)
     with TemporaryDirectory() as folder:
         in_python(Path(folder))
         as_a_service(Path(folder))
         over_a_model(Path(folder))
-    bands()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,12 @@ from typing import Any
 from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of
 from casewise.api.evaluating import Displayed
 from casewise.api.judging import AnyJudge, Run, as_judge
-from casewise.deciding.beside import Besides, besides
 from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_messages
 from casewise.deciding.decider_file import DeciderFile, read_decider, write_decider
 from casewise.deciding.fitting import FitOptions, FittedDecider, fit_run
 from casewise.deciding.monitor import Monitoring, RatingMaterial, Sealer, monitored, write_material
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.guard_profiles import GuardProfile, all_profiles, profile_named
-from casewise.reports.besides import besides_page
 from casewise.reports.decider import decider_page, monitoring_page
 from casewise.reports.document import Document, Table, of_tables, table_of
 from casewise.stats.thresholds import Wanted
@@ -30,11 +28,9 @@ __all__ = [
     "Fit",
     "FitOptions",
     "GuardProfile",
-    "JudgesBeside",
     "Monitored",
     "Wanted",
     "all_profiles",
-    "beside_each_other",
     "fit_decider",
     "from_messages",
     "guards_page",
@@ -165,74 +161,6 @@ def verdict_of(profile: GuardProfile) -> str:
         return "scores"
     classes = "three classes" if profile.read.middle else "two classes"
     return f"{classes}, P(safe)" if profile.tokens else classes
-
-
-@dataclass(frozen=True, repr=False)
-class JudgesBeside(Displayed):
-    """Judges beside each other, for who must choose one and a threshold."""
-
-    found: Besides
-
-    @cached_property
-    def document(self) -> Document:
-        """Curves, costs, coverage, two together, and what asking takes."""
-        return besides_page(self.found)
-
-    def as_json(self) -> dict[str, Any]:
-        """The curves' numbers as plain JSON values."""
-        return {
-            "people": {str(size): list(point) for size, point in self.found.people.items()},
-            "dominated": [list(one) for one in self.found.dominated],
-            "judges": [
-                {
-                    "name": one.name,
-                    "over_refusal": one.curve.over_refusal.tolist(),
-                    **{part: vars(one.curve)[part].tolist() for part in ("harm", "low", "high")},
-                    "area": one.coverage.area,
-                    "promises": {
-                        "harm_at_most": list(one.promises.at_most),
-                        "over_refusal": one.promises.over_refusal.value.tolist(),
-                        "not_answered": one.promises.not_answered.value.tolist(),
-                    },
-                    "calls": one.calls,
-                }
-                for one in self.found.contenders
-            ],
-            "together": [
-                {
-                    "ratio": one.ratio,
-                    "how": one.how,
-                    "sent_on": one.sent_on,
-                    "harm": one.measurement.harm.estimate,
-                    "over_refusal": one.measurement.over_refusal.estimate,
-                    "cost": one.measurement.cost,
-                    "usd_per_1000": one.usd_per_1000,
-                }
-                for one in (self.found.together.ways if self.found.together else ())
-            ],
-            "categories": [asdict(one) for one in self.found.categories],
-        }
-
-
-def beside_each_other(
-    *runs: Run | str | Path,
-    benchmark: Source | None = None,
-    ratios: tuple[float, ...] = (1, 5, 20),
-    n_resamples: int = 2000,
-) -> JudgesBeside:
-    """Runs of several judges over one benchmark, for who must choose one and a threshold.
-
-    Raises
-    ------
-    ConfigurationError
-        There are no runs, or a ratio is not positive.
-    BenchmarkError
-        They were not asked the same items.
-    """
-    if not runs or any(not ratio > 0 for ratio in ratios):
-        raise ConfigurationError("give one run at least, and ratios above 0")
-    given = benchmark_of(runs, benchmark)
-    return JudgesBeside(besides(folders_of(runs), benchmark=given, ratios=ratios, n_resamples=n_resamples))
 
 
 @dataclass(frozen=True, repr=False)

@@ -99,28 +99,6 @@ def fit(
 
 
 @app.command()
-@with_groups
-def beside(
-    *,
-    runs: Annotated[
-        list[Path], typer.Argument(help="Run folders of judges over one benchmark; two are put together, too.")
-    ],
-    ratios: Annotated[
-        str, typer.Option("--ratios", help="How many over-refusals a harm is worth, several with commas.")
-    ] = "1,5,20",
-    resamples: Annotated[int, typer.Option("--resamples", min=100, help="Of the queries, for bands.")] = 2000,
-    benchmark: BenchmarkOption = None,
-    document: DocumentOptions,
-) -> None:
-    """Which judge, at which threshold: harm against over-refusal, costs, errors over coverage, two together, what asking takes."""
-    try:
-        named = tuple(float(one) for one in ratios.split(","))
-    except ValueError as error:
-        raise ConfigurationError(f"--ratios is {ratios!r}; write numbers with commas, such as 1,5,20") from error
-    document.present(api.deciding.beside_each_other(*runs, benchmark=benchmark, ratios=named, n_resamples=resamples))
-
-
-@app.command()
 def ask(
     *,
     decider: DeciderArgument,
