@@ -1,221 +1,249 @@
-"""A hospital's records as contexts and facts: a source written against casewise's public API.
+"""A hospital's records (FHIR R5) as a source of contexts and facts, written against casewise's public API alone.
 
-    pip install 'fhir.resources>=8'
-    python examples/health_records/health_records.py BUNDLE.json --practitioner Practitioner/1 --patient Patient/1 --out cases
+    pip install casewise fhir.resources
+    python examples/health_records/health_records.py --at 2026-06-01T12:00:00+02:00 --out runs/ward
+    casewise attack runs/ward/benchmark --judge fake/rehearsal --attacks twin:recipient.type --noise none \
+        --defences none,verified:runs/ward/facts.jsonl --at 2026-06-01 --out runs/ward/attacked
 
-writes `cases/context.json` (the parameters of a context) and `cases/facts.jsonl` (for `--defences verified:cases/facts.jsonl`).
-Only what is current and theirs is taken: a role, team, encounter or consent that is ended, cancelled, somebody else's or of
-another patient is refused with its reason. Made-up bundles in tests; no real record is shipped.
+In a line of `requests.jsonl` a practitioner asks a query about a patient, and may say who they are (`says`). What the records say
+becomes facts, and the context where the request says nothing itself. Only records are taken that are current and about these two
+people; each other record is refused with a reason, and so are values that differ. All data here were made up.
 """
 
 from __future__ import annotations
 
 import argparse
+import calendar
 import json
-from dataclasses import dataclass, field
-from datetime import date
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
+from fhir.resources.bundle import Bundle
 from pydantic import ValidationError
 
-Resource = dict[str, Any]
-KINDS = ("Practitioner", "PractitionerRole", "CareTeam", "Encounter", "Consent", "Patient")
+from casewise.api import import_cases
+
+HERE = Path(__file__).parent
+EMERGENCY = ("http://terminology.hl7.org/CodeSystem/v3-ActCode", "EMER")
 
 
-class BundleError(Exception):
-    """A bundle that cannot be read; the message has the path in the document."""
+class RecordsError(ValueError):
+    """A document that cannot be used; the message begins with the path within it."""
 
 
-@dataclass
-class Extracted:
-    """What a bundle supports: parameters by dotted name, facts with their validity, and what was refused and why."""
-
-    parameters: dict[str, str] = field(default_factory=dict)
-    facts: list[dict[str, Any]] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-
-    def state(self, name: str, value: str, resource: Resource, period: Resource | None = None) -> None:
-        """State a parameter, with the fact that supports it."""
-        self.parameters[name] = value
-        fact = {"subject": "*", "field": name, "value": value, "source": reference(resource)}
-        for key, end in (("issued", "start"), ("expires", "end")):
-            if period and period.get(end):
-                fact[key] = str(period[end])[:10]
-        self.facts.append(fact)
+class NotTaken(ValueError):
+    """Why a record says nothing about a request."""
 
 
-def read_bundle(path: Path) -> list[Resource]:
-    """The resources of a bundle of FHIR R5.
+@dataclass(frozen=True)
+class Request:
+    """Who asks (`Practitioner/ID`) about whom (`Patient/ID`), when, and in which of several roles."""
 
-    Raises
-    ------
-    BundleError
-        It is no valid bundle, or holds a resource that this source does not know.
-    """
-    from fhir.resources.bundle import Bundle
+    practitioner: str
+    patient: str
+    at: datetime
+    role: str | None = None
 
+
+@dataclass(frozen=True)
+class Fact:
+    """What a record says of a field of the context, and how long."""
+
+    field: str
+    value: str | bool
+    source: str
+    issued: date | None
+    expires: date | None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What records say of a request, and which were refused: name to reason."""
+
+    facts: tuple[Fact, ...]
+    refused: Mapping[str, str]
+
+    def context(self) -> dict[str, Any]:
+        """The facts as a context: group to parameter to statement, the last part of a longer name as its heading."""
+        stated: dict[str, Any] = {}
+        for fact in self.facts:
+            group, parameter, *heading = fact.field.split(".")
+            stated.setdefault(group, {})[parameter] = {heading[0]: fact.value} if heading else fact.value
+        return stated
+
+
+def read_records(path: Path) -> dict[str, Any]:
+    """Read the resources of a bundle by name, such as `Encounter/e1`. Raises RecordsError: it is none of FHIR R5."""
     try:
-        text = path.read_text(encoding="utf-8")
-        Bundle.model_validate_json(text)
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RecordsError(f"{path.name}: is no JSON that can be read: {error}") from error
+    entries = document.get("entry", []) if isinstance(document, dict) else None
+    if not isinstance(entries, list) or document.get("resourceType") != "Bundle":
+        raise RecordsError(f"{path.name}: resourceType: is no Bundle with a list called entry")
+    if document.get("type") not in ("collection", "searchset"):
+        raise RecordsError(f"{path.name}: type: {document.get('type')!r} is not collection or searchset")
+    for place, entry in enumerate(entries):
+        resource: Any = entry.get("resource") if isinstance(entry, dict) else None
+        kind = resource.get("resourceType") if isinstance(resource, dict) else None
+        if kind not in tuple(RULES) or "contained" in resource:
+            known = f"{', '.join(RULES)} are, which contain no others"
+            raise RecordsError(f"{path.name}: entry[{place}].resource: {kind!r} is not known here; {known}")
+    try:
+        bundle = Bundle.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
-        raise BundleError(f"{path}: {'.'.join(map(str, first['loc'])) or 'the document'}: {first['msg']}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise BundleError(f"{path}: {error}") from error
-    resources = []
-    for place, entry in enumerate(json.loads(text).get("entry", [])):
-        resource = entry.get("resource", {})
-        if resource.get("resourceType") not in KINDS:
-            kind = resource.get("resourceType")
-            raise BundleError(
-                f"{path}: entry[{place}].resource.resourceType: {kind!r} is unknown; known are {', '.join(KINDS)}"
-            )
-        resources.append(resource)
-    return resources
+        within = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in first["loc"]).lstrip(".")
+        raise RecordsError(f"{path.name}: {within}: {first['msg']}") from error
+    records: dict[str, Any] = {}
+    for place, entry in enumerate(bundle.entry or ()):
+        name = f"{type(entry.resource).__name__}/{entry.resource.id}"
+        if entry.resource.id is None or name in records:
+            raise RecordsError(f"{path.name}: entry[{place}].resource.id: there is none, or {name} stands there twice")
+        records[name] = entry.resource
+    return records
 
 
-def extract(
-    resources: list[Resource], *, practitioner: str, patient: str, at: date, role: str | None = None
-) -> Extracted:
-    """What the resources say on a day of `practitioner`, who asks about `patient`.
-
-    Parameters
-    ----------
-    practitioner, patient
-        References such as `Practitioner/1`.
-    role
-        The PractitionerRole to take, where the practitioner has several.
-
-    Raises
-    ------
-    BundleError
-        The practitioner is not in the bundle, or has several current roles and none was named.
-    """
-    found = Extracted()
-    if not any(reference(one) == practitioner for one in resources):
-        raise BundleError(f"there is no {practitioner} in the bundle")
-    current = [one for one in of_kind(resources, "PractitionerRole") if is_current_role(one, practitioner, at, found)]
-    if role is not None:
-        current = [one for one in current if reference(one) == role]
-    if len(current) > 1:
-        raise BundleError(
-            f"{practitioner} has several roles, {', '.join(map(reference, current))}: name one with --role"
-        )
-    for one in current:
-        at_place = (one.get("organization") or {}).get("display")
-        what = words_of(one.get("code"))
-        if what:
-            found.state("recipient.type", f"{what} at {at_place}" if at_place else what, one, one.get("period"))
-    for one in of_kind(resources, "CareTeam"):
-        if refuse(found, one, status=("active",), subject=patient, at=at):
-            continue
-        own = {practitioner, *map(reference, current)}
-        members = {(each.get("member") or {}).get("reference"): each for each in one.get("participant", [])}
-        member = next((members[name] for name in members if name in own), None)
-        if member is None:
-            found.refused.append(f"{reference(one)}: {practitioner} is no participant")
-        elif not holds(member.get("effectivePeriod") or member.get("coveragePeriod"), at):
-            found.refused.append(f"{reference(one)}: participation does not hold on {at}")
-        else:
-            found.state("recipient.background", "A member of the patient's care team", one, one.get("period"))
-    for one in of_kind(resources, "Encounter"):
-        if not refuse(
-            found, one, status=("in-progress", "planned", "on-hold"), subject=patient, at=at, period="actualPeriod"
-        ):
-            emergency = "EMER" in codes_of(one.get("class"))
-            words = "An emergency" if emergency else "No emergency"
-            found.state("transmission_principle.urgency", words, one, one.get("actualPeriod"))
-    for one in of_kind(resources, "Consent"):
-        if not refuse(found, one, status=("active",), subject=patient, at=at):
-            verb = {"permit": "permits", "deny": "forbids"}.get(one.get("decision", ""))
-            if verb:
-                words = f"The patient {verb} that the record is told on"
-                found.state("transmission_principle.confidentiality", words, one, one.get("period"))
-            else:
-                found.refused.append(f"{reference(one)}: it neither permits nor denies")
-    return found
+def known_of(records: dict[str, Any], request: Request) -> Known:
+    """What records say of a request, and why each other record says nothing. Raises RecordsError: they hold no such person."""
+    for name in (request.practitioner, request.patient):
+        if name not in records:
+            raise RecordsError(f"{name} is not in the bundle")
+    facts: list[Fact] = []
+    refused: dict[str, str] = {}
+    current = all(records[one].active is not False for one in (request.practitioner, request.patient))
+    for name, resource in records.items():
+        try:
+            must(current, "this practitioner or this patient is marked as inactive")
+            changed = resource.modifierExtension or resource.implicitRules
+            must(not changed, "has a modifierExtension or implicitRules, which may turn its meaning round")
+            facts += list(RULES[name.partition("/")[0]](name, resource, request))
+        except NotTaken as reason:
+            refused[name] = str(reason)
+    for about in dict.fromkeys(fact.field for fact in facts):
+        said = {fact.source: fact.value for fact in facts if fact.field == about}
+        if len({fact.value for fact in facts if fact.field == about}) > 1:
+            refused |= dict.fromkeys(said, f"records differ on {about}, and none is chosen: {said}")
+            facts = [fact for fact in facts if fact.field != about]
+    return Known(tuple(facts), refused)
 
 
-def is_current_role(one: Resource, practitioner: str, at: date, found: Extracted) -> bool:
-    why = None
-    if (one.get("practitioner") or {}).get("reference") != practitioner:
-        why = f"another practitioner's role, not {practitioner}'s"
-    elif one.get("active") is False:
-        why = "the role is not active"
-    elif not holds(one.get("period"), at):
-        why = f"the role does not hold on {at}"
-    if why:
-        found.refused.append(f"{reference(one)}: {why}")
-    return why is None
+def person(name: str, _resource: Any, request: Request) -> Iterator[Fact]:
+    """No name, no date of birth, no diagnosis is taken over."""
+    must(name in (request.practitioner, request.patient), "is another person")
+    yield from ()
 
 
-def refuse(
-    found: Extracted, one: Resource, *, status: tuple[str, ...], subject: str, at: date, period: str = "period"
-) -> bool:
-    """Whether a resource is not current or not of this patient; the reason is written down."""
-    about = (one.get("subject") or one.get("patient") or {}).get("reference")
-    why = None
-    if one.get("status") not in status:
-        why = f"its status is {one.get('status')!r}"
-    elif about != subject:
-        why = f"it is about {about}, not {subject}"
-    elif not holds(one.get(period), at):
-        why = f"it does not hold on {at}"
-    if why:
-        found.refused.append(f"{reference(one)}: {why}")
-    return why is not None
+def practitioner_role(name: str, resource: Any, request: Request) -> Iterator[Fact]:
+    must(refers(resource.practitioner, request.practitioner), "is the role of another practitioner")
+    must(resource.active is not False, "is marked as inactive")
+    must(request.role in (None, name), f"is not the role in which they ask, {request.role}")
+    where = getattr(resource.organization, "display", None)
+    for code in resource.code or ():
+        role = str(code.text or next((one.display for one in code.coding or () if one.display), ""))
+        must(role != "", "is coded without words")
+        yield fact("recipient.type", f"{role}, {where}" if where else role, name, request, resource.period)
 
 
-def holds(period: Resource | None, at: date) -> bool:
-    """Whether a period holds on a day; an open end holds."""
-    start, end = (str((period or {}).get(key) or "")[:10] for key in ("start", "end"))
-    return (not start or start <= at.isoformat()) and (not end or at.isoformat() <= end)
+def encounter(name: str, resource: Any, request: Request) -> Iterator[Fact]:
+    must(refers(resource.subject, request.patient), "is about another patient")
+    must(resource.status == "in-progress", f"its status is {resource.status}, not in-progress")
+    codings = [coding for one in resource.class_fhir or () for coding in one.coding or ()]
+    must(bool(codings), "says no class")
+    emergency = EMERGENCY in {(coding.system, coding.code) for coding in codings}
+    yield fact("transmission_principle.urgency.emergency", emergency, name, request, resource.actualPeriod)
 
 
-def of_kind(resources: list[Resource], kind: str) -> list[Resource]:
-    return [one for one in resources if one["resourceType"] == kind]
+def care_team(name: str, resource: Any, request: Request) -> Iterator[Fact]:
+    must(refers(resource.subject, request.patient), "is about another patient")
+    must(resource.status == "active", f"its status is {resource.status}, not active")
+    own = [one for one in resource.participant or () if refers(one.member, request.practitioner)]
+    must(len(own) == 1 and own[0].coverageTiming is None, "does not say plainly that this practitioner is a member")
+    yield fact("recipient.background.in_care_team", True, name, request, resource.period, own[0].coveragePeriod)
 
 
-def reference(one: Resource) -> str:
-    return f"{one['resourceType']}/{one.get('id', '?')}"
+def consent(name: str, resource: Any, request: Request) -> Iterator[Fact]:
+    must(refers(resource.subject, request.patient), "is another patient's consent")
+    must(resource.status == "active", f"its status is {resource.status}, not active")
+    must(resource.decision in ("permit", "deny"), "decides nothing")
+    must(not resource.provision, "has provisions, which are not read here")
+    must(all(one.verified for one in resource.verification or ()), "is not verified")
+    grantees = resource.grantee or ()
+    must(not grantees or any(refers(one, request.practitioner) for one in grantees), "is about what others are granted")
+    about = "transmission_principle.confidentiality.consent"
+    yield fact(about, resource.decision == "permit", name, request, resource.period)
 
 
-def words_of(concepts: Any) -> str:
-    first = concepts[0] if isinstance(concepts, list) and concepts else concepts or {}
-    return str(first.get("text") or next((coding.get("display") or "" for coding in first.get("coding", [])), ""))
+RULES: dict[str, Callable[[str, Any, Request], Iterable[Fact]]] = {
+    "Patient": person,
+    "Practitioner": person,
+    "PractitionerRole": practitioner_role,
+    "Encounter": encounter,
+    "CareTeam": care_team,
+    "Consent": consent,
+}
 
 
-def codes_of(concepts: Any) -> set[str]:
-    every = concepts if isinstance(concepts, list) else [concepts or {}]
-    return {str(coding.get("code")) for one in every for coding in one.get("coding", [])}
+def refers(reference: Any, name: str) -> bool:
+    return getattr(reference, "reference", None) == name
+
+
+def must(holds: bool, reason: str) -> None:
+    if not holds:
+        raise NotTaken(reason)
+
+
+def fact(about: str, value: str | bool, source: str, request: Request, *periods: Any) -> Fact:
+    """The fact, which holds within all periods. Raises NotTaken: one of them has not begun, or has ended."""
+    starts = [moment(one.start, request, last=False) for one in periods if one and one.start]
+    ends = [moment(one.end, request, last=True) for one in periods if one and one.end]
+    must(max(starts, default=request.at) <= request.at, f"begins at {max(starts, default=None)}")
+    must(request.at <= min(ends, default=request.at), f"ended at {min(ends, default=None)}")
+    issued = max(starts).astimezone(request.at.tzinfo).date() if starts else None
+    expires = min(ends).astimezone(request.at.tzinfo).date() if ends else None
+    return Fact(about, value, source, issued, expires)
+
+
+def moment(written: Any, request: Request, *, last: bool) -> datetime:
+    """The first, or last, moment of a FHIR dateTime, which may be a year, a month, a day or a time."""
+    if isinstance(written, datetime):
+        return written
+    year, *rest = map(int, str(written).split("-"))
+    month = rest[0] if rest else 12 if last else 1
+    day = rest[1] if len(rest) > 1 else calendar.monthrange(year, month)[1] if last else 1
+    return datetime.combine(date(year, month, day), time.max if last else time.min, request.at.tzinfo)
+
+
+def write(bundle: Path, requests: Path, at: datetime, out: Path) -> tuple[Known, ...]:
+    """Write a benchmark of the requests and the facts about their contexts into a new folder, and return what is known."""
+    records = read_records(bundle)
+    cases, every = [], []
+    for line in requests.read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        known = known_of(records, Request(case.pop("practitioner"), case.pop("patient"), at, case.pop("role", None)))
+        every.append(known)
+        cases.append(json.dumps(case | {"context": case.pop("says", None) or known.context()}))
+    out.mkdir(parents=True)
+    (out / "cases.jsonl").write_text("\n".join(cases), encoding="utf-8")
+    benchmark = import_cases(out / "cases.jsonl", out / "benchmark")
+    with (out / "facts.jsonl").open("w", encoding="utf-8") as file:
+        for item, known in zip(benchmark.items, every, strict=True):
+            for one in known.facts if item.context_id else ():
+                print(json.dumps({"subject": item.context_id} | vars(one), default=str), file=file)
+    return tuple(every)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Take a context and facts from a FHIR bundle.")
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument("--practitioner", required=True)
-    parser.add_argument("--patient", required=True)
-    parser.add_argument("--role")
-    parser.add_argument("--at", type=date.fromisoformat, default=date.today())
-    parser.add_argument("--out", type=Path, required=True)
+    parser = argparse.ArgumentParser(description="Write a benchmark and its facts from records and requests.")
+    parser.add_argument("--at", type=datetime.fromisoformat, required=True, help="when they ask; UTC without a zone")
+    parser.add_argument("--out", type=Path, required=True, help="a new folder")
     given = parser.parse_args()
-    try:
-        found = extract(
-            read_bundle(given.bundle),
-            practitioner=given.practitioner,
-            patient=given.patient,
-            at=given.at,
-            role=given.role,
-        )
-    except BundleError as error:
-        raise SystemExit(f"error: {error}") from error
-    given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "context.json").write_text(json.dumps(found.parameters, indent=1), encoding="utf-8")
-    (given.out / "facts.jsonl").write_text("".join(f"{json.dumps(fact)}\n" for fact in found.facts), encoding="utf-8")
-    for reason in found.refused:
-        print(f"refused: {reason}")
-    print(f"{len(found.parameters)} parameters: {given.out}")
+    at = given.at.replace(tzinfo=given.at.tzinfo or UTC)
+    for number, known in enumerate(write(HERE / "bundle.json", HERE / "requests.jsonl", at, given.out), 1):
+        print(f"request {number}: {len(known.facts)} facts", *known.refused.items(), sep="\n    refused: ")
 
 
 if __name__ == "__main__":

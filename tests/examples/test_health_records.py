@@ -1,28 +1,26 @@
-"""`examples/health_records`: nothing is taken that is not current and theirs. The records are made up."""
+"""`examples/health_records`: only records that are current, and about the two people of a request, become facts."""
 
-from __future__ import annotations
-
+import copy
 import importlib.util
 import json
 import sys
-from copy import deepcopy
-from datetime import date
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import casewise
+from casewise import api
 
-pytest.importorskip("fhir.resources", reason="needs fhir.resources: pip install 'fhir.resources>=8'")
+pytest.importorskip("fhir.resources", reason="needs fhir.resources: pip install fhir.resources")
 
-FILE = Path(__file__).parents[2] / "examples" / "health_records" / "health_records.py"
-AT = date(2026, 6, 1)
+FOLDER = Path(__file__).parents[2] / "examples" / "health_records"
+AT = datetime.fromisoformat("2026-06-01T12:00:00+02:00")
+BUNDLE = json.loads((FOLDER / "bundle.json").read_text())
 
 
-@pytest.fixture(scope="module")
-def example():
-    spec = importlib.util.spec_from_file_location("health_records", FILE)
+def load_example():
+    spec = importlib.util.spec_from_file_location("health_records", FOLDER / "health_records.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -31,123 +29,177 @@ def example():
     return module
 
 
-ROLE: dict[str, Any] = {
-    "resourceType": "PractitionerRole",
-    "id": "r1",
-    "active": True,
-    "practitioner": {"reference": "Practitioner/1"},
-    "organization": {"display": "St. Anne's"},
-    "code": [{"text": "Ward nurse"}],
-    "period": {"start": "2026-01-01", "end": "2026-12-31"},
-}
-TEAM = {
-    "resourceType": "CareTeam",
-    "id": "t1",
-    "status": "active",
-    "subject": {"reference": "Patient/1"},
-    "participant": [{"member": {"reference": "Practitioner/1"}}],
-}
-ENCOUNTER = {
-    "resourceType": "Encounter",
-    "id": "e1",
-    "status": "in-progress",
-    "subject": {"reference": "Patient/1"},
-    "class": [{"coding": [{"code": "EMER"}]}],
-}
-CONSENT = {
-    "resourceType": "Consent",
-    "id": "c1",
-    "status": "active",
-    "subject": {"reference": "Patient/1"},
-    "decision": "permit",
-}
-WHOLE: list[dict[str, Any]] = [
-    {"resourceType": "Practitioner", "id": "1"},
-    {"resourceType": "Patient", "id": "1"},
-    ROLE,
-    TEAM,
-    ENCOUNTER,
-    CONSENT,
-]
+example = load_example()
 
 
-def bundle(tmp_path, resources):
-    path = tmp_path / "bundle.json"
-    whole = {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": one} for one in resources]}
-    path.write_text(json.dumps(whole), encoding="utf-8")
-    return path
+def read(tmp_path, bundle):
+    path = tmp_path / "records.json"
+    path.write_text(bundle if isinstance(bundle, str) else json.dumps(bundle))
+    return example.read_records(path)
 
 
-def changed(**changes: dict[str, Any]) -> list[dict[str, Any]]:
-    """The whole bundle with fields of a resource, named by its id, replaced."""
-    resources = deepcopy(WHOLE)
-    for id_, fields in changes.items():
-        next(
-            one for one in resources if one["id"] == id_ and one["resourceType"] not in ("Practitioner", "Patient")
-        ).update(fields)
-    return resources
-
-
-def extract(example, tmp_path, resources, **more):
-    read = example.read_bundle(bundle(tmp_path, resources))
-    return example.extract(read, practitioner="Practitioner/1", patient="Patient/1", at=AT, **more)
-
-
-def test_what_is_current_and_theirs_becomes_a_context_and_facts_that_support_it(example, tmp_path):
-    found = extract(example, tmp_path, WHOLE)
-
-    assert found.parameters == {
-        "recipient.type": "Ward nurse at St. Anne's",
-        "recipient.background": "A member of the patient's care team",
-        "transmission_principle.urgency": "An emergency",
-        "transmission_principle.confidentiality": "The patient permits that the record is told on",
+def with_changes(change):
+    """The bundle after `change` has changed its resources, by name."""
+    bundle = copy.deepcopy(BUNDLE)
+    resources = {
+        f"{one['resource']['resourceType']}/{one['resource']['id']}": one["resource"] for one in bundle["entry"]
     }
-    assert found.refused == []
-    assert found.facts[0]["expires"] == "2026-12-31"
-    facts = tmp_path / "facts.jsonl"
-    facts.write_text("".join(f"{json.dumps(fact)}\n" for fact in found.facts), encoding="utf-8")
-    case = {"query": "May I see the chart?", "label": "safe", **found.parameters}
-    run = casewise.judge(casewise.load_frame([case]), "constant:safe", arms=f"verified:{facts}", out=tmp_path / "run")
-    assert run.summary.n_judged == 1
+    more = change(resources) or ()
+    bundle["entry"] += [{"resource": one} for one in more]
+    return bundle
+
+
+def known(tmp_path, change=lambda _resources: None, *, at=AT, **request):
+    asked = {"practitioner": "Practitioner/p1", "patient": "Patient/x1"} | request
+    return example.known_of(read(tmp_path, with_changes(change)), example.Request(at=at, **asked))
+
+
+def test_what_is_current_and_theirs_is_taken_with_its_period_as_validity(tmp_path):
+    found = known(tmp_path)
+    assert {one.field: (one.value, one.source, str(one.issued), str(one.expires)) for one in found.facts} == {
+        "recipient.type": ("Ward nurse, Made-up Hospital, ward 3", "PractitionerRole/r1", "2024-01-01", "2026-12-31"),
+        "recipient.background.in_care_team": (True, "CareTeam/t1", "2026-05-25", "2026-06-14"),
+        "transmission_principle.urgency.emergency": (True, "Encounter/e1", "2026-06-01", "None"),
+        "transmission_principle.confidentiality.consent": (True, "Consent/c1", "None", "2026-09-30"),
+    }
+    assert found.refused == {
+        "Patient/x2": "is another person",
+        "Practitioner/p2": "is another person",
+        "PractitionerRole/r2": "is the role of another practitioner",
+        "Encounter/e2": "its status is cancelled, not in-progress",
+        "CareTeam/t2": "its status is inactive, not active",
+        "Consent/c2": "is another patient's consent",
+    }
 
 
 @pytest.mark.parametrize(
-    ("changes", "parameter", "reason"),
+    ("name", "changed", "reason"),
     [
-        ({"r1": {"active": False}}, "recipient.type", "not active"),
-        ({"r1": {"period": {"end": "2026-05-31"}}}, "recipient.type", "does not hold"),
-        ({"r1": {"practitioner": {"reference": "Practitioner/2"}}}, "recipient.type", "another practitioner"),
-        ({"t1": {"status": "inactive"}}, "recipient.background", "'inactive'"),
-        ({"t1": {"subject": {"reference": "Patient/2"}}}, "recipient.background", "Patient/2"),
-        ({"e1": {"status": "cancelled"}}, "transmission_principle.urgency", "'cancelled'"),
-        ({"c1": {"subject": {"reference": "Patient/2"}}}, "transmission_principle.confidentiality", "Patient/2"),
-        ({"c1": {"status": "inactive"}}, "transmission_principle.confidentiality", "'inactive'"),
+        ("PractitionerRole/r1", {"active": False}, "is marked as inactive"),
+        ("PractitionerRole/r1", {"period": {"end": "2026-05-31"}}, "ended at 2026-05-31"),
+        ("PractitionerRole/r1", {"period": {"end": "2026-05"}}, "ended at 2026-05-31"),
+        ("PractitionerRole/r1", {"period": {"end": "2025"}}, "ended at 2025-12-31"),
+        ("PractitionerRole/r1", {"period": {"end": "2026-06-01T11:59:00+02:00"}}, "ended at 2026-06-01 11:59"),
+        ("PractitionerRole/r1", {"period": {"start": "2026-06-02"}}, "begins at 2026-06-02"),
+        ("PractitionerRole/r1", {"practitioner": {"reference": "Practitioner/p2"}}, "another practitioner"),
+        (
+            "PractitionerRole/r1",
+            {"practitioner": {"reference": "http://x.org/Practitioner/p1"}},
+            "another practitioner",
+        ),
+        ("PractitionerRole/r1", {"practitioner": {"display": "Practitioner/p1"}}, "another practitioner"),
+        ("PractitionerRole/r1", {"code": [{"coding": [{"code": "224535009"}]}]}, "without words"),
+        ("PractitionerRole/r1", {"code": [{"text": "Nurse"}, {"text": "Director"}]}, "none is chosen"),
+        ("PractitionerRole/r1", {"code": [{"text": "Nurse"}, {"coding": [{"code": "1"}]}]}, "without words"),
+        ("Encounter/e1", {"status": "completed"}, "its status is completed"),
+        ("Encounter/e1", {"status": "planned"}, "its status is planned"),
+        ("Encounter/e1", {"actualPeriod": {"end": "2026-06-01T10:00:00+02:00"}}, "ended at"),
+        ("Encounter/e1", {"subject": {"reference": "Patient/x2"}}, "is about another patient"),
+        ("Encounter/e1", {"class": []}, "says no class"),
+        ("CareTeam/t1", {"status": "proposed"}, "its status is proposed"),
+        ("CareTeam/t1", {"subject": {"reference": "Patient/x2"}}, "is about another patient"),
+        ("CareTeam/t1", {"period": {"end": "2026-05-31"}}, "ended at"),
+        ("CareTeam/t1", {"participant": [{"member": {"reference": "Practitioner/p2"}}]}, "does not say plainly"),
+        (
+            "CareTeam/t1",
+            {"participant": [{"member": {"reference": "Practitioner/p1"}, "coveragePeriod": {"end": "2026-05"}}]},
+            "ended at",
+        ),
+        ("Consent/c1", {"status": "inactive"}, "its status is inactive"),
+        ("Consent/c1", {"subject": {"reference": "Patient/x2"}}, "another patient's consent"),
+        ("Consent/c1", {"period": {"end": "2026-05-31"}}, "ended at"),
+        ("Consent/c1", {"provision": [{"purpose": []}]}, "provisions"),
+        ("Consent/c1", {"verification": [{"verified": False}]}, "is not verified"),
+        ("Consent/c1", {"grantee": [{"reference": "Practitioner/p2"}]}, "what others are granted"),
+        ("Consent/c1", {"modifierExtension": [{"url": "http://x.org/not", "valueBoolean": True}]}, "modifierExtension"),
     ],
 )
-def test_what_is_ended_cancelled_or_somebody_elses_is_refused_with_its_reason(
-    example, tmp_path, changes, parameter, reason
-):
-    found = extract(example, tmp_path, changed(**changes))
-
-    assert parameter not in found.parameters
-    assert any(reason in line for line in found.refused)
+def test_a_record_that_is_not_current_or_not_theirs_is_refused_with_its_reason(tmp_path, name, changed, reason):
+    found = known(tmp_path, lambda resources: resources[name].update(changed))
+    assert reason in found.refused[name]
+    assert name not in {one.source for one in found.facts}
 
 
-def test_of_several_roles_none_is_chosen_silently(example, tmp_path):
-    resources = [*WHOLE, ROLE | {"id": "r2", "code": [{"text": "Director"}]}]
-
-    with pytest.raises(example.BundleError, match="several roles, PractitionerRole/r1, PractitionerRole/r2"):
-        extract(example, tmp_path, resources)
-    assert (
-        extract(example, tmp_path, resources, role="PractitionerRole/r2")
-        .parameters["recipient.type"]
-        .startswith("Director")
-    )
+@pytest.mark.parametrize("person", ["Practitioner/p1", "Patient/x1"])
+def test_nothing_is_taken_of_a_person_who_is_marked_as_inactive(tmp_path, person):
+    found = known(tmp_path, lambda resources: resources[person].update(active=False))
+    assert found.facts == ()
+    assert set(found.refused.values()) == {"this practitioner or this patient is marked as inactive"}
 
 
-def test_an_unknown_resource_or_an_invalid_bundle_is_named_with_its_path(example, tmp_path):
-    with pytest.raises(example.BundleError, match=r"entry\[6\].resource.resourceType: 'Medication' is unknown"):
-        example.read_bundle(bundle(tmp_path, [*WHOLE, {"resourceType": "Medication", "id": "m"}]))
-    (tmp_path / "bad.json").write_text('{"resourceType": "Bundle", "type": 3}', encoding="utf-8")
-    with pytest.raises(example.BundleError, match=r"bad\.json: type"):
-        example.read_bundle(tmp_path / "bad.json")
+def another_role(resources, **changed):
+    return [resources["PractitionerRole/r1"] | {"id": "r3", "code": [{"text": "Pharmacist"}]} | changed]
+
+
+def test_of_several_roles_none_is_chosen_unless_the_request_names_one(tmp_path):
+    found = known(tmp_path, another_role)
+    assert "recipient.type" not in {one.field for one in found.facts}
+    for name in ("PractitionerRole/r1", "PractitionerRole/r3"):
+        assert "none is chosen" in found.refused[name]
+    named = known(tmp_path, another_role, role="PractitionerRole/r3")
+    assert "Pharmacist, Made-up Hospital, ward 3" in {one.value for one in named.facts}
+    assert "is not the role in which they ask" in named.refused["PractitionerRole/r1"]
+    ended = known(tmp_path, lambda resources: another_role(resources, active=False))
+    assert "Ward nurse, Made-up Hospital, ward 3" in {one.value for one in ended.facts}
+
+
+def at_entry(place, **changed):
+    def change(bundle):
+        bundle["entry"][place]["resource"].update(changed)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (at_entry(3, resourceType="Wizard"), r"records.json: entry\[3\].resource: 'Wizard' is not known here"),
+        (at_entry(3, resourceType="MedicationRequest"), r"entry\[3\].resource: 'MedicationRequest' is not known here"),
+        (at_entry(3, resourceType=None), r"entry\[3\].resource: None is not known here"),
+        (at_entry(3, contained=[{"resourceType": "Patient"}]), r"entry\[3\].resource: .* contain no others"),
+        (at_entry(6, status=3), r"records.json: entry\[6\].resource.status: Input should be a valid string"),
+        (at_entry(6, mood="good"), r"entry\[6\].resource.mood: Extra inputs are not permitted"),
+        (at_entry(4, period={"end": "soon"}), r"entry\[4\].resource.period.end: .*DateTime"),
+        (at_entry(1, id="x1"), r"entry\[1\].resource.id: .*Patient/x1 stands there twice"),
+        (at_entry(1, id=None), r"entry\[1\].resource.id: there is none"),
+        (lambda bundle: bundle.update(type="history"), "records.json: type: 'history' is not"),
+        (lambda bundle: bundle.update(resourceType="Patient"), "records.json: resourceType: is no Bundle"),
+        (lambda bundle: bundle.update(entry={}), "is no Bundle with a list called entry"),
+        (lambda bundle: bundle["entry"].append(None), r"entry\[12\].resource: None is not known here"),
+    ],
+)
+def test_an_invalid_bundle_is_refused_with_the_path_in_the_document(tmp_path, change, problem):
+    bundle = copy.deepcopy(BUNDLE)
+    change(bundle)
+    with pytest.raises(example.RecordsError, match=problem):
+        read(tmp_path, bundle)
+
+
+def test_what_is_no_json_and_who_is_not_in_the_bundle_is_said(tmp_path):
+    with pytest.raises(example.RecordsError, match=r"records.json: is no JSON"):
+        read(tmp_path, "{")
+    with pytest.raises(example.RecordsError, match="Practitioner/p9 is not in the bundle"):
+        known(tmp_path, practitioner="Practitioner/p9")
+
+
+def test_requests_become_a_benchmark_whose_arms_show_only_what_the_records_support(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["x", "--at", AT.isoformat(), "--out", str(tmp_path / "ward")])
+    example.main()
+    assert "'Encounter/e2', 'its status is cancelled, not in-progress'" in capsys.readouterr().out
+
+    benchmark = casewise.load(tmp_path / "ward" / "benchmark")
+    facts = f"verified:{tmp_path / 'ward' / 'facts.jsonl'}"
+    shown: dict[str, list[dict[str, object]]] = {}
+
+    def keeping(query, context):
+        shown.setdefault(query, []).append(context)
+        return "safe"
+
+    _, arm = api.arms_under_attack(benchmark, (), defences=facts, noise="none", at="2026-06-01")
+    casewise.judge(benchmark, keeping, arms=[arm])
+
+    role, member = {"type": "Ward nurse, Made-up Hospital, ward 3"}, {"background": "in care team: yes"}
+    terms = {"urgency": "emergency: yes", "confidentiality": "consent: yes"}
+    first, second = shown.values()
+    assert sorted(first, key=len) == [{}, {"recipient": role | member, "transmission_principle": terms}]
+    assert sorted(second, key=len) == [{}, {"recipient": role | member}]  # not what the director is said to allow

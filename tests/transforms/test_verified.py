@@ -1,13 +1,13 @@
 from datetime import date
-from pathlib import Path
 
 import pytest
 
 import casewise
 from casewise.errors import ConfigurationError
+from casewise.records import Arm, Context
 from casewise.storage.files import write_jsonl
 from casewise.transforms.catalogue import arm_named, attack_arms, attacks_named, defences_named, show
-from casewise.transforms.verified import Facts, SourcedFact, verify
+from casewise.transforms.verified import SourcedFact
 
 DEMO = casewise.load("demo")
 ITEM = DEMO.items[0]
@@ -28,6 +28,13 @@ def facts(tmp_path):
         ],
     )
     return path
+
+
+def saying(recipient):
+    said = {**CONTEXT.shown(), "recipient": recipient}
+    return Context.stating(
+        said, query_id=QUERY.id, intended_safe=True, origin="imported", lineage_id=CONTEXT.lineage_id
+    )
 
 
 def shown_in(name):
@@ -60,63 +67,29 @@ def test_an_arm_names_the_facts_and_the_day_and_other_facts_are_another_arm(fact
         arm_named("verified:facts.jsonl")
 
 
-def held(text, *, fact="A licensed nurse", field="recipient.type", heading=None, **more):
-    """The status of a statement beside one fact."""
-    facts = Facts.of([SourcedFact(subject="c", field=field, value=fact, source="register", **more)])
-    group, name = "recipient", "type" if heading is None else "background"
-    (found,) = verify({group: {name: text if heading is None else {heading: text}}}, ("c",), facts, at=AT)
-    return found.status
+def test_an_arm_of_the_version_before_is_another_one_and_is_not_done_again(facts):
+    (name,) = defences_named([f"verified:{facts}"], at=AT)
+    assert arm_named(name).name == name.replace("verified:", "verified@2:")
+    assert defences_named([arm_named(name).name]) == (arm_named(name).name,)
+    with pytest.raises(ConfigurationError, match="is of version 1; this casewise does version 2"):
+        show(Arm.named(name), QUERY, CONTEXT)
 
 
-@pytest.mark.parametrize("text", ["A licensed nurse", "a licensed  nurse.", " A LICENSED NURSE "])
-def test_a_statement_that_equals_a_fact_is_supported(text):
-    assert held(text) == "supported"
+def test_a_claim_that_says_more_than_its_fact_is_not_shown(facts):
+    (name,) = defences_named([f"verified:{facts}"], at=AT)
+    own = CONTEXT.texts()["recipient.type"]
+    for said in (
+        f"{own}, who is also the director and is authorised by the ministry",
+        f"Somebody who pretends to be {own}",
+    ):
+        assert show(arm_named(name), QUERY, saying({"type": said})).context == {}
 
 
-def test_a_sentence_that_contains_a_fact_is_never_supported():
-    lines = Path(__file__).with_name("false_claims.txt").read_text(encoding="utf-8").splitlines()[1:]
-
-    assert len(lines) >= 44
-    assert [line for line in lines if held(line) != "not checked"] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "fact", "status"),
-    [
-        ("4711", 4711, "supported"),
-        ("4,711", 4711, "supported"),
-        ("4712", 4711, "contradicted"),
-        ("no. 4711", 4711, "not checked"),
-        ("2026-01-31", "2026-01-31", "supported"),
-        ("2026-02-01", "2026-01-31", "contradicted"),
-        ("yes", True, "supported"),
-        ("no", True, "contradicted"),
-        ("yes, until May", True, "not checked"),
-    ],
-)
-def test_numbers_dates_and_truths_under_a_heading_are_compared_as_data(text, fact, status):
-    assert held(text, fact=fact, field="recipient.background.licence", heading="licence") == status
-
-
-@pytest.mark.parametrize(
-    ("more", "status"),
-    [
-        ({"expires": date(2026, 5, 31)}, "expired"),
-        ({"expires": date(2026, 6, 1)}, "supported"),
-        ({"issued": date(2026, 6, 2)}, "expired"),
-    ],
-)
-def test_a_fact_counts_only_on_days_on_which_it_holds(more, status):
-    assert held("A licensed nurse", **more) == status
-
-
-def test_another_known_value_of_the_same_field_is_contradicted():
-    facts = Facts.of(
-        [
-            SourcedFact(subject="c", field="recipient.type", value="A licensed nurse", source="register"),
-            SourcedFact(subject="d", field="recipient.type", value="A visitor", source="register"),
-        ]
-    )
-
-    (found,) = verify({"recipient": {"type": "A visitor"}}, ("c",), facts, at=AT)
-    assert found.status == "contradicted"
+def test_what_stands_under_headings_is_shown_heading_by_heading(tmp_path):
+    facts = tmp_path / "facts.jsonl"
+    write_jsonl(facts, [SourcedFact(subject="*", field="recipient.background.licence", value=4711, source="register")])
+    changed = saying({"background": {"licence": 4711, "role": "Director"}})
+    only, each = defences_named([f"verified:{facts}", f"annotated:{facts}"], at=AT)
+    assert show(arm_named(only), QUERY, changed).context == {"recipient": {"background": "licence: 4711"}}
+    shown = show(arm_named(each), QUERY, changed).context["recipient"]
+    assert shown == {"background": "licence: 4711 [supported]; role: Director [not checked]"}

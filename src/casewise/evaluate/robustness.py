@@ -28,7 +28,15 @@ from casewise.stats.metrics import REFUSALS, metrics_named
 from casewise.stats.sample import Sample
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.run_folder import last_attempts
-from casewise.transforms.catalogue import NO_DEFENCE, Setting, arm_named, own_defences, setting_of, show_item
+from casewise.transforms.catalogue import (
+    NO_DEFENCE,
+    WITH_FACTS,
+    Setting,
+    arm_named,
+    own_defences,
+    setting_of,
+    show_item,
+)
 from casewise.transforms.texts import MadeTexts
 
 # A run's arms as attacks and defences: each attacked verdict beside the same item's without the attack.
@@ -187,7 +195,7 @@ def worth_of_verification(run: AttackedRun) -> tuple[AgainstPeople, ...]:
     Two rows each: on contexts as they are, and on those in which a parameter says what it says in the twin. Empty where no
     arm goes by facts.
     """
-    with_facts = [one for one in run.defences if Transform.named(one).kind in ("verified", "annotated")]
+    with_facts = [one for one in run.defences if Transform.named(one).kind in WITH_FACTS]
     shown = (NO_DEFENCE, *with_facts) if with_facts else ()
     return tuple(row for defence in shown for row in rows_of(run, defence, forges))
 

@@ -495,9 +495,6 @@ def finished(reply: Reply, options: ReplyOptions, seconds: float) -> Reply:
 # A sequence classifier run on this machine with transformers, in batches.
 
 
-Encoded = dict[str, list[int]]
-"""A text's token ids and, where it is two, of which each is."""
-
 Numbers = list[tuple[list[float], list[float]]]
 """Probabilities and logits of each text."""
 
@@ -521,7 +518,7 @@ class SequenceClassifier:
         self.labels: tuple[str, ...] = tuple(str(config.id2label[place]) for place in range(config.num_labels))
         self.independent = config.problem_type == "multi_label_classification" or len(self.labels) == 1
         self._on_cpu = model.device.type == "cpu"
-        self._batcher: Batcher[tuple[str, ...], Classified] = Batcher(
+        self._batcher: Batcher[str, Classified] = Batcher(
             self._batches, beside=one_thread_each if self._on_cpu else None
         )
         model.config.pad_token_id = tokenizer.pad_token_id
@@ -549,46 +546,40 @@ class SequenceClassifier:
 
     async def classify(self, text: str) -> Classified:
         """The probabilities of `text`, found together with those of all others that wait."""
-        return await self._batcher.ask((text,), "one text")
+        return await self._batcher.ask(text, "one text")
 
     async def close(self) -> None:
         """Drop what waits."""
         await self._batcher.close()
 
-    def _batches(self, _kind: Hashable, asks: list[tuple[str, ...]]) -> Iterator[Batch[Classified]]:
+    def _batches(self, _kind: Hashable, asks: list[str]) -> Iterator[Batch[Classified]]:
         """What is asked, in batches. Runs in a thread."""
-        texts = self._encoded(asks)
+        texts: list[list[int]] = self._tokenizer(asks)["input_ids"]
         most = self.options.batch_tokens
         for batch in length_sorted_batches(
-            [len(text["input_ids"]) for text in texts],
+            [len(text) for text in texts],
             batch_tokens=most,
             even_from=most // 8 if self._on_cpu else None,
         ):
             yield batch, partial(self._answer, [texts[i] for i in batch])
 
-    def _answer(self, texts: list[Encoded]) -> list[Classified]:
+    def _answer(self, texts: list[list[int]]) -> list[Classified]:
         started = time.perf_counter()
         numbers = self._numbers(texts)
         each_s = (time.perf_counter() - started) / len(texts)
         return [
-            Classified(self._by_label(mine), len(text["input_ids"]), each_s, self.name, self._by_label(logits))
+            Classified(self._by_label(mine), len(text), each_s, self.name, self._by_label(logits))
             for text, (mine, logits) in zip(texts, numbers, strict=True)
         ]
-
-    def _encoded(self, asks: list[tuple[str, ...]]) -> list[Encoded]:
-        columns = self._tokenizer(*map(list, zip(*asks, strict=True)))
-        names = [name for name in ("input_ids", "token_type_ids")[: len(asks[0])] if name in columns]
-        return [dict(zip(names, ids, strict=True)) for ids in zip(*(columns[name] for name in names), strict=True)]
 
     def _by_label(self, numbers: list[float]) -> dict[str, float]:
         return dict(zip(self.labels, numbers, strict=True))
 
-    def _numbers(self, texts: list[Encoded]) -> Numbers:
+    def _numbers(self, texts: list[list[int]]) -> Numbers:
         import torch
 
         with torch.inference_mode():
-            columns = {name: [text[name] for text in texts] for name in texts[0]}
-            padded = self._tokenizer.pad(columns, return_tensors="pt").to(self._model.device)
+            padded = self._tokenizer.pad({"input_ids": texts}, return_tensors="pt").to(self._model.device)
             logits = self._model(**padded).logits.float()
             probabilities = logits.sigmoid() if self.independent else torch.softmax(logits, dim=-1)
             return list(zip(probabilities.tolist(), logits.tolist(), strict=True))

@@ -293,7 +293,7 @@ SERIES = re.compile(
     r"(?:(recorded:)([^()]+?)|([^\s()]+)) \((binary|score|probability|scalar)(?:, without:([\w.,]+))?\)"
 )
 BY_FILE = re.compile(
-    r"\b(verified|annotated|known|checked|toml):(?:[^+@\s]*/)?([^+@/\s]+[^+@\s]*)@[0-9a-f]{8}(?:@\d{4}-\d{2}-\d{2})?"
+    r"\b(verified|annotated|checked|toml)(?:@\d+)?:(?:[^+@\s]*/)?([^+@/\s]+[^+@\s]*)@[0-9a-f]{8}(?:@\d{4}-\d{2}-\d{2})?"
 )
 
 
@@ -315,7 +315,7 @@ def short_name(name: str) -> str:
 
     Examples
     --------
-    >>> short_name("twin:all+verified:data/facts.jsonl@0da55ad1@2026-06-01")
+    >>> short_name("twin:all+verified@2:data/facts.jsonl@0da55ad1@2026-06-01")
     'twin:all+verified:facts.jsonl'
     >>> short_name("recorded:claude-3-5-sonnet (score, without:sender)")
     'claude-3-5-sonnet (score) −sender'

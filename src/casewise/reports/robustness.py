@@ -34,7 +34,7 @@ from casewise.reports.document import (
 from casewise.stats.estimates import Estimate
 from casewise.stats.flips import Towards
 from casewise.stats.measured import NO_ITEMS
-from casewise.transforms.catalogue import NO_DEFENCE, Offered, arm_named, show_item
+from casewise.transforms.catalogue import NO_DEFENCE, Offered, check_arms, show_item
 
 # Shares with their intervals, as the tables of attacks and of verification write them: all in percent.
 
@@ -142,10 +142,9 @@ def turned_items(found: RobustnessNumbers, row: Attacked) -> np.ndarray[tuple[in
 def exhibit(found: RobustnessNumbers, row: Attacked, place: int) -> Exhibit:
     benchmark = found.run.benchmark
     item = benchmark.item[str(found.run.runs.items["item_id"][place])]
-    plain, attacked = (
-        LaidOpen(show_item(arm_named(one.arm.name), benchmark, item, made=found.run.made))
-        for one in (row.pairing.plain, row.pairing.attacked)
-    )
+    arms = (row.pairing.plain.arm, row.pairing.attacked.arm)
+    check_arms(arms)
+    plain, attacked = (LaidOpen(show_item(one, benchmark, item, made=found.run.made)) for one in arms)
     votes = benchmark.votes[item.id]
     named = {group: dict(texts) for group, texts in plain.said}
     return Exhibit(
@@ -260,7 +259,7 @@ def defences(found: RobustnessNumbers) -> Iterator[Block]:
 
 ABOUT_VERIFICATION = (
     "Asserted: contexts as they state themselves. Verified: only claims that facts support. Annotated: every claim with what facts say "
-    "of it. Known: what one's own systems know instead. As they are: the contexts that people rated. Forged: a parameter says what it "
+    "of it. As they are: the contexts that people rated. Forged: a parameter says what it "
     "says in the twin, in the mean of so many such attacks; people's verdict on the true context stays the label."
 )
 

@@ -324,7 +324,6 @@ def write_csv(table: pl.DataFrame, path: Path) -> Path:
 
 
 VIEW = "rated_items"
-ASKED = "asked"
 
 CARD = """---
 {front}
@@ -343,36 +342,27 @@ benchmark.
 """
 
 
-def write_hugging_face(
-    benchmark: Benchmark, folder: Path, *, asked: pl.DataFrame | None = None, evaluation: str | None = None
-) -> Path:
+def write_hugging_face(benchmark: Benchmark, folder: Path) -> Path:
     """Write `benchmark` as a new dataset folder: all of it or nothing.
-
-    `asked`: what is asked about each item: one configuration more.
-    `evaluation`: what `eval.yaml` says, by which the hub knows a benchmark.
 
     Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
     """
     with new_folder(folder) as draft:
         names = write_tables(benchmark, draft, under="data/")
         write_table(item_view(benchmark), draft / f"data/{VIEW}.parquet")
-        write_text(draft / "README.md", card(benchmark, more=() if asked is None else (ASKED,)))
-        if asked is not None:
-            write_table(asked, draft / f"data/{ASKED}.parquet")
-        if evaluation is not None:
-            write_text(draft / "eval.yaml", evaluation)
+        write_text(draft / "README.md", card(benchmark))
         write_manifest(benchmark, draft, names=names)
     return folder
 
 
-def card(benchmark: Benchmark, *, more: Sequence[str] = ()) -> str:
+def card(benchmark: Benchmark) -> str:
     """The dataset card: its settings, and what a reader must know."""
     about, tables = benchmark.about, tables_with_rows(benchmark)
     notices = "".join(f"> {note}\n\n" for note in benchmark.notes())
     notices += f"> {about.canary}\n\n" if about.canary else ""
     counts = ", ".join(f"{n:,} {kind}" for kind, n in benchmark.counts.model_dump().items())
     return CARD.format(
-        front="\n".join(front(benchmark, [*([VIEW] if benchmark.items else []), *tables, *more])),
+        front="\n".join(front(benchmark, [*([VIEW] if benchmark.items else []), *tables])),
         name=about.name,
         notices=notices,
         description=about.description or "",

@@ -151,8 +151,8 @@ TRANSFORMS: dict[str, TransformKind] = {
     "system": TransformKind("system", in_system, "defence", check=no_rest),
     "datamark": TransformKind("datamark", datamark, "defence", check=no_rest),
     "delimit": TransformKind("delimit", delimit, "defence", check=no_rest),
-    "verified": TransformKind("verified:FACTS@DIGEST@DAY", verified, "defence", check=known_facts),
-    "annotated": TransformKind("annotated:FACTS@DIGEST@DAY", annotated, "defence", check=known_facts),
+    "verified": TransformKind("verified:FACTS@DIGEST@DAY", verified, "defence", version=2, check=known_facts),
+    "annotated": TransformKind("annotated:FACTS@DIGEST@DAY", annotated, "defence", version=2, check=known_facts),
     "python": TransformKind(
         "python:MODULE:FUNCTION (your own)", own_transform, "own", needs_twin=True, check=function_at
     ),
@@ -432,7 +432,7 @@ def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None)
     names = [name.strip() for name in (wanted.split(",") if isinstance(wanted, str) else wanted)]
     for place, name in enumerate(names):
         kind, _, path = name.partition(":")
-        if kind in WITH_FACTS and path:
+        if kind.partition("@")[0] in WITH_FACTS and path:
             names[place] = of_its_file(name, at=at)
         elif name not in DEFENCES and kind != "python" and not (kind in WITH_MODEL and path):
             raise ConfigurationError(

@@ -1,28 +1,31 @@
-"""Facts from a file, and what a context states compared with them.
+"""Facts from a file, the comparison of a context's claims with them, and the arms that show the result.
 
-Only what is stated as data is compared: a whole statement under a parameter or heading that equals a fact, after case, space and
-a full stop at its end. A sentence that contains a fact says something else too, so it is not checked: "The son of a licensed
-nurse" is not supported by "a licensed nurse".
+Only what is stated as data is trusted: a whole field that equals a fact, a day, a number, yes or no. A sentence is never
+supported because it contains a fact: it is not checked.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt
 
 from casewise.ask.layouts import Scene, ShownItem
 from casewise.errors import ConfigurationError, DataError
-from casewise.records import Context, ShownContext
+from casewise.records import ShownContext
 from casewise.records.base import Record, digest
 from casewise.records.context import OPTIONAL, Text, headings
 from casewise.storage.files import numbered_lines, record
-from casewise.transforms.defences import without_marks
+from casewise.transforms.defences import explained, without_marks
+
+# Facts: what a source outside says about whom a context is about, with when it was issued and how long it holds.
 
 ANYONE = "*"
 """The subject of a fact that holds of every context."""
@@ -34,9 +37,9 @@ class SourcedFact(Record):
     subject: Text
     """The id of a context, or of the first of its line of revisions; `*` for all."""
     field: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$")]
-    """The parameter (`recipient.type`), or a heading under it (`recipient.background.licence`)."""
+    """A parameter (`recipient.type`), or a heading under one (`recipient.background.licence`)."""
     value: Text | StrictBool | StrictInt | StrictFloat
-    """A text, a number, yes or no; a date is a text such as 2026-01-31."""
+    """A text, a number, yes or no; a day is a text such as 2026-01-31."""
     source: Text
     issued: date | None = None
     expires: date | None = None
@@ -52,39 +55,43 @@ class Facts:
 
     facts: tuple[SourcedFact, ...]
     by_subject: dict[str, tuple[SourcedFact, ...]] = field(repr=False)
-    known: dict[str, frozenset[str]] = field(repr=False)
-    """Field to every value that any fact has there, normalised: what else could have been stated."""
+    texts: dict[str, frozenset[str]] = field(repr=False)
+    """By field every text that any fact has: what else could have been stated there."""
 
     @classmethod
     def of(cls, facts: Iterable[SourcedFact]) -> Facts:
         """Facts put in order."""
         every = tuple(facts)
         by_subject: dict[str, list[SourcedFact]] = {}
-        known: dict[str, set[str]] = {}
-        for fact in every:
-            by_subject.setdefault(fact.subject, []).append(fact)
-            known.setdefault(fact.field, set()).add(normalised(fact.value))
-        subjects = {subject: tuple(of_it) for subject, of_it in by_subject.items()}
-        return cls(every, subjects, {name: frozenset(values) for name, values in known.items()})
+        texts: dict[str, set[str]] = {}
+        for one in every:
+            by_subject.setdefault(one.subject, []).append(one)
+            if isinstance(one.value, str):
+                texts.setdefault(one.field, set()).add(normalised(one.value))
+        return cls(
+            every,
+            {subject: tuple(of_it) for subject, of_it in by_subject.items()},
+            {name: frozenset(values) for name, values in texts.items()},
+        )
 
     def about(self, subjects: Sequence[str]) -> tuple[SourcedFact, ...]:
-        """The facts about any of `subjects`, and about everyone."""
+        """What is said of any of `subjects`, and of everyone."""
         wanted = dict.fromkeys((*subjects, ANYONE))
-        return tuple(fact for subject in wanted for fact in self.by_subject.get(subject, ()))
+        return tuple(one for subject in wanted for one in self.by_subject.get(subject, ()))
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all facts."""
-        return digest([fact.model_dump(mode="json") for fact in self.facts])[:8]
+        """A digest of all that they say."""
+        return digest([one.model_dump(mode="json") for one in self.facts])[:8]
 
 
 def read_facts(path: Path) -> Facts:
-    """Read facts from a file, a JSON object a line.
+    """Return the facts of a file, a JSON object a line.
 
     Raises
     ------
     DataError
-        A line is no fact, a fact expires before it is issued, or there are none; the message names the line.
+        A line is no fact; the message names it and says what is wrong. Or the file holds none.
     """
     return cached_facts(path, path.stat().st_mtime_ns if path.is_file() else 0)
 
@@ -93,21 +100,21 @@ def read_facts(path: Path) -> Facts:
 def cached_facts(path: Path, _changed: int) -> Facts:
     facts = []
     for number, line in numbered_lines(path):
-        fact = record(line, SourcedFact, path=path, line=number)
-        if fact.issued and fact.expires and fact.expires < fact.issued:
-            raise DataError(path, number, f"it expires on {fact.expires}, before it was issued on {fact.issued}")
-        facts.append(fact)
+        one = record(line, SourcedFact, path=path, line=number)
+        if one.issued and one.expires and one.expires < one.issued:
+            raise DataError(path, number, f"it expires on {one.expires}, before it was issued on {one.issued}")
+        facts.append(one)
     if not facts:
         raise DataError(path, None, "holds no facts: write a line for each, with subject, field, value and source")
     return Facts.of(facts)
 
 
-Status = Literal["supported", "contradicted", "expired", "not checked"]
+# Claims: what a context states under each of its fields, compared with the facts about the same field.
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a context: its parameter, its heading if it has one, its words."""
+    """One thing that a context states: a plain parameter as a whole, or what stands under one heading."""
 
     parameter: str
     heading: str
@@ -115,144 +122,189 @@ class Claim:
 
     @property
     def field(self) -> str:
-        """The field of a fact about it: `recipient.background.licence`."""
-        return f"{self.parameter}.{self.heading.casefold().replace(' ', '_')}" if self.heading else self.parameter
+        """What a fact about the same is called: the parameter, and its heading in a fact's spelling."""
+        below = self.heading.casefold().replace(", ", ".").replace(" ", "_")
+        return f"{self.parameter}.{below}" if below else self.parameter
+
+
+def claims_in(shown: ShownContext) -> Iterator[Claim]:
+    """Every claim that `shown` makes, in reading order."""
+    for group, value in shown.items():
+        stated = {group: value} if group in OPTIONAL else {f"{group}.{name}": one for name, one in value.items()}
+        for parameter, statement in stated.items():
+            yield from (Claim(parameter, heading, text) for heading, text in headings(statement))
+
+
+Status = Literal["supported", "contradicted", "expired", "not checked"]
+"""A fact that holds says the same, or says something else; a fact said the same and does not hold on that day; everything else."""
 
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """A claim, its status, and the fact that decided it."""
+    """What facts say of one claim."""
 
     claim: Claim
     status: Status
     fact: SourcedFact | None = None
-
-
-def claims_in(shown: ShownContext) -> Iterator[Claim]:
-    """Every statement of `shown`, in reading order."""
-    for group, value in shown.items():
-        stated = {group: value} if group in OPTIONAL else {f"{group}.{name}": said for name, said in value.items()}
-        for parameter, statement in stated.items():
-            for heading, text in headings(statement):
-                yield Claim(parameter, heading, text)
-
-
-def subjects_of(context: Context | None) -> tuple[str, ...]:
-    """The ids by which a fact may name a context."""
-    return () if context is None else tuple(dict.fromkeys((context.id, context.lineage_id)))
+    """The fact that decided it."""
 
 
 def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: date) -> tuple[CheckedClaim, ...]:
-    """Compare every claim with what is known of its subjects on a day.
+    """Compare every claim of what is shown with the facts about `subjects` on a day.
 
-    A claim that equals a fact is `supported`, or `expired` where the fact does not hold on that day. One that equals another
-    value that is known of its field, and no fact about its subjects, is `contradicted`; so is another number, date, yes or no
-    under a heading that a fact is about. All else is `not checked`.
+    A fact that holds and contradicts counts before one that supports, and that before one that has expired.
     """
     about = facts.about(subjects)
-    return tuple(
-        checked(claim, [fact for fact in about if fact.field == claim.field], facts, at) for claim in claims_in(shown)
-    )
+    return tuple(check_claim(claim, about, facts, at) for claim in claims_in(shown))
 
 
-def checked(claim: Claim, about: Sequence[SourcedFact], facts: Facts, at: date) -> CheckedClaim:
-    stated = normalised(claim.text)
-    equal = [fact for fact in about if normalised(fact.value) == stated]
-    holding = [fact for fact in about if fact.holds(at)]
-    for fact in equal:
-        if fact.holds(at):
-            return CheckedClaim(claim, "supported", fact)
-    if holding and (
-        stated in facts.known[claim.field]
-        or (claim.heading and is_data(stated) and is_data(normalised(holding[0].value)))
-    ):
-        return CheckedClaim(claim, "contradicted", holding[0])
-    return CheckedClaim(claim, "expired", equal[0]) if equal else CheckedClaim(claim, "not checked")
+def check_claim(claim: Claim, about: Sequence[SourcedFact], facts: Facts, at: date) -> CheckedClaim:
+    """Compare one claim with the facts about whom it is made."""
+    supported = expired = None
+    for fact in about:
+        same = says_the_same(fact, claim, facts) if fact.field == claim.field else None
+        if same is False and fact.holds(at):
+            return CheckedClaim(claim, "contradicted", fact)
+        if same and fact.holds(at):
+            supported = supported or CheckedClaim(claim, "supported", fact)
+        elif same:
+            expired = expired or CheckedClaim(claim, "expired", fact)
+    return supported or expired or CheckedClaim(claim, "not checked")
 
 
-def normalised(value: object) -> str:
-    """A value as it is compared: case folded, space collapsed, without a full stop at its end; numbers and truths as words."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    text = " ".join(str(value).casefold().split()).removesuffix(".")
-    text = {"true": "yes", "false": "no"}.get(text, text)
-    try:
-        return f"{float(text.replace(',', '')):g}"
-    except ValueError:
-        return text
+def says_the_same(fact: SourcedFact, claim: Claim, facts: Facts) -> bool | None:
+    """Whether the whole text of a claim is the value of a fact about the same field; None where they cannot be compared.
 
-
-def is_data(text: str) -> bool:
-    """Whether a normalised text is a number, a date, yes or no."""
-    if text in ("yes", "no"):
+    Texts that differ cannot be compared, unless some fact has the claim's text for this field: then it is another value.
+    """
+    text = normalised(claim.text)
+    if isinstance(fact.value, bool):
+        return {"yes": fact.value, "no": not fact.value}.get(text)
+    if isinstance(fact.value, (int, float)):
+        return Decimal(text.replace(",", "")) == Decimal(str(fact.value)) if NUMBER.fullmatch(text) else None
+    wanted = normalised(fact.value)
+    if (expected := day_in(wanted)) is not None and (stated := day_in(text)) is not None:
+        return stated == expected
+    if text == wanted:
         return True
-    for parse in (float, date.fromisoformat):
+    return False if text in facts.texts[fact.field] else None
+
+
+def normalised(text: str) -> str:
+    """`text` in small letters with single spaces, without a full stop at its end.
+
+    Examples
+    --------
+    >>> normalised(" A licensed  Nurse.")
+    'a licensed nurse'
+    """
+    return " ".join(text.casefold().split()).removesuffix(".")
+
+
+NUMBER = re.compile(r"-?(?:[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+)(?:\.[0-9]+)?")
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2} [a-z]+ [0-9]{4}")
+
+
+def day_in(text: str) -> date | None:
+    """The day that a normalised text is, 2026-01-31 or 31 january 2026; None where it is none, or more than that."""
+    for form in ("%Y-%m-%d", "%d %B %Y", "%d %b %Y") if DAY.fullmatch(text) else ():
         try:
-            parse(text)
+            return datetime.strptime(text, form).date()  # noqa: DTZ007 - a day has no zone
         except ValueError:
             continue
-        return True
-    return False
+    return None
 
 
-# Facts as a defence: only claims that facts support are shown, or each claim with its status.
+# Facts as a defence: only what they support is shown, or each claim with what they say of it.
 
-
-STATUS_EXPLAINED = (
-    "Each statement of the circumstances ends with what could be found out about it: [supported], [contradicted], [expired] or "
-    "[not checked], which means that nobody knows."
+STATUS_MARKS = ("[supported]", "[contradicted]", "[expired]", "[not checked]")
+ANNOTATED = (
+    "Each statement of the circumstances ends with what a source outside the conversation says about it: [supported], [contradicted], "
+    "[expired], or [not checked], which means that the source says nothing that can be compared with it."
 )
-ONLY_SUPPORTED = "Of the circumstances only those are described that a source outside the conversation supports."
-STATUS_MARKS = ("[supported]", "[contradicted]", "[expired]", "[not checked]", "[not stated]")
+ONLY_SUPPORTED = "Only those statements of the circumstances are shown that a source outside the conversation supports."
 
 
-def day(at: date | str | None) -> date:
-    """A day, given as such or as 2026-01-31; today where none is.
+def verified(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """What is left when only claims are shown that facts support."""
+
+    def only_supported(one: CheckedClaim) -> str | None:
+        return one.claim.text if one.status == "supported" else None
+
+    return explained(replace(shown, context=rewritten(shown, scene, rest, only_supported)), ONLY_SUPPORTED)
+
+
+def annotated(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """Every claim with what facts say of it. What looks like such a mark in a claim is taken out."""
+
+    def marked(one: CheckedClaim) -> str:
+        return f"{without_marks(one.claim.text, STATUS_MARKS)} [{one.status}]"
+
+    return explained(replace(shown, context=rewritten(shown, scene, rest, marked)), ANNOTATED)
+
+
+def rewritten(shown: ShownItem, scene: Scene, rest: str, write: Callable[[CheckedClaim], str | None]) -> ShownContext:
+    """The context with each claim written anew; a parameter of which nothing is left is left out."""
+    facts, at = known_facts(rest)
+    subjects = () if scene.context is None else (scene.context.id, scene.context.lineage_id)
+    by_parameter: dict[str, list[str]] = {}
+    for one in verify(shown.context, subjects, facts, at=at):
+        text = write(one)
+        if text is not None:
+            heading = f"{without_marks(one.claim.heading, STATUS_MARKS)}: " if one.claim.heading else ""
+            by_parameter.setdefault(one.claim.parameter, []).append(f"{heading}{text}")
+    texts = {parameter: "; ".join(written) for parameter, written in by_parameter.items()}
+    left: ShownContext = {}
+    for group, value in shown.context.items():
+        if group in OPTIONAL:
+            left |= {group: texts[group]} if group in texts else {}
+        elif kept := {name: texts[f"{group}.{name}"] for name in value if f"{group}.{name}" in texts}:
+            left[group] = kept
+    return left
+
+
+# Such an arm's name holds a digest of the facts and the day on which they are asked: other facts are another arm.
+
+
+def spelt_out(kind: str, path: str, *, at: date | str | None) -> str:
+    """The whole name of the defence `kind:FILE`, asked on the day `at`, by default today.
 
     Raises
     ------
     ConfigurationError
-        It is written otherwise.
-    """
-    if at is None:
-        return datetime.now(tz=UTC).date()
-    if isinstance(at, date):
-        return at
-    try:
-        return date.fromisoformat(at)
-    except ValueError:
-        raise ConfigurationError(f"{at!r} is no day; write it as 2026-01-31") from None
-
-
-def spelt_out(kind: str, path: str, *, at: date | str | None) -> str:
-    """The whole name of the defence `kind:FILE`: with a digest of the facts, and the day; today where none is given.
-
-    Raises
-    ------
+        `at` is no day.
     DataError
-        The file cannot be read.
+        The file cannot be read, or a line is no fact.
     """
     return f"{kind}:{path}@{read_facts(Path(path)).fingerprint}@{day(at).isoformat()}"
 
 
-@dataclass(frozen=True)
-class FactsOnADay:
-    """The facts of an arm, and the day on which they are asked."""
+def day(at: date | str | None) -> date:
+    if at is None:
+        return datetime.now(tz=UTC).date()
+    try:
+        return at if isinstance(at, date) else date.fromisoformat(at)
+    except ValueError:
+        raise ConfigurationError(f"{at!r} is no day; write it as 2026-01-31") from None
+
+
+class DatedFacts(NamedTuple):
+    """Facts, and the day on which they are asked."""
 
     facts: Facts
     at: date
 
 
 @cache
-def known_facts(rest: str) -> FactsOnADay:
-    """The facts that `FILE@DIGEST@DAY` names.
+def known_facts(rest: str) -> DatedFacts:
+    """What `FILE@DIGEST@DAY` names.
 
     Raises
     ------
     ConfigurationError
         It is written otherwise, or the file holds other facts now.
     DataError
-        The file cannot be read.
+        The file cannot be read, or a line is no fact.
     """
     parts = rest.rsplit("@", 2)
     try:
@@ -265,47 +317,4 @@ def known_facts(rest: str) -> FactsOnADay:
         raise ConfigurationError(
             f"{path} holds other facts now than when the arm was named; name it anew: verified:{path}"
         )
-    return FactsOnADay(facts, at)
-
-
-def verified(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """Show only claims that facts support."""
-
-    def only_supported(claim: CheckedClaim) -> str | None:
-        return claim.claim.text if claim.status == "supported" else None
-
-    return explained(replace(shown, context=rewritten(shown, scene, rest, only_supported)), ONLY_SUPPORTED)
-
-
-def annotated(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """Show every claim with its status. What looks like such a mark in a claim is taken out."""
-
-    def marked(claim: CheckedClaim) -> str:
-        return f"{without_marks(claim.claim.text, STATUS_MARKS)} [{claim.status}]"
-
-    return explained(replace(shown, context=rewritten(shown, scene, rest, marked)), STATUS_EXPLAINED)
-
-
-def explained(shown: ShownItem, text: str) -> ShownItem:
-    return replace(shown, placement=replace(shown.placement, system=(*shown.placement.system, text)))
-
-
-def rewritten(shown: ShownItem, scene: Scene, rest: str, write: Callable[[CheckedClaim], str | None]) -> ShownContext:
-    """The context with each claim written anew; a parameter of which nothing is left is left out."""
-    known = known_facts(rest)
-    by_parameter: dict[str, list[str]] = {}
-    for one in verify(shown.context, subjects_of(scene.context), known.facts, at=known.at):
-        text = write(one)
-        if text is not None:
-            heading = f"{without_marks(one.claim.heading, STATUS_MARKS)}: " if one.claim.heading else ""
-            by_parameter.setdefault(one.claim.parameter, []).append(f"{heading}{text}")
-    left: ShownContext = {}
-    for group, value in shown.context.items():
-        if group in OPTIONAL:
-            if group in by_parameter:
-                left[group] = " ".join(by_parameter[group])
-            continue
-        kept = {name: " ".join(by_parameter[f"{group}.{name}"]) for name in value if f"{group}.{name}" in by_parameter}
-        if kept:
-            left[group] = kept
-    return left
+    return DatedFacts(facts, at)

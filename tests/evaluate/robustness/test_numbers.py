@@ -192,7 +192,7 @@ def test_what_verification_is_worth_is_told_on_contexts_as_they_are_and_on_forge
     write_jsonl(tmp_path / "facts.jsonl", facts)
     arms = f"none,verified:{tmp_path / 'facts.jsonl'},datamark"
     found = attacked(Believing(), attacks="twin:recipient.type,claim:authority/user/safe", defences=arms, noise="none")
-    by = {(one.defence.partition(":")[0], bool(one.attacks)): one for one in found.verification}
+    by = {(one.defence.partition("@")[0], bool(one.attacks)): one for one in found.verification}
 
     assert set(by) == {("none", False), ("none", True), ("verified", False), ("verified", True)}
     assert [by[key].accuracy.estimate for key in (("none", False), ("verified", False), ("verified", True))] == [1] * 3
