@@ -19,7 +19,7 @@ from casewise.records.base import Record, canonical_json
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters
 from casewise.stats.ceilings import UNIFORM, fit_beta, same_label
 from casewise.stats.sample import VOTES, labels, query_numbers
-from casewise.stats.words import Folds, LinearBaseline, WordCounts, out_of_fold
+from casewise.stats.words import Folds, LinearBaseline, PhraseCounts, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import item_table, texts
 from casewise.storage.columns import column_of_records
@@ -147,7 +147,7 @@ LEAST_ITEMS = 20
 LARGE, FOLDS_OF_LARGE = 20_000, 3
 """Of so many items a classifier learns from two thirds: three fits instead of ten, a quarter of the time."""
 
-MOST_READ = 100_000
+MOST_READ = 50_000
 """Items from which a classifier on words learns and which it predicts; of more, so many in whole queries drawn at random."""
 
 BLOCK = 65_536
@@ -313,7 +313,7 @@ class Subject(ShortRepr):
             self.benchmark,
             f"words of contexts, queries held out in {self.folds} folds{'' if self.words_read.all() else ', of some'}",
             lambda: self.predict(self.context_words, self.query),
-            made_with="scipy",
+            made_with="scikit-learn",
         )
 
     @cached_property
@@ -331,16 +331,16 @@ class Subject(ShortRepr):
         return found
 
     @cached_property
-    def context_words(self) -> WordCounts:
+    def context_words(self) -> PhraseCounts:
         """The words of the contexts that are read, counted once for all that read them."""
         if self.words_read.all():
-            return WordCounts.of(self.written)
+            return PhraseCounts.of(self.written)
         shown = column_of_records(self.benchmark.items, "context_id").filter(pl.Series(self.words_read))
         stated = map(self.benchmark.written, shown)
-        return WordCounts.of("\n".join(one.texts.values()) if one else "" for one in stated)
+        return PhraseCounts.of("\n".join(one.texts.values()) if one else "" for one in stated)
 
     def predict(
-        self, written: Iterable[str] | WordCounts, groups: NDArray[np.intp], *, folds: int | None = None
+        self, written: Iterable[str] | PhraseCounts, groups: NDArray[np.intp], *, folds: int | None = None
     ) -> FloatArray:
         """P(safe) from `written`, with whole `groups` held out; see `casewise.stats.words`.
 
@@ -350,7 +350,7 @@ class Subject(ShortRepr):
         n = min(folds or self.folds, len(np.unique(groups[rows])))
         weight = np.where(self.exchanged, np.nan, self.label)[rows]
         model = LinearBaseline(n_folds=n)
-        read = written if isinstance(written, WordCounts) else compress(written, rows)
+        read = written if isinstance(written, PhraseCounts) else compress(written, rows)
         found = np.full(len(rows), np.nan)
         found[rows] = out_of_fold(read, weight, folds=Folds.of(groups[rows], n=n, seed=model.seed), model=model)
         return found

@@ -135,7 +135,7 @@ def alone(subject: Subject, what: str, written: Iterable[str]) -> FloatArray:
         subject.benchmark,
         f"words of {what} alone, queries held out in {folds} folds",
         lambda: subject.predict(written, subject.query, folds=folds),
-        made_with="scipy",
+        made_with="scikit-learn",
     )
 
 
@@ -159,7 +159,7 @@ def held_out(subject: Subject, what: str, groups: NDArray[np.intp]) -> FloatArra
         subject.benchmark,
         f"words of contexts, {what} held out in {folds} folds",
         lambda: subject.predict(subject.context_words, groups, folds=folds),
-        made_with="scipy",
+        made_with="scikit-learn",
     )
 
 
@@ -171,7 +171,7 @@ def telling_phrases(subject: Subject) -> tuple[list[dict[str, Any]], list[dict[s
         return {f"{side}{one.text}": one.coefficient for side, ones in zip("+-", sides, strict=True) for one in ones}
 
     found = worked_out_numbers(
-        subject.benchmark, f"{PHRASES} phrases of contexts for each verdict", work, made_with="scipy"
+        subject.benchmark, f"{PHRASES} phrases of contexts for each verdict", work, made_with="scikit-learn"
     )
     rows = [(name[0], {"text": name[1:], "coefficient": value}) for name, value in found.items()]
     return [one for side, one in rows if side == "+"], [one for side, one in rows if side == "-"]

@@ -5,7 +5,7 @@ import pytest
 
 import casewise
 from casewise.audits.subject import Subject
-from casewise.stats.words import WordCounts
+from casewise.stats.words import PhraseCounts
 from casewise.storage import load as module
 from casewise.storage.load import worked_out, worked_out_numbers
 from casewise.storage.published import cache_folder
@@ -73,7 +73,7 @@ def test_those_used_longest_ago_are_dropped(few, monkeypatch):
 
 def test_the_words_of_a_benchmark_are_counted_once_for_all_reports(monkeypatch):
     first = Subject(casewise.load("demo")).baseline
-    monkeypatch.setattr(WordCounts, "of", lambda _: pytest.fail("the words were counted again"))
+    monkeypatch.setattr(PhraseCounts, "of", lambda _: pytest.fail("the words were counted again"))
 
     assert np.array_equal(Subject(casewise.load("demo")).baseline, first)
 
