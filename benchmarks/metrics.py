@@ -2,7 +2,7 @@
 
     python -m benchmarks.metrics [QUERIES]
 
-Every metric with its interval; two-way intervals of 47,250 ratings by annotators who are known; judges and items on one scale.
+Every metric with its interval; two-way intervals of 47,250 ratings by annotators who are known.
 """
 
 from __future__ import annotations

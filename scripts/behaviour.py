@@ -276,13 +276,6 @@ def spoil(work: Path, name: str) -> None:
     (work / name).write_text("{spoiled\n" + (work / name).read_text(encoding="utf-8"), encoding="utf-8")
 
 
-def grow(work: Path, name: str, times: str) -> None:
-    """Make as many queries of each."""
-    rows = json.loads((work / name).read_text(encoding="utf-8"))
-    grown = [row | {"query": f"{row['query']} ({at})"} for at in range(int(times)) for row in rows]
-    (work / name).write_text(json.dumps(grown), encoding="utf-8")
-
-
 def release(work: Path, name: str) -> None:
     """From a published JSON: one as the release has it, with the intent as a further vote, and two judges' outputs."""
     rows = json.loads((work / name).read_text(encoding="utf-8"))
@@ -312,7 +305,6 @@ STEPS: dict[str, Callable[..., None]] = {
     "edit": edit,
     "head": head,
     "spoil": spoil,
-    "grow": grow,
     "release": release,
     "approve": approve,
 }

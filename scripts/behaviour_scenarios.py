@@ -179,8 +179,6 @@ GROUPS = {
         judge demo --judge python:rules:number --elicit score --out score
         judge demo --judge python:rules:nothing --out nothing
         judge demo --judge recorded:safe --out recorded
-        judge demo --judge constant:safe --until-precise 0.05 --out precise [--json]
-        report precise --markdown precise.md
         report scalar --fit-thresholds --markdown scalar.md
         report scalar --json
         report nothing --unscored exclude
@@ -203,8 +201,6 @@ GROUPS = {
         judge demo --judge fake/rehearsal --prompts mine.toml --context-role system --temperature 0.5 --seed 1 --out mine
         judge demo --judge fake/rehearsal --price-in 1000 --price-out 1000 --max-cost 5 --concurrency 1 --out poor
         judge demo --judge fake/rehearsal --max-tokens-total 3000 --concurrency 1 --out short
-        judge demo --judge fake/rehearsal --until-precise 0.2 --elicit probability --out precise
-        judge demo --judge fake/rehearsal --until-precise 0.2 --limit 3
         judge demo --judge fake/rehearsal --test-connection
         report all --markdown all.md --latex all.tex
         report groups --markdown groups.md
@@ -271,10 +267,6 @@ GROUPS = {
         replay renamed.json
         replay renamed.json --elicitation score
         judge demo --judge recorded:output_binary.json --out recorded
-        ! grow published.json 6
-        judge published.json --judge linear --until-precise 0.04 --out part [--json]
-        report part --markdown part.md
-        leaderboard part
         ~ paper released.json --markdown paper.md
         paper
     """,
@@ -422,7 +414,6 @@ GROUPS = {
         study report bad.csv
         study report demo --contrast safe_revised
         study report demo --contrast safe_revised:nothing
-        study report demo --stratum age
         study report demo --margin 0
         study simulate --design none.toml
         study simulate --design taxonomy.toml

@@ -71,7 +71,10 @@ def gates(studies: int) -> Iterator[Row]:
 
 def alone(before: Sample, after: Sample, margins: dict[str, float]) -> Iterator[tuple[str, str]]:
     """What the gate says of each metric were it the only one; all are measured once."""
-    pairs = zip(*(measure(sample, metrics=[GATED[name] for name in NAMES]) for sample in (before, after)), strict=True)
+    pairs = zip(
+        *(measure(sample, metrics=[GATED[name] for name in NAMES], losses=True) for sample in (before, after)),
+        strict=True,
+    )
     for one, other in pairs:
         if not np.isnan(one.value + other.value):
             yield one.name, metric_gate(margins[one.name], one, other, 1).decision

@@ -1,4 +1,4 @@
-"""What else a judge's pages say: costs, repeats, hard items, comparisons, arms, the scale of judges, rare errors, sampling."""
+"""What else a judge's pages say: costs, repeats, hard items, comparisons, arms, rare errors."""
 
 from __future__ import annotations
 

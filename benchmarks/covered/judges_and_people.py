@@ -1,4 +1,4 @@
-"""Judges beside how people split, fewer people with a judge's help, and how many queries tell two judges apart."""
+"""Fewer people with a judge's help, a judge against a new person, weak categories, and how many queries tell two judges apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of people from their votes: agreement, reliability, panels, strata, who dropped out, columns of votes."""
+"""What is said of people from their votes: agreement, reliability, panels."""
 
 from __future__ import annotations
 

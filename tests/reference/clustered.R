@@ -1,5 +1,4 @@
-# Errors clustered one and two ways, of a mean, of least squares and of logistic regression; and a contrast of two
-# conditions whose ratings share queries and annotators. Run: Rscript clustered.R
+# A contrast of two conditions whose ratings share queries and annotators, with errors clustered one and two ways. Run: Rscript clustered.R
 library(sandwich)
 source("write.R")
 
@@ -13,17 +12,6 @@ lean <- rnorm(30)[query] + 0.7 * rnorm(24)[annotator] + 0.8 * condition
 safe <- as.integer(lean + rlogis(n) > 0)
 data <- data.frame(query, annotator, condition, safe)
 
-errors <- function(model, by, type, cadjust) {
-  as_array(sqrt(diag(vcovCL(model, cluster = data[by], type = type, cadjust = cadjust))))
-}
-
-one <- function(name, model) {
-  rows <- lapply(list("query", "annotator", c("query", "annotator")), function(by) {
-    list(by = as_array(by), none = errors(model, by, "HC0", FALSE), HC1 = errors(model, by, "HC1", TRUE))
-  })
-  list(model = name, coefficients = as_array(coef(model)), errors = rows)
-}
-
 contrast <- lm(safe ~ condition, data)
 variance <- function(by, cadjust = TRUE) vcovCL(contrast, cluster = by, type = "HC0", cadjust = cadjust)[2, 2]
 
@@ -31,9 +19,6 @@ write_reference(
   "clustered.json",
   packages = "sandwich",
   data = list(list(query = query, annotator = annotator, condition = condition, safe = safe)),
-  cases = list(
-    one("mean", lm(safe ~ 1, data)), one("linear", contrast)
-  ),
   contrast = list(list(
     first_less_second = -unname(coef(contrast)[2]), by_item = sqrt(variance(interaction(query, condition))),
     two_way = sqrt(variance(query) + variance(annotator) - variance(seq_len(n), cadjust = FALSE))

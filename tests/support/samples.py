@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +23,11 @@ def some(value: T | None) -> T:
     """What must not be None."""
     assert value is not None
     return value
+
+
+def named(estimates: Iterable[Estimate]) -> dict[str, Estimate]:
+    """Estimates by name."""
+    return {found.name: found for found in estimates}
 
 
 def covers(found: Estimate, truth: float) -> bool:

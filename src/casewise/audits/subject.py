@@ -41,9 +41,7 @@ CODES: dict[str, str] = {
     "labels.intent-in-votes": "a vote column is the author's intent",
     "labels.rates-disagree": "stated safe rates are not those of the votes",
     "labels.ties": "ties, whose label a rule has to settle",
-    "labels.gap-at-majority": "vote counts stop at the majority line, by intent",
     "labels.unstable": "labels that may come out otherwise in a repeated study",
-    "labels.votes-depend": "votes depend on each other across items",
     "labels.unrated": "items without ratings",
     "intent.not-shared": "people do not share the author's intent",
     "intent.predicts-labels": "the author's intent alone gives most labels",
@@ -63,7 +61,6 @@ CODES: dict[str, str] = {
     "coverage.unpaired": "queries without both a safe and an unsafe context",
     "coverage.one-verdict": "people's verdicts are all alike",
     "coverage.uneven-votes": "items have very different numbers of votes",
-    "outputs.against-label": "items whose label the good judges among the outputs contradict",
     "outputs.filled-in": "values of a judge's output look filled in by chance",
 }
 """Stable codes, for `--fail-on`: what each says."""
@@ -251,11 +248,6 @@ class Subject(ShortRepr):
         if "read" not in vars(self) or not in_order:
             return texts(self.benchmark)
         return self.stated.select(pl.concat_str(pl.all(), separator="\n", ignore_nulls=True)).to_series()
-
-    @cached_property
-    def anonymous(self) -> bool:
-        """Whether votes have places instead of annotators."""
-        return self.benchmark.rated.anonymous
 
     @cached_property
     def raters(self) -> Raters | None:

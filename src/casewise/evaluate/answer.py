@@ -36,24 +36,14 @@ class Yardstick:
 
     who: str
     estimate: float | None
-    """None where there is only a range, from `low` to `high`."""
     low: float | None
     high: float | None
     of_judge: bool = False
-    why: str | None = None
-    """Why there is no interval, where there is none."""
 
     @classmethod
     def of(cls, who: str, found: Estimate, *, of_judge: bool = False) -> Yardstick:
         """An estimate's."""
-        return cls(
-            who,
-            found.estimate,
-            found.ci_low,
-            found.ci_high,
-            of_judge,
-            None if found.ci_low is not None else found.method,
-        )
+        return cls(who, found.estimate, found.ci_low, found.ci_high, of_judge)
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,14 +87,14 @@ class ShortAnswer(ShortRepr):
     def yardsticks(self) -> Iterator[Yardstick]:
         """What accuracy is read beside, the same for every judge of these items, from the least to the most that is known."""
         found, people = self.beside, self.beside.people
-        yield Yardstick("Always the same verdict", found.constant, None, None, why="by the labels themselves")
+        yield Yardstick("Always the same verdict", found.constant, None, None)
         if found.words:
             some = f" ({found.of_some})" if found.of_some else ""
             yield Yardstick.of(f"Words of the context alone{some}", found.words["accuracy"])
         if found.intent is not None:
             yield Yardstick.of(f"Copying the author's intent{found.without_intent}", found.intent)
         if people.same_again is not None:
-            yield Yardstick("A second study (predicted)", people.same_again, None, None, why="by a model of the votes")
+            yield Yardstick("A second study (predicted)", people.same_again, None, None)
 
 
 def answer_of(

@@ -41,6 +41,7 @@ from casewise.evaluate.yardsticks import (
 from casewise.records import FULL, NO_CONTEXT, Arm, ShortRepr
 from casewise.replies.grade import labels_notes, read_reply_labels
 from casewise.stats.calibration import Calibration, calibration
+from casewise.stats.contrasts import low_group_p
 from casewise.stats.costs import CostCurve, Refusals, cost_curve, refusals
 from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate, estimate_of, measure
 from casewise.stats.intervals import holm
@@ -422,14 +423,17 @@ def coded(names: pl.Series) -> tuple[list[str], NDArray[np.intp]]:
 
 
 FEWEST_QUERIES = 5
-"""A category with fewer queries is not tested: Student's t would not hold its level."""
+"""A category with fewer queries is not tested."""
+
+WEAK = 0.05
+"""Level at which a category is called weak, after correction."""
 
 
-def weak_category(sample: Sample, category: pl.Series, *, alpha: float = 0.05) -> WeakCategory | None:
-    """The category with the lowest accuracy among those that are shown to be below the rest; None where none is.
+def weak_category(sample: Sample, category: pl.Series) -> WeakCategory | None:
+    """Return the category with the lowest accuracy among those that are shown to be below the rest; None where none is.
 
-    Each category's mean share right over its queries is compared with that of all other queries, with the variance
-    within categories pooled (Student's t, one-sided) and Holm's correction over the categories.
+    The mean share right over a category's queries is compared with that of as many queries drawn from all
+    (`casewise.stats.contrasts.low_group_p`), with Holm's correction over the categories.
 
     Parameters
     ----------
@@ -440,8 +444,6 @@ def weak_category(sample: Sample, category: pl.Series, *, alpha: float = 0.05) -
     if not sample.gives_verdicts or not used.any():
         return None
     counted = sample.where(used)
-    from scipy.special import stdtr
-
     queries = (
         pl.DataFrame(
             {"query": counted.cluster, "category": category.filter(used), "right": right(counted.safe, counted.weight)}
@@ -449,28 +451,19 @@ def weak_category(sample: Sample, category: pl.Series, *, alpha: float = 0.05) -
         .group_by("query")
         .agg(pl.col("category").first(), pl.col("right").mean())
     )
-    groups = (
-        queries.group_by("category")
-        .agg(n=pl.len(), mean=pl.col("right").mean(), squares=((pl.col("right") - pl.col("right").mean()) ** 2).sum())
-        .sort("category")
-    )
-    total, df = len(queries), len(queries) - len(groups)
-    tested = groups.filter(pl.col("n") >= FEWEST_QUERIES, pl.col("n") < total)
-    squares = float(groups["squares"].sum())
-    if len(tested) < 2 or df < FEWEST_QUERIES or squares <= 0:
+    names, code = coded(queries["category"])
+    n = np.bincount(code)
+    tested = n >= FEWEST_QUERIES
+    if np.sum(tested) < 2:
         return None
-    n, mean = tested["n"].to_numpy(), tested["mean"].to_numpy()
-    rest = (float((groups["n"] * groups["mean"]).sum()) - n * mean) / (total - n)
-    t = (mean - rest) / np.sqrt(squares / df * (1 / n + 1 / (total - n)))
-    p = holm(stdtr(df, t))
-    below = np.flatnonzero(p < alpha)
-    if not len(below):
+    p = holm(low_group_p(queries["right"], code), where=tested)
+    weak = np.flatnonzero(p < WEAK)
+    if not len(weak):
         return None
-    worst = int(below[np.argmin(mean[below])])
-    name = tested["category"][worst]
-    chosen = (category == name).to_numpy()
-    (found,) = measure(sample.where(chosen), metrics=metrics_named("accuracy"))
-    return WeakCategory(str(name), estimate_of(found), float(p[worst]), len(tested))
+    mean = np.bincount(code, weights=queries["right"]) / n
+    worst = int(weak[np.argmin(mean[weak])])
+    (found,) = measure(sample.where((category == names[worst]).to_numpy()), metrics=metrics_named("accuracy"))
+    return WeakCategory(names[worst], estimate_of(found), float(p[worst]), int(np.sum(tested)))
 
 
 def row(series: Series, where: str, policy: LabelPolicy, options: ReportOptions, found: Estimate) -> Row:

@@ -470,11 +470,6 @@ def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, margin: float = 0.05)
     )
 
 
-def votes_of(runs: JudgedRuns, asked: BoolArray) -> tuple[IntArray, IntArray]:
-    """Safe votes and votes of the items that were asked."""
-    return runs.items["n_safe"].to_numpy()[asked], runs.items["n_votes"].to_numpy()[asked]
-
-
 def _judge(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmongPeople:
     sample = runs.sample(series)
     verdict = np.full(len(series.asked), np.nan)
@@ -482,23 +477,18 @@ def _judge(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmongPeop
     why: list[str] = []
     who = None if runs.raters is None else runs.raters.where(series.asked)
     query = runs.cluster[series.asked]
-
-    def worth(of: FloatArray, question: Callable[..., PanelWorth]) -> PanelWorth | None:
-        safe, votes = votes_of(runs, series.asked)
-        try:
-            return question(of, safe, votes, clusters=query, reference_size=usual_reference(votes), raters=who)
-        except StatisticsError as error:
-            why.append(f"panel: {error}")
-            return None
-
-    panel = worth(sample.safe, panel_worth)
+    safe, votes = (runs.items[name].to_numpy()[series.asked] for name in ("n_safe", "n_votes"))
+    panel = None
+    try:
+        panel = panel_worth(sample.safe, safe, votes, clusters=query, reference_size=usual_reference(votes), raters=who)
+    except StatisticsError as error:
+        why.append(f"panel: {error}")
     alternative = _alternative(runs, verdict)
     if alternative is None:
         why.append("alternative annotator test: not available, anonymous votes")
     elif alternative.reason is not None:
         why.append(f"alternative annotator test: {alternative.reason}")
-    counts = votes_of(runs, series.asked)
-    person = or_none(lambda: against_new_person(sample.safe, *counts, clusters=query, margin=margin, raters=who))
+    person = or_none(lambda: against_new_person(sample.safe, safe, votes, clusters=query, margin=margin, raters=who))
     return JudgeAmongPeople(series.name, panel, person, alternative, tuple(why))
 
 

@@ -79,9 +79,7 @@ def forest(found: Sequence[ShortAnswer], labels: str) -> Forest:
     """Every judge among the yardsticks; against all votes, and against the others of each person."""
     decided = [one for one in found if one.beside.judge["accuracy"].estimate is not None]
     judges = [Yardstick.of(name_of(one, found), one.beside.judge["accuracy"], of_judge=True) for one in decided]
-    all_votes = sorted(
-        [*found[0].yardsticks(), *judges], key=lambda one: one.estimate if one.estimate is not None else 2.0
-    )
+    all_votes = sorted([*found[0].yardsticks(), *judges], key=lambda one: one.estimate or 0.0)
     groups = [(LABELS.get(labels.partition(",")[0], labels), tuple(map(forest_row, all_votes)))]
     others = [
         Yardstick.of(name_of(one, found), one.against_others, of_judge=True) for one in decided if one.against_others

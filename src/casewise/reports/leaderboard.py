@@ -258,7 +258,3 @@ def published_table(numbers: PublishedNumbers) -> Table:
     ]
     head = ("Judge", "Accuracy", "r", "Accuracy, published", "r, published")
     return table_of("published-table", f"Published judges on {numbers.name}", head, rows)
-
-
-MOST = 20
-"""Suspect labels laid out; all stand in the JSON."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from casewise.errors import DataError
 from casewise.evaluate.judged_runs import find_benchmark, grade_counts, judgement_counts, reply_counts
-from casewise.evaluate.published import CASE_STUDIES, CaseStudy, PaperNumbers, paper_numbers
+from casewise.evaluate.published import CASE_STUDIES, CaseStudy, PaperNumbers
 from casewise.evaluate.replay import Replay
 from casewise.records import CONDITIONS, Arm, Item, Judgement, Scored, Taxonomy
 from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, grades_in, read_grades, read_replies, replies_in
@@ -67,16 +67,8 @@ NOT_POSSIBLE: tuple[tuple[str, str], ...] = (
 """What the release does not allow, and why."""
 
 
-def paper_page(benchmark: Benchmark, *, outputs: Sequence[Path] = ()) -> Document:
-    """Each table and figure of the paper that `benchmark` and judges' output files allow.
-
-    Parameters and errors as `casewise.evaluate.published.paper_numbers`.
-    """
-    return paper_document(paper_numbers(benchmark, outputs=outputs), benchmark)
-
-
 def paper_document(found: PaperNumbers, benchmark: Benchmark) -> Document:
-    """The numbers of `paper_page`, laid out."""
+    """Each table and figure of the paper that `benchmark` and judges' output files allow."""
     return Document(
         title=f"The CASE-Bench paper, recomputed from {benchmark.name}",
         subtitle="Sun, Zhan, Feng, Woodland and Such (ICML 2025)",

@@ -616,8 +616,7 @@ def study_report(
     `source`: CSV, Parquet, a benchmark, or ratings read already.
     `crossed`: whether annotators may rate under several conditions.
     `case_studies`: categories to show query by query.
-    `judges`: runs over the whole benchmark. Where people rated a random part of it, rates are given with their help;
-        where they rated generated and revised contexts, each judge stands beside them in the worth of revision.
+    `judges`: runs over the whole benchmark. Where people rated a random part of it, rates are given with their help.
     `**wanted`: options of the analysis (see `AnalysisOptions`). An exported study has its own, which hold where nothing
         else is wanted; what differs from what it froze is a departure, and the report says so.
 

@@ -554,8 +554,6 @@ def annotators(analysis: StudyAnalysis) -> Iterator[Block]:
         "safe_rate": "Safe rate",
         "agreement_with_rest": "Agreement with the rest",
         "median_seconds": "Median seconds",
-        "safe_if_safe": "P(safe | safe), Dawid-Skene",
-        "unsafe_if_unsafe": "P(unsafe | unsafe), Dawid-Skene",
     }
     for column, title in names.items():
         if column in table.columns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -241,11 +241,6 @@ def apart(first: Measured, second: Measured) -> FloatArray:
     votes = PerVote.weighted([(1.0, first.votes), (-1.0, second.votes)])
     influence = first.influence - second.influence
     return influence if votes is None else widened_for_annotators(influence, votes.variance)
-
-
-def named(estimates: Iterable[Estimate]) -> dict[str, Estimate]:
-    """Estimates by name."""
-    return {found.name: found for found in estimates}
 
 
 # Several judgements of one item: their mean is the item's value, their spread the judge's own noise. They add no

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -33,12 +33,9 @@ from casewise.stats.shares import hypergeometric, majority_weight
 AT_ONCE = 4_000_000
 """Items times panels that are summed at once."""
 
-Likeness = Callable[[FloatArray, FloatArray], FloatArray]
-"""How well a panel's share of safe votes, or a judge's value, agrees with a reference's share."""
-
 
 def same_majority(share: FloatArray, reference: FloatArray) -> FloatArray:
-    """1 where both have the same majority, ½ where one is tied."""
+    """How well a panel's share of safe votes, or a judge's verdict, agrees with a reference: 1 for the same majority, ½ for a tie."""
     mine, theirs = majority_weight(share, 1), majority_weight(reference, 1)
     return mine * theirs + (1 - mine) * (1 - theirs)
 
@@ -180,7 +177,41 @@ def panel_worth(
     """
     sizes = np.arange(1, whole(largest, "largest", least=1) + 1, 2)
     used = _Used.of(safe, votes, clusters, reference_size, raters)
-    return _worth(used.given(judge), used, sizes=sizes, likeness=same_majority)
+    verdicts = used.given(judge)
+    r = np.arange(reference_size + 1)
+
+    def of_judge(s: IntArray, m: IntArray) -> FloatArray:
+        agrees = _of_references(s, m, reference_size)
+        agrees *= same_majority(verdicts[:, None], r / reference_size)
+        return np.vstack([np.ones(len(s)), agrees.sum(1)]).T
+
+    judges = used.totals(of_judge, ("items", "judge"))
+    own = judges.measure(_mean("judge", domain=(0.0, 1.0)))
+    limits = estimate_of(own)
+    behind: list[tuple[float, float]] = []
+    at_once = max(1, AT_ONCE // len(used.votes))
+    for begin in range(0, len(sizes), at_once):
+        ends = begin, begin + at_once
+        names = [str(size) for size in sizes[slice(*ends)]]
+        panels = partial(_panel_agreement, reference_size=reference_size, sizes=sizes, some=slice(*ends))
+        both = judges.beside(used.totals(panels, names))
+        ahead = (estimate_of(both.only("items", "judge", name).measure(_mean("judge", name))) for name in names)
+        behind += [(-_end(one, 0), -_end(one, 1)) for one in ahead]
+        if all(max(side) > 0 for side in zip(*behind, strict=True)):
+            break  # the judge is behind all larger panels, too
+    # The panels that the judge is not told from: where the limits of its lead over them pass 0.
+    few, many = (_place(0.0, np.array(side), sizes[: len(behind)]) for side in zip(*behind, strict=True))
+    kinds, of_kinds = _kinds_agreement(used.safe, used.votes, reference_size, sizes)
+    return PanelWorth(
+        agreement=own.value,
+        ci_low=_end(limits, 0),
+        ci_high=min(_end(limits, 1), 1.0),
+        people=_place(own.value, kinds.times @ of_kinds / len(used.votes), sizes),
+        people_low=few,
+        people_high=many,
+        items=len(used.votes),
+        reference_size=reference_size,
+    )
 
 
 class _Used(NamedTuple):
@@ -209,7 +240,7 @@ class _Used(NamedTuple):
         return cls(s[keep], m[keep], ids, None if raters is None else raters.where(keep), keep, reference_size)
 
     def given(self, judge: ArrayLike) -> FloatArray:
-        """A judge's verdicts or values on these items, a half where it gave none."""
+        """A judge's verdicts on these items, a half where it gave none."""
         given = partly_known(judge, "verdicts", shape=self.kept.shape)
         found = np.where(np.isnan(given), 0.5, given)
         if not ((found >= 0) & (found <= 1)).all():
@@ -220,48 +251,6 @@ class _Used(NamedTuple):
         """Sums of the columns of `terms`, which have these names."""
         counts = self.safe, self.votes
         return TotalsByCluster.of_counts(terms, counts, self.ids, names=tuple(names), raters=self.raters)
-
-
-def _worth(judge: FloatArray, used: _Used, *, sizes: IntArray, likeness: Likeness) -> PanelWorth:
-    reference_size = used.reference_size
-    r = np.arange(reference_size + 1)
-
-    def of_judge(s: IntArray, m: IntArray) -> FloatArray:
-        agrees = _of_references(s, m, reference_size)
-        agrees *= likeness(judge[:, None], r / reference_size)
-        return np.vstack([np.ones(len(s)), agrees.sum(1)]).T
-
-    judges = used.totals(of_judge, ("items", "judge"))
-    # A divergence leans to large values, which limits on a scale of its bounds do not know.
-    domain = (0.0, 1.0) if likeness is same_majority else ANYWHERE
-    own = judges.measure(_mean("judge", domain=domain))
-    limits = estimate_of(own)
-    behind: list[tuple[float, float]] = []
-    at_once = max(1, AT_ONCE // len(used.votes))
-    for begin in range(0, len(sizes), at_once):
-        ends = begin, begin + at_once
-        names = [str(size) for size in sizes[slice(*ends)]]
-        panels = partial(
-            _panel_agreement, reference_size=reference_size, sizes=sizes, likeness=likeness, some=slice(*ends)
-        )
-        both = judges.beside(used.totals(panels, names))
-        ahead = (estimate_of(both.only("items", "judge", name).measure(_mean("judge", name))) for name in names)
-        behind += [(-_end(one, 0), -_end(one, 1)) for one in ahead]
-        if all(max(side) > 0 for side in zip(*behind, strict=True)):
-            break  # the judge is behind all larger panels, too
-    # The panels that the judge is not told from: where the limits of its lead over them pass 0.
-    few, many = (_place(0.0, np.array(side), sizes[: len(behind)]) for side in zip(*behind, strict=True))
-    kinds, of_kinds = _kinds_agreement(used.safe, used.votes, reference_size, sizes, likeness)
-    return PanelWorth(
-        agreement=own.value,
-        ci_low=_end(limits, 0),
-        ci_high=min(_end(limits, 1), float(likeness(np.ones(1), np.ones(1))[0])),
-        people=_place(own.value, kinds.times @ of_kinds / len(used.votes), sizes),
-        people_low=few,
-        people_high=many,
-        items=len(used.votes),
-        reference_size=reference_size,
-    )
 
 
 def _mean(of: str, less: str | None = None, *, domain: Sequence[float] = ANYWHERE) -> Functional:
@@ -293,27 +282,24 @@ def _panel_agreement(
     m: IntArray,
     reference_size: int,
     sizes: IntArray,
-    likeness: Likeness = same_majority,
     *,
     some: slice = slice(None),
 ) -> FloatArray:
     """(items, sizes) expected agreement, of `some` of the sizes."""
-    kinds, agreement = _kinds_agreement(s, m, reference_size, sizes, likeness)
+    kinds, agreement = _kinds_agreement(s, m, reference_size, sizes)
     return agreement.T[some, kinds.which].T
 
 
-def _kinds_agreement(
-    s: IntArray, m: IntArray, reference_size: int, sizes: IntArray, likeness: Likeness
-) -> tuple[KindsOfItems, FloatArray]:
+def _kinds_agreement(s: IntArray, m: IntArray, reference_size: int, sizes: IntArray) -> tuple[KindsOfItems, FloatArray]:
     """The kinds of items, and (kinds, sizes) expected agreement."""
     kinds = KindsOfItems.of(s, m)
     of_kinds = tuple(zip(kinds.safe.tolist(), kinds.votes.tolist(), kinds.times.tolist(), strict=True))
-    return kinds, _agreement_of_kinds(of_kinds, reference_size, tuple(sizes.tolist()), likeness)
+    return kinds, _agreement_of_kinds(of_kinds, reference_size, tuple(sizes.tolist()))
 
 
 @lru_cache(maxsize=16)
 def _agreement_of_kinds(
-    kinds: tuple[tuple[int, int, int], ...], reference_size: int, of_sizes: tuple[int, ...], likeness: Likeness
+    kinds: tuple[tuple[int, int, int], ...], reference_size: int, of_sizes: tuple[int, ...]
 ) -> FloatArray:
     """(kinds, sizes) expected agreement at items with so many safe votes, so many votes, and how many such items.
 
@@ -326,7 +312,7 @@ def _agreement_of_kinds(
     chance = hypergeometric(r, pairs[:, :1], pairs[:, 1:], reference_size)
     counted_up_to = np.minimum(pairs[:, 1] - reference_size, sizes.max())
     wanted = np.union1d(sizes, counted_up_to)
-    alike = {k: likeness((np.arange(k + 1) / k)[:, None], r / reference_size) for k in wanted.tolist()}
+    alike = {k: same_majority((np.arange(k + 1) / k)[:, None], r / reference_size) for k in wanted.tolist()}
     chances = _chances(grid, int(wanted.max()))
     modelled = np.stack([(rates.posterior @ chances[k] @ alike[k] * chance).sum(1) for k in wanted.tolist()], axis=1)
     table = np.empty((len(pairs), len(sizes)))

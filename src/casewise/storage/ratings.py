@@ -163,11 +163,6 @@ class RatingColumns(Sequence[Rating]):
             at=pl.col("at").str.replace(r"\+00:00$", "Z"),
         )
 
-    @property
-    def anonymous(self) -> bool:
-        """Whether there are ratings, and no annotator of any is known."""
-        return len(self) > 0 and not self.annotators
-
     def first_repeated_key(self) -> tuple[str, str] | None:
         """The key of a rating that stands twice, or None: an annotator rates an item once, and a place is filled once."""
         known = self.table["annotator"].is_in(self._named)

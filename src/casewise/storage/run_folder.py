@@ -742,14 +742,13 @@ def add_item_note(run: Path, note: ItemNote) -> None:
 def refuse_sampled(folder: Path) -> None:
     """Refuse a run of the retired `--until-precise`, unless it came to ask every query.
 
-    Raises BenchmarkError: the items in `folder` had unequal chances of being asked.
+    Raises BenchmarkError, DataError: the items in `folder` had unequal chances of being asked, or `sampling.json` is no JSON.
     """
     path = folder / "sampling.json"
     if not path.is_file():
         return
-    text = read_text(path)
-    sampled = json.loads(text) if text.startswith("{") else {}
-    if sampled.get("queries", 0) != sampled.get("of_queries", 1):
+    sampled = parse(read_text(path), path=path)
+    if not isinstance(sampled, dict) or sampled.get("queries", 0) != sampled.get("of_queries", 1):
         raise BenchmarkError(
             f"{folder} was judged with --until-precise, which casewise no longer has: its items had unequal chances of being "
             "asked. Judge the benchmark again into another folder, with --sample N for fewer calls"

@@ -3,10 +3,15 @@ from tests.audits.builders import Row, benchmark_of, crowd, published_votes
 from tests.support.published import completed_at_random, output_rows, write
 
 from casewise.errors import BenchmarkError
+from casewise.evaluate.published import paper_numbers
 from casewise.reports.document import Prose
 from casewise.reports.formats import html
-from casewise.reports.published import NOT_POSSIBLE, paper_page
+from casewise.reports.published import NOT_POSSIBLE, paper_document
 from casewise.storage import load_benchmark
+
+
+def paper_page(benchmark, *, outputs=()):
+    return paper_document(paper_numbers(benchmark, outputs=outputs), benchmark)
 
 
 @pytest.fixture(scope="module")

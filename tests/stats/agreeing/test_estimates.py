@@ -6,9 +6,9 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import t
 from tests.support.judges import wrong_at_random
-from tests.support.samples import NAN, covers, random_sample, sample_of, some, width
+from tests.support.samples import NAN, covers, named, random_sample, sample_of, some, width
 
-from casewise.stats.estimates import difference_of, estimate, estimate_of, measure, named
+from casewise.stats.estimates import difference_of, estimate, estimate_of, measure
 from casewise.stats.intervals import degrees_of_freedom
 from casewise.stats.measured import TotalsByCluster, share
 from casewise.stats.metrics import METRICS, metric_named

@@ -3,10 +3,10 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn import metrics as sklearn
-from tests.support.samples import NAN, random_sample, released_items, sample_of
+from tests.support.samples import NAN, named, random_sample, released_items, sample_of
 
 from casewise.stats.ceilings import ceilings
-from casewise.stats.estimates import estimate, named
+from casewise.stats.estimates import estimate
 from casewise.stats.metrics import (
     FLOORS,
     METRICS,

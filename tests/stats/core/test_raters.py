@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from tests.support.annotated import annotated_study
+from tests.support.samples import named
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreement import agreement_of_votes, reliability
@@ -11,7 +12,7 @@ from casewise.stats.arrays import Raters, annotators_variance, cluster_variance
 from casewise.stats.calibration import bin_terms, calibration, equal_mass_bins
 from casewise.stats.ceilings import against_new_person
 from casewise.stats.costs import cost_curve, refusals
-from casewise.stats.estimates import Estimate, apart, difference_of, estimate, estimate_of, measure, named
+from casewise.stats.estimates import Estimate, apart, difference_of, estimate, estimate_of, measure
 from casewise.stats.measured import VotesTerms
 from casewise.stats.metrics import auroc, metrics_named, spearman
 from casewise.stats.pairs import PairIndex, hard_score, pair_results

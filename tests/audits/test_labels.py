@@ -113,7 +113,7 @@ def test_without_ratings_the_labels_are_left_out():
 
 @pytest.mark.slow
 def test_a_crowd_without_faults_gives_hardly_any_finding_that_rests_on_a_test():
-    tested = {"labels.gap-at-majority", "labels.votes-depend", "labels.intent-in-votes", "labels.intent-in-rates"}
+    tested = {"labels.intent-in-votes", "labels.intent-in-rates"}
     draws = rng(11)
 
     false_alarms = sum(bool(tested & found(crowd(draws)).keys()) for _ in range(40))
