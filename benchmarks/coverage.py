@@ -24,6 +24,7 @@ from benchmarks.covered import (
     conditions,
     decisions,
     details,
+    flags,
     judges,
     judges_and_people,
     people,
@@ -43,6 +44,7 @@ SECTIONS: tuple[Section, ...] = (
     *conditions.SECTIONS,
     *attacks.SECTIONS,
     *promises.SECTIONS,
+    *flags.SECTIONS,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
