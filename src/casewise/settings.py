@@ -10,7 +10,6 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 from casewise.errors import ConfigurationError
@@ -18,22 +17,6 @@ from casewise.errors import ConfigurationError
 DEFAULT_DATABASE = "casewise.db"
 DEFAULT_SITE_URL = "http://127.0.0.1:8000"
 SHORTEST_KEY = 32
-
-
-MailSecurity = Literal["starttls", "tls", "none"]
-MAIL_PORTS: dict[MailSecurity, int] = {"starttls": 587, "tls": 465, "none": 25}
-
-
-@dataclass(frozen=True, kw_only=True)
-class MailSettings:
-    """The mail server that alerts are sent by."""
-
-    host: str
-    port: int
-    security: MailSecurity
-    sender: str
-    user: str = ""
-    password: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +29,6 @@ class Settings:
     """Signs cookies, links and form tokens. Whoever knows it can be anyone."""
     site_url: str = DEFAULT_SITE_URL
     """The address in a browser; `https` makes cookies Secure and sends HSTS."""
-    mail: MailSettings | None = None
-    """What alerts are sent by; None sends none."""
-    hook_secret: str = field(default="", repr=False)
-    """With which Prolific signs what it tells; empty listens to nobody."""
 
     def __post_init__(self) -> None:
         if len(self.secret_key) < SHORTEST_KEY:
@@ -68,7 +47,7 @@ class Settings:
 def from_environment(
     environment: Mapping[str, str] | None = None, *, database: str | None = None, site_url: str | None = None
 ) -> Settings:
-    """The settings in `CASEWISE_DATABASE`, `CASEWISE_SITE_URL`, `CASEWISE_SECRET_KEY` or `CASEWISE_SECRET_KEY_FILE`, and more.
+    """The settings in `CASEWISE_DATABASE`, `CASEWISE_SITE_URL`, `CASEWISE_SECRET_KEY` or `CASEWISE_SECRET_KEY_FILE`.
 
     What is given as an argument goes before the environment. Where no key is given, one is made once and kept beside an
     SQLite database, in a file that only its owner may read. Raises ConfigurationError: a value is wrong, a key file
@@ -82,39 +61,6 @@ def from_environment(
         database=database,
         secret_key=key,
         site_url=site_url.rstrip("/"),
-        mail=mail_settings(environment),
-        hook_secret=environment.get("CASEWISE_PROLIFIC_HOOK_SECRET", ""),
-    )
-
-
-def mail_settings(environment: Mapping[str, str]) -> MailSettings | None:
-    """The mail server in `CASEWISE_SMTP_HOST`, `_PORT`, `_SECURITY`, `_FROM`, `_USER` and `_PASSWORD`, if there is one.
-
-    Raises ConfigurationError: a value cannot be one, or a sender is missing.
-    """
-    named = {
-        name: environment.get(f"CASEWISE_SMTP_{name}", "")
-        for name in ("HOST", "PORT", "SECURITY", "FROM", "USER", "PASSWORD")
-    }
-    if not named["HOST"]:
-        return None
-    security = next((known for known in get_args(MailSecurity) if known == (named["SECURITY"] or "starttls")), None)
-    if security is None:
-        raise ConfigurationError(
-            f"CASEWISE_SMTP_SECURITY is {named['SECURITY']!r}; it can be {', '.join(get_args(MailSecurity))}"
-        )
-    port = named["PORT"] or str(MAIL_PORTS[security])
-    if not port.isdecimal():
-        raise ConfigurationError(f"CASEWISE_SMTP_PORT is {port!r}, not a number")
-    if "@" not in named["FROM"]:
-        raise ConfigurationError("set CASEWISE_SMTP_FROM to the address that alerts come from")
-    return MailSettings(
-        host=named["HOST"],
-        port=int(port),
-        security=security,
-        sender=named["FROM"],
-        user=named["USER"],
-        password=named["PASSWORD"],
     )
 
 

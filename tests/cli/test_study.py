@@ -324,17 +324,3 @@ def test_what_was_never_released_has_a_preset_which_needs_generated_contexts(cas
     assert "approval_rate = 98" in written
     assert "over 10,000 approved HITs" in written
     assert "floor 9.00" in casewise("study check")
-
-
-@pytest.mark.slow
-def test_flags_are_said_beside_their_false_alarms(casewise, opened_study):
-    store, study = opened_study
-    finished(store, study, "a")
-    casewise("judge demo --judge constant:safe --out run")
-    said = casewise("study flags --judge run")
-
-    assert re.search(r"llm echo \(constant:safe.*\) +0.6 +0 +0 +\d\.\d% +\d+\.\d%", said), said
-    assert "not a verdict" in said
-    found = json.loads(casewise("study flags --json"))["flags"]
-    assert {one["kind"] for one in found} == {"correlated_agreement", "timing_length", "time_to_sight"}
-    assert all(0 <= one["simulated"]["people"] < 0.1 for one in found)

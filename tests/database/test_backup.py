@@ -132,7 +132,7 @@ def test_what_is_no_backup_is_refused(other, tmp_path, words):
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision = "0012", "0011"
+revision, down_revision = "0013", "0012"
 def upgrade():
     op.add_column("staff_events", sa.Column("tried", sa.Integer))
 """
@@ -142,7 +142,7 @@ def test_migrations_run_forward_on_a_database_with_data(tmp_path, monkeypatch):
     with database.open(str(tmp_path / "old.db")) as old, old.write() as connection:
         connection.execute(insert(staff.events).values(at=NOW, kind="before the migration"))
     shutil.copytree(opening.MIGRATIONS, tmp_path / "migrations", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "migrations" / "versions" / "0012_next.py").write_text(NEXT)
+    (tmp_path / "migrations" / "versions" / "0013_next.py").write_text(NEXT)
     monkeypatch.setattr(opening, "MIGRATIONS", tmp_path / "migrations")
 
     new = database.open(str(tmp_path / "old.db"))

@@ -12,21 +12,21 @@ from tests.support.app import NOW
 from tests.support.databases import empty_database
 
 from casewise import database
-from casewise.database.tables import study as tables
+from casewise.database.tables import staff
 
-HOOKS = tables.hooks
+ROWS = staff.rate_limits
 
 WRITES_UNTIL_KILLED = """
 import itertools, os, sys, threading
 from datetime import UTC, datetime
 from sqlalchemy import insert
 from casewise.database.engine import Database
-from casewise.database.tables import study as tables
+from casewise.database.tables import staff
 store, numbers = Database(sys.argv[1]), itertools.count()
 def write_on():
     while True:
         name = f"{sys.argv[2]}-{next(numbers)}"
-        row = insert(tables.hooks).values(event_id=name, received_at=datetime.now(UTC))
+        row = insert(staff.rate_limits).values(key=name, tokens=0, updated_at=datetime.now(UTC))
         store.write_together(lambda connection: connection.execute(row).close()).result()
         os.write(1, f"{name}\\n".encode())
 for _ in range(7):
@@ -43,15 +43,15 @@ def grouping(tmp_path):
 
 def kept(store):
     with store.read() as connection:
-        return set(connection.scalars(select(HOOKS.c.event_id)))
+        return set(connection.scalars(select(ROWS.c.key)))
 
 
 def adding(name):
     """A write of one row, which returns how many there are then."""
 
     def work(connection):
-        connection.execute(insert(HOOKS).values(event_id=name, received_at=NOW))
-        return connection.scalar(select(func.count()).select_from(HOOKS))
+        connection.execute(insert(ROWS).values(key=name, tokens=0, updated_at=NOW))
+        return connection.scalar(select(func.count()).select_from(ROWS))
 
     return work
 

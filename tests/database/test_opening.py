@@ -1,4 +1,6 @@
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -12,6 +14,8 @@ from casewise.database import Database
 from casewise.database.engine import CONNECTIONS_TO_SERVER
 from casewise.database.tables import metadata, staff
 from casewise.errors import ConfigurationError
+from casewise.studies.owner import overview, people_states
+from casewise.studies.rounds import all_rounds, load_round
 
 EVENT = {"at": NOW, "kind": "test"}
 
@@ -32,6 +36,27 @@ def test_migrations_make_exactly_the_tables_the_code_speaks_of(store):
         context = MigrationContext.configure(connection, opts={"compare_type": True})
 
         assert compare_metadata(context, metadata) == []
+
+
+@pytest.fixture
+def of_0011(tmp_path):
+    """A database as casewise wrote it when 0011 was its last migration: a round of tea, rated by ann and begun by ben."""
+    with sqlite3.connect(tmp_path / "0011.db") as connection:
+        connection.executescript((Path(__file__).parent / "study_0011.sql").read_text(encoding="utf-8"))
+    return tmp_path / "0011.db"
+
+
+def test_a_database_of_0011_is_brought_up_to_date_with_all_that_was_rated(of_0011):
+    with database.open(str(of_0011)) as store, store.read() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+        (listed,) = all_rounds(connection)
+        study = load_round(connection, listed.id)
+        assert study is not None
+        people = people_states(connection, study)
+
+        assert {(person.rated, person.status) for person in people} == {(3, "completed"), (1, "rating")}
+        assert overview(connection, study).valid == 4
 
 
 def test_opening_twice_changes_nothing(store):

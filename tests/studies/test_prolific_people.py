@@ -356,22 +356,3 @@ def test_a_busy_recruiter_is_said_to_be(prolific, there):
     prolific.busy = 1
     with pytest.raises(StudyError, match="429"):
         api.prolific.eligible(there[1]["study"])
-
-
-def test_a_webhook_is_subscribed_to_and_confirmed_with_a_secret_of_the_workspace(prolific, monkeypatch):
-    with pytest.raises(ConfigurationError, match="https"):
-        api.prolific.hook("w1")
-    made = api.prolific.hook("w1", site_url="https://study.uni.edu")
-    assert made == ("sub-1", "a new secret")
-    assert prolific.subscriptions["sub-1"] == {
-        "workspace_id": "w1",
-        "event_type": "submission.status.change",
-        "target_url": "https://study.uni.edu/prolific/hooks",
-    }
-    assert prolific.confirmed == ["sub-1"]
-    with pytest.raises(StudyError, match=r"subscribed already \(sub-1\): give its secret"):
-        api.prolific.hook("w1", site_url="https://study.uni.edu")
-    assert api.prolific.hook("w1", site_url="https://study.uni.edu", new_secret=True) == made
-    monkeypatch.setenv("CASEWISE_PROLIFIC_HOOK_SECRET", "known")
-    assert api.prolific.hook("w1", site_url="https://study.uni.edu") == ("sub-1", None)
-    assert prolific.confirmed == ["sub-1"]

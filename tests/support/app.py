@@ -23,7 +23,6 @@ from casewise.settings import Settings
 from casewise.web import create_app
 
 PASSWORD = "plum orbit lantern"
-HOOK_SECRET = "of the workspace"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -40,7 +39,7 @@ def app_on_either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fa
     """The app on SQLite and on a real PostgreSQL: for a module whose own `app` asks for it."""
     sqlite = request.param == "sqlite"
     url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
-    settings = Settings(database=url, secret_key=KEY, site_url="http://testserver", hook_secret=HOOK_SECRET)
+    settings = Settings(database=url, secret_key=KEY, site_url="http://testserver")
     made = create_app(settings)
     yield made
     made.state.database.close()

@@ -11,8 +11,6 @@ from json import dumps, loads
 from threading import Barrier
 from typing import Any
 
-CONFIRM = "confirm with this"
-
 
 @dataclass
 class StandIn:
@@ -30,8 +28,6 @@ class StandIn:
     created: list[dict[str, Any]] = field(default_factory=list)
     groups: dict[str, list[str]] = field(default_factory=dict)
     counted: list[dict[str, Any]] = field(default_factory=list)
-    subscriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    confirmed: list[str] = field(default_factory=list)
     busy: int = 0
     """How many more requests are answered with 429."""
     breaks: str = ""
@@ -96,20 +92,6 @@ class StandIn:
             case ["eligibility-count"]:
                 self.counted = body["filters"]
                 return 200, {"count": 1234.0}
-            case ["hooks", "secrets"]:
-                return 201, {"id": "s1", "value": "a new secret", "workspace_id": body["workspace_id"]}
-            case ["hooks", "subscriptions"] if method == "GET":
-                there = self.subscriptions.items()
-                found = [{**one, "id": name, "is_enabled": name in self.confirmed} for name, one in there]
-                return 200, {"results": [7, None, {"id": "odd"}, *found]}
-            case ["hooks", "subscriptions"]:
-                self.subscriptions["sub-1"] = body
-                return 201, {"id": "sub-1", "is_enabled": False}
-            case ["hooks", "subscriptions", name] if name in self.subscriptions:
-                if body["secret"] != CONFIRM:
-                    return 400, {"error": {"detail": "the secret is not that of the subscription"}}
-                self.confirmed.append(name)
-                return 200, {"id": name, "is_enabled": True}
         return 404, {"error": {"title": "Not found"}}
 
     def study(self, method: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -135,7 +117,6 @@ def stand_in(token: str) -> Iterator[StandIn]:
             text = b"" if said is None else dumps(said).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
-            self.send_header("X-Hook-Secret", CONFIRM)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
             self.wfile.write(text)

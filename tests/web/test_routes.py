@@ -13,7 +13,6 @@ SIGNED_IN = frozenset(Role)
 STAFF = {
     ("GET", "/"): SIGNED_IN,
     ("GET", "/health"): ANYBODY,
-    ("POST", "/prolific/hooks"): ANYBODY,
     ("GET", "/sign-in"): ANYBODY,
     ("POST", "/sign-in"): ANYBODY,
     ("POST", "/sign-out"): ANYBODY,

@@ -1,99 +1,50 @@
-"""What the app does by itself: leases, dates, flags, counts, and letters by a real SMTP server on loopback."""
+"""What the app does by itself: leases, dates and counts."""
 
 from dataclasses import replace
 from datetime import timedelta
-from email import message_from_bytes
 from time import sleep
-from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import select
 from tests.studies.test_store import answer, begun, finished
-from tests.support.postgres import free_port
 from tests.support.study import LATER, START, Walker, design, opened
 
 from casewise.database.tables import study as tables
-from casewise.errors import ConfigurationError
-from casewise.settings import MailSettings, Settings, from_environment
 from casewise.studies.monitor import alerts, arrivals, monitor
 from casewise.studies.rounds import set_state
 from casewise.web.upkeep import Tallies, each_minute, keep_all_up
 
-KEY = "a key for tests only, long enough to be one"
 
-
-@pytest.fixture
-def letters():
-    """A mail server that keeps what it is given."""
-    controllers = pytest.importorskip("aiosmtpd.controller")
-    kept = []
-
-    class Box:
-        async def handle_DATA(self, _server, _session, envelope):  # noqa: N802 - aiosmtpd's name
-            kept.append(SimpleNamespace(to=envelope.rcpt_tos, message=message_from_bytes(envelope.content)))
-            return "250 OK"
-
-    controller = controllers.Controller(Box(), hostname="127.0.0.1", port=free_port())
-    controller.start()
-    yield SimpleNamespace(
-        kept=kept, mail=MailSettings(host="127.0.0.1", port=controller.port, security="none", sender="us@lab.edu")
-    )
-    controller.stop()
-
-
-def settings(mail=None):
-    return Settings(database="unused", secret_key=KEY, site_url="https://study.lab.edu", mail=mail)
-
-
-def events(store, kind):
-    with store.read() as connection:
-        return connection.scalars(select(tables.events.c.detail).where(tables.events.c.kind == kind)).all()
-
-
-def test_a_stalled_round_is_told_once_and_again_only_after_it_went_on(store, letters):
+def test_a_stalled_round_is_said_until_it_goes_on(store):
     study = opened(store)
-    begun(store, study, "ann")
-    for minutes in (10, 62, 64, 66):
-        keep_all_up(store, settings(letters.mail), now=START + timedelta(minutes=minutes))
-    assert [letter.to for letter in letters.kept] == [["study@institute.edu"]]
-    message = letters.kept[0].message
-    assert message["Subject"] == "tea 1: stalled"
-    assert f"https://study.lab.edu/studies/{study.id}" in message.get_payload()
-
-    ben = begun(store, study, "ben", now=START + timedelta(minutes=66))
+    ben = begun(store, study, "ben")
+    with store.read() as connection:
+        seen = monitor(connection, study, now=START + timedelta(minutes=62))
+    assert [alert.kind for alert in alerts(seen, study, now=START + timedelta(minutes=62))] == ["stalled"]
     for _ in range(2):  # one of them may be a check
-        answer(store, study, ben, now=START + timedelta(minutes=67))
-    keep_all_up(store, settings(letters.mail), now=START + timedelta(minutes=68))
-    assert events(store, "alert over") == [{"alert": "stalled"}]
-    keep_all_up(store, settings(letters.mail), now=START + timedelta(minutes=130))
-    assert len(letters.kept) == 2
+        answer(store, study, ben, now=START + timedelta(minutes=62))
+    with store.read() as connection:
+        seen = monitor(connection, study, now=START + timedelta(minutes=63))
+    assert alerts(seen, study, now=START + timedelta(minutes=63)) == ()
 
 
-def test_a_letter_that_the_server_does_not_take_is_tried_again(store, letters):
-    opened(store)
-    gone = replace(letters.mail, port=1)
-    keep_all_up(store, settings(gone), now=START + timedelta(minutes=61))
-    assert events(store, "alert") == []
-    keep_all_up(store, settings(letters.mail), now=START + timedelta(minutes=63))
-    assert len(letters.kept) == 1
-
-
-def test_the_budget_and_failures_are_told(store, letters):
+def test_the_budget_and_failures_are_said(store):
     plan = design(
         pay={"budget": 10.0, "per_batch": 3.0},
         ratings={"per_item": 6, "per_annotator": 3},
         attention={"checks_per_batch": 1, "void": True},
-        alerts={"email": "owner@lab.edu", "failing_share": 0.2},
+        alerts={"failing_share": 0.2},
         recruiter={"failed_checks_code": "FAILED42"},
     )
     study = opened(store, plan)
     for number in range(12):
         finished(store, study, f"p{number}")
-    keep_all_up(store, settings(letters.mail), now=START + timedelta(minutes=5))
-    text = " ".join(letter.message.get_payload() for letter in letters.kept)
-    assert letters.kept[0].to == ["owner@lab.edu"]
-    assert "are spent or promised" in text
+    with store.read() as connection:
+        seen = monitor(connection, study, now=START)
+    said = {alert.kind: alert.said for alert in alerts(seen, study, now=START)}
+    assert "are spent or promised" in said["budget"]
+    assert set(said) == {"budget", "failing"}
 
 
 def test_a_condition_that_is_behind_by_more_than_chance_is_told(store):
@@ -112,21 +63,16 @@ def test_a_condition_that_is_behind_by_more_than_chance_is_told(store):
 
 def test_upkeep_is_done_by_one_worker_a_minute(store):
     opened(store)
-    done = [keep_all_up(store, settings(), now=START + timedelta(seconds=s)) for s in (0, 1, 20, 61, 62)]
+    done = [keep_all_up(store, now=START + timedelta(seconds=s)) for s in (0, 1, 20, 61, 62)]
     assert done == [True, False, False, True, False]
 
 
-def test_upkeep_ends_leases_and_keeps_flags(store):
-    plan = design(ratings={"per_item": 12, "per_annotator": 10, "lease_minutes": 30}, attention={"checks_per_batch": 0})
-    study = opened(store, plan, queries=12)
-    who = finished(store, study, "always the same")
+def test_upkeep_ends_leases(store):
+    study = opened(store)
     left = begun(store, study, "left")
-    keep_all_up(store, settings(), now=START + LATER)
+    keep_all_up(store, now=START + LATER)
     with store.read() as connection:
-        flags = connection.execute(select(tables.flags.c.annotator_id, tables.flags.c.kind)).all()
         people = {row.id: row for row in connection.execute(select(tables.annotators))}
-    assert {(flag.annotator_id, flag.kind) for flag in flags} == {(who, "same_answer"), (who, "even_timing")}
-    assert (people[who].rated, people[who].median_s) == (10, 5.0)
     assert people[left].lapsed
 
 
@@ -137,7 +83,7 @@ def test_arrivals_are_counted_and_nothing_else_of_them_is_kept(app):
         Walker(app, study, name).arrive()
     Walker(app, study, "cat").to_rating()
     Walker(app, study, "dan").arrive()
-    with each_minute(store, app.state.settings, app.state.tallies, app.state.rounds):
+    with each_minute(store, app.state.tallies, app.state.rounds):
         pass
     with store.read() as connection:
         found = monitor(connection, study, now=START + LATER).funnel
@@ -153,7 +99,7 @@ def test_arrivals_are_written_while_the_server_runs_so_that_a_kill_loses_seconds
     monkeypatch.setattr("casewise.web.upkeep.TALLIES_EVERY_S", 0.01)
     store = app.state.database
     study = opened(store)
-    with each_minute(store, app.state.settings, app.state.tallies, app.state.rounds):
+    with each_minute(store, app.state.tallies, app.state.rounds):
         Walker(app, study, "ann").arrive()
         for _ in range(500):
             with store.read() as connection:
@@ -192,22 +138,3 @@ def test_counts_of_a_round_that_is_gone_are_dropped(store):
     tallies.write(store)
     with store.read() as connection:
         assert connection.execute(select(tables.tallies)).all() == []
-
-
-def test_mail_settings_come_from_the_environment_and_keep_their_password():
-    named = {
-        "CASEWISE_SECRET_KEY": KEY,
-        "CASEWISE_SMTP_HOST": "mail.lab.edu",
-        "CASEWISE_SMTP_FROM": "us@lab.edu",
-        "CASEWISE_SMTP_USER": "us",
-        "CASEWISE_SMTP_PASSWORD": "sesame",
-    }
-    mail = from_environment(named).mail
-    assert mail == MailSettings(
-        host="mail.lab.edu", port=587, security="starttls", sender="us@lab.edu", user="us", password="sesame"
-    )
-    assert "sesame" not in repr(mail)
-    assert from_environment({"CASEWISE_SECRET_KEY": KEY}).mail is None
-    for name, value in (("SECURITY", "ssh"), ("PORT", "x"), ("FROM", "us")):
-        with pytest.raises(ConfigurationError, match=f"CASEWISE_SMTP_{name}"):
-            from_environment(named | {f"CASEWISE_SMTP_{name}": value})

@@ -1,8 +1,6 @@
 from . import contexts, databases, deciding, power, prolific, replying, studies
 from .analysing import (
-    FlagCount,
     choose_options,
-    flag_people,
     read_contrasts,
     read_flow,
     simulate_studies,
@@ -139,7 +137,6 @@ __all__ = [
     "Displayed",
     "Document",
     "Elicitation",
-    "FlagCount",
     "Gated",
     "Handed",
     "ItemsWanted",
@@ -194,7 +191,6 @@ __all__ = [
     "estimate",
     "fetch",
     "fit_decider",
-    "flag_people",
     "format_named",
     "gate",
     "grade",

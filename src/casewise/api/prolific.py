@@ -15,7 +15,6 @@ from sqlalchemy import Connection
 from casewise.api.studies import StudyRound, study_round
 from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.runs.limits import finished
-from casewise.settings import from_environment
 from casewise.studies.answers import (
     FURTHER,
     FurtherPaid,
@@ -31,7 +30,6 @@ from casewise.studies.people import annotator as find_annotator
 from casewise.studies.people import people_needed, person_of
 from casewise.studies.prolific import (
     API,
-    SUBMISSION_EVENT,
     Approval,
     FittedPlaces,
     ProlificClient,
@@ -54,7 +52,6 @@ __all__ = [
     "create",
     "eligible",
     "fit_places",
-    "hook",
     "keep_out",
     "message",
     "pay_further",
@@ -63,9 +60,6 @@ __all__ = [
     "set_places",
     "settle",
 ]
-
-HOOKS = "/prolific/hooks"
-"""Where the app listens (`casewise.web.security.HOOKS_PATH`)."""
 
 PAID_FURTHER = {"completed", "stopped"}
 
@@ -196,36 +190,6 @@ def eligible(study: str | Path) -> int:
     """How many people there pass the design's filters, but for those to be chosen by hand; 0 for fewer than 25."""
     filters = filters_of(read_plan(Path(study)).design)
     return talked(lambda prolific: prolific.eligible(filters))
-
-
-def hook(workspace: str, *, site_url: str | None = None, new_secret: bool = False) -> tuple[str, str | None]:
-    """Have Prolific tell the app what becomes of submissions: the subscription's id, and the secret if it is a new one.
-
-    A workspace has one secret: what `CASEWISE_PROLIFIC_HOOK_SECRET` names is kept, and else, or where a `new_secret` is
-    wanted, one is made. What is subscribed already is found again.
-
-    Raises
-    ------
-    StudyError
-        It is subscribed already, and the secret is not named: a new one would take its place.
-    """
-    settings = from_environment(site_url=site_url)
-    url = settings.site_url + HOOKS
-    if not can_be_reached(url):
-        raise ConfigurationError(f"Prolific tells only https:// addresses that everybody can reach, not {url}")
-
-    async def subscribe(prolific: ProlificClient) -> tuple[str, str | None]:
-        there = await prolific.subscription(workspace, SUBMISSION_EVENT, url)
-        if there and not (settings.hook_secret or new_secret):
-            raise StudyError(
-                f"{url} is subscribed already ({there}): give its secret in CASEWISE_PROLIFIC_HOOK_SECRET, or say "
-                "--new-secret where it is lost"
-            )
-        keeps = settings.hook_secret and not new_secret
-        secret = None if keeps else await prolific.create_secret(workspace)
-        return there or await prolific.subscribe(workspace, SUBMISSION_EVENT, url), secret
-
-    return talked(subscribe)
 
 
 def payable(study: str | Path, *, phase: str = "main", database: str | None = None) -> Payable:

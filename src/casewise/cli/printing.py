@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -263,23 +262,6 @@ def print_monitor(found: api.studies.Monitor, *, currency: str) -> None:
         f"{funnel.quiz:,} tried the quiz, {sum(funnel.batch.values()):,} had a batch, "
         f"{sum(funnel.finished.values()):,} rated all of it"
     )
-
-
-def print_flags(found: Sequence[api.FlagCount]) -> None:
-    """How often each flag was raised, beside a simulated crowd of people, and of programs."""
-    head = ("flag", "threshold", "raised", "of", "simulated people", "simulated programs")
-    rows = [
-        (
-            one.kind.replace("_", " ") + (f" ({one.judge})" if one.judge else ""),
-            f"{one.threshold:g}",
-            one.raised,
-            one.of,
-            *("–" if isnan(share) else f"{share:.1%}" for share in (one.simulated.people, one.simulated.programs)),
-        )
-        for one in found
-    ]
-    print_table(head, rows)
-    typer.echo("A flag is a reason to look, not a verdict; nobody is left out by it. Who has one: People and flags.")
 
 
 # How a command prints and writes a document: the same options everywhere, in one place.

@@ -85,21 +85,6 @@ def eligible(study: StudyArgument = DEFAULT) -> None:
 
 
 @app.command()
-def hook(
-    workspace: Annotated[str, typer.Argument(help="The workspace's id at Prolific.")],
-    new_secret: Annotated[
-        bool, typer.Option("--new-secret", help="Where the secret is lost: the one before is no longer valid then.")
-    ] = False,
-    site_url: UrlOption = None,
-) -> None:
-    """Have Prolific tell the app when a submission is returned or times out: its slots re-open at once."""
-    made, secret = api.prolific.hook(workspace, site_url=site_url, new_secret=new_secret)
-    say(f"subscribed: {made}", subscribed=made, secret=secret)
-    if secret:
-        say(f"Start casewise serve with CASEWISE_PROLIFIC_HOOK_SECRET={secret}")
-
-
-@app.command()
 def approve(
     study: StudyArgument = DEFAULT,
     phase: PhaseOption = "main",

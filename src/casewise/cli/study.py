@@ -24,7 +24,6 @@ from casewise.cli.printing import (
     confirmed,
     note,
     print_estimate,
-    print_flags,
     print_json,
     print_monitor,
     print_overview,
@@ -389,25 +388,6 @@ def status(
     typer.echo(f"{found.round.name} {found.round.version}, {found.round.phase} round, {found.state}")
     print_overview(seen)
     print_monitor(found.monitor, currency=found.round.design.pay.currency)
-
-
-@app.command()
-def flags(
-    study: StudyArgument = DEFAULT,
-    judge: Annotated[
-        list[Path] | None, typer.Option("--judge", help="A run over the same items, once for each: who repeats it?")
-    ] = None,
-    phase: PhaseOption = "main",
-    seed: Annotated[int, typer.Option("--seed", help="Of the simulated crowd.")] = 0,
-    database: DatabaseOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Are they people? Flags for the owner to look at, each with its false alarms in a simulated crowd."""
-    found = api.flag_people(study, judges=judge or (), phase=phase, seed=seed, database=database)
-    if as_json:
-        print_json({"flags": [asdict(one) for one in found]})
-    else:
-        print_flags(found)
 
 
 @app.command()

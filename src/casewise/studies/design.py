@@ -90,6 +90,34 @@ class Speech:
 ENGLISH = Speech("en")
 
 
+# What `study.toml` could say once. Rounds and files of then are read where it changes nothing that people do.
+
+
+RETIRED = frozenset(
+    {
+        "alerts.email",
+        "quality.llm_echo",
+        "quality.correlated_agreement",
+        "quality.timing_length",
+        "quality.time_to_sight",
+    }
+)
+"""Settings that are read past: nobody is written to, and no flag needs everybody's answers."""
+
+
+def without_retired(said: Any) -> Any:
+    """A study's settings without those that are retired."""
+    if not isinstance(said, dict):
+        return said
+    return {
+        name: {key: kept for key, kept in value.items() if f"{name}.{key}" not in RETIRED}
+        if isinstance(value, dict)
+        else value
+        for name, value in said.items()
+        if name not in RETIRED
+    }
+
+
 # What the tables of `study.toml` have in common.
 
 
@@ -368,7 +396,7 @@ class Pay(DesignSection):
     hourly_floor: float = Field(12.0, ge=0)
     """`study check` fails when the median annotator would earn less than this in an hour."""
     budget: float | None = Field(None, gt=0)
-    """What the study may cost in all, fees included; alerts are raised before it is reached."""
+    """What the study may cost in all, fees included; the dashboard says when it is nearly reached."""
     fee_percent: float = Field(0.0, ge=0)
     """The recruiter's fee on top of what people get."""
     seconds_per_page: float = Field(20.0, gt=0)
@@ -378,10 +406,8 @@ class Pay(DesignSection):
 
 
 class Alerts(DesignSection):
-    """When the owner is written to while a round is open (`casewise serve` with mail settings)."""
+    """When the dashboard of an open round says that it needs a look."""
 
-    email: str = ""
-    """Whom to write to; else `contact.email`."""
     stalled_minutes: float = Field(60.0, gt=0)
     """No valid rating for so long, while there are places."""
     lagging_share: Share = 0.15
@@ -490,14 +516,6 @@ class QualityThresholds(DesignSection):
     """Flag when more than this share of answers came from no person's press or were pasted."""
     minimum_spread: float = Field(0.05, ge=0)
     """Flag when the spread of answering times over their mean is below this: people are not that even."""
-    llm_echo: float = Field(0.6, ge=-1, le=1)
-    """Flag when what somebody says beyond the others correlates with a judge's verdicts at least so much."""
-    correlated_agreement: float = Field(-0.02, ge=-1, le=1)
-    """Flag when somebody agrees with the others on the same items so much less than on different ones."""
-    timing_length: float = Field(-0.2, ge=-1, le=1)
-    """Flag when the rank correlation of seconds and characters is at most this."""
-    time_to_sight: Share = 0.5
-    """Flag when at least this share of answers came within a second of both texts being in view."""
 
 
 class Analysis(DesignSection):
@@ -556,6 +574,11 @@ class Design(DesignSection):
     """Assumed safe rates and sizes, for `casewise study simulate`; the study itself does not read them."""
     crowd: dict[str, Any] = Field({})
     """How the simulated annotators differ, for the same."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reads_older_files(cls, said: Any) -> Any:
+        return without_retired(said)
 
     @model_validator(mode="after")
     def _conditions_are_distinct(self) -> Self:

@@ -23,7 +23,6 @@ from casewise.studies.answers import batches_given
 from casewise.studies.design import Design
 from casewise.studies.freeze import PAGES, Frozen, Promise, StudyWording, departures, plain, rated_items, read_frozen
 from casewise.studies.owner import Overview, overview, people_states
-from casewise.studies.quality import LIKENESS, Flag
 from casewise.studies.rounds import SIGHT, Round, StudyPlan, amendments, read_events, shown_items
 
 # A study as a benchmark folder: counted ratings in `ratings.jsonl`, all others apart, with reasons.
@@ -139,7 +138,7 @@ def excluded(connection: Connection, study: Round, rated: list[Row[Any]]) -> lis
 
 
 def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]]:
-    spoken, likeness = languages_of(connection, study), kept_flags(connection, study)
+    spoken = languages_of(connection, study)
     batches = batches_given(connection, study.id)
     return [
         {
@@ -151,21 +150,11 @@ def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]
             "skipped": person.skipped,
             "batches": batches.get(person.id, int(person.condition is not None)),
             "voided": person.voided_at is not None,
-            "flags": [asdict(flag) for flag in (*person.flags, *likeness.get(person.id, ()))],
+            "flags": [asdict(flag) for flag in person.flags],
             "differs_from_majority": asdict(person.disagreement),
         }
         for person in sorted(people_states(connection, study), key=lambda person: person.id)
     ]
-
-
-def kept_flags(connection: Connection, study: Round) -> dict[str, list[Flag]]:
-    """The flags that only everybody's answers together can raise, by annotator, as they were last worked out."""
-    flags = tables.flags
-    query = select(flags).where(flags.c.study_id == study.id, flags.c.kind.in_(LIKENESS)).order_by(flags.c.kind)
-    found: dict[str, list[Flag]] = {}
-    for row in connection.execute(query):
-        found.setdefault(row.annotator_id, []).append(Flag(row.kind, row.value, row.threshold, row.evidence))
-    return found
 
 
 def languages_of(connection: Connection, study: Round) -> dict[str, str]:
@@ -201,7 +190,7 @@ def about_study(connection: Connection, study: Round, design: Design, seen: Over
 
 
 def without_codes(design: Design) -> dict[str, Any]:
-    """The design, without what somebody could pass by for one who completed it, whom alerts go to, and any path."""
+    """The design, without what somebody could pass by for one who completed it, and any path."""
     plain = design.model_dump(mode="json", exclude={"alerts"})
     return plain | {"recruiter": {"kind": design.recruiter.kind}, "benchmark": Path(design.benchmark).name}
 

@@ -25,7 +25,16 @@ from casewise.records.item import NO_CONTEXT_CONDITION
 from casewise.records.translation import Translation
 from casewise.storage import Benchmark
 from casewise.storage.files import numbered_lines, read_text
-from casewise.studies.design import CHILD_RELATED, ENGLISH, Design, LanguageCode, Speech, in_english, messages_in
+from casewise.studies.design import (
+    CHILD_RELATED,
+    ENGLISH,
+    RETIRED,
+    Design,
+    LanguageCode,
+    Speech,
+    in_english,
+    messages_in,
+)
 from casewise.studies.wording import Check, Question, read_checks, read_quiz
 
 # The texts that annotators read: ours, or the owner's own files where `study.toml` names them.
@@ -761,10 +770,11 @@ def freeze(promise: Promise, *, at: datetime) -> Frozen:
 def departures(promise: Promise, frozen: Frozen) -> tuple[Departure, ...]:
     """Each setting, text or set of items that differs from what was frozen, in the order of `study.toml`.
 
-    A setting that there was not when it was frozen could not be promised, and is none.
+    A setting that there was not when it was frozen could not be promised, and is none; nor is one that is retired.
     """
     now = promise.policy
-    names = [*(name for name in now if name in frozen.policy), *(name for name in frozen.policy if name not in now)]
+    gone = (name for name in frozen.policy if name not in now and name not in RETIRED)
+    names = [*(name for name in now if name in frozen.policy), *gone]
     return tuple(
         Departure(name, frozen.policy[name], now.get(name)) for name in names if frozen.policy[name] != now.get(name)
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from sqlalchemy import Connection, case, delete, func, insert, select, update
@@ -85,11 +86,16 @@ class PersonState:
     outcome: str | None
     rated: int
     skipped: int
-    consented_at: datetime
+    median_s: float | None
     voided_at: datetime | None
     flags: tuple[Flag, ...]
     disagreement: Dissent
     feedback: str | None
+
+    @property
+    def status(self) -> str:
+        """How it ended, or else the stage."""
+        return self.outcome or self.stage
 
 
 def overview(connection: Connection, study: Round) -> Overview:
@@ -165,57 +171,56 @@ def median_seconds(connection: Connection, study_id: str) -> float | None:
     if not count:
         return None
     query = select(PAGES.c.seconds).where(*timed).order_by(PAGES.c.seconds).offset(count // 2).limit(1)
-    median: float | None = connection.scalars(query).one()
-    return median
+    found: float | None = connection.scalars(query).one()
+    return found
 
 
 def people_states(connection: Connection, study: Round) -> list[PersonState]:
     """Everybody who consented, in the order of arrival, with what their answers raise."""
     answers, votes = all_answers(connection, study)
     skips = skips_of_people(connection, study.id)
-    query = select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id).order_by(ANNOTATORS.c.consented_at)
-    return [
-        PersonState(
+    query = select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id)
+    people = []
+    for row in connection.execute(query.order_by(ANNOTATORS.c.consented_at, ANNOTATORS.c.id)):
+        rated = {one.item_id: one for one in answers[row.id] if not one.is_check}
+        times = [one.seconds for one in rated.values() if one.seconds is not None]
+        own = {item: one.verdict for item, one in rated.items() if one.verdict is not None}
+        person = PersonState(
             id=row.id,
             condition=row.condition,
             stage=row.stage,
             outcome=row.outcome,
-            rated=sum(not answer.is_check for answer in answers[row.id]),
+            rated=len(rated),
             skipped=skips[row.id].skipped,
-            consented_at=row.consented_at,
+            median_s=median(times) if times else None,
             voided_at=row.voided_at,
             flags=flags(answers[row.id], study.design, skips=skips[row.id]),
-            disagreement=differs(row.id, answers[row.id], votes),
+            disagreement=disagreement(own, votes),
             feedback=row.feedback,
         )
-        for row in connection.execute(query)
-    ]
+        people.append(person)
+    return people
 
 
-Votes = dict[str, dict[str, Verdict]]
+Votes = dict[str, Counter[Verdict]]
 
 
 def all_answers(connection: Connection, study: Round) -> tuple[defaultdict[str, list[AnsweredPage]], Votes]:
-    """Answers by annotator, and votes by item and annotator."""
+    """Answers by annotator, and votes by item."""
     expected = {check.name: check.expected for check in study.wording.checks}
     answers: defaultdict[str, list[AnsweredPage]] = defaultdict(list)
-    votes: defaultdict[str, dict[str, Verdict]] = defaultdict(dict)
+    votes: defaultdict[str, Counter[Verdict]] = defaultdict(Counter)
+    wanted = ("annotator_id", "item_id", "check_name", "verdict", "seconds", "scripted")
     query = (
-        select(PAGES)
+        select(*(PAGES.c[name] for name in wanted))
         .where(PAGES.c.study_id == study.id, COUNTS_FOR_QUALITY)
         .order_by(PAGES.c.annotator_id, PAGES.c.position)
     )
     for row in connection.execute(query):
         answers[row.annotator_id].append(as_answer(row, expected))
         if row.item_id is not None:
-            votes[row.item_id][row.annotator_id] = row.verdict
+            votes[row.item_id][row.verdict] += 1
     return answers, votes
-
-
-def differs(annotator_id: str, answers: list[AnsweredPage], votes: Votes) -> Dissent:
-    own = {answer.item_id: answer.verdict for answer in answers if not answer.is_check and answer.verdict is not None}
-    others = {item: [verdict for who, verdict in votes[item].items() if who != annotator_id] for item in own}
-    return disagreement(own, others)
 
 
 def skips_of_people(connection: Connection, study_id: str) -> defaultdict[str, Skips]:
@@ -313,15 +318,7 @@ def withdraw(
     connection.execute(
         update(ANNOTATORS)
         .where(ANNOTATORS.c.id == annotator_id)
-        .values(
-            withdrawn_at=now,
-            stage="done",
-            outcome="withdrawn",
-            lease_until=None,
-            rated=None,
-            skipped=None,
-            median_s=None,
-        )
+        .values(withdrawn_at=now, stage="done", outcome="withdrawn", lease_until=None)
     )
     checks = (PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "check", PAGES.c.verdict.is_not(None))
     nothing = dict.fromkeys(("verdict", "seconds", "sight", "own"))
@@ -329,8 +326,7 @@ def withdraw(
     connection.execute(
         update(PAGES).where(PAGES.c.annotator_id == annotator_id).values(answered_at=None, scripted=False)
     )
-    for table in (tables.events, tables.flags):
-        connection.execute(delete(table).where(table.c.annotator_id == annotator_id))
+    connection.execute(delete(tables.events).where(tables.events.c.annotator_id == annotator_id))
     if fingerprint is not None:
         table = tables.fingerprints
         connection.execute(delete(table).where(table.c.study_id == study.id, table.c.fingerprint == fingerprint))

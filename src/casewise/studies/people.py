@@ -314,13 +314,12 @@ def expired_slots(connection: Connection, study: Round, *, now: datetime) -> Cou
 
 
 def waiting_people(connection: Connection, study: Round, *, now: datetime) -> int:
-    """Those who consented within the length of a lease, have no batch yet, and did not leave by the recruiter's word."""
+    """Those who consented within the length of a lease and have no batch yet."""
     since = now - timedelta(minutes=study.design.ratings.lease_minutes)
     query = select(func.count()).where(
         ANNOTATORS.c.study_id == study.id,
         ANNOTATORS.c.stage.in_(("tutorial", "quiz")),
         ANNOTATORS.c.consented_at > since,
-        ANNOTATORS.c.lease_until.is_(None) | (ANNOTATORS.c.lease_until >= now),
     )
     return int(connection.scalars(query).one())
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from ipaddress import ip_address
 from json import loads
 from types import TracebackType
 from typing import Any, Literal, Self
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -206,26 +201,6 @@ class ProlificClient:
         """How many people pass all filters; 0 for fewer than 25."""
         return round(float(told(await self._call("POST", "/eligibility-count/", {"filters": filters}), "count")))
 
-    async def create_secret(self, workspace: str) -> str:
-        """A secret that the workspace's webhooks are signed with; the one before is no longer."""
-        return told(await self._call("POST", "/hooks/secrets/", {"workspace_id": workspace}), "value")
-
-    async def subscription(self, workspace: str, event: str, url: str) -> str | None:
-        """The id of the confirmed subscription that tells `url` of each such event, if there is one."""
-        asked = urlencode({"workspace_id": workspace, "is_enabled": "true", "limit": 200})
-        found = (await self._call("GET", f"/hooks/subscriptions/?{asked}")).get("results") or []
-        wanted = {"workspace_id": workspace, "event_type": event, "target_url": url, "is_enabled": True}
-        same = (one for one in found if isinstance(one, dict) and wanted.items() <= one.items())
-        return next((str(one["id"]) for one in same if "id" in one), None)
-
-    async def subscribe(self, workspace: str, event: str, url: str) -> str:
-        """Have Prolific tell `url` of each such event, and confirm it; the subscription's id."""
-        body = {"workspace_id": workspace, "event_type": event, "target_url": url}
-        made, headers = await self._answer("POST", "/hooks/subscriptions/", body)
-        name = told(made, "id")
-        await self._call("POST", f"/hooks/subscriptions/{name}/", {"secret": headers.get("X-Hook-Secret", "")})
-        return name
-
     async def submission_status(self, submission: str) -> str:
         """Where a submission stands: ACTIVE, AWAITING REVIEW, APPROVED, RETURNED, …"""
         return str((await self._call("GET", f"/submissions/{submission}/")).get("status", ""))
@@ -276,11 +251,6 @@ class ProlificClient:
         await self._call("POST", f"/participant-groups/{group}/participants/", {"participant_ids": people})
 
     async def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        return (await self._answer(method, path, body))[0]
-
-    async def _answer(
-        self, method: str, path: str, body: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], Mapping[str, str]]:
         if self._session is None:
             raise ConfigurationError("use ProlificClient in an `async with` block")
         repeats = method != "POST" or path.endswith("/transition/")  # without harm
@@ -298,7 +268,7 @@ class ProlificClient:
         if status >= 400:
             busy = "; wait a minute and try again" if status == BUSY else ""
             raise RecruiterRefused(said + busy, status=status)
-        return read_object(text), response.headers
+        return read_object(text)
 
 
 @dataclass(frozen=True)
@@ -355,63 +325,3 @@ def told(said: Mapping[str, Any], name: str) -> str:
     if name not in said:
         raise StudyError(f"Prolific took the request and did not say the {name!r}; {MAYBE_DONE}")
     return str(said[name])
-
-
-# What Prolific tells by itself: a webhook's signature, and what it says of a submission.
-#
-# Prolific signs the time and the body: the base64 of the HMAC-SHA256 of `X-Prolific-Request-Timestamp` and the body, under
-# the workspace's secret. An event comes at least once, each time with the same `X-Event-ID`, and in no certain order.
-
-
-SUBMISSION_EVENT = "submission.status.change"
-
-ENDED_EARLY = frozenset({"RETURNED", "TIMED-OUT", "TIMED_OUT"})
-"""Statuses of people who do not come back; the second way to write the last is taken too."""
-
-KEPT = timedelta(days=30)
-"""As long it is remembered what was told; the recruiter tells again for days at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class SubmissionEvent:
-    """Where a submission stands now."""
-
-    submission: str
-    person: str
-    status: str
-
-
-def is_signed(body: bytes, *, timestamp: str, signature: str, secret: str) -> bool:
-    """Whether `signature` is that of the time and the body, as they came or as Python writes the same JSON."""
-    written = [body]
-    try:
-        written.append(json.dumps(json.loads(body)).encode())
-    except (ValueError, RecursionError):
-        return False
-    return any(hmac.compare_digest(signed(one, timestamp, secret), signature.encode()) for one in written)
-
-
-def is_recent(timestamp: str, *, now: datetime) -> bool:
-    """Whether a UNIX timestamp is not older than events are remembered."""
-    try:
-        return now.timestamp() - float(timestamp) < KEPT.total_seconds()
-    except ValueError:
-        return False
-
-
-def signed(body: bytes, timestamp: str, secret: str) -> bytes:
-    return base64.b64encode(hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest())
-
-
-def read_event(body: bytes) -> SubmissionEvent | None:
-    """What is said of a submission; None for an event of another kind.
-
-    Raises StudyError: the body says nothing that can be understood.
-    """
-    try:
-        said: Any = json.loads(body)
-        if said["event_type"] != SUBMISSION_EVENT:
-            return None
-        return SubmissionEvent(str(said["resource_id"]), str(said["participant_id"]).lower(), str(said["status"]))
-    except (ValueError, KeyError, TypeError) as error:
-        raise StudyError(f"a webhook's body cannot be read: {error!r}") from None

@@ -12,19 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from statistics import fmean, median, pstdev
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from casewise.records import Verdict
 from casewise.studies.design import Attention, Design
 
-LikenessKind = Literal["llm_echo", "correlated_agreement", "timing_length", "time_to_sight"]
-"""What only everybody's answers together can raise (`casewise.studies.monitor`)."""
-
-FlagKind = Literal[
-    "failed_checks", "many_skips", "too_fast", "same_answer", "scripted_input", "even_timing", LikenessKind
-]
-
-LIKENESS: tuple[LikenessKind, ...] = get_args(LikenessKind)
+FlagKind = Literal["failed_checks", "many_skips", "too_fast", "same_answer", "scripted_input", "even_timing"]
 
 FAILED_CHECKS = "failed attention checks"
 """The reason kept with ratings that were voided without the owner."""
@@ -161,13 +154,12 @@ def even_timing(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
     return Flag("even_timing", spread, threshold, evidence)
 
 
-def disagreement(own: Mapping[str, Verdict], others: Mapping[str, Sequence[Verdict]]) -> Dissent:
-    """How often `own` differs from the majority of `others` on the same item; ties are not compared."""
+def disagreement(own: Mapping[str, Verdict], votes: Mapping[str, Counter[Verdict]]) -> Dissent:
+    """How often `own` differs from the majority of the others on the same item, whose `votes` it is among; ties are not compared."""
     differs = compared = 0
     for item_id, verdict in own.items():
-        votes = Counter(others.get(item_id, ()))
-        if votes["safe"] == votes["unsafe"]:
-            continue
-        compared += 1
-        differs += votes.most_common(1)[0][0] != verdict
+        same = votes[item_id][verdict] - 1
+        other = votes[item_id].total() - 1 - same
+        compared += same != other
+        differs += other > same
     return Dissent(differs, compared)

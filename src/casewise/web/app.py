@@ -72,7 +72,7 @@ def create_app(settings: Settings) -> FastAPI:
 
 @asynccontextmanager
 async def closing(app: FastAPI) -> AsyncIterator[None]:
-    with each_minute(app.state.database, app.state.settings, app.state.tallies, app.state.rounds):
+    with each_minute(app.state.database, app.state.tallies, app.state.rounds):
         yield
     app.state.database.close()
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-import smtplib
-import ssl
 from datetime import UTC, datetime
-from email.message import EmailMessage
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
@@ -16,7 +13,6 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, Response
 
 from casewise.errors import CasewiseError
-from casewise.settings import MailSettings
 from casewise.studies.design import LANGUAGES, LanguageCode, Speech
 from casewise.studies.rounds import Round
 from casewise.web.pages import Elsewhere, SignInFirst, redirect, render
@@ -163,36 +159,6 @@ def log_config() -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": "INFO"},
         "loggers": {"uvicorn": {"level": "INFO"}, "httpx": {"level": "WARNING"}, "alembic": {"level": "WARNING"}},
     }
-
-
-# Mail to the owner of a study, by SMTP.
-
-
-TIMEOUT_S = 20
-
-
-def send_mail(settings: MailSettings, *, to: str, subject: str, text: str) -> None:
-    """Send a plain text.
-
-    Raises OSError: the server cannot be reached, or does not take it (`smtplib.SMTPException` is one).
-    """
-    message = EmailMessage()
-    message["From"], message["To"] = settings.sender, to
-    message["Subject"] = " ".join(subject.split())
-    message.set_content(text)
-    over_tls = settings.security == "tls"
-    context = ssl.create_default_context()
-    made = (
-        smtplib.SMTP_SSL(settings.host, settings.port, timeout=TIMEOUT_S, context=context)
-        if over_tls
-        else smtplib.SMTP(settings.host, settings.port, timeout=TIMEOUT_S)
-    )
-    with made as server:
-        if settings.security == "starttls":
-            server.starttls(context=context)
-        if settings.user:
-            server.login(settings.user, settings.password)
-        server.send_message(message)
 
 
 # What every request goes through before anything is done for it.

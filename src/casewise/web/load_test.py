@@ -31,7 +31,6 @@ from casewise.stats.crowd import CrowdDesign, CrowdModel, draw_annotators, draw_
 from casewise.studies.answers import lapse_and_void
 from casewise.studies.design import REPLY_QUESTION
 from casewise.studies.freeze import Material, StudyWording
-from casewise.studies.monitor import typical_safe_rates
 from casewise.studies.owner import Overview, overview
 from casewise.studies.people import derived_key
 from casewise.studies.recruiters import PARAMETERS, new_invitation
@@ -53,6 +52,9 @@ ANOTHER = '/another"'
 TAKES_ANOTHER = 0.5
 """Chance that somebody who is offered another batch takes it."""
 PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
+
+TYPICAL_SAFE_RATE = {"no_context": 0.45, "safe": 0.75, "unsafe": 0.3}
+"""Assumed, so that conditions differ in a rehearsal as they may in a study. No result of anything."""
 
 FOR_NOTHING = "found no place after the quiz"
 """What a walk ends with that was promised more; simulated people answer every quiz question rightly."""
@@ -126,7 +128,9 @@ class Crowd:
         self.rng = np.random.default_rng(plan.seed)
         conditions = sorted({item.condition for item in material.items})
         queries = {query: index for index, query in enumerate(sorted({item.query_id for item in material.items}))}
-        rates = typical_safe_rates(conditions)
+        rates = tuple(
+            TYPICAL_SAFE_RATE.get(name.split("_")[0], TYPICAL_SAFE_RATE.get(name, 0.5)) for name in conditions
+        )
         model = CrowdModel(careless=plan.careless, drop_out=plan.dropout)
         logits = draw_item_logits(model, CrowdDesign(safe_rates=rates, queries=len(queries)), rng=self.rng)
         place = {name: index for index, name in enumerate(conditions)}

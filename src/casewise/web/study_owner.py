@@ -27,7 +27,6 @@ from casewise.studies.owner import overview
 from casewise.studies.people import Vault, annotator, count_stages
 from casewise.studies.quality import FlagKind
 from casewise.studies.rounds import Round, RoundState, all_rounds, round_state, set_state
-from casewise.web import study_hooks
 from casewise.web.pages import NAVIGATION, Now, Owner, database_of, redirect, render
 from casewise.web.security import SentForm, whole_number
 from casewise.web.study import TAKES_ANSWERS, ThisRound, arrival_router, rating_router, vault_of
@@ -63,7 +62,6 @@ def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Res
         "tallies_every_s": TALLIES_EVERY_S,
         "alerts": alerts(found, study, now=at) if state == "open" else (),
         "link": f"{request.app.state.settings.site_url}/study/{study.id}",
-        "mails": request.app.state.settings.mail is not None,
     }
     return render(request, "study/owner_round.html", **values)
 
@@ -239,7 +237,7 @@ def install(app: FastAPI) -> None:
     """Add the study's routes and state to `app`."""
     app.state.rounds = {}
     app.state.vault = Vault(app.state.settings.secret_key)
-    for room in (arrival_router, rating_router, router, people_router, study_hooks.router):
+    for room in (arrival_router, rating_router, router, people_router):
         app.include_router(room)
     app.router.routes.insert(0, TAKES_ANSWERS)
     if OWNERS not in NAVIGATION:

@@ -13,10 +13,8 @@ from functools import partial
 from casewise.database import Database
 from casewise.database.engine import Limit, only_one, take
 from casewise.errors import RunConflict
-from casewise.settings import Settings
-from casewise.studies.monitor import Alert, Monitor, add_tally, alerts, keep_alerts, keep_up, monitor, raised_before
+from casewise.studies.monitor import add_tally, keep_up
 from casewise.studies.rounds import Round, all_rounds, load_round
-from casewise.web.errors import send_mail
 
 EVERY_S = 60.0
 TALLIES_EVERY_S = 5.0
@@ -58,13 +56,13 @@ class Tallies:
 
 
 @contextmanager
-def each_minute(database: Database, settings: Settings, tallies: Tallies, rounds: dict[str, Round]) -> Iterator[None]:
+def each_minute(database: Database, tallies: Tallies, rounds: dict[str, Round]) -> Iterator[None]:
     """Keep all rounds up in a thread while the block runs; `rounds`, which are kept in memory, are read anew."""
     stop = threading.Event()
 
     def keep_up() -> None:
         rounds.clear()  # one may have been amended
-        keep_all_up(database, settings, now=datetime.now(UTC))
+        keep_all_up(database, now=datetime.now(UTC))
 
     def repeat(every_s: float, work: Callable[[], None]) -> None:
         while not stop.wait(every_s):
@@ -86,8 +84,8 @@ def each_minute(database: Database, settings: Settings, tallies: Tallies, rounds
         tallies.write(database)
 
 
-def keep_all_up(database: Database, settings: Settings, *, now: datetime) -> bool:
-    """Keep up each round and write alerts; whether this process did, for one does so in a minute."""
+def keep_all_up(database: Database, *, now: datetime) -> bool:
+    """Keep up each round; whether this process did, for one does so in a minute."""
     with database.write() as connection:
         if not take(connection, "upkeep", ONCE, now=now):
             return False
@@ -99,40 +97,5 @@ def keep_all_up(database: Database, settings: Settings, *, now: datetime) -> boo
                 study = load_round(connection, one.id)
                 assert study is not None
                 keep_up(connection, study, now=now)
-            if one.state == "open" and one.phase in {"main", "pilot"}:
-                write_alerts(database, settings, study, now=now)
         return True
     return False
-
-
-def write_alerts(database: Database, settings: Settings, study: Round, *, now: datetime) -> tuple[Alert, ...]:
-    """Tell the owner what began to hold since the last time; put on record once it is told."""
-    with database.read() as connection:
-        seen = monitor(connection, study, now=now)
-        found, before = alerts(seen, study, now=now), raised_before(connection, study.id)
-    begun = tuple(alert for alert in found if alert.kind not in before)
-    if begun and settings.mail is not None:
-        try:
-            send_mail(
-                settings.mail,
-                to=study.design.alerts.email or study.design.contact.email,
-                subject=f"{study.name} {study.version}: {', '.join(alert.kind for alert in begun)}",
-                text=letter(begun, seen, study, site_url=settings.site_url),
-            )
-        except OSError:
-            log.exception("an alert could not be sent; it is tried again in a minute")
-            return ()
-    if found or before:
-        with database.write() as connection:
-            keep_alerts(connection, study, found, now=now)
-    return begun
-
-
-def letter(begun: tuple[Alert, ...], seen: Monitor, study: Round, *, site_url: str) -> str:
-    reasons = "\n".join(f"- {alert.kind}: {alert.said}" for alert in begun)
-    return (
-        f"The {study.phase} round of {study.name} {study.version} needs a look:\n\n{reasons}\n\n"
-        f"{seen.overview.valid:,} of {seen.overview.promised:,} ratings are there, "
-        f"{seen.valid_last_hour:,} of them from the last hour.\n\n{site_url}/studies/{study.id}\n\n"
-        "Each of these is told once, and again only after it was over. Nothing was paused.\n"
-    )

@@ -8,9 +8,7 @@ from tests.studies.test_store import VAULT, answer, begun, seen
 from tests.support.study import LATER, RIGHT, START, design, opened
 
 from casewise.database.tables.study import slots
-from casewise.studies.monitor import take_told
 from casewise.studies.people import admit, annotator, answer_quiz, has_room, pass_tutorial, why_not_let_in
-from casewise.studies.prolific import SubmissionEvent
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import set_state
 
@@ -123,16 +121,6 @@ def test_whoever_stays_away_from_the_quiz_holds_a_place_no_longer_than_a_lease(s
 
     assert why(store, study, "c", now=START + timedelta(minutes=29)) == "full"
     assert why(store, study, "c", now=START + timedelta(minutes=31)) is None
-
-
-def test_who_returned_the_submission_in_the_tutorial_holds_no_place(store, study):
-    consented(store, study, "b")
-    with store.write() as connection:
-        admit(connection, study, RecruiterIds("a", "study-1", "sub-1"), vault=VAULT, now=START)
-        told = SubmissionEvent("sub-1", "a", "RETURNED")
-        assert take_told(connection, told, event_id="e1", vault=VAULT, now=START)
-
-    assert why(store, study, "c") is None
 
 
 @pytest.mark.parametrize("state", ["paused", "closed"])

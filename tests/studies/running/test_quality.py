@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 from tests.support.study import design
 
@@ -87,7 +89,12 @@ def test_only_failed_checks_void_and_only_where_the_design_says_so():
 
 def test_disagreement_is_counted_against_the_majority_and_is_no_flag():
     own: dict[str, Verdict] = {"a": "safe", "b": "safe", "c": "safe", "d": "safe"}
-    others: dict[str, list[Verdict]] = {"a": ["unsafe", "unsafe", "safe"], "b": ["safe"], "c": ["safe", "unsafe"]}
-    found = disagreement(own, others)
+    others: dict[str, list[Verdict]] = {
+        "a": ["unsafe", "unsafe", "safe"],
+        "b": ["safe"],
+        "c": ["safe", "unsafe"],
+        "d": [],
+    }
+    found = disagreement(own, {item: Counter([own[item], *said]) for item, said in others.items()})
 
     assert (found.differs, found.compared) == (1, 2)

@@ -86,16 +86,12 @@ annotators = Table(
     Column("withdrawn_at", UtcTime),
     Column("demographics", JSON),
     Column("feedback", Text),
-    Column("rated", Integer),
-    Column("skipped", Integer),
-    Column("median_s", Float),
-    Column("assessed_at", UtcTime),
     UniqueConstraint("id", "condition"),
     UniqueConstraint("study_id", "fingerprint"),
     Index("ix_study_annotators_study_id_stage", "study_id", "stage"),
     CheckConstraint("stage IN ('tutorial', 'quiz', 'rating', 'done')", name="stage"),
 )
-"""Somebody who consented, under a random id. `rated` to `assessed_at`: as `studies.watching.assessing` left it."""
+"""Somebody who consented, under a random id."""
 
 keys = Table(
     "study_keys",
@@ -193,19 +189,6 @@ pages = Table(
 slot was left) · void (an answer left out) · dropped (never answered) · withdrawn (the answer was deleted).
 """
 
-flags = Table(
-    "study_flags",
-    metadata,
-    Column("annotator_id", String(32), ForeignKey("study_annotators.id"), primary_key=True),
-    Column("kind", String(20), primary_key=True),
-    Column("study_id", String(32), ForeignKey("studies.id"), nullable=False),
-    Column("value", Float, nullable=False),
-    Column("threshold", Float, nullable=False),
-    Column("evidence", Text, nullable=False),
-    Index("ix_study_flags_study_id_kind", "study_id", "kind"),
-)
-"""What an annotator's answers raise, as of their last assessment. Reasons to look."""
-
 tallies = Table(
     "study_tallies",
     metadata,
@@ -228,11 +211,3 @@ events = Table(
     Index("ix_study_events_study_id_annotator_id", "study_id", "annotator_id"),
 )
 """Every decision, without personal text. Only ever added to."""
-
-hooks = Table(
-    "study_hooks",
-    metadata,
-    Column("event_id", String(100), primary_key=True),
-    Column("received_at", UtcTime, nullable=False),
-)
-"""What the recruiter has told already, so that what it tells again is dropped. Nothing about anybody."""

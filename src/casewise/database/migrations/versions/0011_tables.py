@@ -1,7 +1,7 @@
-"""All tables, as a database without any gets them.
+"""All tables, as a database without any gets them: as they are now.
 
-Nothing older was ever released. Whoever changes the tables after a release writes out here what they were, and adds a
-migration: a database then goes the same way whatever it begins with.
+Whoever changes the tables adds a migration that brings a database of before to the same tables. After a release this one
+writes out what they were then, so that a database goes the same way whatever it begins with.
 """
 
 from __future__ import annotations
