@@ -13,9 +13,10 @@ from casewise import database
 from casewise.database import Database
 from casewise.database.engine import CONNECTIONS_TO_SERVER
 from casewise.database.tables import metadata, staff
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.owner import overview, people_states
 from casewise.studies.rounds import all_rounds, load_round
+from casewise.web.upkeep import keep_all_up
 
 EVENT = {"at": NOW, "kind": "test"}
 
@@ -57,6 +58,20 @@ def test_a_database_of_0011_is_brought_up_to_date_with_all_that_was_rated(of_001
 
         assert {(person.rated, person.status) for person in people} == {(3, "completed"), (1, "rating")}
         assert overview(connection, study).valid == 4
+
+
+def test_a_round_that_uses_what_is_retired_says_what_to_do_and_keeps_no_other_up(of_0011, caplog):
+    with sqlite3.connect(of_0011) as connection:
+        connection.execute("""UPDATE studies SET design = json_set(design, '$.recruiter.kind', 'form')""")
+    with database.open(str(of_0011)) as store:
+        with store.read() as connection:
+            (listed,) = all_rounds(connection)
+            with pytest.raises(
+                StudyError, match=r"round of tea 1 .*'form' is retired.*export it with the casewise that"
+            ):
+                load_round(connection, listed.id)
+        assert keep_all_up(store, now=NOW)
+        assert "'form' is retired" in caplog.text
 
 
 def test_opening_twice_changes_nothing(store):

@@ -47,15 +47,6 @@ def test_a_redirect_fills_in_ids_once_and_escaped():
     assert found.finish("completed", RecruiterIds("a&b={code}")).url == "https://r.example/?p=a%26b%3D%7Bcode%7D&s="
 
 
-def test_a_posted_form_has_the_fields_that_were_configured():
-    fields = {"assignmentId": "{session}", "code": "{code}"}
-    found = recruiter(kind="form", completed="https://r.example/submit", form_fields=fields, **CODES)
-    finish = found.finish("completed", RecruiterIds("a", "b", "c"))
-
-    assert finish.url == "https://r.example/submit"
-    assert finish.fields == {"assignmentId": "c", "code": "DONE1234"}
-
-
 @pytest.mark.parametrize("person", ["", "a b", "<script>", "x" * 201])
 def test_an_id_that_cannot_be_one_is_refused(person):
     with pytest.raises(StudyError, match="participant"):

@@ -40,9 +40,6 @@ def test_own_questions_are_answered_by_keyboard_alone(browser, tmp_path, width, 
         page.keyboard.press("Tab")
         page.keyboard.press("Space")
         expect(page.get_by_role("checkbox", name="Harm")).to_be_checked()
-        page.get_by_label("Why? Please").focus()
-        page.keyboard.type("For few, from far")
-        expect(page.get_by_role("radio", name="Respond")).to_be_checked()  # letters in a text decide nothing
         if SCREENSHOTS:
             page.screenshot(path=str(Path(SCREENSHOTS) / f"own-{width}-{scheme}.png"), full_page=True)
         assert serious_problems(page) == []
@@ -51,13 +48,12 @@ def test_own_questions_are_answered_by_keyboard_alone(browser, tmp_path, width, 
         assert abs(ends.first.bounding_box()["x"] - points.first.bounding_box()["x"]) < 10
         high, last = ends.last.bounding_box(), points.last.bounding_box()
         assert abs(high["x"] + high["width"] - last["x"] - last["width"]) < 40, "each end stands above its own point"
-        page.get_by_label("What decided?").select_option(label="the request itself")
         page.get_by_role("button", name="Next").focus()
         page.keyboard.press("Enter")
         expect(page).to_have_title("Page 2 of 3 · casewise")
     with database.open(path) as store, store.read() as connection:
         kept = connection.scalars(select(tables.pages.c.own).where(tables.pages.c.state == "rated")).one()
-    assert kept == {"sure": 4, "why": [0], "words": "For few, from far", "which": 0}
+    assert kept == {"sure": 4, "why": [0]}
 
 
 def test_pressing_next_too_early_leads_to_what_was_not_seen_yet(browser, tmp_path):

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 from tests.support.study import RIGHT, START, Walker, design, opened
 
 from casewise.database.tables import study as tables
@@ -77,27 +77,6 @@ def test_nothing_is_stored_before_consent(app, study):
 
     assert "nothing about you was stored" in walker.page
     assert rows(app, tables.annotators) == rows(app, tables.fingerprints) == rows(app, tables.keys) == []
-
-
-@pytest.mark.parametrize("before", ["/consent", "agreeing"])
-def test_who_stands_before_consent_when_topics_are_added_reads_the_warning_again(app, study, before):
-    walker = Walker(app, study)
-    walker.arrive()
-    walker.open("/consent")
-    with app.state.database.write() as connection:
-        more = [*map(list, study.categories), ["tax advice", "Somebody may pay too much."]]
-        connection.execute(update(tables.studies).values(categories=more))
-    app.state.rounds.clear()
-
-    if before == "agreeing":
-        walker.send("/consent", agree="yes", adult="yes")
-    else:
-        walker.open("/consent")
-    assert "More topics were added" in walker.page
-    assert "tax advice" in walker.page
-    assert rows(app, tables.annotators) == []
-    walker.open("/consent")
-    assert walker.send("/consent", agree="yes", adult="yes") == "/tutorial"
 
 
 def test_recruiter_ids_are_sealed_in_the_database(app, study, tmp_path):
@@ -588,20 +567,3 @@ def test_an_address_that_cannot_be_is_answered_in_words_for_people(app, study):
     assert walker.status == 422
     assert "The address is wrong" in walker.page
     assert "query.to" not in walker.page
-
-
-def test_a_posted_form_may_leave_for_its_service_alone(app):
-    recruiter = {
-        "kind": "form",
-        "completed": "https://crowd.example/submit?x=1",
-        "form_fields": {"assignmentId": "{session}"},
-        "session": "assignment",
-    }
-    study = opened(app.state.database, design(recruiter=recruiter))
-    walker = Walker(app, study)
-    walker.name = "alice&assignment=a7"
-    walker.to_end()
-    answer = walker.guest.get(f"/study/{study.id}/end")
-
-    assert '<input type="hidden" name="assignmentId" value="a7">' in answer.text
-    assert "form-action 'self' https://crowd.example;" in answer.headers["content-security-policy"]

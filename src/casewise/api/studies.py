@@ -330,7 +330,7 @@ def amending(
     Raises
     ------
     StudyError
-        Nothing is changed, something that cannot be, or the round is not paused.
+        There are not more ratings an item, something else is changed, or the round is not paused.
     """
     plan = read_plan(Path(study))
     with study_round(study, phase, database=database) as there:
@@ -340,7 +340,7 @@ def amending(
 
         def go_on() -> None:
             with there.store.write() as connection:
-                amend(connection, there.round, plan, found, why=why, by="owner", now=datetime.now(UTC))
+                amend(connection, there.round, found, why=why, by="owner", now=datetime.now(UTC))
 
         yield found, go_on
 

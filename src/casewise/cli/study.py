@@ -398,16 +398,13 @@ def amend(
     yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Have a paused round go on as study.toml is now: more ratings an item, more items, other people."""
+    """Have a paused round go on with more ratings of each item, as study.toml has it now."""
     with api.studies.amending(study, why=why, phase=phase, database=database) as (found, go_on):
-        for said in found.said:
-            say(said, said=list(found.said))
+        say(found.said, said=found.said)
         before, after = found.before, found.after
         say(f"ratings: {before.ratings:,}, then {after.ratings:,}", ratings=[before.ratings, after.ratings])
         to_come, money = [before.cost, after.cost], found.currency
         say(f"cost to come: {before.cost:,.2f} {money}, then {after.cost:,.2f} {money}", to_come=to_come)
-        if found.caution:
-            note(found.caution)
         for power in found.power:
             first, second = power.contrast
             say(f"power to tell {first} from {second} by 0.05: {power.before:.0%}, then {power.after:.0%}")

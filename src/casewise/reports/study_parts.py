@@ -372,9 +372,6 @@ def table_in(table: Table) -> Table:
 def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
     """For each question: what was answered under each condition, and how far people agree."""
     for found in analysis.own:
-        if found.question.kind == "text":
-            yield texts(found)
-            continue
         yield shares(found)
         yield from own_agreement(found)
 
@@ -386,7 +383,7 @@ def shares(found: OwnFound) -> Block:
         for row in found.shares.to_dicts()
     ]
     heads = ("Condition", "Answer", "Given", "Of", "Share", "95 % interval over queries")
-    return table_of(f"own-{question.name}", question.words, heads, cells, frame=found.shares)
+    return table_of(f"own-{question.name}", question.ask, heads, cells, frame=found.shares)
 
 
 def own_limits(row: dict[str, Any]) -> str:
@@ -402,17 +399,7 @@ def own_agreement(found: OwnFound) -> Iterator[Block]:
         cells.append((name, mean, count(alpha.items), said, range_of, alpha.level))
     if cells:
         heads = ("Of", "Mean", "Items", "Krippendorff's α", "95 % interval over queries", "Level")
-        yield table_of(f"own-{found.question.name}-agreement", f"Agreement: {found.question.words}", heads, cells)
-
-
-def texts(found: OwnFound) -> Prose:
-    each = "; ".join(
-        f"{name}: {many:,}, {length:g} characters at the median" for name, (many, length) in found.texts.items()
-    )
-    return Prose(
-        f"{found.question.words} In their own words: {each}. The texts are in own_texts.jsonl and not in any report; "
-        "read them before you publish them."
-    )
+        yield table_of(f"own-{found.question.name}-agreement", f"Agreement: {found.question.ask}", heads, cells)
 
 
 def own_json(found: OwnFound) -> dict[str, Any]:
@@ -422,7 +409,6 @@ def own_json(found: OwnFound) -> dict[str, Any]:
         "shares": found.shares.to_dicts(),
         "means": found.means,
         "alphas": {name: asdict(alpha) for name, alpha in found.alphas.items()},
-        "texts": {name: {"written": many, "median_length": length} for name, (many, length) in found.texts.items()},
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import Any, Literal, TypedDict, TypeVar, cast, get_args
 
 import numpy as np
@@ -342,13 +341,11 @@ class OwnFound:
 
     question: OwnQuestion
     shares: pl.DataFrame
-    """One row a condition and answer: `answers`, `of`, `share` and its interval over queries and annotators. Empty for texts."""
+    """One row a condition and answer: `answers`, `of`, `share` and its interval over queries and annotators."""
     means: dict[str, float]
     """Of a scale, by condition."""
     alphas: dict[str, LevelAlpha]
-    """Krippendorff's, of `all` and each condition; for several reasons, of each reason (given or not) over all."""
-    texts: dict[str, tuple[int, float]]
-    """By condition: how many wrote, and the median number of characters."""
+    """Krippendorff's, of `all` and each condition; where many may be chosen, of each option (chosen or not) over all."""
 
 
 @dataclass(frozen=True)
@@ -394,14 +391,11 @@ def found_of(
         np.unique([line["annotator_id"] for line in answered], return_inverse=True)[1],
         [line["answers"][question.name] for line in answered],
     )
-    if question.kind == "text":
-        return OwnFound(question, pl.DataFrame(), {}, {}, lengths(ratings, answers))
     return OwnFound(
         question,
         shares=pl.DataFrame(list(share_rows(ratings, question, answers, level=level)), infer_schema_length=None),
-        means=means(ratings, answers) if question.is_scale else {},
+        means=means(ratings, answers) if question.kind == "scale" else {},
         alphas=dict(agreements(ratings, question, answers)),
-        texts={},
     )
 
 
@@ -416,8 +410,6 @@ def share_rows(
     condition, query = ratings.item_condition[answers.item], ratings.item_query[answers.item]
     for option in question.offered:
         given = np.array([chose(value, option) for value in answers.values])
-        if question.kind == "parameter" and not given.any():
-            continue
         for index, name in enumerate(ratings.condition.names):
             here = condition == index
             if here.any():
@@ -443,16 +435,9 @@ def means(ratings: CodedRatings, answers: Answers) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in by_condition(ratings, answers)}
 
 
-def lengths(ratings: CodedRatings, answers: Answers) -> dict[str, tuple[int, float]]:
-    return {
-        name: (len(values), float(median(len(value) for value in values)))
-        for name, values in by_condition(ratings, answers)
-    }
-
-
 def agreements(ratings: CodedRatings, question: OwnQuestion, answers: Answers) -> Iterator[tuple[str, LevelAlpha]]:
-    level: Level = question.level if question.is_scale else "nominal"
-    if question.kind == "reasons":
+    level: Level = question.level if question.kind == "scale" else "nominal"
+    if question.many:
         for option in question.offered:
             values = [str(option in value) for value in answers.values]
             yield from attempt(option, ratings, replace(answers, values=values), ("False", "True"), level)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, bindparam, func, literal_column, select,
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.records import OUTCOMES
-from casewise.studies.design import LONGEST_TEXT, REPLY_QUESTION, Demographic, LanguageCode, OwnAnswer, OwnQuestion, Pay
+from casewise.studies.design import REPLY_QUESTION, Demographic, LanguageCode, OwnAnswer, OwnQuestion, Pay
 from casewise.studies.people import Annotator, has_room
 from casewise.studies.quality import FAILED_CHECKS, AnsweredPage, failed_checks, must_void
 from casewise.studies.rounds import Round, note, round_state
@@ -606,7 +606,7 @@ def cost_of_withdrawn(connection: Connection, study_id: str) -> float:
 
 
 def field_of(question: OwnQuestion) -> str:
-    """The name of a question's field in a form; each of several `reasons` adds its place."""
+    """The name of a question's field in a form; each option of a choice of many adds its place."""
     return f"own-{question.name}"
 
 
@@ -618,22 +618,17 @@ def read_own_answers(questions: Sequence[OwnQuestion], form: Mapping[str, str]) 
 
 def read_answer(question: OwnQuestion, form: Mapping[str, str]) -> OwnAnswer | None:
     sent, offered = form.get(field_of(question), ""), range(len(question.offered))
-    if question.kind == "text":
-        return sent.strip()[:LONGEST_TEXT] or None
-    if question.kind == "reasons":
+    if question.many:
         return [place for place in offered if f"{field_of(question)}-{place}" in form] or None
     place = int(sent) if sent.isdecimal() and len(sent) < 4 else -1
-    if question.is_scale:
+    if question.kind == "scale":
         return place if 1 <= place <= question.points else None
     return place if place in offered else None
 
 
-def missing_answers(
-    questions: Sequence[OwnQuestion], given: Mapping[str, OwnAnswer], *, has_context: bool
-) -> tuple[str, ...]:
+def missing_answers(questions: Sequence[OwnQuestion], given: Mapping[str, OwnAnswer]) -> tuple[str, ...]:
     """The names of questions that need an answer and have none."""
-    asked = (question for question in questions if question.required and question.asked_of(has_context=has_context))
-    return tuple(question.name for question in asked if question.name not in given)
+    return tuple(question.name for question in questions if question.required and question.name not in given)
 
 
 def counted_as(decision: Decision, own: Mapping[str, OwnAnswer]) -> Decision:

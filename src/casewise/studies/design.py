@@ -18,7 +18,6 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from casewise.ask.layouts import FOR_ANNOTATORS
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import OUTCOMES
 from casewise.records.base import read_toml
@@ -96,19 +95,26 @@ ENGLISH = Speech("en")
 RETIRED = frozenset(
     {
         "alerts.email",
+        "recruiter.form_fields",
         "quality.llm_echo",
         "quality.correlated_agreement",
         "quality.timing_length",
         "quality.time_to_sight",
     }
 )
-"""Settings that are read past: nobody is written to, and no flag needs everybody's answers."""
+"""Settings that are read past."""
 
 
 def without_retired(said: Any) -> Any:
-    """A study's settings without those that are retired."""
+    """A study's settings without those that are retired.
+
+    Raises ValueError: one of them decided what people do.
+    """
     if not isinstance(said, dict):
         return said
+    match said:
+        case {"recruiter": {"kind": "form"}}:
+            raise ValueError("recruiter.kind 'form' is retired; send people back with 'redirect' or 'code'")
     return {
         name: {key: kept for key, kept in value.items() if f"{name}.{key}" not in RETIRED}
         if isinstance(value, dict)
@@ -135,20 +141,8 @@ class DesignSection(BaseModel):
 # The owner's own questions: beside respond and refuse on each page, and about the annotators at the end.
 
 
-OwnQuestionKind = Literal["scale", "confidence", "choice", "reasons", "text", "parameter"]
-
-OwnAnswer = int | list[int] | str
-"""A point of a scale (from 1), the place of an option, the places of several, or a text."""
-
-LONGEST_TEXT = 2000
-
-ASKED = {
-    "confidence": "How sure are you?",
-    "parameter": "What decided?",
-    "text": "Why? Please write no names and nothing personal.",
-}
-ENDS = ("not sure at all", "entirely sure")
-REQUEST = "the request itself"
+OwnAnswer = int | list[int]
+"""A point of a scale (from 1), the place of an option, or the places of several."""
 
 
 class OwnQuestion(DesignSection):
@@ -156,11 +150,13 @@ class OwnQuestion(DesignSection):
 
     name: Slug
     """In exports and reports."""
-    kind: OwnQuestionKind
-    ask: str = ""
-    """What annotators read; `confidence`, `parameter` and `text` have words of their own."""
+    kind: Literal["scale", "choice"]
+    ask: Words
+    """What annotators read."""
     options: tuple[Words, ...] = ()
-    """For `choice` (one of them) and `reasons` (any number of them)."""
+    """Of a choice."""
+    many: bool = False
+    """Whether any number of a choice's options may be chosen, and not one."""
     points: int = Field(5, ge=2, le=11)
     low: str = ""
     """What the lowest point of a scale means; `high` the highest."""
@@ -170,51 +166,50 @@ class OwnQuestion(DesignSection):
     required: bool = True
     """Whether a page is only taken with an answer to it. A skipped page never needs one."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _reads_older_files(cls, said: Any) -> Any:
+        return question_of_today(said)
+
     @model_validator(mode="after")
     def _can_be_answered(self) -> Self:
-        if not (self.ask.strip() or self.kind in ASKED):
-            raise ValueError(f"a question of the kind {self.kind!r} needs `ask`: what annotators read")
-        if (self.kind in {"choice", "reasons"}) != bool(self.options):
-            raise ValueError(f"`options` belong to the kinds 'choice' and 'reasons'; this is {self.kind!r}")
+        if (self.kind == "choice") != bool(self.options):
+            raise ValueError(f"`options` belong to the kind 'choice'; this is {self.kind!r}")
+        if self.many and self.kind == "scale":
+            raise ValueError("`many` belongs to the kind 'choice'; this is 'scale'")
         if self.options and (len(self.options) < 2 or len(set(self.options)) < len(self.options)):
             raise ValueError("`options` needs two or more, all different")
         return self
 
     @property
-    def words(self) -> str:
-        """What annotators read."""
-        return self.ask.strip() or ASKED[self.kind]
-
-    @property
-    def is_scale(self) -> bool:
-        return self.kind in {"scale", "confidence"}
-
-    @property
-    def ends(self) -> tuple[str, str]:
-        """What the lowest and the highest point of a scale mean."""
-        low, high = ENDS if self.kind == "confidence" else ("", "")
-        return self.low or low, self.high or high
-
-    @property
     def offered(self) -> tuple[str, ...]:
-        """The answers to be chosen from; none where people write."""
-        if self.is_scale:
-            return tuple(str(point) for point in range(1, self.points + 1))
-        if self.kind == "parameter":
-            return (REQUEST, *(words for name, words in FOR_ANNOTATORS.items() if "." in name))
-        return self.options
-
-    def asked_of(self, *, has_context: bool) -> bool:
-        """Whether a page has this question: which parameter decided is asked only where there are some."""
-        return has_context or self.kind != "parameter"
+        """The answers to be chosen from."""
+        return self.options or tuple(str(point) for point in range(1, self.points + 1))
 
     def said(self, answer: OwnAnswer) -> str | int | list[str]:
         """An answer as exports have it: a number, or the words of what was chosen."""
-        if isinstance(answer, str):
-            return answer
         if isinstance(answer, list):
             return [self.offered[place] for place in answer]
-        return answer if self.is_scale else self.offered[answer]
+        return answer if self.kind == "scale" else self.offered[answer]
+
+
+CONFIDENCE = {"ask": "How sure are you?", "low": "not sure at all", "high": "entirely sure"}
+"""What the retired kind `confidence` said where its owner said nothing."""
+
+
+def question_of_today(said: Any) -> Any:
+    """An own question of a kind that is retired, as the scale or the choice that it was.
+
+    Raises ValueError: it was neither.
+    """
+    match said:
+        case {"kind": "confidence"}:
+            return CONFIDENCE | {name: value for name, value in said.items() if value} | {"kind": "scale"}
+        case {"kind": "reasons"}:
+            return {**said, "kind": "choice", "many": True}
+        case {"kind": "text" | "parameter" as kind}:
+            raise ValueError(f"questions of the kind {kind!r} are retired; ask a scale or a choice")
+    return said
 
 
 class Demographic(DesignSection):
@@ -296,7 +291,7 @@ def check_reply_study(questions: Sequence[OwnQuestion], most: int, most_replies:
 
 Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{4,40}$")]
 
-RecruiterKind = Literal["prolific", "redirect", "code", "form", "invitation"]
+RecruiterKind = Literal["prolific", "redirect", "code", "invitation"]
 
 CHILD_RELATED = "child-related crimes"
 """Shown to annotators only where the owner turns it on and says why."""
@@ -461,8 +456,6 @@ class RecruiterSettings(DesignSection):
     screened_out: str = ""
     failed_checks: str = ""
     no_consent: str = ""
-    form_fields: dict[str, str] = Field({})
-    """For `form`: the fields posted at the end, with the same placeholders."""
     completion_code: Code | None = None
     screened_out_code: Code | None = None
     failed_checks_code: Code | None = None
@@ -483,7 +476,6 @@ REQUIRED_TO_FINISH: dict[str, tuple[str, ...]] = {
     "prolific": ("completion_code", "screened_out_code", "failed_checks_code"),
     "redirect": ("completed", "screened_out"),
     "code": ("completion_code",),
-    "form": ("completed", "form_fields"),
     "invitation": (),
 }
 
@@ -664,10 +656,7 @@ failed_checks_code = "{failed_checks}"
 # CloudResearch Connect: kind = "redirect", person = "participantId", study = "projectId", session = "assignmentId",
 #   completed and screened_out = the two completion links that Connect shows you
 # SONA: kind = "redirect", person = "survey_code",
-#   completed = "https://YOURS.sona-systems.com/webstudy_credit.aspx?experiment_id=N&credit_token=T&survey_code={{person}}"
-# A posted form (the external question of Mechanical Turk, which closed on 2026-09-30, and services built like it):
-#   kind = "form", person = "workerId", study = "hitId", session = "assignmentId",
-#   completed = "https://SERVICE/externalSubmit", form_fields = {{ assignmentId = "{{session}}", code = "{{code}}" }}"""
+#   completed = "https://YOURS.sona-systems.com/webstudy_credit.aspx?experiment_id=N&credit_token=T&survey_code={{person}}\""""
 
 PROLIFIC = """kind = "prolific"                           # reads PROLIFIC_PID, STUDY_ID and SESSION_ID
 completion_code = "{completed}"

@@ -49,8 +49,7 @@ def export(connection: Connection, study: Round, *, benchmark: Benchmark, design
     """Write the round as a new benchmark folder.
 
     Beside the benchmark's own files: `excluded.jsonl` (ratings that do not count, each with its reason),
-    `own_answers.jsonl` (answers to the owner's own questions, with counted ratings) and `own_texts.jsonl` (those that
-    people wrote in words of their own: read them before you publish them), `annotators.jsonl` (condition, outcome,
+    `own_answers.jsonl` (answers to the owner's own questions, with counted ratings), `annotators.jsonl` (condition, outcome,
     flags), `timing.jsonl` (how long each page took, and what was on the screen), `events.jsonl` (in their order) and
     `study.json` (the design as it ran, what was frozen, every departure of `design` from it, and the counts). Raises
     StudyError: the benchmark is not the one that was rated; ConfigurationError: there is something at `folder` already.
@@ -71,8 +70,7 @@ def export(connection: Connection, study: Round, *, benchmark: Benchmark, design
     left_out = excluded(connection, study, rated)
     seen = overview(connection, study)
     write_lines(folder / "excluded.jsonl", left_out)
-    write_lines(folder / "own_answers.jsonl", own_lines(study, rated, texts=False))
-    write_lines(folder / "own_texts.jsonl", own_lines(study, rated, texts=True))
+    write_lines(folder / "own_answers.jsonl", own_lines(study, rated))
     write_lines(folder / "annotators.jsonl", annotator_lines(connection, study))
     write_lines(folder / "events.jsonl", read_events(connection, study.id))
     write_lines(folder / "timing.jsonl", timing_lines(connection, study))
@@ -81,9 +79,9 @@ def export(connection: Connection, study: Round, *, benchmark: Benchmark, design
     return Exported(folder, len(counted), len(left_out), seen.exact)
 
 
-def own_lines(study: Round, rated: list[Row[Any]], *, texts: bool) -> Iterator[dict[str, Any]]:
-    """Answers to the owner's own questions on pages that count, a line a page; those in words of people's own apart."""
-    asked = {question.name: question for question in study.design.questions if (question.kind == "text") == texts}
+def own_lines(study: Round, rated: list[Row[Any]]) -> Iterator[dict[str, Any]]:
+    """Answers to the owner's own questions on pages that count, a line a page."""
+    asked = {question.name: question for question in study.design.questions}
     for row in sorted(rated, key=lambda row: (row.annotator_id, row.position)):
         answers = {name: asked[name].said(answer) for name, answer in (row.own or {}).items() if name in asked}
         if answers and row.state == "rated" and row.item_id is not None:

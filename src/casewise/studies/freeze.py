@@ -31,6 +31,7 @@ from casewise.studies.design import (
     RETIRED,
     Design,
     LanguageCode,
+    OwnQuestion,
     Speech,
     in_english,
     messages_in,
@@ -125,7 +126,6 @@ def values(design: Design, t: Speech = ENGLISH) -> dict[str, str]:
     }
 
 
-KEPT_AS_WRITTEN = " What you write in your own words is kept as you wrote it."
 ABOUT_YOU = (
     "- What you tell us about yourself at the end, if you choose to. It is never published for single persons.\n"
 )
@@ -135,9 +135,8 @@ def own_questions(design: Design, t: Speech) -> str:
     """What the consent page says of the owner's own questions; it begins with a space, or is empty."""
     if not design.questions:
         return ""
-    asked = " ".join(f"*{t(question.words)}*" for question in design.questions)
-    kept = t(KEPT_AS_WRITTEN) if any(question.kind == "text" for question in design.questions) else ""
-    return t(" Each page also asks: {questions}", questions=asked) + kept
+    asked = " ".join(f"*{t(question.ask)}*" for question in design.questions)
+    return t(" Each page also asks: {questions}", questions=asked)
 
 
 def place(design: Design, page: str) -> str:
@@ -542,7 +541,7 @@ def to_translate(design: Design, material: Material, language: LanguageCode) -> 
 def own_words(design: Design, material: Material, language: LanguageCode) -> Iterator[tuple[str, str]]:
     said = [design.title, *(words for category in material.categories for words in category if words)]
     for question in design.questions:
-        said += [question.words, *question.ends, *(() if question.is_scale else question.offered)]
+        said += [question.ask, question.low, question.high, *question.options]
     for asked in design.demographics:
         said += [asked.ask, *asked.options]
     known = messages_in(language)
@@ -772,12 +771,18 @@ def departures(promise: Promise, frozen: Frozen) -> tuple[Departure, ...]:
 
     A setting that there was not when it was frozen could not be promised, and is none; nor is one that is retired.
     """
-    now = promise.policy
+    now, then = promise.policy, frozen.policy | {"questions": questions_of_today(frozen.policy.get("questions", ()))}
     gone = (name for name in frozen.policy if name not in now and name not in RETIRED)
     names = [*(name for name in now if name in frozen.policy), *gone]
-    return tuple(
-        Departure(name, frozen.policy[name], now.get(name)) for name in names if frozen.policy[name] != now.get(name)
-    )
+    return tuple(Departure(name, then[name], now.get(name)) for name in names if then[name] != now.get(name))
+
+
+def questions_of_today(frozen: Sequence[Any]) -> list[Any]:
+    """Own questions as they were frozen, in the words of today where there are some for them."""
+    try:
+        return [OwnQuestion.model_validate(question).model_dump(mode="json") for question in frozen]
+    except ValidationError:
+        return list(frozen)
 
 
 def write_frozen(frozen: Frozen, path: Path) -> None:

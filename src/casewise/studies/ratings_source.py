@@ -76,7 +76,7 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
     frozen = read_frozen(about["frozen"], source=str(folder / "study.json")) if about.get("frozen") else None
     analysis = _analysis(design if frozen is None else unflattened(frozen.policy), folder / "study.json")
     contrasts = (design if frozen is None else frozen.policy).get("contrasts", ())
-    excluded = folder / "excluded.jsonl"
+    excluded, own = folder / "excluded.jsonl", folder / "own_answers.jsonl"
     return ExportedStudy(
         flow=_flow(people, tuple(design.get("conditions", ()))),
         planned=analysis.model_dump(exclude={"stopping"})
@@ -90,15 +90,14 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         departures=tuple(about.get("departures") or ()),
         amendments=tuple(f"{'; '.join(one['changes'])} ({one['why']})" for one in about.get("amendments", ())),
         languages={person["annotator_id"]: person["language"] for person in people if person.get("language")},
-        questions=tuple(OwnQuestion.model_validate(question) for question in design.get("questions", ())),
+        questions=tuple(
+            OwnQuestion.model_validate(question)
+            for question in design.get("questions", ())
+            if question.get("kind") not in ("text", "parameter")  # retired; what was answered stays in the folder
+        ),
         round=tuple(str(about[part]) for part in ("version", "phase") if part in about),
         rates=design.get("rates", "requests"),
-        own_answers=tuple(
-            line
-            for name in ("own_answers.jsonl", "own_texts.jsonl")
-            if (folder / name).is_file()
-            for line in _lines(folder / name)
-        ),
+        own_answers=tuple(_lines(own)) if own.is_file() else (),
     )
 
 

@@ -7,14 +7,14 @@ import hmac
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 from urllib.parse import quote
 
 from casewise.errors import StudyError
 from casewise.studies.design import RecruiterSettings
 
-# What a recruiter is: people arrive with ids in the URL, and leave with a redirect, a code or a posted form.
+# What a recruiter is: people arrive with ids in the URL, and leave with a redirect or a code.
 
 
 Outcome = Literal["completed", "screened_out", "failed_checks", "no_consent"]
@@ -34,10 +34,9 @@ class Finish:
     """How a person leaves. What is empty does not apply."""
 
     url: str = ""
-    """Where to go; posted to if there are `fields`."""
+    """Where to go."""
     code: str = ""
     """A completion code to be shown."""
-    fields: dict[str, str] = field(default_factory=dict)
 
 
 class Recruiter(Protocol):
@@ -88,7 +87,7 @@ class Invitations:
         return Finish()
 
 
-# Recruiters configured by `study.toml` alone: a redirect, a code, or a posted form.
+# Recruiters configured by `study.toml` alone: a redirect or a code.
 
 
 PLACEHOLDER = re.compile(r"\{(person|study|session|code)\}")
@@ -110,9 +109,6 @@ class ParameterRecruiter:
             {"person": person.person, "study": person.study, "session": person.session} if person else {}
         )
         target = self.settings.completed if outcome == "completed" else getattr(self.settings, outcome)
-        if self.settings.kind == "form":
-            fields = {name: placed(value, known) for name, value in self.settings.form_fields.items()}
-            return Finish(url=self.settings.completed, code=code, fields=fields)
         encoded = {name: quote(value, safe="") for name, value in known.items()}
         return Finish(url=placed(target, encoded), code=code)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, Row, insert, select, update
 
 from casewise.database.tables import study as tables
@@ -30,6 +30,7 @@ from casewise.studies.design import (
     Preset,
     RatedThing,
     Speech,
+    problems,
     read_design,
     study_toml,
 )
@@ -166,7 +167,7 @@ ROWS_AT_ONCE = 5000
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A round as it was opened. It changes by an amendment only; whether it is paused is asked of the database."""
+    """A round as it was opened. Only an amendment changes it; whether it is paused is asked of the database."""
 
     id: str
     name: str
@@ -301,12 +302,19 @@ def all_rounds(connection: Connection) -> list[ListedRound]:
 
 
 def as_round(row: Row[Any]) -> Round:
+    try:
+        design = Design.model_validate(row.design)
+    except ValidationError as error:
+        raise StudyError(
+            f"the {row.phase} round of {row.name} {row.version} cannot be read ({problems(error)}); "
+            "end and export it with the casewise that opened it"
+        ) from None
     return Round(
         id=row.id,
         name=row.name,
         version=row.version,
         phase=row.phase,
-        design=Design.model_validate(row.design),
+        design=design,
         wording=WORDING.validate_python(row.wording),
         categories=tuple((name, risks) for name, risks in row.categories),
         benchmark=row.benchmark,

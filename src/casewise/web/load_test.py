@@ -44,9 +44,7 @@ CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 PAGE = re.compile(r'name="page" value="([^"]+)"')
 REQUEST = re.compile(r"<blockquote[^>]*>(.*?)</blockquote>", re.DOTALL)
 OWN = re.compile(r'name="(own-[\w-]+)"[^>]*? value="(\d+)"')
-OWN_REASON = re.compile(r'name="(own-[\w-]+-0)" value="yes"')
-OWN_LIST = re.compile(r'<select name="(own-[\w-]+)"')
-OWN_TEXT = re.compile(r'<textarea name="(own-[\w-]+)"')
+OWN_OF_MANY = re.compile(r'name="(own-[\w-]+-0)" value="yes"')
 ASKS_OF_REPLY = 'class="card panel reply"'
 ANOTHER = '/another"'
 TAKES_ANOTHER = 0.5
@@ -283,13 +281,12 @@ class Browser:
         return {f"own-{REPLY_QUESTION.name}": str(self.crowd.says_of_reply(self.number, text, context))}
 
     def own_answers(self) -> dict[str, str]:
-        """To the owner's own questions: any point or option."""
+        """To the owner's own questions: any point or option, of many the first."""
         offered: dict[str, list[str]] = {}
         for name, value in OWN.findall(self.page):
             offered.setdefault(name, []).append(value)
         chosen = {name: str(self.crowd.rng.choice(values)) for name, values in offered.items()}
-        texts = dict.fromkeys(OWN_TEXT.findall(self.page), "A rehearsal's words.")
-        return chosen | texts | dict.fromkeys(OWN_LIST.findall(self.page), "0") | reasons(self.page)
+        return chosen | dict.fromkeys(OWN_OF_MANY.findall(self.page), "yes")
 
     async def get(self, path: str) -> None:
         await self.request("GET", path, {})
@@ -323,11 +320,6 @@ class Browser:
     @property
     def base(self) -> str:
         return "/" + self.plan.url.split("://", 1)[1].partition("/")[2]
-
-
-def reasons(page: str) -> dict[str, str]:
-    """The first of several reasons that a page offers, ticked."""
-    return dict.fromkeys(OWN_REASON.findall(page), "yes")
 
 
 def found(pattern: re.Pattern[str], page: str) -> str:

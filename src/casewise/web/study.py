@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated, get_args
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from markdown_it import MarkdownIt
@@ -23,7 +22,6 @@ from starlette.routing import Route
 from casewise.ask.layouts import FOR_ANNOTATORS, Labelled, groups
 from casewise.database.engine import Limit, take
 from casewise.errors import StudyError
-from casewise.records.base import digest
 from casewise.studies.answers import (
     Decision,
     Given,
@@ -68,7 +66,7 @@ from casewise.studies.rounds import Round, load_round, read_sight
 from casewise.studies.slots import resume
 from casewise.web.errors import check_request, choose_language, language_of, page_language, speech_of
 from casewise.web.pages import Elsewhere, Now, database_of, now, redirect, render
-from casewise.web.security import SentForm, content_policy, read_cookie, sent_form, set_cookie, whole_number
+from casewise.web.security import SentForm, read_cookie, sent_form, set_cookie, whole_number
 
 # Markdown for annotators, made into HTML once: raw HTML in it is shown as text, never as HTML.
 
@@ -153,7 +151,7 @@ def visitor_id(request: Request, study: Round) -> str | None:
 
 def remember_arrival(request: Request, response: Response, study: Round, person: RecruiterIds) -> None:
     """Keep a person's ids in their own browser: before consent they are kept nowhere else."""
-    value = json.dumps({"round": study.id, "warned": warned_of(study), **asdict(person)})
+    value = json.dumps({"round": study.id, **asdict(person)})
     set_cookie(request, response, ARRIVAL_COOKIE, value)
 
 
@@ -162,18 +160,7 @@ def read_arrival(request: Request, study: Round) -> RecruiterIds | None:
     value = json.loads(read_cookie(request, ARRIVAL_COOKIE) or "{}")
     if value.pop("round", None) != study.id:
         return None
-    value.pop("warned", None)
     return RecruiterIds(**value)
-
-
-def was_warned(request: Request, study: Round) -> bool:
-    """Whether this browser was shown all that is to be warned of now: an amendment may have added to it."""
-    shown = json.loads(read_cookie(request, ARRIVAL_COOKIE) or "{}").get("warned")
-    return bool(shown == warned_of(study))
-
-
-def warned_of(study: Round) -> str:
-    return digest({"categories": study.categories})
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,13 +281,8 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     request.app.state.tallies.count(study.id, "turned away" if why else "arrived")
     if why is not None:
         return not_let_in(request, study, why, person)
-    return warn(request, study, person)
-
-
-def warn(request: Request, study: Round, person: RecruiterIds, *, again: bool = False) -> Response:
-    """What would be read here; `again` when that is more than this person was warned of."""
     warning = markdown(worded(request, study).warning)
-    response = show(request, study, "warning", warning=warning, categories=study.categories, again=again)
+    response = show(request, study, "warning", warning=warning, categories=study.categories)
     remember_arrival(request, response, study, person)
     return response
 
@@ -343,8 +325,6 @@ def consent_page(request: Request, study: ThisRound) -> Response:
     person = read_arrival(request, study)
     if person is None:
         return redirect(here(study))
-    if not was_warned(request, study):
-        return warn(request, study, person, again=True)
     return show(request, study, "consent", text=markdown(worded(request, study).consent), problem=False)
 
 
@@ -356,8 +336,6 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
         return redirect(here(study))
     if form.get("agree") != "yes":
         return declined(request, study, person)
-    if not was_warned(request, study):
-        return warn(request, study, person, again=True)
     if form.get("adult") != "yes":
         text = markdown(worded(request, study).consent)
         return show(request, study, "consent", status=400, text=text, problem=True)
@@ -502,7 +480,6 @@ def show_item(
     now: datetime,
     before: Unfinished | None = None,
 ) -> Response:
-    asked = [question for question in study.design.questions if question.asked_of(has_context=bool(page.context))]
     return show(
         request,
         study,
@@ -512,7 +489,6 @@ def show_item(
         panel=panel(page.context),
         progress=page.progress,
         skips_left=study.design.attention.most_skips(page.progress.pages) - page.progress.skipped,
-        asked=asked,
         before=before,
         token=before.token
         if before
@@ -579,7 +555,7 @@ def unfinished(connection: Connection, study: Round, annotator_id: str, given: G
     page, own = next_page(connection, study, annotator_id, given.language), given.own or {}
     if page is None or (page.position, page.revision) != (given.position, given.revision):
         return None
-    missing = missing_answers(study.design.questions, own, has_context=bool(page.context))
+    missing = missing_answers(study.design.questions, own)
     return Unfinished(page, token, given.decision, own, missing) if missing else None
 
 
@@ -688,14 +664,6 @@ def end_page(request: Request, study: ThisRound) -> Response:
     finish = recruiter_of(request, study).finish(back, person) if back else Finish()
     there = study.worded(language_of(request, study))
     wording = there.screened_out if who.outcome == "screened_out" else there.debriefing
-    response = show(
+    return show(
         request, study, "end", outcome=who.outcome, text=markdown(wording), finish=finish, who=who, further=further
     )
-    if finish.fields:
-        response.headers["Content-Security-Policy"] = content_policy(form_targets=(origin(finish.url),))
-    return response
-
-
-def origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"

@@ -21,12 +21,10 @@ ask = "How sure?"
 points = 3
 [[questions]]
 name = "why"
-kind = "reasons"
+kind = "choice"
+many = true
 ask = "Why?"
 options = ["Harm", "Law"]
-[[questions]]
-name = "words"
-kind = "text"
 """
 
 
@@ -48,7 +46,7 @@ def folder(store, tmp_path):
         with store.write() as connection:
             while (page := next_page(connection, study, who)) is not None:
                 sure = 1 + page.text.count("e") % 3
-                own: dict[str, OwnAnswer] = {"sure": sure, "why": [0] if sure == 1 else [0, 1], "words": "why\u2028so"}
+                own: dict[str, OwnAnswer] = {"sure": sure, "why": [0] if sure == 1 else [0, 1]}
                 given = Given(page.position, page.revision, "respond", seconds=4.0, own=own)
                 take_answer(connection, study, who, given, now=START)
             finish_batch(connection, study, who, now=START)
@@ -59,13 +57,11 @@ def folder(store, tmp_path):
 
 def test_own_questions_are_exported_and_analysed_by_condition_and_level(folder):
     lines = [json.loads(line) for line in (folder / "own_answers.jsonl").read_text().splitlines()]
-    texts = [json.loads(line) for line in (folder / "own_texts.jsonl").read_text().rstrip().split("\n")]
-    assert len(lines) == len(texts) == 300
+    assert len(lines) == 300
     assert all(set(line["answers"]) == {"sure", "why"} for line in lines)
-    assert texts[0]["answers"] == {"words": "why\u2028so"}  # a line in words is none in the file
 
     report = study_report(folder)
-    sure, why, words = report.as_json()["own_questions"]
+    sure, why = report.as_json()["own_questions"]
     given = [line["answers"]["sure"] for line in lines]
     assert sum(row["answers"] for row in sure["shares"] if row["answer"] == "3") == given.count(3)
     assert sure["alphas"]["all"]["alpha"] == pytest.approx(1.0)  # all are as sure of an item as each other
@@ -73,7 +69,6 @@ def test_own_questions_are_exported_and_analysed_by_condition_and_level(folder):
     assert {row["share"] for row in why["shares"] if row["answer"] == "Harm"} == {1.0}
     assert why["alphas"]["Harm"]["alpha"] is None
     assert why["alphas"]["Law"]["alpha"] == pytest.approx(1.0)
-    assert sum(text["written"] for text in words["texts"].values()) == 300
     assert "The study's own questions" in {section.heading for section in report.document.sections}
 
 
@@ -83,3 +78,17 @@ def test_answers_of_ratings_that_do_not_count_are_not_analysed(folder):
     (folder / "own_answers.jsonl").write_text("\n".join([*lines, stranger]) + "\n")
     sure = study_report(folder).as_json()["own_questions"][0]
     assert sum(row["answers"] for row in sure["shares"]) == 300
+
+
+def test_an_export_with_questions_of_retired_kinds_is_read(folder):
+    about = json.loads((folder / "study.json").read_text())
+    sure, why = about["design"]["questions"]
+    del why["many"]
+    text = {"name": "words", "kind": "text", "ask": "", "options": []}
+    older = [sure | {"kind": "confidence", "ask": ""}, why | {"kind": "reasons"}, text]
+    about["design"]["questions"] = older
+    (folder / "study.json").write_text(json.dumps(about))
+    found = study_report(folder).as_json()["own_questions"]
+    assert [one["question"]["kind"] for one in found] == ["scale", "choice"]
+    assert found[0]["question"]["ask"] == "How sure are you?"
+    assert found[1]["question"]["many"]

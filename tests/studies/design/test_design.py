@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 from tests.support.study import design, material, preset
 
 from casewise.errors import ConfigurationError, StudyError
@@ -247,3 +248,39 @@ def test_parameters_of_a_benchmarks_own_are_shown_by_their_titles_or_in_words():
         "recipient": {"type": "x"},
         "subject": "a neighbour",
     }
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"recruiter": {"kind": "form"}}, "'form' is retired; send people back with 'redirect' or 'code'"),
+        ({"questions": [{"name": "a", "kind": "text"}]}, "'text' are retired; ask a scale or a choice"),
+        ({"questions": [{"name": "a", "kind": "parameter"}]}, "'parameter' are retired"),
+    ],
+)
+def test_what_is_retired_and_decides_what_people_do_is_refused_with_what_to_do(changes, says):
+    with pytest.raises(ValidationError, match=says):
+        design(**changes)
+
+
+def test_what_is_retired_and_decides_nothing_is_read_past():
+    older = {"quality": {"llm_echo": 0.6}, "alerts": {"email": "ada@lab.edu"}, "recruiter": {"form_fields": {}}}
+    assert design(**older) == design()
+    question = {"name": "why", "ask": "Why?", "options": ["Harm", "Law"]}
+    asked = [{"name": "sure", "kind": "confidence"}, question | {"kind": "reasons"}]
+    sure, why = design(questions=asked).questions
+    assert (sure.kind, sure.ask, sure.low, why.kind, why.many) == (
+        "scale",
+        "How sure are you?",
+        "not sure at all",
+        "choice",
+        True,
+    )
+
+
+def test_what_is_retired_or_in_the_words_of_before_is_no_departure_from_what_was_frozen():
+    now = promise(design(questions=[{"name": "sure", "kind": "confidence"}]))
+    frozen = freeze(now, at=datetime(2026, 11, 20, tzinfo=UTC))
+    asked = {"name": "sure", "kind": "confidence", "ask": "", "options": [], "points": 5, "low": "", "high": ""}
+    before = replace(frozen, policy=frozen.policy | {"questions": [asked], "quality.llm_echo": 0.6})
+    assert departures(now, before) == ()

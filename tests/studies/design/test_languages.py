@@ -13,8 +13,8 @@ from tests.support.study import START, design
 from casewise.ask.layouts import FOR_ANNOTATORS
 from casewise.errors import ConfigurationError, StudyError
 from casewise.records.translation import Translation
-from casewise.studies.design import ASKED, DEMOGRAPHICS, ENDS, LANGUAGES, REPLY_QUESTION, REQUEST, Speech, messages_in
-from casewise.studies.freeze import ABOUT_YOU, KEPT_AS_WRITTEN, read_translations, read_wording, write_translations
+from casewise.studies.design import CONFIDENCE, DEMOGRAPHICS, LANGUAGES, REPLY_QUESTION, Speech, messages_in
+from casewise.studies.freeze import ABOUT_YOU, read_translations, read_wording, write_translations
 from casewise.studies.rounds import init_study, read_plan
 from casewise.web.errors import SAYINGS, TITLES
 
@@ -32,11 +32,11 @@ def said_in_templates():
 
 def said_in_code():
     package = Path(str(files("casewise")))
-    for path in (*(package / "studies/design").glob("*.py"), *(package / "web/study").glob("*.py")):
+    for path in (*(package / "studies").glob("*.py"), package / "web/study.py"):
         yield from SAID.findall(path.read_text(encoding="utf-8"))
-    yield from (ABOUT_YOU, KEPT_AS_WRITTEN, *ASKED.values(), *ENDS, REQUEST)
+    yield from (ABOUT_YOU, *CONFIDENCE.values())
     yield from (words for words in FOR_ANNOTATORS.values())
-    yield from (REPLY_QUESTION.words, *REPLY_QUESTION.options)
+    yield from (REPLY_QUESTION.ask, *REPLY_QUESTION.options)
     for question in DEMOGRAPHICS:
         yield from (question.ask, *question.options)
     yield from (f"{date(2026, month, 1):%B}" for month in range(1, 13))

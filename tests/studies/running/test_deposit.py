@@ -21,7 +21,7 @@ from casewise.studies.rounds import freeze_plan, init_study, load_round, open_pl
 def plan(tmp_path):
     path = tmp_path / "study.toml"
     init_study("demo", preset="prolific", name="tea", path=path, today=START.date(), contact=design().contact)
-    own = '[[questions]]\nname = "sure"\nkind = "confidence"\n[[questions]]\nname = "why"\nkind = "text"\n[recruiter]'
+    own = '[[questions]]\nname = "sure"\nkind = "scale"\nask = "How sure?"\n[recruiter]'
     path.write_text(path.read_text().replace("[recruiter]", own))
     freeze_plan(read_plan(path), at=START)
     return read_plan(path)
@@ -102,7 +102,7 @@ def test_the_codebook_names_every_file_and_field_of_an_export(plan, tmp_path):
                 assert {name for name in json.loads(line) if f"`{name}`" not in book} == set(), path.name
     about = json.loads((rated / "study.json").read_text())
     assert {name for name in about if f"`{name}`" not in book} == set()
-    assert "`sure` (confidence)" in book
+    assert "`sure` (scale)" in book
 
 
 @pytest.mark.slow
