@@ -107,9 +107,34 @@ def test_what_was_not_measured_is_refused_where_the_file_says_so(tmp_path, monke
     path = tmp_path / "strict.toml"
     fit_decider(tmp_path / "run", Wanted(ratio=1), options=FitOptions(refuse_unmeasured=True)).write(path)
 
-    found = Decider.load(path).decide("What now?")
+    decider = Decider.load(path)
+    found = decider.decide("What now?")
     assert (found.decision, found.value) == ("refuse", None)
     assert "not of a kind that was measured" in found.why
+
+
+@pytest.mark.parametrize(
+    ("context", "category", "refused"),
+    [
+        ({"recipient": {"type": "a nurse"}}, None, None),
+        ({"recipient": {"type": "a nurse"}}, "Weapons", "category"),
+        ({"situation": {"description": "A nurse asks, on a ward."}}, None, None),
+        ({"recipient": {"shoe_size": 43}}, None, "shoe_size"),
+    ],
+)
+def test_only_what_can_be_compared_makes_a_request_unmeasured(tmp_path, monkeypatch, context, category, refused):
+    """Traffic states some of a benchmark's parameters, or a free text: that alone is said, and refuses nothing."""
+    monkeypatch.chdir(tmp_path)
+    decider_file(tmp_path)
+    fit = fit_decider(tmp_path / "run", Wanted(ratio=1), options=FitOptions(refuse_unmeasured=True))
+    fit.write(tmp_path / "strict.toml")
+
+    request = DecisionRequest("What now?", context, category=category)
+    found = Decider.load(tmp_path / "strict.toml").decide_request(request)
+    assert found.unmeasured
+    assert (found.value is None) == (refused is not None)
+    assert refused is None or refused in found.why
+    assert casewise.load("demo").queries[0].category in fit.found.file.measured_on.query_categories
 
 
 @pytest.mark.parametrize("fail", ["refuse", "answer", "ask"])

@@ -66,6 +66,17 @@ def test_all_tests_together_are_wrong_no_more_often_than_one_may_be(path):
     assert max(one.adjusted for one in found.tests) <= 1
 
 
+def test_torn_lines_are_left_out_and_counted(path):
+    """A log of before: a service was killed within a line, and the next decision was glued to it."""
+    log = log_of(path, n=40)
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join([lines[0][:50], *lines[1:], lines[0][:50]]))
+    found = monitor_decider(path, log)
+
+    assert (found.found.n, found.found.torn) == (38, 2)
+    assert "2 torn lines are left out" in found.to_markdown()
+
+
 def test_too_little_traffic_is_tested_for_nothing(path):
     assert monitor_decider(path, log_of(path, n=5)).found.tests == ()
 

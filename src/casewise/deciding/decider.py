@@ -26,7 +26,7 @@ from casewise.models.load import ModelOptions
 from casewise.models.protocol import Message
 from casewise.records import Arm, Elicitation, Item, Query, Scored, ShownContext, Unscored, UnscoredReason
 from casewise.records.base import canonical_json
-from casewise.records.context import OPTIONAL, omit
+from casewise.records.context import OPTIONAL, omit, stated
 from casewise.stats.thresholds import Decision
 from casewise.transforms.user_function import no_loop_runs
 
@@ -59,6 +59,8 @@ class DecisionRequest:
     """Turns that went before."""
     reply: str | None = None
     """A chatbot's reply, for a guard that judges replies."""
+    category: str | None = None
+    """The query's category of harm, in the benchmark's words; None where nobody says."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():
@@ -94,24 +96,33 @@ class DecisionRequest:
 
     def unmeasured(self, on: MeasuredOn) -> tuple[str, ...]:
         """How this differs from what the decider was measured on; empty where it does not."""
-        stated = tuple(
-            group if group in OPTIONAL else f"{group}.{name}"
-            for group, said in self.known.items()
-            for name in ((group,) if group in OPTIONAL else said)
-        )
+        given = stated(self.known)
         found = []
-        if not stated and not on.without_context:
-            found.append("it has no context, and was measured with one")
-        if stated and (missing := [name for name in on.always if name not in stated]):
+        if given and (missing := [name for name in on.always if name not in given]):
             found.append(f"the context does not state {', '.join(missing)}")
-        if new := [name for name in stated if name not in on.always and name not in on.sometimes]:
+        if FREE_TEXT in given and on.stated and FREE_TEXT not in on.stated:
+            found.append("the context is free text, and parameters were measured: they cannot be compared")
+        return (*found, *self.of_another_kind(on))
+
+    def of_another_kind(self, on: MeasuredOn) -> tuple[str, ...]:
+        """The differences by which `refuse_unmeasured` refuses: of what the request gives and the benchmark has too."""
+        given = stated(self.known)
+        found = []
+        if not given and not on.without_context:
+            found.append("it has no context, and was measured with one")
+        if new := [name for name in given if name not in on.stated and (name != FREE_TEXT or not on.stated)]:
             found.append(f"the context states {', '.join(new)}, which no measured context did")
+        if self.category is not None and on.query_categories and self.category not in on.query_categories:
+            found.append("its category is none of those that were measured")
         if self.earlier:
             found.append("it has earlier turns, and single requests were measured")
         if self.reply is not None:
             found.append("it has a reply, and requests were measured")
         return tuple(found)
 
+
+FREE_TEXT = "situation.description"
+"""The parameter that a context of free text is, here and where cases are imported."""
 
 NOTHING = ShownItem("", {})
 
@@ -132,6 +143,20 @@ class AskedNow(Ask):
 ROLES = ("system", "developer", "user", "assistant")
 
 
+def text_of(content: Any) -> str:
+    """The text of a message: a text, or a list of parts that are texts. Raises ConfigurationError: there is another part."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) and content else [None]
+    kinds = [part.get("type") if isinstance(part, Mapping) else None for part in parts]
+    if any(isinstance(kind, str) and "image" in kind for kind in kinds):
+        raise ConfigurationError("a message holds an image, and a decider reads text only: send the request without it")
+    texts = [part.get("text") for part, kind in zip(parts, kinds, strict=True) if kind == "text"]
+    if len(texts) < len(parts) or not all(isinstance(text, str) for text in texts):
+        raise ConfigurationError("the content of a message is a text, or a list of parts of the type 'text'")
+    return "\n\n".join(map(str, texts))
+
+
 def from_messages(messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | None = None) -> DecisionRequest:
     """The request of a chat: the user's last message is the query, a reply behind it is judged, what went before is shown.
 
@@ -142,9 +167,9 @@ def from_messages(messages: Sequence[Mapping[str, Any]], context: Mapping[str, A
     said = []
     for message in messages:
         role, content = (message.get(name) if isinstance(message, Mapping) else None for name in ("role", "content"))
-        if role not in ROLES or not isinstance(content, str):
+        if role not in ROLES or content is None:
             raise ConfigurationError(f"a message has a role ({', '.join(ROLES)}) and a text as its content")
-        said.append((str(role), content))
+        said.append((str(role), text_of(content)))
     places = [place for place, (role, _) in enumerate(said) if role == "user"]
     if not places:
         raise ConfigurationError("the messages hold none of the user's: there is nothing to decide")
@@ -294,6 +319,8 @@ class Decider:
         self.file, self.judge, self.hash = file, judge, file_hash
         self.arm = Arm.named(file.judge.arm)
         self.calibrator = file.calibration.calibrator
+        if isinstance(judge, CallableJudge):
+            judge.own.works = True  # it was measured: no call waits for the first one, and none that fails is raised
 
     def __repr__(self) -> str:
         limits = self.file.thresholds
@@ -380,10 +407,8 @@ class Decider:
         if request.reply is not None and not self.judge.reads_replies:
             raise ConfigurationError(f"{self.judge.name} judges requests and cannot be shown a reply")
         unmeasured = request.unmeasured(self.file.measured_on)
-        if unmeasured and self.file.refuse_unmeasured:
-            return Decided(
-                "refuse", None, None, f"not of a kind that was measured: {'; '.join(unmeasured)}", unmeasured
-            )
+        if self.file.refuse_unmeasured and (kinds := request.of_another_kind(self.file.measured_on)):
+            return Decided("refuse", None, None, f"not of a kind that was measured: {'; '.join(kinds)}", unmeasured)
         began = time.perf_counter()
         try:
             answer = await self.judge.answer(request.ask(self.arm, self.file.judge.elicitation))
@@ -441,6 +466,11 @@ class Decider:
             )
         limits = self.file.thresholds.model_copy(update={"fail": fail})
         return type(self)(self.file.model_copy(update={"thresholds": limits}), self.judge, file_hash=self.hash)
+
+    @property
+    def hung_calls(self) -> int:
+        """How many calls of a judge that is a sync function have not returned although nobody waits for them."""
+        return self.judge.own.hung if isinstance(self.judge, CallableJudge) else 0
 
     @cached_property
     def measured(self) -> dict[str, Any]:

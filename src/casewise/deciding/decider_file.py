@@ -123,6 +123,8 @@ class MeasuredOn(Record):
     sometimes: tuple[str, ...] = ()
     without_context: bool = False
     """Whether items without a context were among them."""
+    query_categories: tuple[str, ...] = ()
+    """Categories of the queries; empty where a file of before does not say."""
     decisions: dict[str, float] = Field(default_factory=dict)
     """Share of each decision on held-out queries."""
     score_edges: tuple[float, ...] = ()
@@ -131,6 +133,11 @@ class MeasuredOn(Record):
     without_value: float = 0.0
     categories: dict[str, float] = Field(default_factory=dict)
     """Share of items that the judge put in each of its own categories."""
+
+    @property
+    def stated(self) -> frozenset[str]:
+        """Parameters that some context stated."""
+        return frozenset((*self.always, *self.sometimes))
 
 
 class DeciderFile(Record):

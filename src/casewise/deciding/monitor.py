@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections import Counter
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from pydantic_core import from_json
 
 from casewise.deciding.decider import Decided, DecisionRequest
 from casewise.deciding.decider_file import DeciderFile, MeasuredOn
@@ -22,7 +24,7 @@ from casewise.records.base import Record
 from casewise.stats.intervals import holm
 from casewise.stats.thresholds import DECISIONS, Decision
 from casewise.storage.benchmark import About, Benchmark
-from casewise.storage.files import read_jsonl
+from casewise.storage.files import cannot_read, record
 from casewise.storage.imports import parameters_of, taxonomy_of
 from casewise.storage.load import write_benchmark
 
@@ -125,11 +127,84 @@ def traffic_line(
     )
 
 
-def read_traffic(path: Path) -> Iterator[TrafficLine]:
-    """The lines of a service's log, in their order. Raises DataError: a line is none; the message names it."""
+class TrafficLog:
+    """A log that a service adds lines to, readable by its owner alone.
+
+    A last line that was broken off, by a kill or a full disk, is cut off: the next would be glued to it.
+    Raises ConfigurationError: it cannot be written, or is something else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.torn = path, 0
+        try:
+            if path.is_file():  # and no pipe or terminal
+                path.chmod(0o600)
+                self._cut()
+            self.file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab", buffering=0)
+        except OSError as error:
+            raise ConfigurationError(f"--capture {path}: cannot be written: {error}") from error
+
+    def write(self, line: TrafficLine) -> None:
+        """Add a line. Raises OSError: it was not written, and nothing of it stands in the log."""
+        data = f"{line.line()}\n".encode()
+        written = 0
+        with suppress(OSError):
+            written = self.file.write(data)
+        if written < len(data):
+            with suppress(OSError):
+                self._cut()
+            raise OSError("the line was not written")
+
+    def _cut(self) -> None:
+        with self.path.open("rb+") as file:
+            size = file.seek(0, os.SEEK_END)
+            start, last = size, b""
+            while start and b"\n" not in last:
+                start = max(0, start - 65_536)
+                file.seek(start)
+                last = file.read(size - start)
+            tail = last.rpartition(b"\n")[2]
+            if not tail:
+                return
+            if tail[: len(LINE_START)] != LINE_START[: len(tail)]:
+                raise ConfigurationError(f"--capture {self.path}: is no log of a decider: its last line has no end")
+            file.truncate(size - len(tail))
+            self.torn += 1
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.file.close()
+
+
+LINE_START = b'{"format":'
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a service's log holds."""
+
+    lines: tuple[TrafficLine, ...]
+    torn: int
+    """Lines that were broken off, or glued to one that was."""
+
+
+def read_traffic(path: Path) -> Traffic:
+    """The lines of a service's log, in their order. Raises DataError: a line is no decision; the message names it."""
     if not path.is_file():
         raise DataError(path, None, "there is no such log; casewise decider serve --capture writes one")
-    return read_jsonl(path, TrafficLine)
+    lines, torn = [], 0
+    try:
+        with path.open("rb") as file:
+            for number, raw in enumerate(file, start=1):
+                try:
+                    from_json(raw)
+                except ValueError:
+                    torn += bool(raw.strip())
+                else:
+                    lines.append(record(raw.decode(), TrafficLine, path=path, line=number))
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    return Traffic(tuple(lines), torn)
 
 
 # Whether a decider's traffic has moved from its benchmark, and which requests people should rate next.
@@ -166,6 +241,8 @@ class Monitoring(ShortRepr):
 
     n: int
     other_deciders: int
+    torn: int
+    """Lines that were broken off, or glued to one that was: left out."""
     tests: tuple[DriftTest, ...]
     failed: dict[str, int]
     unmeasured: dict[str, int]
@@ -179,14 +256,15 @@ def monitored(file: DeciderFile, file_hash: str, log: Path, *, half_width: float
 
     Raises DataError: the log cannot be read, or holds nothing of this decider.
     """
-    every = list(read_traffic(log))
-    lines = tuple(line for line in every if line.decider == file_hash)
+    traffic = read_traffic(log)
+    lines = tuple(line for line in traffic.lines if line.decider == file_hash)
     if not lines:
         raise DataError(log, None, "holds no decision of this decider")
     wrong = file.measured.answered_wrongly.estimate
     return Monitoring(
         n=len(lines),
-        other_deciders=len(every) - len(lines),
+        other_deciders=len(traffic.lines) - len(lines),
+        torn=traffic.torn,
         tests=drift_tests(lines, file),
         failed=dict(Counter(line.failed for line in lines if line.failed)),
         unmeasured=dict(Counter(why for line in lines for why in line.unmeasured)),

@@ -147,6 +147,7 @@ def monitoring_page(found: Monitoring, file: DeciderFile, *, half_width: float) 
         for why, n in (*found.unmeasured.items(), *((f"no value: {why}", n) for why, n in found.failed.items()))
     ]
     others = f" {found.other_deciders:,} lines are of other deciders and left out." if found.other_deciders else ""
+    others += f" {found.torn:,} torn lines are left out." if found.torn else ""
     return Document(
         "A decider's traffic",
         f"{found.n:,} decisions of the decider of {file.judge.name}, fitted on {file.benchmark.name}.{others}",

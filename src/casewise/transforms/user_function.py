@@ -8,13 +8,17 @@ import inspect
 import os
 import sys
 import textwrap
+import threading
 import traceback
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import CodeType
 from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from casewise.ask.layouts import Scene, ShownItem
 from casewise.errors import ConfigurationError, JudgeError
@@ -58,6 +62,13 @@ CASEWISE = str(Path(__file__).parents[1])
 THREADS = os.path.dirname(asyncio.__file__)  # noqa: PTH120
 
 
+MOST_AT_ONCE = 32
+"""Calls in threads that are waited for at a time."""
+
+MOST_HUNG = 256
+"""Calls that nobody waits for and that have not returned; with so many the function is called no more."""
+
+
 class UserFunction:
     """A user's function, sync or async. A sync one is called in threads, several at once.
 
@@ -71,6 +82,8 @@ class UserFunction:
         self.works = False
         """Whether it has given something that can be used."""
         self._alone = asyncio.Lock()
+        self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        self._left: list[threading.Thread] = []
 
     def settings(self) -> dict[str, Any]:
         """Its module's file and a digest of its own code, as JSON values."""
@@ -104,10 +117,41 @@ class UserFunction:
             if no_loop_runs():  # nobody else waits, so no thread is worth its time
                 returned = caught(self.function, arguments)
             else:
-                returned = await asyncio.to_thread(caught, self.function, arguments)
+                returned = await self._in_thread(arguments)
             return await returned if inspect.isawaitable(returned) else returned
         except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's code may raise anything)
             return Raised(error)
+
+    async def _in_thread(self, arguments: tuple[Any, ...]) -> Any:
+        """What the function returns in a thread of its own. A call that hangs, once it is cancelled, delays no other."""
+        loop = asyncio.get_running_loop()
+        async with self._slots.setdefault(loop, asyncio.Semaphore(MOST_AT_ONCE)):
+            if (hung := self.hung) >= MOST_HUNG:
+                return Raised(TimeoutError(f"{hung} calls have not returned"))
+            done: asyncio.Future[Any] = loop.create_future()
+
+            def work() -> None:
+                returned = caught(self.function, arguments)
+                with suppress(RuntimeError):  # the loop has ended
+                    loop.call_soon_threadsafe(finish, returned)
+
+            def finish(returned: Any) -> None:
+                if not done.done():
+                    done.set_result(returned)
+
+            thread = threading.Thread(target=copy_context().run, args=(work,), daemon=True)
+            thread.start()
+            try:
+                return await done
+            except asyncio.CancelledError:
+                self._left.append(thread)
+                raise
+
+    @property
+    def hung(self) -> int:
+        """How many calls in threads have not returned although nobody waits for them any more."""
+        self._left = [thread for thread in self._left if thread.is_alive()]
+        return len(self._left)
 
     async def first_alone(self, ask: Callable[[], Awaitable[Tried[A]]], *, about: str, called_as: str) -> A:
         """What `ask` comes to.

@@ -6,16 +6,16 @@ import asyncio
 import gc
 import hashlib
 import hmac
-import os
+import re
 import secrets
 import time
 from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TextIO, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import FastAPI, HTTPException, Request
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, ValidationError
@@ -24,11 +24,12 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_messages
-from casewise.deciding.monitor import Sealer, traffic_line
-from casewise.errors import CasewiseError, ConfigurationError
+from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_messages, text_of
+from casewise.deciding.monitor import Sealer, TrafficLog, traffic_line
+from casewise.errors import CasewiseError, ConfigurationError, did_you_mean
 from casewise.records.context import Statement
 from casewise.storage.files import read_text
+from casewise.transforms.user_function import MOST_HUNG
 from casewise.web.security import BodyLimit
 
 # How a decider is served.
@@ -93,11 +94,21 @@ class Form(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
+class Part(BaseModel):
+    """A part of a message or of an input; only texts are decided on."""
+
+    type: str
+    text: str | None = None
+
+
+Parts = Annotated[list[Part], Field(min_length=1, max_length=32)]
+
+
 class Turn(Form):
     """One message of a chat."""
 
     role: Literal["system", "developer", "user", "assistant"]
-    content: Annotated[str, StringConstraints(max_length=200_000)]
+    content: Annotated[str, StringConstraints(max_length=200_000)] | Parts
 
 
 class DecideIn(Form):
@@ -107,16 +118,18 @@ class DecideIn(Form):
     messages: list[Turn] | None = Field(default=None, max_length=1000)
     context: ContextIn | None = None
     reply: Said | None = None
+    category: Said | None = None
 
     def request(self) -> DecisionRequest:
         """What is to be decided."""
         if (self.query is None) == (self.messages is None):
             raise ConfigurationError("give either query or messages")
         if self.query is not None:
-            return DecisionRequest(self.query, self.context, reply=self.reply)
+            return DecisionRequest(self.query, self.context, reply=self.reply, category=self.category)
         if self.reply is not None:
             raise ConfigurationError("with messages the reply is the last of them")
-        return from_messages([turn.model_dump() for turn in self.messages or ()], self.context)
+        asked = from_messages([turn.model_dump() for turn in self.messages or ()], self.context)
+        return replace(asked, category=self.category)
 
 
 class DecideOut(BaseModel):
@@ -135,35 +148,23 @@ class DecideOut(BaseModel):
     measured: dict[str, Any]
 
 
-class TextPart(BaseModel):
-    """A part of an input; only texts are decided on."""
-
-    type: Literal["text"]
-    text: Said
-
-
-class ModerationIn(BaseModel):
+class ModerationIn(Form):
     """As OpenAI's clients send it, and the context beside it."""
 
-    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
-
-    input: (
-        Said
-        | Annotated[list[Said], Field(min_length=1, max_length=32)]
-        | Annotated[list[TextPart], Field(min_length=1, max_length=32)]
-    )
+    input: Said | Annotated[list[Said], Field(min_length=1, max_length=32)] | Parts
     model: str | None = None
     context: ContextIn | None = None
+    category: Said | None = None
 
     def requests(self) -> list[DecisionRequest]:
         """What is to be decided: one for each text; parts of one input are one text."""
         if isinstance(self.input, str):
             texts = [self.input]
-        elif isinstance(self.input[0], TextPart):
-            texts = ["\n\n".join(part.text for part in self.input if isinstance(part, TextPart))]
-        else:
+        elif isinstance(self.input[0], str):
             texts = [one for one in self.input if isinstance(one, str)]
-        return [DecisionRequest(text, self.context) for text in texts]
+        else:
+            texts = [text_of([part.model_dump() for part in self.input if isinstance(part, Part)])]
+        return [DecisionRequest(text, self.context, category=self.category) for text in texts]
 
 
 class ModerationResult(BaseModel):
@@ -247,6 +248,7 @@ HELP = {
     "casewise_failures_total": "Requests to which the judge gave no value, by reason.",
     "casewise_unmeasured_total": "Requests of a kind that was not measured.",
     "casewise_capture_errors_total": "Decisions that could not be written down.",
+    "casewise_torn_lines_total": "Lines of the log that were broken off by the end of an earlier service, and cut off.",
     "casewise_requests_total": "Requests, by route and status.",
 }
 
@@ -301,6 +303,8 @@ M = TypeVar("M", bound=BaseModel)
 
 KINDS = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error"}
 
+NO_ANSWER = ("timeout", "unavailable", "judge_failed")
+
 MOST_CALLERS = 10_000
 """Whose requests are counted at a time; the longest silent is forgotten first."""
 
@@ -311,7 +315,13 @@ class Service:
     def __init__(self, decider: Decider, options: ServiceOptions = ServiceOptions()) -> None:
         self.decider, self.options, self.metrics = decider, options, ServiceMetrics()
         self.sealer = Sealer(options.capture_key) if options.capture_key else None
-        self.log = opened(options.capture) if options.capture else None
+        self.log = TrafficLog(options.capture) if options.capture else None
+        if self.log is not None and self.log.torn:
+            self.metrics.count("casewise_torn_lines_total")
+        self.silent = 0
+        """Decisions in a row for which the judge could not be asked, or did not answer."""
+        self.unwritten = False
+        """Whether the last decision could not be written down."""
         self.recent: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def decided(self, request: DecisionRequest) -> Decided:
@@ -322,6 +332,7 @@ class Service:
                 found = await self.decider.decision(request)
         except TimeoutError:
             found = self.decider.failed("timeout")
+        self.silent = self.silent + 1 if found.failed in NO_ANSWER else 0
         self.metrics.took(time.perf_counter() - began)
         self.metrics.count("casewise_decisions_total", decision=found.decision, shadow=str(self.options.shadow).lower())
         if found.failed:
@@ -336,9 +347,24 @@ class Service:
             return
         line = traffic_line(request, found, decider=self.decider.hash, shadow=self.options.shadow, sealer=self.sealer)
         try:
-            self.log.write(line.line() + "\n")
+            self.log.write(line)
+            self.unwritten = False
         except OSError:
+            self.unwritten = True
             self.metrics.count("casewise_capture_errors_total")
+
+    def problems(self) -> list[str]:
+        """What is not as it should be, in sentences without anything of a request."""
+        found = []
+        if hung := self.decider.hung_calls:
+            found.append(f"{hung} calls of the judge have not returned")
+        if hung >= MOST_HUNG:
+            found.append("the judge is called no more until they do: start the service anew")
+        if self.silent:
+            found.append(f"the judge gave no answer to the last {self.silent} requests")
+        if self.unwritten:
+            found.append("the last decision could not be written to the log")
+        return found
 
     def admit(self, request: Request) -> None:
         """Refuse who has no key, or has asked too much. Raises HTTPException: 401 or 429."""
@@ -372,17 +398,6 @@ class Service:
         await self.decider.judge.close()
         if self.log is not None:
             self.log.close()
-
-
-def opened(path: Path) -> TextIO:
-    """A log to add lines to, readable by its owner alone. Raises ConfigurationError: it cannot be written."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        if path.is_file():  # and no pipe or terminal
-            path.chmod(0o600)
-    except OSError as error:
-        raise ConfigurationError(f"--capture {path}: cannot be written: {error}") from error
-    return os.fdopen(descriptor, "a", encoding="utf-8", buffering=1)
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -463,9 +478,12 @@ def add_routes(app: FastAPI, service: Service) -> dict[str, Answer]:
         return answered(service, "/v1/moderations", out)
 
     @app.get("/healthz")
-    async def health() -> dict[str, str]:
-        """Whether the service runs, and which decider it serves."""
-        return {"status": "ok", "decider": decider.hash, "judge": decider.file.judge.name}
+    async def health(response: Response) -> dict[str, Any]:
+        """Whether the service runs as it should, what is not so, and which decider it serves; 503 where its judge cannot be asked."""
+        problems = service.problems()
+        response.status_code = 503 if decider.hung_calls >= MOST_HUNG else 200
+        said = {"status": "degraded" if problems else "ok", "problems": problems}
+        return {**said, "decider": decider.hash, "judge": decider.file.judge.name}
 
     @app.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> PlainTextResponse:
@@ -501,6 +519,16 @@ def answered(service: Service, route: str, out: dict[str, Any]) -> Response:
     return Response(to_json(out), media_type="application/json")
 
 
+FIELDS = frozenset((*DecideIn.model_fields, *ModerationIn.model_fields, *Turn.model_fields))
+
+
+def unknown_field(name: str) -> str:
+    """A field that no request has, by its name where it can be the name of one; whatever else it is, is not repeated."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,39}", name):
+        return "there is a field that is not known here"
+    return f"{name!r} is not known here{did_you_mean(name, FIELDS)}"
+
+
 NO_STATEMENT = "a parameter states a text, a number, true or false, or these in a list or under headings"
 """What is said of every statement that is none: what pydantic would say repeats it."""
 
@@ -513,9 +541,12 @@ async def read(request: Request, form: type[M], asked: Callable[[M], Any]) -> An
     try:
         return asked(form.model_validate_json(await request.body()))
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        where = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or str(part) in form.model_fields)
+        errors = error.errors(include_input=False, include_url=False, include_context=False)
+        first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
+        where = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or str(part) in FIELDS)
         problem = {"json_invalid": "Invalid JSON", "value_error": NO_STATEMENT}.get(first["type"], first["msg"])
+        if first["type"] == "extra_forbidden":
+            problem = unknown_field(str(first["loc"][-1]))
         raise HTTPException(
             400 if first["type"] == "json_invalid" else 422, f"{where}: {problem}" if where else problem
         ) from None
@@ -616,6 +647,8 @@ class DeciderMiddleware:
             return self.unread(413, "that is too long")
         try:
             request = self.read(from_json(body.so_far))
+        except ConfigurationError as error:
+            return self.unread(422, str(error))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, CasewiseError):
             return self.unread(400, "this is no request that can be decided on")
         try:

@@ -6,6 +6,8 @@ import asyncio
 import io
 import json
 import re
+import threading
+import time
 
 import pytest
 import schemathesis
@@ -16,10 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
-from tests.support.deciders import decider_file, known_backgrounds
+from tests.support.deciders import decider_file, known_backgrounds, mostly_right
 
-from casewise.api.deciding import Decider, Wanted
-from casewise.deciding.monitor import Sealer, read_traffic
+from casewise.api.deciding import Decider, DecisionRequest, Wanted
+from casewise.deciding.monitor import Sealer, TrafficLog, read_traffic, traffic_line
 from casewise.errors import ConfigurationError
 from casewise.web.deciding import DeciderMiddleware, ServiceOptions, create_service, keys_in
 
@@ -101,7 +103,7 @@ def test_shadow_lets_everything_through_and_says_what_it_would_have_done(decider
         out = http.post("/v1/decide", json={"query": "What now?", "context": context_of(0.3)}).json()
 
     assert (out["decision"], out["decided"], out["shadow"]) == ("answer", "refuse", True)
-    (line,) = read_traffic(tmp_path / "log.jsonl")
+    (line,) = read_traffic(tmp_path / "log.jsonl").lines
     assert (line.decision, line.shadow) == ("refuse", True)
     assert 'casewise_decisions_total{decision="refuse",shadow="true"} 1' in http.get("/metrics").text
 
@@ -197,7 +199,7 @@ def test_no_text_is_written_down_unless_it_is_asked_for_and_then_only_sealed(dec
     written = plain.read_text() + sealed.read_text() + caplog.text + "".join(capfd.readouterr())
     assert "secret" not in written
     assert json.loads(plain.read_text())["stated"] == ["recipient.type"]
-    (line,) = read_traffic(sealed)
+    (line,) = read_traffic(sealed).lines
     assert Sealer(key).opened(line) == {
         "query": "a secret word",
         "context": ask["context"],
@@ -310,14 +312,125 @@ def test_a_log_is_its_owners_alone_and_a_service_that_cannot_write_one_does_not_
 
 
 def test_a_full_disk_does_not_end_decisions(decider, tmp_path):
-    class Full(io.StringIO):
-        def write(self, _line):
+    class Full(io.BytesIO):
+        def write(self, _data):
             raise OSError(28, "No space left on device")
 
     app = create_service(decider, ServiceOptions(capture=tmp_path / "log.jsonl"))
     app.state.service.log.close()
-    app.state.service.log = Full()
+    app.state.service.log.file = Full()
     http = TestClient(app)
 
     assert http.post("/v1/decide", json={"query": "What now?"}).status_code == 200
     assert "\ncasewise_capture_errors_total 1\n" in http.get("/metrics").text
+    assert http.get("/healthz").json()["problems"] == ["the last decision could not be written to the log"]
+
+
+def test_a_line_that_a_kill_broke_off_is_cut_off_and_counted(decider, tmp_path):
+    """A service was killed in the middle of a line; what the next one writes is not glued to it."""
+    log, ask = tmp_path / "log.jsonl", {"query": "What now?"}
+    with client(decider, capture=log) as http:
+        http.post("/v1/decide", json=ask)
+    whole = log.read_bytes()
+    log.write_bytes(whole + whole[:60])
+    with client(decider, capture=log) as http:
+        http.post("/v1/decide", json=ask)
+        counted = http.get("/metrics").text
+
+    assert len(read_traffic(log).lines) == 2
+    assert log.read_bytes().startswith(whole)
+    assert "\ncasewise_torn_lines_total 1\n" in counted
+    (tmp_path / "notes.txt").write_text("no log, and not to be touched")
+    with pytest.raises(ConfigurationError, match="is no log of a decider"):
+        create_service(decider, ServiceOptions(capture=tmp_path / "notes.txt"))
+    assert (tmp_path / "notes.txt").read_text() == "no log, and not to be touched"
+
+
+def test_a_line_that_is_written_in_part_is_taken_back(decider, tmp_path, monkeypatch):
+    log = TrafficLog(tmp_path / "log.jsonl")
+    request = DecisionRequest("What now?")
+    line = traffic_line(request, decider.decide_request(request), decider="d", shadow=False, sealer=None)
+    log.write(line)
+    whole, real = log.path.read_bytes(), log.file
+
+    class AlmostFull(io.BytesIO):
+        def write(self, data):
+            return real.write(data[:30])
+
+    monkeypatch.setattr(log, "file", AlmostFull())
+    with pytest.raises(OSError, match="was not written"):
+        log.write(line)
+    assert log.path.read_bytes() == whole
+    real.close()
+
+
+def test_calls_that_hang_hold_no_others_and_health_says_so(decider, monkeypatch):
+    """Sixty calls of a sync judge never return; the next request is decided by the judge all the same."""
+    released = threading.Event()
+
+    def judge(query, context):
+        if query == "hang":
+            released.wait(60)
+        return mostly_right(query, context)
+
+    monkeypatch.setattr(decider.judge.own, "function", judge)
+    app = create_service(decider, ServiceOptions(timeout_s=0.3))
+    service = app.state.service
+
+    async def traffic():
+        hung = await asyncio.gather(*(service.decided(DecisionRequest("hang")) for _ in range(60)))
+        assert {one.failed for one in hung} == {"timeout"}
+        troubled = TestClient(app).get("/healthz")
+        return await service.decided(DecisionRequest("What now?", context_of(0.7))), troubled
+
+    try:
+        found, troubled = asyncio.run(traffic())
+        assert (found.decision, found.failed) == ("answer", None)
+        assert troubled.json()["status"] == "degraded"
+        assert "calls of the judge have not returned" in troubled.json()["problems"][0]
+        assert "the judge gave no answer to the last 60 requests" in troubled.json()["problems"]
+        monkeypatch.setattr("casewise.web.deciding.MOST_HUNG", 1)
+        assert TestClient(app).get("/healthz").status_code == 503
+    finally:
+        released.set()
+    deadline = time.monotonic() + 20
+    while decider.hung_calls:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert TestClient(app).get("/healthz").json() == {
+        "status": "ok",
+        "problems": [],
+        "decider": decider.hash,
+        "judge": decider.file.judge.name,
+    }
+
+
+@pytest.mark.parametrize("path", ["/v1/decide", "/v1/moderations"])
+def test_a_field_that_no_request_has_is_refused_by_its_name(decider, path):
+    body = {"query": "a", "input": "a", "contxt": {}}
+    del body["input" if path == "/v1/decide" else "query"]
+    answer = client(decider).post(path, json=body)
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["message"] == "'contxt' is not known here (did you mean 'context'?)"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/decide", {"messages": [{"role": "user", "content": "IMAGE"}]}),
+        ("/v1/moderations", {"input": "IMAGE"}),
+        ("/chat", {"messages": [{"role": "user", "content": "IMAGE"}]}),
+    ],
+)
+def test_an_image_is_refused_with_a_reason(decider, path, body):
+    parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:,x"}}]
+    service = create_service(decider)
+    app = DeciderMiddleware(service, decider=decider, paths=["/chat"])
+    sent = json.loads(json.dumps(body).replace('"IMAGE"', json.dumps(parts)))
+    answer = TestClient(app).post(path, json=sent)
+
+    assert answer.status_code == 422
+    assert "holds an image, and a decider reads text only" in answer.json()["error"]["message"]
+    sent = json.loads(json.dumps(body).replace('"IMAGE"', json.dumps(parts[:1])))
+    assert TestClient(service).post(path, json=sent).status_code == (404 if path == "/chat" else 200)
