@@ -8,18 +8,15 @@ from threading import Barrier
 
 import pytest
 from sqlalchemy import select, update
-from tests.studies.test_store import answer
 from tests.support.databases import empty_database
 from tests.support.prolific import stand_in
-from tests.support.study import LATER, RIGHT, SECRET, START, design
+from tests.support.study import SECRET, START, design
 
 from casewise import api, database
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
-from casewise.studies.answers import finish_batch, take_another
 from casewise.studies.owner import delete_personal
-from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial, people_needed
-from casewise.studies.people import annotator as find_annotator
+from casewise.studies.people import Vault, admit, people_needed
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import find_round, init_study, load_round, open_plan, read_plan
 
@@ -81,80 +78,6 @@ def test_a_bonus_is_paid_once_whatever_becomes_of_the_answer(prolific, there):
     assert [kind for kind, _ in events(place)] == ["bonus begun", "bonus begun", "bonus paid"]
     money, pay = api.studies.status(**place).monitor.money, read_plan(place["study"]).design.pay
     assert money.spent == pytest.approx(3.5 * (1 + pay.fee_percent / 100))
-
-
-def with_two_batches(place):
-    """Somebody who rated two batches of another version; their number, and what the second is worth."""
-    toml = (
-        place["study"]
-        .read_text()
-        .replace("most_batches = 1", "most_batches = 2")
-        .replace('version = "1"', 'version = "2"')
-    )
-    place["study"].write_text(
-        re.sub(
-            r"(?m)^conditions = .*",
-            'conditions = ["no_context"]',
-            re.sub(r"(?m)^contrasts = .*", "contrasts = []", toml),
-        )
-    )
-    with database.open(str(place["database"])) as store:
-        with store.write() as connection:
-            study = load_round(
-                connection, open_plan(connection, read_plan(place["study"]), phase="pilot", now=START + LATER)
-            )
-            assert study is not None
-            first = admit(
-                connection, study, RecruiterIds("person-2", "study-2", "sub-2"), vault=Vault(SECRET), now=START
-            )
-            assert first is not None
-            pass_tutorial(connection, first.id)
-            answer_quiz(connection, study, first.id, RIGHT, now=START)
-        while answer(store, study, first.id):
-            pass
-        with store.write() as connection:
-            rating = find_annotator(connection, first.id)
-            assert rating is not None
-            given = take_another(connection, study, rating, now=START)
-        while answer(store, study, first.id):
-            pass
-        with store.write() as connection:
-            finish_batch(connection, study, first.id, now=START)
-    assert given
-    return first.id, study.design.pay.per_batch
-
-
-def test_further_batches_are_paid_once_each_as_a_bonus(prolific, there):
-    _, place = there
-    who, owed = with_two_batches(place)
-    prolific.has_no_money = True
-    (refused,) = api.prolific.pay_further(**place)
-    assert (refused.annotator, refused.amount, refused.state) == (who, owed, "not paid")
-    assert "the balance is too low" in refused.why
-    prolific.has_no_money = False
-    (paid,) = api.prolific.pay_further(**place)
-    assert paid == api.prolific.FurtherPaid(who, owed, "paid")
-    assert prolific.bonuses == {"bonus-0": f"sub-2,{owed:.2f}", "bonus-1": f"sub-2,{owed:.2f}"}
-    assert api.prolific.pay_further(**place) == []
-    assert prolific.paid == ["bonus-1"]
-
-
-def test_a_further_batch_whose_payment_was_not_answered_is_named_each_time_and_not_paid_again(prolific, there):
-    _, place = there
-    with_two_batches(place)
-    prolific.breaks = "POST /bulk"
-    for said in ("502", "begun before; see at Prolific"):
-        (one,) = api.prolific.pay_further(**place)
-        assert one.state == "in doubt"
-        assert said in one.why
-        assert "--again" not in one.why
-    assert prolific.paid == ["bonus-0"]
-    prolific.breaks = ""
-    assert api.prolific.settle(one.annotator, paid=False, **place) == one.amount
-    with pytest.raises(StudyError, match="no bonus is in doubt"):
-        api.prolific.settle(one.annotator, paid=False, **place)
-    (again,) = api.prolific.pay_further(**place)
-    assert again.state == "paid"
 
 
 def test_a_bonus_in_doubt_is_settled_by_what_somebody_saw_and_counts_accordingly(prolific, there):

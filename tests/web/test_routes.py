@@ -50,7 +50,7 @@ STUDY = dict.fromkeys(
             for method in ("GET", "POST")
         ),
         *(("GET", f"/study/{{study_id}}/{page}") for page in ("pause", "end", "leave", "language")),
-        *(("POST", f"/study/{{study_id}}/{page}") for page in ("undo", "stop", "another")),
+        *(("POST", f"/study/{{study_id}}/{page}") for page in ("undo", "stop")),
     ],
     ANYBODY,
 ) | dict.fromkeys(

@@ -16,11 +16,6 @@ from casewise.api.studies import StudyRound, study_round
 from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.runs.limits import finished
 from casewise.studies.answers import (
-    FURTHER,
-    FurtherPaid,
-    begun_bonuses,
-    further_pay,
-    in_doubt,
     none_begun,
     settle_bonus,
 )
@@ -45,7 +40,6 @@ from casewise.studies.slots import hold_study
 
 __all__ = [
     "FittedPlaces",
-    "FurtherPaid",
     "approve",
     "ask_return",
     "bonus",
@@ -54,17 +48,14 @@ __all__ = [
     "fit_places",
     "keep_out",
     "message",
-    "pay_further",
     "payable",
     "publish",
     "set_places",
     "settle",
 ]
 
-PAID_FURTHER = {"completed", "stopped"}
-
 T = TypeVar("T")
-BonusCheck = Callable[[Connection, Round, str, str], None]
+BonusCheck = Callable[[Connection, Round, str], None]
 
 
 def client() -> ProlificClient:
@@ -245,7 +236,7 @@ def bonus(
     with of_annotator(study, phase, annotator, database=database) as (who, keep):
         if not again:
             with study_round(study, phase, database=database) as there, there.store.read() as connection:
-                none_begun(connection, there.round, annotator, why)
+                none_begun(connection, there.round, annotator)
         made = talked(lambda prolific: prolific.set_up_bonus(who.study, who.session, amount))
         keep("bonus begun", {"amount": amount, "payment": made, "for": why}, None if again else none_begun)
         try:
@@ -254,32 +245,6 @@ def bonus(
             keep("bonus refused", {"amount": amount, "payment": made})
             raise
         keep("bonus paid", {"amount": amount, "payment": made})
-
-
-def pay_further(study: str | Path, *, phase: str = "main", database: str | None = None) -> list[FurtherPaid]:
-    """Pay a bonus to all who ended and rated more than one batch, once each; one that is not paid stops no other.
-
-    Whoever was paid before is not listed. Who is in doubt is, until it is settled (`settle`), and is not paid meanwhile.
-    """
-    with study_round(study, phase, database=database) as there, there.store.read() as connection:
-        owed = further_pay(connection, there.round)
-        ended = {name for name in owed if (who := find_annotator(connection, name)) and who.outcome in PAID_FURTHER}
-        begun = {one.annotator_id: one.paid for one in begun_bonuses(connection, there.round.id) if one.why == FURTHER}
-        known = {name for name in ended - begun.keys() if person_of(connection, name, vault=there.vault) is not None}
-    done = [
-        FurtherPaid(name, owed[name], "in doubt", in_doubt(name))
-        for name in sorted(ended & begun.keys())
-        if not begun[name]
-    ]
-    for name in sorted(known):
-        try:
-            bonus(name, owed[name], study=study, phase=phase, why=FURTHER, database=database)
-            done.append(FurtherPaid(name, owed[name], "paid"))
-        except StudyError as error:
-            with study_round(study, phase, database=database) as there, there.store.read() as connection:
-                told = any(one.why == FURTHER for one in begun_bonuses(connection, there.round.id, name))
-            done.append(FurtherPaid(name, owed[name], "in doubt" if told else "not paid", str(error)))
-    return done
 
 
 def settle(
@@ -328,7 +293,7 @@ def of_annotator(
             with there.store.write() as connection:
                 if check is not None:
                     hold_study(connection, there.round)
-                    check(connection, there.round, annotator, detail["for"])
+                    check(connection, there.round, annotator)
                 note(
                     connection,
                     there.round.id,

@@ -167,9 +167,7 @@ def study(
         int | None, typer.Option("--queries", min=2, help="Queries, if given: then the power they have.")
     ] = None,
     per_item: Annotated[int, typer.Option("--per-item", min=1, help="Ratings of each item.")] = 21,
-    per_annotator: Annotated[
-        int, typer.Option("--per-annotator", min=1, help="Items of each annotator, all batches together.")
-    ] = 25,
+    per_annotator: Annotated[int, typer.Option("--per-annotator", min=1, help="Items of each annotator.")] = 25,
     alpha: AlphaOption = 0.05,
     power: PowerOption = 0.8,
     plot: PlotOption = None,

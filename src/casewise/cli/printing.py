@@ -213,11 +213,6 @@ def print_estimate(plan: api.studies.StudyPlan) -> None:
     typer.echo(
         f"  {found.ratings:,} ratings, by {found.annotators:,} annotators at {design.ratings.per_annotator} each"
     )
-    if (most := design.ratings.most_batches) > 1:
-        fewest = -(-found.annotators // most)
-        typer.echo(
-            f"  as few as {fewest:,} people if all take {most} batches: each then weighs as much more in the error"
-        )
     if found.short_batches:
         typer.echo(f"  {found.short_batches:,} of the batches are shorter, and paid in full")
     typer.echo(f"  {found.screened_out:,} more may not pass the quiz")

@@ -149,27 +149,6 @@ def bonus(
     say(f"{annotator} is paid {amount:.2f} more", annotator=annotator, amount=amount)
 
 
-@app.command("pay-further")
-def pay_further(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
-    """Pay everybody who rated more than one batch for those after the first, as a bonus, once each; again at will."""
-    done = api.prolific.pay_further(study, phase=phase, database=database)
-    if done:
-        rows = [(one.annotator, f"{one.amount:.2f}", one.state, one.why) for one in done]
-        print_table(("annotator", "owed", "state", "why"), rows)
-    paid = {one.annotator: one.amount for one in done if one.state == "paid"}
-    counts = Counter(one.state for one in done)
-    total = sum(paid.values())
-    say(
-        f"{len(paid)} paid for further batches, {total:.2f} in all; {counts['not paid']} not paid, {counts['in doubt']} in doubt",
-        paid=paid,
-        total=total,
-        not_paid=counts["not paid"],
-        in_doubt=counts["in doubt"],
-    )
-    if len(paid) < len(done):
-        raise typer.Exit(ExitCode.NO)
-
-
 @app.command()
 def settle(
     annotator: AnnotatorArgument,

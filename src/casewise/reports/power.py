@@ -314,7 +314,7 @@ class PlannedStudy:
     """As many as there will be; None asks how many are needed."""
     per_item: int = 21
     per_annotator: int = 25
-    """Ratings of each item, and items of each annotator: with several batches a person, all of them."""
+    """Ratings of each item, and items of each annotator."""
     alpha: float = 0.05
     power: float = 0.8
     seed: int = 0
@@ -370,7 +370,7 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
     )
     differ = (
         f"Of what people add to the error, {share:.0%} is how annotators differ: it falls with fewer items an annotator and "
-        "more annotators, not with more items each. A second batch a person doubles it and adds no annotator."
+        "more annotators, not with more items each."
     )
     remarks = (
         f"{conditions[0]} against {conditions[1]}; power is for other queries of the kind and other people.",

@@ -13,18 +13,11 @@ from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.records import OUTCOMES
 from casewise.studies.design import REPLY_QUESTION, Demographic, LanguageCode, OwnAnswer, OwnQuestion, Pay
-from casewise.studies.people import Annotator, has_room
-from casewise.studies.quality import FAILED_CHECKS, AnsweredPage, failed_checks, must_void
-from casewise.studies.rounds import Round, note, round_state
+from casewise.studies.quality import FAILED_CHECKS, AnsweredPage, must_void
+from casewise.studies.rounds import Round, note
 from casewise.studies.slots import (
-    Earlier,
-    generator,
-    give_batch,
-    hold_study,
     lapse_expired,
     lease_end,
-    open_in,
-    open_slots,
     release,
     resume,
     take_slot,
@@ -393,96 +386,10 @@ def suspects(connection: Connection, study: Round) -> Sequence[str]:
     return connection.scalars(query).all()
 
 
-# More than one batch a person: whoever has answered all pages may take another, where design and room allow it.
-#
-# It is of the same condition, of queries that the person has not read, and only while that condition is not behind the
-# others by a batch: so quotas and the balance of conditions stay what they are. What was promised to people in the tutorial
-# or the quiz is not given away.
+# What people have cost, the recruiter's fee apart: by how it ended for them, and in bonuses.
 
 
 EVENTS = tables.events
-
-FURTHER = "further batches"
-"""What a bonus is for that pays them, in the log."""
-
-
-def batches_given(connection: Connection, study_id: str) -> dict[str, int]:
-    """How many batches each annotator was given who was given more than one."""
-    query = (
-        select(EVENTS.c.annotator_id, func.count())
-        .where(EVENTS.c.study_id == study_id, EVENTS.c.kind == "assigned")
-        .group_by(EVENTS.c.annotator_id)
-        .having(func.count() > 1)
-    )
-    return {row[0]: row[1] for row in connection.execute(query)}
-
-
-def may_take_another(connection: Connection, study: Round, who: Annotator, *, now: datetime) -> bool:
-    """Whether somebody who has answered all pages is offered another batch."""
-    ratings = study.design.ratings
-    if ratings.most_batches == 1 or who.stage != "rating" or who.condition is None:
-        return False
-    mine = (EVENTS.c.study_id == study.id, EVENTS.c.annotator_id == who.id, EVENTS.c.kind == "assigned")
-    if connection.scalars(select(func.count()).where(*mine)).one() >= ratings.most_batches:
-        return False
-    if round_state(connection, study.id) != "open" or next_page(connection, study, who.id) is not None:
-        return False
-    if failed_checks(answers_of(connection, study, who.id), study.design.attention):
-        return False
-    free = open_slots(connection, study.id)
-    if free.get(who.condition, 0) + ratings.per_annotator <= max(free.values(), default=0):
-        return False
-    seen = given_before(connection, who.id).queries
-    items, _ = open_in(connection, study.id, who.condition)
-    return any(item.query_id not in seen for item in items) and has_room(connection, study, now=now)
-
-
-def take_another(connection: Connection, study: Round, who: Annotator, *, now: datetime) -> int:
-    """Give another batch to somebody who may take one; the number of its items, 0 if there is none (any more)."""
-    hold_study(connection, study)
-    connection.execute(select(ANNOTATORS.c.id).where(ANNOTATORS.c.id == who.id).with_for_update(key_share=True))
-    lapse_expired(connection, study, now=now)
-    if who.condition is None or not may_take_another(connection, study, who, now=now):
-        return 0
-    before = given_before(connection, who.id)
-    rng = generator(study, who.id, before.pages)
-    return give_batch(connection, study, who.id, who.condition, rng=rng, now=now, before=before)
-
-
-def given_before(connection: Connection, annotator_id: str) -> Earlier:
-    query = select(PAGES.c.query_id, PAGES.c.check_name).where(PAGES.c.annotator_id == annotator_id)
-    rows = connection.execute(query).all()
-    queries = frozenset(row.query_id for row in rows if row.query_id)
-    return Earlier(len(rows), queries, frozenset(row.check_name for row in rows if row.check_name))
-
-
-def further_pay(connection: Connection, study: Round, *annotator_ids: str) -> dict[str, float]:
-    """What annotators (all, if none is named) are owed for batches after their first.
-
-    A batch is paid by the share of its pages that were answered or skipped.
-    """
-    if study.design.ratings.most_batches == 1:
-        return {}
-    wanted = [EVENTS.c.annotator_id.in_(annotator_ids)] if annotator_ids else []
-    query = select(EVENTS.c.annotator_id, EVENTS.c.detail).where(
-        EVENTS.c.study_id == study.id, EVENTS.c.kind == "assigned", *wanted
-    )
-    owed: dict[str, float] = {}
-    for annotator_id, batch in connection.execute(query).all():
-        if batch["from"] == 1:
-            continue
-        answered = select(func.count()).where(
-            PAGES.c.annotator_id == annotator_id,
-            PAGES.c.position.between(batch["from"], batch["to"]),
-            PAGES.c.answered_at.is_not(None),
-        )
-        share = connection.scalars(answered).one() / (batch["to"] - batch["from"] + 1)
-        owed[annotator_id] = owed.get(annotator_id, 0.0) + study.design.pay.per_batch * share
-    return {annotator_id: round(pay, 2) for annotator_id, pay in owed.items() if round(pay, 2)}
-
-
-# What people have cost, the recruiter's fee apart: by how it ended for them, for further batches, and in bonuses.
-
 
 PAID_IN_FULL = ("completed", "stopped", "no_room", "too_many_skips", "failed_checks")
 """Outcomes that take a place at the recruiter; who failed checks is paid or not by a person's decision, and counted."""
@@ -499,23 +406,11 @@ class Bonus:
     payment: str
     """The recruiter's id of it."""
     amount: float
-    why: str
     paid: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FurtherPaid:
-    """What became of what somebody is owed for further batches."""
-
-    annotator: str
-    amount: float
-    state: Literal["paid", "not paid", "in doubt"]
-    """In doubt: the recruiter was told to pay, and did not answer that it does."""
-    why: str = ""
-
-
 def begun_bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> list[Bonus]:
-    """What was paid by hand or for further batches, or may have been, to all or to one."""
+    """What was paid, or may have been, to all or to one."""
     mine = [] if annotator_id is None else [EVENTS.c.annotator_id == annotator_id]
     query = select(EVENTS.c.annotator_id, EVENTS.c.kind, EVENTS.c.detail).where(
         EVENTS.c.study_id == study_id, EVENTS.c.kind.in_(("bonus begun", "bonus refused", "bonus paid")), *mine
@@ -527,7 +422,6 @@ def begun_bonuses(connection: Connection, study_id: str, annotator_id: str | Non
             who,
             said.get("payment", ""),
             float(said["amount"]),
-            said.get("for", ""),
             ("bonus paid", said.get("payment")) in ends,
         )
         for who, kind, said in rows
@@ -535,21 +429,21 @@ def begun_bonuses(connection: Connection, study_id: str, annotator_id: str | Non
     ]
 
 
-def in_doubt(annotator_id: str) -> str:
-    """What to do where the recruiter was told to pay and did not say that it does."""
-    return f"a bonus was begun before; see at Prolific whether it was paid, and say so: casewise prolific settle {annotator_id}"
-
-
-def none_begun(connection: Connection, study: Round, annotator_id: str, why: str) -> None:
-    """Nothing, unless a bonus was begun for somebody: any, or for further batches one for these.
+def none_begun(connection: Connection, study: Round, annotator_id: str) -> None:
+    """Nothing, unless a bonus was begun for somebody.
 
     Raises StudyError: there was.
     """
-    begun = [one for one in begun_bonuses(connection, study.id, annotator_id) if why != FURTHER or one.why == FURTHER]
-    if begun:
-        doubtful = not all(one.paid for one in begun)
-        said = in_doubt(annotator_id) if doubtful else f"{annotator_id} was paid a bonus before"
-        raise StudyError(said if why == FURTHER else f"{said}; for another, say --again")
+    begun = begun_bonuses(connection, study.id, annotator_id)
+    if not begun:
+        return
+    said = f"{annotator_id} was paid a bonus before"
+    if not all(one.paid for one in begun):
+        said = (
+            "a bonus was begun before; see at Prolific whether it was paid, and say so: casewise prolific settle "
+            f"{annotator_id}"
+        )
+    raise StudyError(f"{said}; for another, say --again")
 
 
 def settle_bonus(
@@ -572,14 +466,13 @@ def settle_bonus(
 
 
 def bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> float:
-    """What was paid by hand, or may have been, to all or to one; bonuses for further batches count as owed already."""
-    return sum(one.amount for one in begun_bonuses(connection, study_id, annotator_id) if one.why != FURTHER)
+    """What was paid in bonuses, or may have been, to all or to one."""
+    return sum(one.amount for one in begun_bonuses(connection, study_id, annotator_id))
 
 
 def cost_of(connection: Connection, study: Round, who: Row[Any]) -> float:
     """What an annotator has cost so far."""
     pay, besides = study.design.pay, bonuses(connection, study.id, who.id)
-    besides += sum(further_pay(connection, study, who.id).values())
     if who.outcome in PAID_IN_FULL:
         return besides + pay.per_batch
     return besides + (pay.screen_out if who.outcome in PAID_AS_SCREEN_OUT else 0.0)

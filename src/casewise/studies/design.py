@@ -95,6 +95,7 @@ ENGLISH = Speech("en")
 RETIRED = frozenset(
     {
         "alerts.email",
+        "ratings.most_batches",
         "recruiter.form_fields",
         "quality.llm_echo",
         "quality.correlated_agreement",
@@ -115,6 +116,8 @@ def without_retired(said: Any) -> Any:
     match said:
         case {"recruiter": {"kind": "form"}}:
             raise ValueError("recruiter.kind 'form' is retired; send people back with 'redirect' or 'code'")
+        case {"ratings": {"most_batches": int(most)}} if most > 1:
+            raise ValueError(f"ratings.most_batches is {most}, and a person takes one batch now; leave it out")
     return {
         name: {key: kept for key, kept in value.items() if f"{name}.{key}" not in RETIRED}
         if isinstance(value, dict)
@@ -281,7 +284,7 @@ def check_reply_study(questions: Sequence[OwnQuestion], most: int, most_replies:
         raise ValueError(f"the question {wanted.name!r} is all that a page asks; leave out `required = false`")
     if most > most_replies:
         raise ValueError(
-            f"ratings.per_annotator times ratings.most_batches is {most}, more than sensitive.most_replies ({most_replies}): "
+            f"ratings.per_annotator is {most}, more than sensitive.most_replies ({most_replies}): "
             "nobody should have to read so many replies"
         )
 
@@ -332,8 +335,6 @@ class Ratings(DesignSection):
     """Valid ratings that every item is promised."""
     per_annotator: int = Field(25, ge=1, le=500)
     """Items in a batch; the last batches may be shorter and are paid in full."""
-    most_batches: int = Field(1, ge=1, le=50)
-    """Batches that one annotator may take, one after the other and in one condition; each is paid."""
     minimum_seconds: float = Field(2.0, ge=0, le=120)
     """An answer faster than this is flagged as too fast. It is kept."""
     lease_minutes: float = Field(30.0, gt=0, le=60 * 24 * 30)
@@ -597,8 +598,7 @@ class Design(DesignSection):
     @model_validator(mode="after")
     def _replies_are_asked_about(self) -> Self:
         if self.rates == "replies":
-            most = self.ratings.per_annotator * self.ratings.most_batches
-            check_reply_study(self.questions, most, self.sensitive.most_replies)
+            check_reply_study(self.questions, self.ratings.per_annotator, self.sensitive.most_replies)
         return self
 
     @model_validator(mode="after")

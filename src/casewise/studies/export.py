@@ -19,7 +19,6 @@ from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
 from casewise.records import Rating
 from casewise.storage import About, Benchmark, write_benchmark
-from casewise.studies.answers import batches_given
 from casewise.studies.design import Design
 from casewise.studies.freeze import PAGES, Frozen, Promise, StudyWording, departures, plain, rated_items, read_frozen
 from casewise.studies.owner import Overview, overview, people_states
@@ -137,7 +136,6 @@ def excluded(connection: Connection, study: Round, rated: list[Row[Any]]) -> lis
 
 def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]]:
     spoken = languages_of(connection, study)
-    batches = batches_given(connection, study.id)
     return [
         {
             "annotator_id": person.id,
@@ -146,7 +144,6 @@ def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]
             "language": spoken.get(person.id),
             "rated": person.rated,
             "skipped": person.skipped,
-            "batches": batches.get(person.id, int(person.condition is not None)),
             "voided": person.voided_at is not None,
             "flags": [asdict(flag) for flag in person.flags],
             "differs_from_majority": asdict(person.disagreement),

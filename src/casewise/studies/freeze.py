@@ -111,7 +111,6 @@ def values(design: Design, t: Speech = ENGLISH) -> dict[str, str]:
         "minimum_age": str(design.eligibility.minimum_age),
         "languages": t(" or ").join(map(t, readers)) or t("the language of this page"),
         "items": str(ratings.per_annotator),
-        "most_items": str(ratings.per_annotator * ratings.most_batches),
         "minutes": str(minutes),
         "pay": t.money(pay.per_batch, pay.currency),
         "screen_out_pay": t.money(pay.screen_out, pay.currency),

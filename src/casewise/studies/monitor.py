@@ -19,7 +19,6 @@ from casewise.studies.answers import (
     bonuses,
     cost_of_more,
     cost_of_withdrawn,
-    further_pay,
     lapse_and_void,
 )
 from casewise.studies.design import Pay
@@ -95,8 +94,6 @@ class Monitor:
     funnel: Funnel
     last_outcomes: tuple[str, ...]
     """Of the 20 who ended last."""
-    further: dict[str, float]
-    """What each annotator is owed for batches after their first."""
     amendments: tuple[str, ...]
     """What was changed while it ran, when and why."""
 
@@ -111,7 +108,7 @@ class Monitor:
 
 def monitor(connection: Connection, study: Round, *, now: datetime) -> Monitor:
     """How the round goes; changes nothing."""
-    seen, further = overview(connection, study), further_pay(connection, study)
+    seen = overview(connection, study)
     since = max(now - RECENT, study.created_at)
     hours = max((now - since).total_seconds() / 3600, 1 / 60)
     lately = valid_lately(connection, study.id, since=since, hour=now - timedelta(hours=1))
@@ -130,11 +127,10 @@ def monitor(connection: Connection, study: Round, *, now: datetime) -> Monitor:
             seen,
             under_way=waiting + rating_people(connection, study.id),
             people=people_needed(connection, study, now=now) if going else 0,
-            besides=sum(further.values()) + bonuses(connection, study.id) + cost_of_withdrawn(connection, study.id),
+            besides=bonuses(connection, study.id) + cost_of_withdrawn(connection, study.id),
         ),
         funnel=funnel(connection, study, seen),
         last_outcomes=last_outcomes(connection, study.id),
-        further=further,
         amendments=tuple(
             f"{at:%Y-%m-%d}: {'; '.join(said['changes'])} ({said['why']})"
             for at, said in amendments(connection, study.id)
@@ -178,7 +174,7 @@ def rating_people(connection: Connection, study_id: str) -> int:
 def money_of(pay: Pay, seen: Overview, *, under_way: int, people: int, besides: float) -> Money:
     """What a round has cost, and will by those under way and by `people` who are yet to come.
 
-    `besides`: for further batches, bonuses, and on who withdrew.
+    `besides`: in bonuses, and on who withdrew.
     """
     fee, stages = 1 + pay.fee_percent / 100, seen.stages
     full = sum(stages.get(outcome, 0) for outcome in PAID_IN_FULL)

@@ -253,23 +253,13 @@ class Payable:
 
 
 def to_be_paid(connection: Connection, study: Round, *, vault: Vault) -> Payable:
-    """Who has done what they are paid for, and of whom somebody has to say so.
-
-    Whoever took another batch and was never back has completed the first.
-    """
+    """Who has done what they are paid for, and of whom somebody has to say so."""
     rated = select(PAGES.c.annotator_id).where(
         PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.verdict.is_not(None)
     )
-    further = (
-        select(tables.events.c.annotator_id)
-        .where(tables.events.c.study_id == study.id, tables.events.c.kind == "assigned")
-        .group_by(tables.events.c.annotator_id)
-        .having(func.count() > 1)
-    )
     query = select(ANNOTATORS.c.id, ANNOTATORS.c.outcome, ANNOTATORS.c.id.in_(rated)).where(
         ANNOTATORS.c.study_id == study.id,
-        ANNOTATORS.c.outcome.in_(("completed", "stopped", "no_room", "too_many_skips"))
-        | (ANNOTATORS.c.lapsed & (ANNOTATORS.c.stage == "rating") & ANNOTATORS.c.id.in_(further)),
+        ANNOTATORS.c.outcome.in_(("completed", "stopped", "no_room", "too_many_skips")),
     )
     failed = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.outcome == "failed_checks")
     found = Payable([], [], connection.scalars(select(func.count()).where(*failed)).one())

@@ -40,8 +40,6 @@ def study_request(design: Design, *, url: str, places: int, minutes: float, grou
 
     `url` is where `casewise serve` answers; `group` is a participant group whose members are kept out.
     """
-    most = design.ratings.most_batches
-    longer = {"maximum_allowed_time": round(3 * minutes * most)} if most > 1 else {}
     return {
         "name": design.title,
         "internal_name": f"{design.name} {design.version}",
@@ -56,7 +54,6 @@ def study_request(design: Design, *, url: str, places: int, minutes: float, grou
         "device_compatibility": ["desktop", "mobile", "tablet"],
         "content_warnings": ["sensitive", "explicit"],
         "filters": filters_of(design, group=group),
-        **longer,
     }
 
 

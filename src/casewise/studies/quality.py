@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from statistics import fmean, median, pstdev
 from typing import Literal, NamedTuple
 
@@ -89,16 +88,13 @@ def must_void(answers: Sequence[AnsweredPage], design: Design) -> bool:
 
 
 def failed_checks(answers: Sequence[AnsweredPage], attention: Attention) -> Flag | None:
-    """Whether more checks were failed than the batches, as far as their checks were reached, allow."""
     checks = [answer for answer in answers if answer.is_check]
     failed = [answer for answer in checks if answer.verdict != answer.expected]
-    batches = ceil(len(checks) / attention.checks_per_batch) if attention.checks_per_batch else 1
-    may_fail = attention.may_fail * max(1, batches)
-    if len(failed) <= may_fail:
+    if len(failed) <= attention.may_fail:
         return None
     names = ", ".join(answer.item_id + (" (skipped)" if answer.verdict is None else "") for answer in failed)
     evidence = f"failed {len(failed)} of {len(checks)} attention checks: {names}"
-    return Flag("failed_checks", len(failed), may_fail, evidence)
+    return Flag("failed_checks", len(failed), attention.may_fail, evidence)
 
 
 def many_skips(skips: Skips, attention: Attention) -> Flag | None:

@@ -32,7 +32,18 @@ def assign(connection: Connection, study: Round, annotator_id: str, *, now: date
     if condition is None:
         return 0
     connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(condition=condition))
-    return give_batch(connection, study, annotator_id, condition, rng=rng, now=now)
+    open_items, candidates = open_in(connection, study.id, condition)
+    chosen = choose_batch(open_items, study.design.ratings.per_annotator, rng=rng)
+    taken = take(connection, [candidates[item] for item in chosen], annotator_id)
+    if not taken:
+        return 0
+    renewed = {"stage": "rating", "lapsed": False, "lease_until": lease_end(study, now)}
+    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**renewed))
+    batch = Batch(condition, taken, {item.item_id: item.query_id for item in open_items})
+    connection.execute(insert(PAGES), page_rows(study, annotator_id, batch, rng=rng))
+    detail = {"condition": condition, "items": len(taken)}
+    note(connection, study.id, "assigned", at=now, annotator_id=annotator_id, detail=detail)
+    return len(taken)
 
 
 def hold_study(connection: Connection, study: Round) -> None:
@@ -42,51 +53,9 @@ def hold_study(connection: Connection, study: Round) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """What an annotator was given before."""
-
-    pages: int = 0
-    queries: frozenset[str] = frozenset()
-    checks: frozenset[str] = frozenset()
-
-
-NOTHING = Earlier()
-
-
-def give_batch(
-    connection: Connection,
-    study: Round,
-    annotator_id: str,
-    condition: str,
-    *,
-    rng: np.random.Generator,
-    now: datetime,
-    before: Earlier = NOTHING,
-) -> int:
-    """Give an annotator of `condition` a batch behind what there was before; the number of items."""
-    open_items, candidates = open_in(connection, study.id, condition)
-    unseen = [item for item in open_items if item.query_id not in before.queries]
-    chosen = choose_batch(unseen, study.design.ratings.per_annotator, rng=rng)
-    taken = take(connection, [candidates[item] for item in chosen], annotator_id)
-    if not taken:
-        return 0
-    renewed = {"stage": "rating", "lapsed": False, "lease_until": lease_end(study, now)}
-    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**renewed))
-    batch = Batch(condition, taken, {item.item_id: item.query_id for item in unseen})
-    rows = page_rows(study, annotator_id, batch, rng=rng, before=before)
-    connection.execute(insert(PAGES), rows)
-    detail = {"condition": condition, "items": len(taken), "from": before.pages + 1, "to": before.pages + len(rows)}
-    note(connection, study.id, "assigned", at=now, annotator_id=annotator_id, detail=detail)
-    return len(taken)
-
-
-def generator(study: Round, annotator_id: str, *batch: int) -> np.random.Generator:
-    """Chance for one annotator: from the design's seed and the annotator's random id, so that it can be retraced.
-
-    A further `batch` has chance of its own.
-    """
-    return np.random.default_rng([study.design.seed, int(annotator_id[1:], 16), *batch])
+def generator(study: Round, annotator_id: str) -> np.random.Generator:
+    """Chance for one annotator: from the design's seed and the annotator's random id, so that it can be retraced."""
+    return np.random.default_rng([study.design.seed, int(annotator_id[1:], 16)])
 
 
 def lease_end(study: Round, now: datetime) -> datetime:
@@ -165,12 +134,10 @@ class Batch:
     query_of: Mapping[str, str]
 
 
-def page_rows(
-    study: Round, annotator_id: str, batch: Batch, *, rng: np.random.Generator, before: Earlier
-) -> list[dict[str, Any]]:
-    """The pages of a batch: its items in random order, with attention checks among them, unseen ones if there are any."""
+def page_rows(study: Round, annotator_id: str, batch: Batch, *, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """The pages of a batch: its items in random order, with attention checks among them."""
     checks = [study.wording.checks[index].name for index in rng.permutation(len(study.wording.checks))]
-    drawn = sorted(checks, key=before.checks.__contains__)[: study.design.attention.checks_per_batch]
+    drawn = checks[: study.design.attention.checks_per_batch]
     return [
         {
             "annotator_id": annotator_id,
@@ -186,7 +153,7 @@ def page_rows(
             "scripted": False,
             "revision": 0,
         }
-        for position, page in enumerate(lay_out(sorted(batch.slot_of), drawn, rng=rng), start=before.pages + 1)
+        for position, page in enumerate(lay_out(sorted(batch.slot_of), drawn, rng=rng), start=1)
     ]
 
 

@@ -46,9 +46,6 @@ REQUEST = re.compile(r"<blockquote[^>]*>(.*?)</blockquote>", re.DOTALL)
 OWN = re.compile(r'name="(own-[\w-]+)"[^>]*? value="(\d+)"')
 OWN_OF_MANY = re.compile(r'name="(own-[\w-]+-0)" value="yes"')
 ASKS_OF_REPLY = 'class="card panel reply"'
-ANOTHER = '/another"'
-TAKES_ANOTHER = 0.5
-"""Chance that somebody who is offered another batch takes it."""
 PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
 
 TYPICAL_SAFE_RATE = {"no_context": 0.45, "safe": 0.75, "unsafe": 0.3}
@@ -252,9 +249,6 @@ class Browser:
                 return "left"
             await self.answer()
             answered += 1
-        if self.where == "/questions" and ANOTHER in self.page and self.crowd.rng.random() < TAKES_ANOTHER:
-            await self.post("/another", {})
-            return await self.rate()
         if self.where == "/questions":
             await self.post("/questions", {})
         return "finished"

@@ -30,13 +30,10 @@ from casewise.studies.answers import (
     chosen_demographics,
     counted_as,
     finish_batch,
-    further_pay,
-    may_take_another,
     missing_answers,
     next_page,
     progress,
     read_own_answers,
-    take_another,
     take_answer,
     undo,
 )
@@ -356,7 +353,7 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
 
 def declined(request: Request, study: Round, person: RecruiterIds | None) -> Response:
     finish = recruiter_of(request, study).finish("no_consent", person)
-    return show(request, study, "end", outcome="no_consent", text=None, finish=finish, who=None, further=None)
+    return show(request, study, "end", outcome="no_consent", text=None, finish=finish, who=None)
 
 
 @arrival_router.get("/leave")
@@ -615,27 +612,17 @@ def stop(request: Request, study: ThisRound, at: Now) -> Response:
 
 
 @rating_router.get("/questions")
-def questions_page(request: Request, study: ThisRound, at: Now) -> Response:
-    """Nothing is left to answer: another batch where there is one, or a few questions and the end."""
+def questions_page(request: Request, study: ThisRound) -> Response:
+    """Nothing is left to answer: a few questions and the end."""
     with database_of(request).read() as connection:
         who = standing_at(request, study, connection, "rating")
         if who.lapsed or next_page(connection, study, who.id) is not None:
             return redirect(here(study, "rate"))
-        another, lost = may_take_another(connection, study, who, now=at), progress(connection, who.id).lost
+        lost = progress(connection, who.id).lost
         nothing = not answered_items(connection, who.id)
     asked = () if nothing else study.design.demographics
     remarks = study.phase in {"pilot", "preview"}
-    return show(
-        request, study, "questions", questions=asked, remarks=remarks, another=another, lost=lost, nothing=nothing
-    )
-
-
-@rating_router.post("/another")
-def another(request: Request, study: ThisRound, at: Now) -> Response:
-    """Another batch, if there still is one; pressing twice gives one."""
-    with database_of(request).write() as connection:
-        take_another(connection, study, standing_at(request, study, connection, "rating"), now=at)
-    return redirect(here(study, "rate"))
+    return show(request, study, "questions", questions=asked, remarks=remarks, lost=lost, nothing=nothing)
 
 
 @rating_router.post("/questions")
@@ -658,12 +645,9 @@ def end_page(request: Request, study: ThisRound) -> Response:
     with database_of(request).read() as connection:
         who = standing_at(request, study, connection, "done")
         person = person_of(connection, who.id, vault=vault_of(request))
-        further = further_pay(connection, study, who.id).get(who.id)
     # Who withdrew has no ids left to be sent back by, and did not complete: whoever deleted them settles it with them.
     back = None if who.outcome == "withdrawn" else CODES.get(who.outcome or "completed", "completed")
     finish = recruiter_of(request, study).finish(back, person) if back else Finish()
     there = study.worded(language_of(request, study))
     wording = there.screened_out if who.outcome == "screened_out" else there.debriefing
-    return show(
-        request, study, "end", outcome=who.outcome, text=markdown(wording), finish=finish, who=who, further=further
-    )
+    return show(request, study, "end", outcome=who.outcome, text=markdown(wording), finish=finish, who=who)

@@ -2,6 +2,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -254,6 +255,7 @@ def test_parameters_of_a_benchmarks_own_are_shown_by_their_titles_or_in_words():
     ("changes", "says"),
     [
         ({"recruiter": {"kind": "form"}}, "'form' is retired; send people back with 'redirect' or 'code'"),
+        ({"ratings": {"most_batches": 2}}, "most_batches is 2, and a person takes one batch now; leave it out"),
         ({"questions": [{"name": "a", "kind": "text"}]}, "'text' are retired; ask a scale or a choice"),
         ({"questions": [{"name": "a", "kind": "parameter"}]}, "'parameter' are retired"),
     ],
@@ -264,7 +266,12 @@ def test_what_is_retired_and_decides_what_people_do_is_refused_with_what_to_do(c
 
 
 def test_what_is_retired_and_decides_nothing_is_read_past():
-    older = {"quality": {"llm_echo": 0.6}, "alerts": {"email": "ada@lab.edu"}, "recruiter": {"form_fields": {}}}
+    older: dict[str, Any] = {
+        "quality": {"llm_echo": 0.6},
+        "alerts": {"email": "ada@lab.edu"},
+        "recruiter": {"form_fields": {}},
+    }
+    older["ratings"] = {"most_batches": 1}
     assert design(**older) == design()
     question = {"name": "why", "ask": "Why?", "options": ["Harm", "Law"]}
     asked = [{"name": "sure", "kind": "confidence"}, question | {"kind": "reasons"}]
