@@ -1,4 +1,5 @@
 import gzip
+import json
 import shutil
 import threading
 
@@ -7,6 +8,7 @@ from sqlalchemy import insert, select, text
 from tests.contexts.drafts import room
 from tests.contexts.wordings import wording
 from tests.support.app import NOW
+from tests.support.study import opened
 
 from casewise import database
 from casewise.contexts.review import Act
@@ -16,6 +18,7 @@ from casewise.database import engine as opening
 from casewise.database.backup import backup, restore
 from casewise.database.tables import staff
 from casewise.errors import ConfigurationError, DataError
+from casewise.studies.rounds import all_rounds, load_round
 
 
 @pytest.fixture
@@ -159,3 +162,21 @@ def test_a_compressed_backup_is_one(here, tmp_path):
     backup(here.store, tmp_path / "a.jsonl.gz")
 
     assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()) == (tmp_path / "a.jsonl").read_bytes()
+
+
+def test_a_backup_of_revision_0011_is_read_without_what_is_no_longer_kept(store, other, tmp_path):
+    opened(store)
+    backup(store, tmp_path / "a.jsonl")
+    head, *lines, end = map(json.loads, (tmp_path / "a.jsonl").read_text().splitlines())
+    for line in lines:
+        if line["table"] == "studies":
+            line["row"] |= {"translated": {}, "design": line["row"]["design"] | {"languages": ["es"]}}
+    hook = {"table": "study_hooks", "row": {"event_id": "e1", "received_at": NOW.isoformat()}}
+    older = [head | {"revision": "0011"}, *lines, hook, {"rows": end["rows"] + 1}]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, older)) + "\n")
+
+    assert restore(other, tmp_path / "b.jsonl") == end["rows"] + 1
+    with other.read() as connection:
+        study = load_round(connection, all_rounds(connection)[0].id)
+    assert study is not None
+    assert study.design.language == "es"

@@ -13,10 +13,9 @@ from casewise import database
 from casewise.database import Database
 from casewise.database.engine import CONNECTIONS_TO_SERVER
 from casewise.database.tables import metadata, staff
-from casewise.errors import ConfigurationError, StudyError
+from casewise.errors import ConfigurationError
 from casewise.studies.owner import overview, people_states
 from casewise.studies.rounds import all_rounds, load_round
-from casewise.web.upkeep import keep_all_up
 
 EVENT = {"at": NOW, "kind": "test"}
 
@@ -60,18 +59,38 @@ def test_a_database_of_0011_is_brought_up_to_date_with_all_that_was_rated(of_001
         assert overview(connection, study).valid == 4
 
 
-def test_a_round_that_uses_what_is_retired_says_what_to_do_and_keeps_no_other_up(of_0011, caplog):
+@pytest.mark.parametrize(
+    ("place", "value", "says"),
+    [
+        ("$.languages", '["en", "es"]', "several languages"),
+        ("$.ratings.most_batches", "2", "more than one batch a person"),
+        ("$.recruiter.kind", '"form"', "a recruiter with a posted form"),
+        ("$.questions", '[{"name": "why", "kind": "text"}]', "a question of the kind 'text'"),
+    ],
+)
+def test_a_database_with_a_round_that_works_otherwise_now_is_refused_whole_with_what_to_do(of_0011, place, value, says):
     with sqlite3.connect(of_0011) as connection:
-        connection.execute("""UPDATE studies SET design = json_set(design, '$.recruiter.kind', 'form')""")
-    with database.open(str(of_0011)) as store:
-        with store.read() as connection:
-            (listed,) = all_rounds(connection)
-            with pytest.raises(
-                StudyError, match=r"round of tea 1 .*'form' is retired.*export it with the casewise that"
-            ):
-                load_round(connection, listed.id)
-        assert keep_all_up(store, now=NOW)
-        assert "'form' is retired" in caplog.text
+        connection.execute("UPDATE studies SET design = json_set(design, ?, json(?))", (place, value))
+    with pytest.raises(
+        ConfigurationError, match=rf"main round of tea 1 .*\({says}\); export it with the casewise that"
+    ):
+        database.open(str(of_0011))
+    with sqlite3.connect(of_0011) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0011",)]
+        assert connection.execute("SELECT count(*) FROM study_flags").fetchall() == [(2,)]
+
+
+def test_translations_that_people_wrote_stay_in_the_database(of_0011):
+    with sqlite3.connect(of_0011) as connection:
+        values = ("tea", "es", "1", 1, "q_1", "How?", "¿Cómo?", 1)
+        connection.execute(
+            "INSERT INTO review_translations (study, language, id, position, of, source, text, version) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            values,
+        )
+    database.open(str(of_0011)).close()
+    with sqlite3.connect(of_0011) as connection:
+        assert connection.execute("SELECT text FROM review_translations").fetchall() == [("¿Cómo?",)]
 
 
 def test_opening_twice_changes_nothing(store):

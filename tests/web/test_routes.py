@@ -35,11 +35,6 @@ REVIEW = {
     ("POST", "/review/contexts/{place_id}"): REVIEW_ROOM,
     ("POST", "/review/contexts/{place_id}/autosave"): WORKERS,
     ("GET", "/review/contexts/{place_id}/history"): REVIEW_ROOM,
-    ("GET", "/review/translations"): WORKERS,
-    ("GET", "/review/translations/{study}/{language}"): WORKERS,
-    ("GET", "/review/translations/{study}/{language}/next"): WORKERS,
-    ("GET", "/review/translations/{study}/{language}/{text_id}"): WORKERS,
-    ("POST", "/review/translations/{study}/{language}/{text_id}"): WORKERS,
 }
 STUDY = dict.fromkeys(
     [
@@ -49,7 +44,7 @@ STUDY = dict.fromkeys(
             for page in ("consent", "tutorial", "quiz", "rate", "questions")
             for method in ("GET", "POST")
         ),
-        *(("GET", f"/study/{{study_id}}/{page}") for page in ("pause", "end", "leave", "language")),
+        *(("GET", f"/study/{{study_id}}/{page}") for page in ("pause", "end", "leave")),
         *(("POST", f"/study/{{study_id}}/{page}") for page in ("undo", "stop")),
     ],
     ANYBODY,

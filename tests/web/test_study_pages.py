@@ -559,11 +559,3 @@ def test_who_was_away_until_others_had_taken_everything_is_paid_for_their_time_a
     assert seen.funnel.finished == {"no_context": 1}
     pay = study.design.pay
     assert seen.money.spent == pytest.approx((pay.per_batch + pay.screen_out) * (1 + pay.fee_percent / 100))
-
-
-def test_an_address_that_cannot_be_is_answered_in_words_for_people(app, study):
-    walker = Walker(app, study)
-    walker.open(f"/language?to={'x' * 11}")
-    assert walker.status == 422
-    assert "The address is wrong" in walker.page
-    assert "query.to" not in walker.page

@@ -12,15 +12,14 @@ from .analysing import (
 )
 from .attacks import (
     Offers,
-    Paraphrases,
     Required,
     Robustness,
     arms_under_attack,
     attack,
     attacks_offered,
-    check_paraphrases,
     require_robustness,
     robustness,
+    write_paraphrases,
 )
 from .benchmarks import (
     Benchmark,
@@ -148,7 +147,6 @@ __all__ = [
     "Look",
     "ModelOptions",
     "Offers",
-    "Paraphrases",
     "Prices",
     "Probe",
     "Replay",
@@ -177,7 +175,6 @@ __all__ = [
     "batch_jobs",
     "before_collecting",
     "check_format",
-    "check_paraphrases",
     "checked_codes",
     "choose_options",
     "collect",
@@ -240,6 +237,7 @@ __all__ = [
     "view_runs",
     "withholds_texts",
     "write_figures",
+    "write_paraphrases",
     "write_ratings",
     "write_spreadsheet",
     "write_tables",

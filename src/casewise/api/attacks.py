@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -15,30 +14,25 @@ from casewise.errors import BenchmarkError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, parse_bounds, required
 from casewise.records import Arm, Elicitation, ParameterSet
-from casewise.records.base import digest
-from casewise.records.translation import Translation
 from casewise.reports.comparison import required_page
 from casewise.reports.document import Document
 from casewise.reports.robustness import offered_page, robustness_page
 from casewise.runs.texts import made_in, text_key
-from casewise.settings import from_environment
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import write_jsonl
 from casewise.storage.run_folder import read_run
-from casewise.transforms.catalogue import attack_arms, attacks_named, defences_named, with_ones_own
+from casewise.transforms.catalogue import Paraphrase, attack_arms, attacks_named, defences_named, with_ones_own
 from casewise.transforms.channels import over_texts
 
 __all__ = [
     "Offers",
-    "Paraphrases",
     "Required",
     "Robustness",
     "arms_under_attack",
     "attack",
     "attacks_offered",
-    "check_paraphrases",
     "require_robustness",
     "robustness",
+    "write_paraphrases",
 ]
 
 NOISE = "order:reversed,format:prose"
@@ -183,60 +177,24 @@ def require_robustness(
 TASK = "paraphrase:"
 
 
-@dataclass(frozen=True)
-class Paraphrases:
-    """How many paraphrases a run has, how many of them people have read, and how many they accepted."""
+def write_paraphrases(run: str | Path, to: str | Path, *, benchmark: Source | None = None) -> int:
+    """Write the paraphrases that models made for a run, for people to read beside what they paraphrase; how many there are.
 
-    made: int
-    accepted: int
-
-
-def check_paraphrases(
-    run: str | Path,
-    *,
-    to: str | Path | None = None,
-    into_room: bool = False,
-    language: str = "en",
-    benchmark: Source | None = None,
-    database: str | None = None,
-) -> Paraphrases:
-    """Put the paraphrases that models made for a run into the review room, or write those that were accepted there.
-
-    Parameters
-    ----------
-    to
-        The file of accepted ones, for `--noise checked:FILE`.
+    Whoever finds that one says the same writes their name as its `reviewer`; `--noise checked:FILE` takes those alone.
 
     Raises
     ------
     BenchmarkError
         No model has paraphrased anything for the run.
     """
-    from casewise.api.databases import opened
-    from casewise.contexts.translations import put_texts, texts_of  # an extra
-
     folder = Path(run)
     found = as_benchmark(benchmark if benchmark is not None else read_run(folder).benchmark_source)
-    rows = list(paraphrases_of(folder, found, language))
-    if not rows:
-        raise BenchmarkError(f"{folder} has no paraphrases; casewise attack … --noise paraphrase:MODEL has them made")
-    makers = sorted({maker for maker, _ in made_in(folder) if maker.startswith(TASK)})
-    name = f"paraphrases-{digest([found.digest, makers])[:12]}"
-    with opened(from_environment(database=database).database) as store, store.write() as connection:
-        if into_room:
-            put_texts(connection, name, rows)
-        accepted = [one for one in texts_of(connection, name, language) if one.is_reviewed]
-    if to is not None:
-        write_jsonl(Path(to), accepted)
-    return Paraphrases(len(rows), len(accepted))
-
-
-def paraphrases_of(folder: Path, benchmark: Benchmark, language: str) -> Iterator[Translation]:
-    """What models made of each statement of the benchmark, the first that has one."""
     made = {key: one.made for (maker, key), one in made_in(folder).items() if maker.startswith(TASK) and one.made}
     sources: dict[str, str] = {}
-    for context in benchmark.contexts:
+    for context in found.contexts:
         over_texts(context.shown(), lambda text: sources.setdefault(text_key(text), text))
-    for key, source in sources.items():
-        if key in made:
-            yield Translation(of=key, language=language, source=source, text=str(made[key]))
+    rows = [Paraphrase(of=key, source=source, text=str(made[key])) for key, source in sources.items() if key in made]
+    if not rows:
+        raise BenchmarkError(f"{folder} has no paraphrases; casewise attack … --noise paraphrase:MODEL has them made")
+    write_jsonl(Path(to), rows)
+    return len(rows)

@@ -15,7 +15,6 @@ from sqlalchemy import Connection
 
 from casewise.api.benchmarks import Source
 from casewise.api.databases import opened
-from casewise.contexts.translations import as_done, put_texts, texts_of
 from casewise.database import Database
 from casewise.errors import ConfigurationError, StudyError, one_of
 from casewise.evaluate.judged_runs import find_benchmark
@@ -27,11 +26,10 @@ from casewise.storage import write_benchmark
 from casewise.storage.files import for_owner_alone
 from casewise.studies.answers import restore as take_in_again
 from casewise.studies.answers import void as leave_out
-from casewise.studies.design import LANGUAGES, NOBODY, PRESETS, Contact, Design, RatedThing, read_design
+from casewise.studies.design import NOBODY, PRESETS, Contact, Design, RatedThing, read_design
 from casewise.studies.export import Exported
 from casewise.studies.export import deposit as write_deposit
 from casewise.studies.export import export as write_export
-from casewise.studies.freeze import write_translations
 from casewise.studies.monitor import Monitor, keep_up, monitor
 from casewise.studies.owner import Amendment, Overview, amend, amendment_of
 from casewise.studies.owner import forget as forget_person
@@ -51,7 +49,6 @@ from casewise.studies.rounds import (
     read_plan,
     round_state,
     set_state,
-    translations_wanted,
 )
 
 __all__ = [
@@ -80,7 +77,6 @@ __all__ = [
     "restore",
     "status",
     "study_round",
-    "translate",
     "void",
 ]
 
@@ -144,42 +140,6 @@ def init(
 def check(study: str | Path) -> StudyPlan:
     """Validate a study: what it needs and costs stands in the plan's `estimate`."""
     return read_plan(Path(study))
-
-
-def translate(
-    study: str | Path,
-    language: str,
-    *,
-    to: Path | None = None,
-    into_room: bool = False,
-    from_room: bool = False,
-    database: str | None = None,
-) -> tuple[int, int]:
-    """What of a study is to be translated, with what there is already; how many texts, and how many lack one.
-
-    It is written to the file `to`, put `into_room`, the review room, or written as it was done there (`from_room`).
-
-    Raises
-    ------
-    StudyError
-        No page can be in that language.
-    ConfigurationError
-        There is something at `to` already.
-    """
-    known = next((code for code in LANGUAGES if code == language), None)
-    if known is None:
-        raise StudyError(f"pages can be in {', '.join(LANGUAGES)}, not in {language!r}")
-    wanted = translations_wanted(Path(study), known)
-    if into_room or from_room:
-        name, settings = read_design(Path(study)).name, from_environment(database=database)
-        with opened(settings.database) as store, store.write() as connection:
-            if into_room:
-                put_texts(connection, name, (one for one in wanted if not one.is_reviewed))
-            there = {one.of: one for one in texts_of(connection, name, known) if one.text}
-        wanted = [as_done(one, there.get(one.of)) for one in wanted]
-    if to is not None:
-        write_translations(wanted, to)
-    return len(wanted), sum(not one.is_reviewed for one in wanted)
 
 
 def freeze(study: str | Path) -> Path:

@@ -25,7 +25,6 @@ from casewise.cli.judge import (
 )
 from casewise.cli.printing import (
     BenchmarkOption,
-    DatabaseOption,
     DocumentOptions,
     JsonOption,
     command_line,
@@ -33,6 +32,7 @@ from casewise.cli.printing import (
     leave,
     note,
     print_json,
+    say,
     show,
     tell_pending,
     watching,
@@ -244,15 +244,12 @@ def robustness(
 
 def paraphrases(
     run: Annotated[Path, typer.Argument(help="A run folder for which a model has paraphrased contexts.")],
-    into_room: Annotated[bool, typer.Option("--into-room", help="Put the paraphrases into the review room.")] = False,
-    to: Annotated[
-        Path | None, typer.Option("--to", help="The file for those that were accepted there, for --noise checked:FILE.")
-    ] = None,
+    to: Annotated[Path, typer.Option("--to", help="The file to write, a paraphrase a line.")],
     benchmark: BenchmarkOption = None,
-    database: DatabaseOption = None,
 ) -> None:
-    """Have people read paraphrases beside what they paraphrase, in the review room; and take those that they accepted."""
-    found = api.check_paraphrases(run, to=to, into_room=into_room, benchmark=benchmark, database=database)
-    typer.echo(f"{found.made:,} paraphrases, {found.accepted:,} of them accepted by a person")
-    if to is not None:
-        note(f"next: casewise attack … --noise checked:{shlex.quote(str(to))}")
+    """Write paraphrases beside what they paraphrase, for people to read; the arm checked:FILE takes those with a reviewer."""
+    made = api.write_paraphrases(run, to, benchmark=benchmark)
+    say(
+        f"{to}: {made:,} paraphrases; whoever finds that one says the same writes their name as its reviewer", made=made
+    )
+    note(f"next: casewise attack … --noise checked:{shlex.quote(str(to))}")

@@ -29,7 +29,7 @@ from casewise.cli.printing import (
     print_overview,
     say,
 )
-from casewise.errors import ConfigurationError, StudyError
+from casewise.errors import StudyError
 
 if TYPE_CHECKING:
     from casewise.web.load_test import Rehearsed
@@ -280,31 +280,6 @@ def check(study: StudyArgument = DEFAULT, as_json: JsonOption = False) -> None:
             typer.echo(f"departs from what was frozen: {departure}")
     if plan.problem:
         raise StudyError(plan.problem)
-
-
-@app.command()
-def translate(
-    language: Annotated[str, typer.Argument(help="The language: es.")],
-    to: Annotated[Path | None, typer.Option("--to", help="The file to write.")] = None,
-    study: StudyOption = DEFAULT,
-    into_room: Annotated[bool, typer.Option("--into-room", help="Put the texts into the review room.")] = False,
-    from_room: Annotated[bool, typer.Option("--from-room", help="Take what was translated and read there.")] = False,
-    database: DatabaseOption = None,
-) -> None:
-    """What is to be translated, a line each or in the review room: queries, contexts and your own words."""
-    if to is None and not into_room:
-        raise ConfigurationError(
-            "name the file to write with --to, or put the texts into the review room with --into-room"
-        )
-    texts, lacking = api.studies.translate(
-        study, language, to=to, into_room=into_room, from_room=from_room, database=database
-    )
-    say(
-        f"{to or 'the review room'}: {texts:,} texts, {lacking:,} of them without a translation that a second person has read",
-        file=to and str(to),
-        texts=texts,
-        lacking=lacking,
-    )
 
 
 @app.command()

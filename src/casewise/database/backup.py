@@ -21,7 +21,7 @@ from sqlalchemy import Connection, Date, Integer, LargeBinary, Table, func, inse
 
 from casewise.database.engine import Database, migrate
 from casewise.database.tables import metadata
-from casewise.database.tables.metadata import UtcTime
+from casewise.database.tables.metadata import RETIRED_COLUMNS, RETIRED_TABLES, UtcTime
 from casewise.errors import ConfigurationError, DataError
 
 FORMAT = "casewise-backup-1"
@@ -150,10 +150,12 @@ def read_rows(connection: Connection, lines: Iterable[tuple[int, dict[str, Any]]
             said = value["rows"]
             break
         name = str(value.get("table"))
+        count += 1
+        if name in RETIRED_TABLES:
+            continue
         if name not in metadata.tables:
             raise DataError(path, number, f"there is no table {name!r}; this backup is of a newer casewise")
         pending.setdefault(name, []).append(decoded(metadata.tables[name], value["row"]))
-        count += 1
         if len(pending[name]) >= AT_ONCE:
             put(connection, pending)
     put(connection, pending)
@@ -170,7 +172,8 @@ def put(connection: Connection, pending: dict[str, list[dict[str, Any]]]) -> Non
 
 
 def decoded(table: Table, row: dict[str, Any]) -> dict[str, Any]:
-    return {name: as_stored(table.columns[name].type, value) for name, value in row.items()}
+    kept = {name: value for name, value in row.items() if name not in RETIRED_COLUMNS.get(table.name, ())}
+    return {name: as_stored(table.columns[name].type, value) for name, value in kept.items()}
 
 
 def as_stored(kind: Any, value: Any) -> Any:

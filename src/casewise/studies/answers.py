@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, bindparam, func, literal_column, select,
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.records import OUTCOMES
-from casewise.studies.design import REPLY_QUESTION, Demographic, LanguageCode, OwnAnswer, OwnQuestion, Pay
+from casewise.studies.design import REPLY_QUESTION, Demographic, OwnAnswer, OwnQuestion, Pay
 from casewise.studies.quality import FAILED_CHECKS, AnsweredPage, must_void
 from casewise.studies.rounds import Round, note
 from casewise.studies.slots import (
@@ -40,7 +40,7 @@ VERDICTS = {"respond": "safe", "refuse": "unsafe"}
 RENEWED_BELOW = 0.95
 """A lease is written anew once less than this share of it is left: most answers need one write less."""
 
-SAID = ("verdict", "seconds", "scripted", "sight", "own", "language", "answered_at")
+SAID = ("verdict", "seconds", "scripted", "sight", "own", "answered_at")
 """What a page holds of an answer that is no skip."""
 
 ANNOTATOR_LOCKED = (
@@ -96,8 +96,6 @@ class Given:
     """What the page's script saw of the reading (`studies.running.sight`)."""
     own: dict[str, OwnAnswer] | None = None
     """Answers to the owner's own questions."""
-    language: LanguageCode | None = None
-    """That of the page; None where the study has one only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,32 +126,20 @@ class Shown:
     progress: Progress
 
 
-def next_page(
-    connection: Connection, study: Round, annotator_id: str, language: LanguageCode | None = None
-) -> Shown | None:
-    """The first page without an answer, in `language` (the study's first); None when the batch is done."""
+def next_page(connection: Connection, study: Round, annotator_id: str) -> Shown | None:
+    """The first page without an answer; None when the batch is done."""
     row = connection.execute(NEXT_PAGE, {"who": annotator_id}).first()
     if row is None:
         return None
     done = Progress.of({state: getattr(row, state) for state in COUNTED})
     if row.check_name is not None:
-        checks = study.worded(language or study.design.languages[0]).checks
-        text = next(check.text for check in checks if check.name == row.check_name)
-        context = situation_of_check(connection, annotator_id, row.position, language)
+        text = next(check.text for check in study.wording.checks if check.name == row.check_name)
+        context = situation_of_check(connection, annotator_id, row.position)
         return Shown(row.position, row.revision, text, context, done)
-    said = in_language(row.shown, language)
-    return Shown(row.position, row.revision, said["query"], said["context"], done)
+    return Shown(row.position, row.revision, row.shown["query"], row.shown["context"], done)
 
 
-def in_language(shown: dict[str, Any], language: LanguageCode | None) -> dict[str, Any]:
-    """What is shown of an item in a language; in the study's first where that is it."""
-    said: dict[str, Any] = shown.get("in", {}).get(language, shown)
-    return said
-
-
-def situation_of_check(
-    connection: Connection, annotator_id: str, position: int, language: LanguageCode | None
-) -> dict[str, Any]:
+def situation_of_check(connection: Connection, annotator_id: str, position: int) -> dict[str, Any]:
     """A check has a situation like the pages around it: that of the farthest item of the same batch."""
     shown: dict[str, Any] | None = connection.scalars(
         select(ITEMS.c.shown)
@@ -162,7 +148,7 @@ def situation_of_check(
         .order_by(func.abs(PAGES.c.position - position).desc(), PAGES.c.position)
         .limit(1)
     ).first()
-    return dict(in_language(shown, language)["context"]) if shown else {}
+    return dict(shown["context"]) if shown else {}
 
 
 def progress(connection: Connection, annotator_id: str) -> Progress:
@@ -208,7 +194,6 @@ def said_in(given: Given, *, now: datetime) -> dict[str, Any]:
         given.scripted,
         given.sight,
         given.own or None,
-        given.language,
         now,
     )
     return dict(zip(SAID, values, strict=True))

@@ -7,7 +7,7 @@ import re
 import secrets
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 from importlib.resources import files
@@ -22,26 +22,15 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.records import OUTCOMES
 from casewise.records.base import read_toml
 
-# The languages that annotators' pages can be in: what is said in each, and how it is written.
+# The language of annotators' pages: what is said in it, and how it is written.
 #
-# English is what templates and texts say; every other language has one file, `texts/LANGUAGE/messages.toml`, from the English
-# words to its own, and its own of the longer texts beside it.
+# English is what templates and texts say. Another language has all in one folder, `texts/LANGUAGE`: the longer texts, and in
+# `messages.toml` the pages' words, from the English ones to its own.
 
 
 LanguageCode = Literal["en", "es"]
 
-LANGUAGES: tuple[LanguageCode, ...] = get_args(LanguageCode)
-NAMES: dict[LanguageCode, str] = {"en": "English", "es": "Español"}
-IN_ENGLISH: dict[str, str] = {"en": "English", "es": "Spanish"}
-FROM_RIGHT = {"ar", "fa", "he", "ur"}
-"""Languages that are written from right to left."""
-
 PLACE = re.compile(r"\{(\w+)\}")
-
-
-def in_english(language: str) -> str:
-    """What a language is called on the staff's pages; its code where casewise has no texts in it."""
-    return IN_ENGLISH.get(language, language)
 
 
 @cache
@@ -58,23 +47,11 @@ class Speech:
     """Says things in one language."""
 
     language: LanguageCode
-    own: Mapping[str, str] = field(default_factory=dict)
-    """The owner's own words: as `study.toml` has them, and in this language."""
 
     def __call__(self, english: str, **values: object) -> str:
         """`english` in this language, its `{places}` filled in once. Words that nobody translated stay as they are."""
-        said = self.own.get(english) or messages_in(self.language).get(english, english)
+        said = messages_in(self.language).get(english, english)
         return PLACE.sub(lambda place: str(values.get(place[1], place[0])), said) if values else said
-
-    @property
-    def name(self) -> str:
-        """The language's name for itself."""
-        return NAMES[self.language]
-
-    @property
-    def direction(self) -> Literal["ltr", "rtl"]:
-        """For a page's `dir`."""
-        return "rtl" if self.language in FROM_RIGHT else "ltr"
 
     def day(self, day: date) -> str:
         """A date in words."""
@@ -95,8 +72,10 @@ ENGLISH = Speech("en")
 RETIRED = frozenset(
     {
         "alerts.email",
+        "languages",
         "ratings.most_batches",
         "recruiter.form_fields",
+        "translations",
         "quality.llm_echo",
         "quality.correlated_agreement",
         "quality.timing_length",
@@ -118,6 +97,12 @@ def without_retired(said: Any) -> Any:
             raise ValueError("recruiter.kind 'form' is retired; send people back with 'redirect' or 'code'")
         case {"ratings": {"most_batches": int(most)}} if most > 1:
             raise ValueError(f"ratings.most_batches is {most}, and a person takes one batch now; leave it out")
+        case {"languages": [_, _, *_]}:
+            raise ValueError(
+                "a study has one language now: name it as `language`, and make another study for another one"
+            )
+        case {"languages": [language]}:
+            said = said | {"language": language}
     return {
         name: {key: kept for key, kept in value.items() if f"{name}.{key}" not in RETIRED}
         if isinstance(value, dict)
@@ -542,10 +527,8 @@ class Design(DesignSection):
     rates: RatedThing = "requests"
     """Whether people decide if a chatbot should respond, or say what replies do (`casewise study init --question reply`)."""
     seed: int = Field(1, ge=0)
-    languages: tuple[LanguageCode, ...] = Field(("en",), min_length=1)
-    """Of the pages; the first is the one that the benchmark and the texts here are in."""
-    translations: str | None = None
-    """Translations of queries, contexts and the owner's own words (JSON lines), relative to `study.toml`."""
+    language: LanguageCode = "en"
+    """Of the pages; the benchmark and the owner's own words are in it too."""
     contact: Contact
     ratings: Ratings = Ratings()
     attention: Attention = Attention()
@@ -575,8 +558,6 @@ class Design(DesignSection):
 
     @model_validator(mode="after")
     def _conditions_are_distinct(self) -> Self:
-        if len(set(self.languages)) < len(self.languages):
-            raise ValueError("languages names one language twice")
         if len(set(self.conditions)) < len(self.conditions):
             raise ValueError("conditions names one condition twice")
         for pair in self.contrasts:

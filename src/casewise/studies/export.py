@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, select
 
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
@@ -135,13 +135,11 @@ def excluded(connection: Connection, study: Round, rated: list[Row[Any]]) -> lis
 
 
 def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]]:
-    spoken = languages_of(connection, study)
     return [
         {
             "annotator_id": person.id,
             "condition": person.condition,
             "outcome": person.outcome or person.stage,
-            "language": spoken.get(person.id),
             "rated": person.rated,
             "skipped": person.skipped,
             "voided": person.voided_at is not None,
@@ -150,17 +148,6 @@ def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]
         }
         for person in sorted(people_states(connection, study), key=lambda person: person.id)
     ]
-
-
-def languages_of(connection: Connection, study: Round) -> dict[str, str]:
-    """In which language each annotator rated, where the study has several: that of most of their pages."""
-    query = (
-        select(PAGE_TABLE.c.annotator_id, PAGE_TABLE.c.language)
-        .where(PAGE_TABLE.c.study_id == study.id, PAGE_TABLE.c.language.is_not(None), PAGE_TABLE.c.verdict.is_not(None))
-        .group_by(PAGE_TABLE.c.annotator_id, PAGE_TABLE.c.language)
-        .order_by(PAGE_TABLE.c.annotator_id, func.count(), PAGE_TABLE.c.language)
-    )
-    return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def about_study(connection: Connection, study: Round, design: Design, seen: Overview) -> dict[str, Any]:
@@ -205,14 +192,13 @@ def timing_lines(connection: Connection, study: Round) -> Iterator[dict[str, Any
             "check": row.check_name,
             "state": row.state,
             "seconds": row.seconds,
-            "language": row.language,
             "sight": row.sight,
         }
 
 
 def departed(connection: Connection, study: Round, design: Design, frozen: Frozen) -> list[str]:
     """Where the round as it ran, or the analysis as `design` has it now, is not what was frozen."""
-    ran = Promise(study.design, study.wording, shown_items(connection, study.id), study.translated)
+    ran = Promise(study.design, study.wording, shown_items(connection, study.id))
     analysis = {"analysis": design.analysis, "contrasts": design.contrasts}
     now = replace(ran, design=study.design.model_copy(update=analysis))
     return list(dict.fromkeys(str(departure) for departure in (*departures(ran, frozen), *departures(now, frozen))))
@@ -288,10 +274,7 @@ def deposit_files(plan: StudyPlan) -> dict[str, str]:
     if plan.frozen is None:
         raise StudyError(f"{plan.path} is not frozen; fix what you promise first: casewise study freeze {plan.path}")
     known = {"design": plan.design, "frozen": plan.frozen, "estimate": plan.estimate, "sight": SIGHT}
-    texts = {plan.design.languages[0]: plan.wording} | {code: there.wording for code, there in plan.translated.items()}
-    shown = {
-        f"texts/{code}/{page}.md": text for code, wording in texts.items() for page, text in pages(wording).items()
-    }
+    shown = {f"texts/{page}.md": text for page, text in pages(plan.wording).items()}
     return {
         "README.md": readme(plan),
         "preregistration.md": rendered("preregistration", known | {"departures": plan.departures}),
@@ -346,7 +329,7 @@ def readme(plan: StudyPlan) -> str:
             "- `preregistration.md`: question, hypotheses, design, sample, exclusions and analysis",
             "- `study.frozen.json`: every promised setting, and the digests of all texts and items, under that digest",
             "- `design.json`: all settings, without completion codes",
-            "- `texts/`: consent and every other page that people read, by language; the quiz and the checks with their answers",
+            "- `texts/`: consent and every other page that people read; the quiz and the checks with their answers",
             "- `codebook.md`: every file and field of the exported data",
             "- `analyse.py`: the analysis",
             "- `SHA256SUMS`: of these files (`sha256sum --check SHA256SUMS`)",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from importlib.resources import files
 from math import ceil
@@ -22,19 +22,14 @@ from casewise.records import Item, ShownContext, Taxonomy
 from casewise.records.base import digest
 from casewise.records.context import OPTIONAL, as_text
 from casewise.records.item import NO_CONTEXT_CONDITION
-from casewise.records.translation import Translation
 from casewise.storage import Benchmark
-from casewise.storage.files import numbered_lines, read_text
+from casewise.storage.files import read_text
 from casewise.studies.design import (
     CHILD_RELATED,
-    ENGLISH,
     RETIRED,
     Design,
-    LanguageCode,
     OwnQuestion,
     Speech,
-    in_english,
-    messages_in,
 )
 from casewise.studies.wording import Check, Question, read_checks, read_quiz
 
@@ -61,16 +56,13 @@ class StudyWording:
     checks: tuple[Check, ...]
 
 
-def read_wording(design: Design, folder: Path, language: LanguageCode | None = None) -> StudyWording:
-    """The texts of `design` in one of its languages (the first), whose file paths are relative to `folder`.
-
-    An owner's own text `texts/consent.md` is in another language at `texts/LANGUAGE/consent.md`.
+def read_wording(design: Design, folder: Path) -> StudyWording:
+    """The texts of `design` in its language, whose file paths are relative to `folder`.
 
     Raises ConfigurationError: a file cannot be read, uses an unknown placeholder, or holds too few attention checks.
     """
-    spoken = language or design.languages[0]
-    known = values(design, Speech(spoken))
-    texts = {page: fill(source(design, page, folder, spoken), known) for page in PAGES}
+    known = values(design, Speech(design.language))
+    texts = {page: fill(source(design, page, folder), known) for page in PAGES}
     checks = read_checks(texts.pop("checks"), source=place(design, "checks"))
     if len(checks) < design.attention.checks_per_batch:
         raise ConfigurationError(
@@ -95,11 +87,8 @@ def fill(text: str, known: dict[str, str]) -> str:
     return PLACEHOLDER.sub(value, text)
 
 
-def values(design: Design, t: Speech = ENGLISH) -> dict[str, str]:
+def values(design: Design, t: Speech) -> dict[str, str]:
     """What the texts may speak of."""
-    readers = design.eligibility.languages
-    if t.language != design.languages[0] and in_english(t.language) not in readers:
-        readers = ()  # whoever reads this page reads its language, and no other
     pay, ratings, pages = design.pay, design.ratings, design.ratings.per_annotator + design.attention.checks_per_batch
     minutes = round(pay.minutes_before + pages * pay.seconds_per_page / 60)
     return {
@@ -109,7 +98,7 @@ def values(design: Design, t: Speech = ENGLISH) -> dict[str, str]:
         "email": design.contact.email,
         "ethics": design.contact.ethics_approval or t("This study has not been reviewed by an ethics board."),
         "minimum_age": str(design.eligibility.minimum_age),
-        "languages": t(" or ").join(map(t, readers)) or t("the language of this page"),
+        "languages": t(" or ").join(map(t, design.eligibility.languages)) or t("the language of this page"),
         "items": str(ratings.per_annotator),
         "minutes": str(minutes),
         "pay": t.money(pay.per_batch, pay.currency),
@@ -142,18 +131,15 @@ def place(design: Design, page: str) -> str:
     return getattr(design.texts, page) or f"the {page} that comes with casewise"
 
 
-def source(design: Design, page: str, folder: Path, language: LanguageCode) -> str:
+def source(design: Design, page: str, folder: Path) -> str:
     name: str | None = getattr(design.texts, page)
     if name is None:
-        ours = files("casewise.studies").joinpath("texts", *(() if language == "en" else (language,)))
+        ours = files("casewise.studies").joinpath("texts", design.language)
         special = ours.joinpath("replies", f"{page}.md")
         found = special if design.rates == "replies" and special.is_file() else ours.joinpath(f"{page}.md")
         return found.read_text(encoding="utf-8")
-    path = folder / name
-    if language != design.languages[0]:
-        path = path.parent / language / path.name
     try:
-        return read_text(path)
+        return read_text(folder / name)
     except DataError as error:
         raise ConfigurationError(f"texts.{page}: {error}") from error
 
@@ -389,8 +375,7 @@ class StudyItem:
     query_id: str
     condition: str
     shown: dict[str, Any]
-    """`query`: its text; `context`: groups of parameters, empty in the no-context condition; `in`: both by language."""
-    context_id: str = ""
+    """`query`: its text; `context`: groups of parameters, empty in the no-context condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,7 +442,7 @@ def study_item(item: Item, benchmark: Benchmark) -> StudyItem:
         "query": benchmark.query[item.query_id].text,
         "context": as_panel(context.shown(), benchmark.parameters.titles) if context else {},
     }
-    return StudyItem(item.id, item.query_id, item.condition, shown, item.context_id or "")
+    return StudyItem(item.id, item.query_id, item.condition, shown)
 
 
 def as_panel(shown: ShownContext, titles: Mapping[str, str]) -> dict[str, dict[str, str] | str]:
@@ -488,127 +473,6 @@ def pilot_sample(material: Material, *, queries: int, rng: np.random.Generator) 
     chosen = {ids[index] for index in rng.permutation(len(ids))[:queries]}
     kept = tuple(item for item in material.items if item.query_id in chosen)
     return Material(kept, material.categories, material.benchmark, material.left_out)
-
-
-# What of a study needs a translation, and the translations that there are.
-
-
-WORDS = "words:"
-
-
-@dataclass(frozen=True, slots=True)
-class Translated:
-    """A study's texts in another of its languages."""
-
-    wording: StudyWording
-    words: Mapping[str, str]
-    """The owner's own words, as `study.toml` has them, and in this language."""
-
-
-def read_translations(path: Path) -> list[Translation]:
-    """The translations in a file of JSON lines.
-
-    Raises DataError: the file cannot be read, or a line is no translation.
-    """
-    found = []
-    for number, line in numbered_lines(path):
-        try:
-            found.append(Translation.model_validate_json(line))
-        except ValidationError as error:
-            raise DataError(path, number, f"is no translation: {error.errors()[0]['msg']}") from None
-    return found
-
-
-def write_translations(translations: list[Translation], path: Path) -> None:
-    """Write a file of JSON lines. Raises ConfigurationError: there is one already."""
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.writelines(one.model_dump_json() + "\n" for one in translations)
-    except FileExistsError as error:
-        raise ConfigurationError(f"{path} is there already; name another file") from error
-
-
-def to_translate(design: Design, material: Material, language: LanguageCode) -> Iterator[Translation]:
-    """Everything that people would read in `language` and that casewise does not ship, each once, untranslated."""
-    seen: set[str] = set()
-    for of, source in (*own_words(design, material, language), *shown_texts(material)):
-        if of not in seen:
-            seen.add(of)
-            yield Translation(of=of, language=language, source=source)
-
-
-def own_words(design: Design, material: Material, language: LanguageCode) -> Iterator[tuple[str, str]]:
-    said = [design.title, *(words for category in material.categories for words in category if words)]
-    for question in design.questions:
-        said += [question.ask, question.low, question.high, *question.options]
-    for asked in design.demographics:
-        said += [asked.ask, *asked.options]
-    known = messages_in(language)
-    return ((WORDS + words, words) for words in said if words and words not in known)
-
-
-def shown_texts(material: Material) -> Iterator[tuple[str, str]]:
-    for item in material.items:
-        yield item.query_id, item.shown["query"]
-        yield from ((of, text) for of, _path, text in parameters(item))
-
-
-def parameters(item: StudyItem) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """What a context's parameter is called in a translation, where it stands, and what it says."""
-    for group, said in item.shown["context"].items():
-        if isinstance(said, str):
-            yield f"{item.context_id}.{group}", (group,), said
-        else:
-            for name, text in said.items():
-                yield f"{item.context_id}.{group}.{name}", (group, name), text
-
-
-def check_alike(first: StudyWording, other: StudyWording, language: str) -> None:
-    """See that quiz and checks are the same in another language.
-
-    Raises StudyError: they differ in number, in what is right, or in the names of the checks.
-    """
-    quiz = [[(len(question.options), question.right) for question in one.quiz] for one in (first, other)]
-    checks = [{check.name: check.expected for check in one.checks} for one in (first, other)]
-    if quiz[0] != quiz[1]:
-        raise StudyError(f"the quiz in {language!r} has not the same questions with the same right options")
-    if checks[0] != checks[1]:
-        raise StudyError(f"the attention checks in {language!r} have not the same names with the same answers")
-
-
-def words_of(translations: list[Translation], language: LanguageCode) -> dict[str, str]:
-    """The owner's own words in a language."""
-    found = (one for one in translations if one.language == language and one.of.startswith(WORDS) and one.is_reviewed)
-    return {one.of.removeprefix(WORDS): one.text for one in found}
-
-
-def translated_material(design: Design, material: Material, translations: list[Translation]) -> Material:
-    """The material with every item in each language of the design.
-
-    Raises StudyError: something has no translation that a second person has read.
-    """
-    items = material.items
-    for language in design.languages[1:]:
-        there = {one.of: one.text for one in translations if one.language == language and one.is_reviewed}
-        missing = [one.of for one in to_translate(design, material, language) if one.of not in there]
-        if missing:
-            raise StudyError(
-                f"{len(missing):,} texts have no {language!r} translation that a second person has read, {missing[0]!r} "
-                f"for one; write what is to be translated with: casewise study translate {language}"
-            )
-        items = tuple(replace(item, shown=with_language(item, language, there)) for item in items)
-    return replace(material, items=items)
-
-
-def with_language(item: StudyItem, language: str, there: Mapping[str, str]) -> dict[str, Any]:
-    context: dict[str, Any] = {}
-    for of, path, _text in parameters(item):
-        if len(path) == 1:
-            context[path[0]] = there[of]
-        else:
-            context.setdefault(path[0], {})[path[1]] = there[of]
-    said = {"query": there[item.query_id], "context": context}
-    return item.shown | {"in": item.shown.get("in", {}) | {language: said}}
 
 
 # What a study needs and costs, before anyone is asked: people, hours, money.
@@ -731,7 +595,6 @@ class Promise:
     design: Design
     wording: StudyWording
     items: tuple[StudyItem, ...]
-    translated: Mapping[LanguageCode, Translated] = field(default_factory=dict)
 
     @property
     def policy(self) -> dict[str, Any]:
@@ -741,8 +604,6 @@ class Promise:
             flat |= {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
         texts = asdict(self.wording)
         flat |= {f"texts.{page}": digest({"text": text}) for page, text in texts.items()}
-        for language, there in self.translated.items():
-            flat[f"languages.{language}"] = digest({"texts": asdict(there.wording), "words": dict(there.words)})
         shown = sorted([item.item_id, item.condition, item.query_id, item.shown] for item in self.items)
         return flat | {"items": digest({"shown": shown})}
 

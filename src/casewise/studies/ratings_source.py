@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +48,6 @@ class ExportedStudy:
     """From what was frozen before the data were seen."""
     amendments: tuple[str, ...] = ()
     """What was changed while it ran, and why."""
-    languages: dict[str, str] = field(default_factory=dict)
-    """In which each annotator rated, where there were several."""
     questions: tuple[OwnQuestion, ...] = ()
     """The owner's own, asked on each page."""
     rates: RatedThing = "requests"
@@ -89,7 +87,6 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         excluded=tuple(_lines(excluded)) if excluded.is_file() else (),
         departures=tuple(about.get("departures") or ()),
         amendments=tuple(f"{'; '.join(one['changes'])} ({one['why']})" for one in about.get("amendments", ())),
-        languages={person["annotator_id"]: person["language"] for person in people if person.get("language")},
         questions=tuple(
             OwnQuestion.model_validate(question)
             for question in design.get("questions", ())
@@ -290,9 +287,6 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     reasons = pl.Series("reason", [r["reason"] for r in study.excluded if r["kind"] == "void"], dtype=pl.String)
     apart = pl.DataFrame(voided, schema=SCHEMA, orient="row").with_columns(finished=finished)
     frame = frame.with_columns(finished=finished)
-    if len(set(study.languages.values())) > 1:
-        spoken = pl.col("annotator_id").replace_strict(study.languages, default=None, return_dtype=pl.String)
-        frame, apart = frame.with_columns(language=spoken), apart.with_columns(language=spoken)
     return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes), study, apart.with_columns(reasons))
 
 

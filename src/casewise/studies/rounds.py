@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import math
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, insert, select, update
 
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
 from casewise.records.item import CONDITIONS, NO_CONTEXT_CONDITION
-from casewise.records.translation import Translation
 from casewise.storage import Benchmark, load_benchmark
 from casewise.storage.files import parse, read_text
 from casewise.studies.design import (
@@ -26,11 +25,9 @@ from casewise.studies.design import (
     UNRELEASED,
     Contact,
     Design,
-    LanguageCode,
     Preset,
     RatedThing,
     Speech,
-    problems,
     read_design,
     study_toml,
 )
@@ -42,8 +39,6 @@ from casewise.studies.freeze import (
     StudyEstimate,
     StudyItem,
     StudyWording,
-    Translated,
-    check_alike,
     collect,
     departures,
     estimate,
@@ -51,11 +46,7 @@ from casewise.studies.freeze import (
     pilot_sample,
     plain,
     read_frozen,
-    read_translations,
     read_wording,
-    to_translate,
-    translated_material,
-    words_of,
     write_frozen,
 )
 
@@ -181,18 +172,11 @@ class Round:
     """Name, version and digest of the benchmark."""
     frozen: dict[str, Any] | None
     created_at: datetime
-    translated: Mapping[LanguageCode, Translated] = field(default_factory=dict)
-    """The texts in the design's languages but the first, in which `wording` is."""
 
-    def worded(self, language: LanguageCode) -> StudyWording:
-        """The texts in one of the study's languages."""
-        there = self.translated.get(language)
-        return there.wording if there else self.wording
-
-    def speech(self, language: LanguageCode) -> Speech:
-        """Says things in one of the study's languages, the owner's own words among them."""
-        there = self.translated.get(language)
-        return Speech(language, there.words if there else {})
+    @property
+    def speech(self) -> Speech:
+        """Says things in the study's language."""
+        return Speech(self.design.language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +200,6 @@ class NewRound:
     wording: StudyWording
     material: Material
     frozen: dict[str, Any] | None = None
-    translated: Mapping[LanguageCode, Translated] = field(default_factory=dict)
 
 
 def open_round(connection: Connection, new: NewRound, *, now: datetime) -> str:
@@ -250,10 +233,6 @@ def round_row(new: NewRound) -> dict[str, Any]:
         "categories": [list(pair) for pair in new.material.categories],
         "benchmark": new.material.benchmark,
         "frozen": new.frozen,
-        "translated": {
-            language: {"wording": WORDING.dump_python(there.wording, mode="json"), "words": dict(there.words)}
-            for language, there in new.translated.items()
-        },
     }
 
 
@@ -302,28 +281,17 @@ def all_rounds(connection: Connection) -> list[ListedRound]:
 
 
 def as_round(row: Row[Any]) -> Round:
-    try:
-        design = Design.model_validate(row.design)
-    except ValidationError as error:
-        raise StudyError(
-            f"the {row.phase} round of {row.name} {row.version} cannot be read ({problems(error)}); "
-            "end and export it with the casewise that opened it"
-        ) from None
     return Round(
         id=row.id,
         name=row.name,
         version=row.version,
         phase=row.phase,
-        design=design,
+        design=Design.model_validate(row.design),
         wording=WORDING.validate_python(row.wording),
         categories=tuple((name, risks) for name, risks in row.categories),
         benchmark=row.benchmark,
         frozen=row.frozen,
         created_at=row.created_at,
-        translated={
-            language: Translated(WORDING.validate_python(there["wording"]), there["words"])
-            for language, there in (row.translated or {}).items()
-        },
     )
 
 
@@ -360,8 +328,6 @@ class StudyPlan:
     benchmark: Benchmark
     material: Material
     frozen: Frozen | None
-    translated: Mapping[LanguageCode, Translated] = field(default_factory=dict)
-    """The texts in the design's languages but the first."""
 
     def __repr__(self) -> str:
         frozen = ", frozen" if self.frozen else ""
@@ -375,7 +341,7 @@ class StudyPlan:
     @property
     def promise(self) -> Promise:
         """What freezing fixes, or has fixed."""
-        return Promise(self.design, self.wording, self.material.items, self.translated)
+        return Promise(self.design, self.wording, self.material.items)
 
     @property
     def departures(self) -> tuple[Departure, ...]:
@@ -450,26 +416,7 @@ def read_plan(path: Path) -> StudyPlan:
     frozen = None
     if beside.exists():
         frozen = read_frozen(parse(read_text(beside), path=beside), source=str(beside))
-    translations = read_translations(path.parent / design.translations) if design.translations else []
-    material = translated_material(design, collect(design, benchmark), translations)
-    translated = {
-        language: Translated(read_wording(design, path.parent, language), words_of(translations, language))
-        for language in design.languages[1:]
-    }
-    wording = read_wording(design, path.parent)
-    for language, there in translated.items():
-        check_alike(wording, there.wording, language)
-    return StudyPlan(path, design, wording, benchmark, material, frozen, translated)
-
-
-def translations_wanted(path: Path, language: LanguageCode) -> list[Translation]:
-    """Everything that is to be translated for the study at `path`, with what there is of it already."""
-    design = read_design(path)
-    inside = path.parent / design.benchmark
-    material = collect(design, load_benchmark(inside if inside.exists() else design.benchmark))
-    there = read_translations(path.parent / design.translations) if design.translations else []
-    known = {one.of: one for one in there if one.language == language}
-    return [known.get(one.of, one) for one in to_translate(design, material, language)]
+    return StudyPlan(path, design, read_wording(design, path.parent), benchmark, collect(design, benchmark), frozen)
 
 
 def frozen_path(path: Path) -> Path:
@@ -500,7 +447,6 @@ def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: dat
         phase=phase,
         wording=plan.wording,
         material=plan.material,
-        translated=plan.translated,
         frozen=plain(plan.frozen) if plan.frozen else None,
     )
     return open_round(connection, new, now=now)

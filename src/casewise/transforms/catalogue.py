@@ -9,13 +9,14 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
+from pydantic import ConfigDict
+
 from casewise.ask.layouts import Scene, ShownItem, laid_out
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.records import FULL, Arm, Context, Item, ParameterSet, Query, Transform, paper_parameters
-from casewise.records.base import digest
+from casewise.records.base import Record, digest
 from casewise.records.call import WITHOUT
 from casewise.records.context import omit
-from casewise.records.translation import Translation
 from casewise.runs.texts import text_key
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
@@ -47,16 +48,24 @@ from casewise.transforms.verified import annotated, known_facts, spelt_out, veri
 # Paraphrases that people have read beside what they paraphrase, and found to say the same.
 
 
+class Paraphrase(Record):
+    """What a model made of a statement; it stands for the statement once somebody has read both."""
+
+    model_config = ConfigDict(extra="ignore")  # files of before name a language and a translator too
+
+    of: str
+    """What the statement is kept under."""
+    source: str = ""
+    text: str
+    reviewer: str = ""
+    """Who read both and found that they say the same; empty for nobody."""
+
+
 @dataclass(frozen=True)
 class Accepted:
     """Accepted texts, by what the texts that they stand for are kept under."""
 
     texts: Mapping[str, str]
-
-    @classmethod
-    def of(cls, rows: Iterable[Translation]) -> Accepted:
-        """Those of the rows that somebody has read and found to say the same."""
-        return cls({one.of: one.text for one in rows if one.is_reviewed})
 
     @property
     def fingerprint(self) -> str:
@@ -65,14 +74,14 @@ class Accepted:
 
 
 def read_accepted(path: Path) -> Accepted:
-    """The accepted paraphrases of a file that `casewise contexts paraphrases --to` wrote.
+    """The paraphrases with a `reviewer` in a file that `casewise contexts paraphrases` wrote.
 
     Raises DataError: a line is none; the message names it. None was accepted.
     """
-    found = Accepted.of(read_jsonl(path, Translation))
-    if not found.texts:
-        raise DataError(path, None, "holds no paraphrase that anybody has accepted")
-    return found
+    found = {one.of: one.text for one in read_jsonl(path, Paraphrase) if one.reviewer.strip() and one.text.strip()}
+    if not found:
+        raise DataError(path, None, "holds no paraphrase that anybody has accepted: write who read it as `reviewer`")
+    return Accepted(found)
 
 
 @cache

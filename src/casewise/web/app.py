@@ -23,7 +23,6 @@ from casewise.settings import Settings, from_environment
 from casewise.studies.rounds import open_plan, read_plan
 from casewise.web import errors, pages, review, staff
 from casewise.web import review as review_context
-from casewise.web import review_translations as translations
 from casewise.web.errors import check_request
 from casewise.web.pages import utc_now
 from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders, Signing
@@ -33,7 +32,7 @@ from casewise.web.upkeep import Tallies, each_minute
 # The app: its routes, in the order of their areas, and what all of them go through.
 
 
-AREAS = (staff.router, translations.router, review.router, review_context.context_router)
+AREAS = (staff.router, review.router, review_context.context_router)
 """One router per area."""
 
 STATIC = Path(__file__).parent / "static"

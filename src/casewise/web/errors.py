@@ -13,53 +13,15 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, Response
 
 from casewise.errors import CasewiseError
-from casewise.studies.design import LANGUAGES, LanguageCode, Speech
-from casewise.studies.rounds import Round
+from casewise.studies.design import ENGLISH, Speech
 from casewise.web.pages import Elsewhere, SignInFirst, redirect, render
-from casewise.web.security import add_headers, check_csrf, read_cookie, refuse_nul, set_cookie
-
-# In which of a study's languages somebody reads: as they chose, or as their browser asks.
-
-
-LANGUAGE_COOKIE = "casewise_language"
-
-
-def language_of(request: Request, study: Round) -> LanguageCode:
-    """The language that somebody chose, or else the first of theirs that the study has, or else the study's first."""
-    languages = study.design.languages
-    wanted = [read_cookie(request, LANGUAGE_COOKIE) or "", *asked(request)]
-    return next((known for one in wanted for known in languages if known == one), languages[0])
-
-
-def asked(request: Request) -> list[str]:
-    """The browser's languages, the dearest first; weights are taken as they stand, for browsers send them in order."""
-    header = request.headers.get("accept-language", "")[:200]
-    return [part.partition(";")[0].strip()[:2].lower() for part in header.split(",")]
-
-
-def page_language(request: Request, study: Round) -> LanguageCode | None:
-    """What a rating is kept with: the page's language, where the study has several."""
-    return language_of(request, study) if len(study.design.languages) > 1 else None
-
-
-def speech_of(request: Request, study: Round) -> Speech:
-    """Says things in the language of whoever asks."""
-    return study.speech(language_of(request, study))
-
-
-def choose_language(request: Request, response: Response, study: Round, wanted: str) -> None:
-    """Keep a language in the browser, if the study has it."""
-    if wanted in study.design.languages:
-        set_cookie(request, response, LANGUAGE_COOKIE, wanted)
+from casewise.web.security import add_headers, check_csrf, refuse_nul
 
 
 def spoken_before(request: Request) -> Speech:
-    """For a page that says what went wrong: as the round's pages are, or else as the browser keeps or asks for."""
-    study = request.app.state.rounds.get(request.url.path.removeprefix("/study/").partition("/")[0])
-    if study is not None:
-        return speech_of(request, study)
-    wanted = [read_cookie(request, LANGUAGE_COOKIE) or "", *asked(request)]
-    return Speech(next((known for one in wanted for known in LANGUAGES if known == one), "en"))
+    """For a page that says what went wrong: as the round's pages are, where one of them was shown."""
+    spoken: dict[str, Speech] = request.app.state.spoken
+    return spoken.get(request.url.path.removeprefix("/study/").partition("/")[0], ENGLISH)
 
 
 # What goes wrong becomes a page that says so, in the app's own words.
@@ -126,7 +88,7 @@ def problem(request: Request, status: int, message: str) -> Response:
         t = spoken_before(request)
         if status == 403:  # no page of theirs asks for a role: a form was out of date
             values["title"] = TITLES[400]
-        values |= {"t": t, "lang": t.language, "direction": t.direction}
+        values |= {"t": t, "lang": t.language}
     return render(request, "problem.html", status=status, **values)
 
 

@@ -74,7 +74,7 @@ def require(*roles: Role) -> Callable[..., Person]:
 
 
 Worker = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT))]
-"""Who works on contexts and translations."""
+"""Who works on contexts."""
 Owner = Annotated[Person, Depends(require(Role.OWNER))]
 """It stands before the round in each route: who may not look is not told whether there is one."""
 
@@ -108,7 +108,7 @@ def templates(static: Path) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.globals["static"] = StaticLinks(static)
-    environment.globals |= {"t": ENGLISH, "lang": ENGLISH.language, "direction": ENGLISH.direction}
+    environment.globals |= {"t": ENGLISH, "lang": ENGLISH.language}
     return environment
 
 

@@ -45,7 +45,6 @@ from casewise.contexts.store import (
     save,
     sibling,
 )
-from casewise.contexts.translations import sets_for
 from casewise.database.staff import Person, Role, everyone, find_person
 from casewise.errors import ConfigurationError
 from casewise.web.pages import Now, Worker, database_of, redirect, render, require
@@ -261,10 +260,7 @@ def drafts_page(request: Request, person: ReviewRoom) -> Response:
             (draft, progress(connection, draft), count_waiting(connection, draft, person))
             for draft in all_drafts(connection)
         ]
-        sets = sets_for(connection, person.id) if person.has(Role.REVIEWER, Role.EXPERT) else []
-    return render(
-        request, "review/drafts.html", drafts=drafts, translations=sum(one.waiting for one in sets), sets=sets
-    )
+    return render(request, "review/drafts.html", drafts=drafts)
 
 
 @router.get("/drafts/{name}")

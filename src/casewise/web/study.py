@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated, get_args
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from fastapi import APIRouter, Depends, HTTPException, Request
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from sqlalchemy import Connection
@@ -37,8 +37,7 @@ from casewise.studies.answers import (
     take_answer,
     undo,
 )
-from casewise.studies.design import LanguageCode, OwnAnswer, Speech
-from casewise.studies.freeze import StudyWording
+from casewise.studies.design import OwnAnswer
 from casewise.studies.owner import ARRIVAL_LIMIT
 from casewise.studies.people import (
     Annotator,
@@ -61,7 +60,7 @@ from casewise.studies.people import (
 from casewise.studies.recruiters import Finish, Outcome, Recruiter, RecruiterIds, make_recruiter
 from casewise.studies.rounds import Round, load_round, read_sight
 from casewise.studies.slots import resume
-from casewise.web.errors import check_request, choose_language, language_of, page_language, speech_of
+from casewise.web.errors import check_request
 from casewise.web.pages import Elsewhere, Now, database_of, now, redirect, render
 from casewise.web.security import SentForm, read_cookie, sent_form, set_cookie, whole_number
 
@@ -102,6 +101,7 @@ async def round_of(request: Request, study_id: str) -> Round:
     rounds: dict[str, Round] = request.app.state.rounds
     if study_id not in rounds:
         rounds[study_id] = await run_in_threadpool(read_round, request, study_id)
+        request.app.state.spoken[study_id] = rounds[study_id].speech
     return rounds[study_id]
 
 
@@ -217,17 +217,15 @@ def here(study: Round, page: str = "") -> str:
 
 def show(request: Request, study: Round, template: str, *, status: int = 200, **values: object) -> Response:
     """A page for annotators: with the study's title, its help lines and whom to write to."""
-    t = speech_of(request, study)
+    t = study.speech
     return render(
         request,
         f"study/{template}.html",
         status=status,
         study=study,
-        help=markdown(study.worded(t.language).help),
+        help=markdown(study.wording.help),
         t=t,
         lang=t.language,
-        direction=t.direction,
-        others=[(code, Speech(code).name) for code in study.design.languages if code != t.language],
         here=here(study),
         **values,
     )
@@ -278,7 +276,7 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     request.app.state.tallies.count(study.id, "turned away" if why else "arrived")
     if why is not None:
         return not_let_in(request, study, why, person)
-    warning = markdown(worded(request, study).warning)
+    warning = markdown(study.wording.warning)
     response = show(request, study, "warning", warning=warning, categories=study.categories)
     remember_arrival(request, response, study, person)
     return response
@@ -306,23 +304,12 @@ def no_link(request: Request, study: Round) -> Response:
     return show(request, study, "closed", status=400, why="link", problem=NO_LINK, finish=Finish())
 
 
-@arrival_router.get("/language")
-def language(request: Request, study: ThisRound, to: Annotated[str, Query(max_length=10)] = "") -> Response:
-    """Read on in another of the study's languages, from wherever one is."""
-    with database_of(request).read() as connection:
-        who = visitor(request, study, connection)
-    arrived = read_arrival(request, study) is not None
-    response = to_stage(study, who) if who else redirect(here(study, "consent" if arrived else ""))
-    choose_language(request, response, study, to)
-    return response
-
-
 @arrival_router.get("/consent")
 def consent_page(request: Request, study: ThisRound) -> Response:
     person = read_arrival(request, study)
     if person is None:
         return redirect(here(study))
-    return show(request, study, "consent", text=markdown(worded(request, study).consent), problem=False)
+    return show(request, study, "consent", text=markdown(study.wording.consent), problem=False)
 
 
 @arrival_router.post("/consent")
@@ -334,7 +321,7 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
     if form.get("agree") != "yes":
         return declined(request, study, person)
     if form.get("adult") != "yes":
-        text = markdown(worded(request, study).consent)
+        text = markdown(study.wording.consent)
         return show(request, study, "consent", status=400, text=text, problem=True)
     vault = vault_of(request)
     fingerprint = vault.fingerprint(study.name, person.person)
@@ -368,7 +355,7 @@ def leave(request: Request, study: ThisRound) -> Response:
 def tutorial_page(request: Request, study: ThisRound) -> Response:
     with database_of(request).read() as connection:
         who = standing_at(request, study, connection)
-    text = markdown(worded(request, study).tutorial)
+    text = markdown(study.wording.tutorial)
     return show(request, study, "tutorial", text=text, categories=study.categories, who=who)
 
 
@@ -391,7 +378,7 @@ def quiz_page(request: Request, study: ThisRound) -> Response:
         who = standing_at(request, study, connection, "quiz")
         missed = missed_before(connection, who.id)
     left = study.design.quiz.attempts - who.quiz_attempts
-    return show(request, study, "quiz", questions=worded(request, study).quiz, missed=missed, left=left)
+    return show(request, study, "quiz", questions=study.wording.quiz, missed=missed, left=left)
 
 
 @arrival_router.post("/quiz")
@@ -406,11 +393,6 @@ def quiz(request: Request, study: ThisRound, form: SentForm, at: Now) -> Respons
         answer_quiz(connection, study, who.id, chosen, now=at)
         who = standing_at(request, study, connection)
     return to_stage(study, who)
-
-
-def worded(request: Request, study: Round) -> StudyWording:
-    """The study's texts in the language of whoever asks."""
-    return study.worded(language_of(request, study))
 
 
 # Rating: one item a page, pause, stop, a few questions, and the end.
@@ -451,7 +433,7 @@ def rating_page(request: Request, study: ThisRound, at: Now) -> Response:
 
 
 def rating(request: Request, study: Round, who: Annotator, connection: Connection, *, now: datetime) -> Response:
-    page = next_page(connection, study, who.id, language_of(request, study))
+    page = next_page(connection, study, who.id)
     if page is None:
         return redirect(here(study, "questions"))
     return show_item(request, study, who.id, page, now=now)
@@ -509,7 +491,6 @@ async def rate(request: Request) -> Response:
         study,
         annotator_id,
         given_answer(request, study, annotator_id, form, now=at),
-        language=language_of(request, study),
         token=form.get("page", ""),
         by_script=SCRIPT_HEADER in request.headers,
         at=at,
@@ -531,7 +512,6 @@ class SentAnswer:
     study: Round
     annotator_id: str
     given: Given | None
-    language: LanguageCode
     token: str
     by_script: bool
     at: datetime
@@ -542,14 +522,14 @@ class SentAnswer:
         if given is not None and (lacks := unfinished(connection, study, who, given, self.token)):
             return lacks
         taken = "again" if given is None else take_answer(connection, study, who, given, now=self.at)
-        return next_page(connection, study, who, self.language) if taken != "over" and self.by_script else None
+        return next_page(connection, study, who) if taken != "over" and self.by_script else None
 
 
 def unfinished(connection: Connection, study: Round, annotator_id: str, given: Given, token: str) -> Unfinished | None:
     """The page that `given` is about, where an answer is still missing on it."""
     if given.decision == "skip" or not study.design.questions:
         return None
-    page, own = next_page(connection, study, annotator_id, given.language), given.own or {}
+    page, own = next_page(connection, study, annotator_id), given.own or {}
     if page is None or (page.position, page.revision) != (given.position, given.revision):
         return None
     missing = missing_answers(study.design.questions, own)
@@ -578,7 +558,6 @@ def given_answer(
         scripted=by_script,
         sight=sight,
         own=own,
-        language=page_language(request, study),
     )
 
 
@@ -648,6 +627,5 @@ def end_page(request: Request, study: ThisRound) -> Response:
     # Who withdrew has no ids left to be sent back by, and did not complete: whoever deleted them settles it with them.
     back = None if who.outcome == "withdrawn" else CODES.get(who.outcome or "completed", "completed")
     finish = recruiter_of(request, study).finish(back, person) if back else Finish()
-    there = study.worded(language_of(request, study))
-    wording = there.screened_out if who.outcome == "screened_out" else there.debriefing
+    wording = study.wording.screened_out if who.outcome == "screened_out" else study.wording.debriefing
     return show(request, study, "end", outcome=who.outcome, text=markdown(wording), finish=finish, who=who)

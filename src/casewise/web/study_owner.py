@@ -236,6 +236,7 @@ OWNERS = ("/studies", "Studies", frozenset({Role.OWNER}))
 def install(app: FastAPI) -> None:
     """Add the study's routes and state to `app`."""
     app.state.rounds = {}
+    app.state.spoken = {}
     app.state.vault = Vault(app.state.settings.secret_key)
     for room in (arrival_router, rating_router, router, people_router):
         app.include_router(room)

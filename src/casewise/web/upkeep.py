@@ -12,7 +12,7 @@ from functools import partial
 
 from casewise.database import Database
 from casewise.database.engine import Limit, only_one, take
-from casewise.errors import RunConflict, StudyError
+from casewise.errors import RunConflict
 from casewise.studies.monitor import add_tally, keep_up
 from casewise.studies.rounds import Round, all_rounds, load_round
 
@@ -93,12 +93,9 @@ def keep_all_up(database: Database, *, now: datetime) -> bool:
         with database.read() as connection:
             listed = all_rounds(connection)
         for one in listed:
-            try:
-                with database.write() as connection:
-                    study = load_round(connection, one.id)
-                    assert study is not None
-                    keep_up(connection, study, now=now)
-            except StudyError as error:  # one of an older casewise: the others are kept up all the same
-                log.warning("%s", error)
+            with database.write() as connection:
+                study = load_round(connection, one.id)
+                assert study is not None
+                keep_up(connection, study, now=now)
         return True
     return False

@@ -255,6 +255,10 @@ def test_parameters_of_a_benchmarks_own_are_shown_by_their_titles_or_in_words():
     ("changes", "says"),
     [
         ({"recruiter": {"kind": "form"}}, "'form' is retired; send people back with 'redirect' or 'code'"),
+        (
+            {"languages": ["en", "es"]},
+            "one language now: name it as `language`, and make another study for another one",
+        ),
         ({"ratings": {"most_batches": 2}}, "most_batches is 2, and a person takes one batch now; leave it out"),
         ({"questions": [{"name": "a", "kind": "text"}]}, "'text' are retired; ask a scale or a choice"),
         ({"questions": [{"name": "a", "kind": "parameter"}]}, "'parameter' are retired"),
@@ -271,8 +275,9 @@ def test_what_is_retired_and_decides_nothing_is_read_past():
         "alerts": {"email": "ada@lab.edu"},
         "recruiter": {"form_fields": {}},
     }
-    older["ratings"] = {"most_batches": 1}
+    older |= {"ratings": {"most_batches": 1}, "languages": ["en"], "translations": None}
     assert design(**older) == design()
+    assert design(languages=["es"]) == design(language="es")
     question = {"name": "why", "ask": "Why?", "options": ["Harm", "Law"]}
     asked = [{"name": "sure", "kind": "confidence"}, question | {"kind": "reasons"}]
     sure, why = design(questions=asked).questions

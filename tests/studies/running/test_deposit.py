@@ -35,7 +35,7 @@ def test_it_holds_the_plan_with_its_digest_and_the_texts_with_their_sums(plan, t
     assert "The safe rates of `safe_revised` and `unsafe_revised` differ" in said
     assert "exactly 21 valid ratings" in said
     assert json.loads((folder / "study.frozen.json").read_text())["digest"] == plan.frozen.digest
-    assert "18" in (folder / "texts" / "en" / "consent.md").read_text()
+    assert "18" in (folder / "texts" / "consent.md").read_text()
     for line in (folder / "SHA256SUMS").read_text().splitlines():
         sum_, name = line.split("  ")
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == sum_

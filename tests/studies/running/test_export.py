@@ -2,7 +2,7 @@ import json
 import re
 
 import pytest
-from sqlalchemy import case, delete, select, update
+from sqlalchemy import delete, select
 from sqlalchemy.exc import DBAPIError
 from tests.studies.test_store import VAULT, begun, finished
 from tests.support.study import START, design
@@ -13,7 +13,6 @@ from casewise.storage import load_benchmark, read_benchmark
 from casewise.studies.answers import void
 from casewise.studies.export import export
 from casewise.studies.owner import forget
-from casewise.studies.ratings_source import read_ratings
 from casewise.studies.rounds import freeze_plan, init_study, load_round, open_plan, pilot_of, read_plan
 
 CODES = """[recruiter]
@@ -60,20 +59,6 @@ def test_an_export_is_a_benchmark_with_the_counted_ratings_and_the_rest_apart(st
     assert len(apart) == 25
     assert {(line["annotator_id"], line["kind"], line["reason"]) for line in apart} == {(voided, "void", "asked us to")}
     assert not done.exact
-
-
-def test_an_export_in_two_languages_is_read_with_what_was_voided(store, plan, tmp_path):
-    study = opened_plan(store, plan)
-    _, voided = finished(store, study, "alice"), finished(store, study, "bob", "refuse")
-    with store.write() as connection:
-        void(connection, study, voided, why="asked us to", by="owner", now=START)
-        spoken = case((tables.pages.c.annotator_id == voided, "es"), else_="en")
-        connection.execute(update(tables.pages).values(language=spoken))
-    exported(store, study, plan, tmp_path / "out")
-    kept, apart = read_ratings(tmp_path / "out").split(())
-
-    assert kept["language"].to_list() == ["en"] * 25
-    assert apart["language"].to_list() == ["es"] * 25
 
 
 def test_an_export_says_how_long_pages_took_and_never_when_anybody_worked(store, plan, tmp_path):

@@ -55,3 +55,11 @@ NAMING = {
 """Constraints have the same names everywhere, so that migrations can speak of them."""
 
 metadata = MetaData(naming_convention=NAMING)
+
+RETIRED_TABLES = ("study_hooks", "study_flags", "review_translations")
+RETIRED_COLUMNS = {
+    "studies": ("translated",),
+    "study_annotators": ("rated", "skipped", "median_s", "assessed_at"),
+    "study_pages": ("language",),
+}
+"""What databases and backups of revision 0011 have and later ones do not."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlalchemy import (
     JSON,
     Boolean,
-    CheckConstraint,
     Column,
     ForeignKey,
     Index,
@@ -107,20 +106,3 @@ warnings_read = Table(
     Column("draft_id", String(32), ForeignKey("drafts.id"), primary_key=True),
     Column("at", UtcTime, nullable=False),
 )
-
-translations = Table(
-    "review_translations",
-    metadata,
-    Column("study", String(60), primary_key=True),
-    Column("language", String(3), primary_key=True),
-    Column("id", String(32), primary_key=True),
-    Column("position", Integer, nullable=False),
-    Column("of", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("translator_id", String(32), ForeignKey("people.id")),
-    Column("reviewer_id", String(32), ForeignKey("people.id")),
-    Column("version", Integer, nullable=False),
-    CheckConstraint("reviewer_id <> translator_id", name="read_by_another"),
-)
-"""Texts of a study in another language, on their way. `id` is a digest of `of`; `version` counts the changes of a text."""

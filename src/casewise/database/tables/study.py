@@ -47,7 +47,6 @@ studies = Table(
     Column("categories", JSON, nullable=False),
     Column("benchmark", JSON, nullable=False),
     Column("frozen", JSON),
-    Column("translated", JSON),
     Column("created_at", UtcTime, nullable=False),
     UniqueConstraint("name", "version", "phase"),
     CheckConstraint("phase IN ('pilot', 'main', 'rehearsal', 'preview')", name="phase"),
@@ -155,7 +154,6 @@ pages = Table(
     Column("scripted", Boolean, nullable=False),
     Column("sight", JSON(none_as_null=True)),
     Column("own", JSON(none_as_null=True)),
-    Column("language", String(3)),
     Column("answered_at", UtcTime),
     Column("revision", Integer, nullable=False),
     UniqueConstraint("annotator_id", "item_id"),
@@ -182,7 +180,6 @@ pages = Table(
 """One page of an annotator's batch, and the answer to it.
 
 `sight`: what the page's script saw of the reading, as `studies.running.sight` has it; none without a script.
-`language`: what the page was in; none where the study has one language only.
 `own`: answers to the owner's own questions, as `studies.running.own_answers` reads them.
 
 `state`: waiting · rated · skipped · lapsed (the lease ran out before an answer) · surplus (answered after that, when no

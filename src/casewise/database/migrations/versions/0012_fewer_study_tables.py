@@ -1,24 +1,63 @@
-"""Without what studies no longer keep: what the recruiter told, flags and counts of each annotator.
+"""Without what studies no longer keep: what the recruiter told, flags and counts of each annotator, translations.
 
 A new database gets its tables from 0011 as they are now, so whatever is not there is not dropped.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from alembic import op
-from sqlalchemy import inspect
+from sqlalchemy import JSON, Connection, Text, column, func, inspect, select, table
+
+from casewise.database.tables.metadata import RETIRED_COLUMNS, RETIRED_TABLES
+from casewise.errors import ConfigurationError
 
 revision = "0012"
 down_revision = "0011"
 
-TABLES = ("study_hooks", "study_flags")
-COLUMNS = {"study_annotators": ("rated", "skipped", "median_s", "assessed_at")}
-
 
 def upgrade() -> None:
-    there = inspect(op.get_bind())
-    for table in TABLES:
-        op.drop_table(table, if_exists=True)
-    for table, columns in COLUMNS.items():
-        for column in {one["name"] for one in there.get_columns(table)} & set(columns):
-            op.drop_column(table, column)
+    connection = op.get_bind()
+    refuse_rounds(connection)
+    there = inspect(connection)
+    for name in RETIRED_TABLES:
+        if name in there.get_table_names() and not holds_work(connection, name):
+            op.drop_table(name)
+    for name, columns in RETIRED_COLUMNS.items():
+        for found in {one["name"] for one in there.get_columns(name)} & set(columns):
+            op.drop_column(name, found)
+
+
+def refuse_rounds(connection: Connection) -> None:
+    """Refuse a database with a round that works otherwise now; the casewise that opened it can still read it."""
+    studies = table(
+        "studies", column("name", Text), column("version", Text), column("phase", Text), column("design", JSON)
+    )
+    for row in connection.execute(select(studies)):
+        if used := ", ".join(retired(row.design)):
+            raise ConfigurationError(
+                f"the {row.phase} round of {row.name} {row.version} uses what is retired ({used}); export it with the casewise "
+                "that opened it, and begin a new database"
+            )
+
+
+def retired(design: dict[str, Any]) -> Iterator[str]:
+    """What of a design decides what people do, and is gone."""
+    if len(design.get("languages", ())) > 1:
+        yield "several languages"
+    if design["ratings"].get("most_batches", 1) > 1:
+        yield "more than one batch a person"
+    if design["recruiter"]["kind"] == "form":
+        yield "a recruiter with a posted form"
+    yield from (
+        f"a question of the kind {one['kind']!r}" for one in design["questions"] if one["kind"] in ("text", "parameter")
+    )
+
+
+def holds_work(connection: Connection, name: str) -> bool:
+    """Whether people wrote something into the table: translations are left where they are, though nothing reads them."""
+    return name == "review_translations" and bool(
+        connection.scalar(select(func.count()).select_from(table(name, column("text"))).where(column("text") != ""))
+    )
