@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import insert, select, text
+from sqlalchemy import insert, inspect, select, text
 from sqlalchemy.exc import DBAPIError
 from tests.support.app import NOW
+from tests.support.study import opened
 
 from casewise import database
 from casewise.database import Database
 from casewise.database.engine import CONNECTIONS_TO_SERVER
 from casewise.database.tables import metadata, staff
+from casewise.database.tables.metadata import RETIRED_COLUMNS, RETIRED_TABLES
 from casewise.errors import ConfigurationError
 from casewise.studies.owner import overview, people_states
 from casewise.studies.rounds import all_rounds, load_round
@@ -57,6 +59,23 @@ def test_a_database_of_0011_is_brought_up_to_date_with_all_that_was_rated(of_001
 
         assert {(person.rated, person.status) for person in people} == {(3, "completed"), (1, "rating")}
         assert overview(connection, study).valid == 4
+
+
+def test_on_either_database_what_is_retired_is_dropped(store):
+    opened(store)
+    with store.write() as connection:
+        for name in RETIRED_TABLES:
+            connection.execute(text(f"CREATE TABLE {name} (text TEXT)"))
+        for name, columns in RETIRED_COLUMNS.items():
+            for column in columns:
+                connection.execute(text(f"ALTER TABLE {name} ADD COLUMN {column} INTEGER"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0011'"))
+
+    with database.open(store.url.render_as_string(hide_password=False)) as again, again.read() as connection:
+        found = inspect(connection)
+        assert not set(RETIRED_TABLES) & set(found.get_table_names())
+        for name, columns in RETIRED_COLUMNS.items():
+            assert not set(columns) & {column["name"] for column in found.get_columns(name)}
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ class Given:
     seconds: float | None = None
     scripted: bool = False
     sight: dict[str, float] | None = None
-    """What the page's script saw of the reading (`studies.running.sight`)."""
+    """What the page's script saw of the reading (`casewise.studies.rounds.read_sight`)."""
     own: dict[str, OwnAnswer] | None = None
     """Answers to the owner's own questions."""
 

@@ -99,7 +99,7 @@ def without_retired(said: Any) -> Any:
             raise ValueError(f"ratings.most_batches is {most}, and a person takes one batch now; leave it out")
         case {"languages": [_, _, *_]}:
             raise ValueError(
-                "a study has one language now: name it as `language`, and make another study for another one"
+                "a study has one language: name it as `language`, and make a second study for a second language"
             )
         case {"languages": [language]}:
             said = said | {"language": language}

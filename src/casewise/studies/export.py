@@ -1,4 +1,4 @@
-"""TODO"""
+"""A round as a benchmark folder, and a study as a package for a registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO"""
+"""The web app: its routes, and a server in a thread of this process."""
 
 from __future__ import annotations
 

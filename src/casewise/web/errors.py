@@ -1,4 +1,4 @@
-"""TODO"""
+"""What goes wrong as a page or as JSON, the server's log, and what every request goes through."""
 
 from __future__ import annotations
 

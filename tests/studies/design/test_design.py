@@ -257,7 +257,7 @@ def test_parameters_of_a_benchmarks_own_are_shown_by_their_titles_or_in_words():
         ({"recruiter": {"kind": "form"}}, "'form' is retired; send people back with 'redirect' or 'code'"),
         (
             {"languages": ["en", "es"]},
-            "one language now: name it as `language`, and make another study for another one",
+            "one language: name it as `language`, and make a second study for a second language",
         ),
         ({"ratings": {"most_batches": 2}}, "most_batches is 2, and a person takes one batch now; leave it out"),
         ({"questions": [{"name": "a", "kind": "text"}]}, "'text' are retired; ask a scale or a choice"),

@@ -1,4 +1,4 @@
-"""TODO"""
+"""What all tables share: moments in UTC, names of constraints, and what is retired."""
 
 from __future__ import annotations
 

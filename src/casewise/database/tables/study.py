@@ -179,8 +179,8 @@ pages = Table(
 )
 """One page of an annotator's batch, and the answer to it.
 
-`sight`: what the page's script saw of the reading, as `studies.running.sight` has it; none without a script.
-`own`: answers to the owner's own questions, as `studies.running.own_answers` reads them.
+`sight`: what the page's script saw of the reading, as `casewise.studies.rounds.read_sight` reads it; none without a script.
+`own`: answers to the owner's own questions, as `casewise.studies.answers.read_own_answers` reads them.
 
 `state`: waiting · rated · skipped · lapsed (the lease ran out before an answer) · surplus (answered after that, when no
 slot was left) · void (an answer left out) · dropped (never answered) · withdrawn (the answer was deleted).
