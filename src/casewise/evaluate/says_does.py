@@ -376,5 +376,9 @@ def notes_of(found: JudgedRuns, models: Sequence[SaysDoes]) -> Iterator[str]:
             "part of the gap may be the wording, such as whether the circumstances are said to be verified. Ask again with "
             "casewise judge --prompts bridge, with what was given to casewise replies collect, and take the headline from that."
         )
-    yield "No person has checked the grader; what it gets wrong moves what the replies are said to do."
+    yield (
+        "These numbers are not corrected for the grader's errors: a grader that answers at random shows a large difference for a "
+        "model that does what it says. Have people label some replies (casewise study init REPLIES --question reply) and read the "
+        "corrected rates of casewise report REPLIES --grader-labels before you publish a difference."
+    )
     yield from found.judges_notes

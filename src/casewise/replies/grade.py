@@ -199,9 +199,14 @@ def study_labels(export: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutc
 
 
 def labels_notes(path: Path | None) -> tuple[str, ...]:
-    """What a reader of labels must know: that no people gave them, where an export says so."""
-    made_up = load_benchmark(str(path)).about.synthetic if path is not None and path.is_dir() else None
-    return (f"SYNTHETIC LABELS of replies ({path.name}): {made_up}",) if path is not None and made_up else ()
+    """What a reader of labels must know: that no people gave them, or that nothing says which replies were labelled."""
+    if path is None:
+        return ()
+    if not path.is_dir():
+        note = f"{path.name} does not say how the labelled replies were chosen."
+        return (f"{note} The corrected rates hold only if they were drawn at random.",)
+    made_up = load_benchmark(str(path)).about.synthetic
+    return (f"SYNTHETIC LABELS of replies ({path.name}): {made_up}",) if made_up else ()
 
 
 def places_of(context: Context | None) -> list[tuple[str, str, int]]:

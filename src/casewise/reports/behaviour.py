@@ -83,7 +83,8 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> It
     for one in checked:
         yield (
             f"People labelled {one.n_labelled:,} of the replies of {one.model}; rates by {one.grader} were corrected by "
-            "prediction-powered inference with power tuning (Angelopoulos, Duchi & Zrnic 2023), clustered by query."
+            "the labels within strata of the grader's answer (prediction-powered inference, Angelopoulos et al. 2023), with Jeffreys "
+            "limits in each stratum combined as by Zou & Donner (2008), clustered by query."
         )
 
 
@@ -226,9 +227,9 @@ def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
         )
     yield corrected_table(checked)
     yield Prose(
-        "A corrected rate takes the grader on all replies and adds what the labels show of its errors (prediction-powered "
-        "inference, clustered by query, the items' labels taken as given), over the replies that the grader decided; it is right on average whatever the "
-        "grader is worth, as long as the labelled replies were drawn at random. The last column says how many labels in all "
+        "A corrected rate weights what people say of the replies that the grader calls answered and refused by how often the "
+        "grader says each (clustered by query, the items' labels taken as given), over the replies that the grader decided. Its "
+        "interval allows for errors that no label has shown yet. It holds only if the labelled replies were drawn at random. The last column says how many labels in all "
         "would halve the interval; where that is more than the replies that the rate is over, collect more replies."
     )
 

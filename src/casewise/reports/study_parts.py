@@ -299,8 +299,7 @@ def blocks(found: RatesWithJudge, place: int) -> Iterator[Block]:
         name = "rates-with-judge" + (f"-{place + 1}" if place else "")
         yield table_of(name, caption, heads, cells, frame=found.table)
         yield Prose(
-            "The judge's errors are measured where people rated, so the rate is people's however good or bad the judge is "
-            "(prediction-powered inference, power-tuned; errors over queries). It holds where the rated items are a random "
+            "The judge's errors are measured where people rated (prediction-powered inference). It holds where the rated items are a random "
             "part of all. Each item counts once, however many people rated it."
         )
     for condition, why in found.not_available.items():

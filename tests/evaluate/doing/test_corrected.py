@@ -106,7 +106,7 @@ def test_more_labels_than_there_are_replies_are_said_to_be_more(replies, tmp_pat
     written = reported(replies, labelled(tmp_path / "labels.jsonl", range(0, 90, 2))).to_markdown()
 
     assert "more than all" in written
-    assert "–" not in written[written.index("Rates corrected") : written.index("A corrected rate takes")]
+    assert "–" not in written[written.index("Rates corrected") : written.index("A corrected rate weights")]
 
 
 def test_labels_of_other_replies_are_counted_and_left_out(replies, tmp_path):

@@ -55,6 +55,33 @@ def test_a_grader_that_says_nothing_gets_no_weight_to_speak_of_and_a_good_one_is
     assert good.ci_high - good.ci_low < good.by_labels_high - good.by_labels_low
 
 
+def test_a_verdict_as_grader_is_stratified_and_allows_for_errors_that_no_label_shows():
+    # 100 items, of which the grader calls 40 positive; 10 and 20 of the strata are labelled.
+    grader = np.repeat([1.0, 0.0], [40, 60])
+    labels = np.full(100, np.nan)
+    labels[:10], labels[40:60] = 1.0, 0.0
+    seen = prediction_powered_rate(grader, labels)
+    labels[0] = 0.0
+    some = prediction_powered_rate(grader, labels)
+
+    assert (seen.estimate, seen.weight) == (pytest.approx(0.4), pytest.approx(1))
+    # No miss among 20 labels: Jeffreys' upper limit is about 0.12 of the 60 %; one of 10 wrong is 0.4 * 0.9.
+    assert seen.ci_high == pytest.approx(0.4 + np.hypot(0.6 * 0.123, 2.045 * 0.049), abs=0.02)
+    assert some.estimate == pytest.approx(0.36)
+
+
+def test_the_corrected_rate_covers_with_30_labels_and_a_grader_that_misses_some():
+    rng, held = np.random.default_rng(3), 0
+    for _ in range(300):
+        does = rng.random(900) < 0.1
+        grader = does & (rng.random(900) > 0.25)
+        labels = np.where(rng.permutation(900) < 30, does, np.nan)
+        found = prediction_powered_rate(grader, labels)
+        held += found.ci_low <= 0.1 <= found.ci_high
+
+    assert held / 300 >= 0.93
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("labelled", [50, 100, 300])
 @pytest.mark.parametrize("centre", [0.0, -2.0])
