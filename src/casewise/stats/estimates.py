@@ -216,7 +216,8 @@ def joint(reach: FloatArray, together: FloatArray) -> float:
 def difference_of(first: Measured, second: Measured) -> Estimate:
     """`first` less `second`, measured on the same items, with its interval: as `estimate_of`, on the scale of differences.
 
-    Where it is known who voted, the interval holds what annotators add to the difference.
+    Where it is known who voted, the interval holds what annotators add to the difference. Differences of metrics of values are
+    as uncertain at least as if the largest share of queries of which none need be seen were judged wrongly by one of the two.
     """
     value = first.value - second.value
     n, n_unscored = min(first.n, second.n), max(first.n_unscored, second.n_unscored)
@@ -231,6 +232,10 @@ def difference_of(first: Measured, second: Measured) -> Estimate:
     reach = first.domain[1] - first.domain[0]
     limits = spread_limits(value, influence, domain=(-reach, reach), at_risk=clusters)
     if limits is not None:
+        for lost, other, side in ((first, second, 1), (second, first, -1)):
+            if lost.unseen is not None and not np.isnan(lost.unseen):
+                end = side * (lost.unseen - other.value)
+                limits = Ends(min(limits.low, end), max(limits.high, end))
         return with_limits(bare, limits, STUDENT)
     alike = not (np.abs(influence) > 1e-12).any()
     return replace(bare, method="no interval: the two are alike on every query" if alike and value == 0 else NO_SPREAD)

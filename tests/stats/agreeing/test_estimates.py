@@ -170,6 +170,19 @@ def test_a_judge_does_not_differ_from_itself():
     assert result.method == "no interval: the two are alike on every query"
 
 
+@pytest.mark.parametrize("metric", ["pearson", "spearman", "brier", "bce"])
+def test_a_difference_allows_for_queries_that_one_of_the_two_judges_wrongly_and_nobody_saw(metric):
+    rng = np.random.default_rng(12)
+    first = wrong_at_random(rng, 20, 1.0)
+    changed = np.clip(np.where(np.arange(len(first)) == 3, first.value - 0.02, first.value), 0, 1)
+    second = replace(first, probability=changed, value=changed)
+    (a,), (b,) = (measure(sample, metrics=[metric_named(metric)]) for sample in (first, second))
+
+    found = difference_of(a, b)
+    assert some(found.ci_low) <= min(some(a.unseen) - b.value, a.value - some(b.unseen))
+    assert some(found.ci_high) >= max(some(a.unseen) - b.value, a.value - some(b.unseen))
+
+
 @pytest.mark.parametrize("metric", ["accuracy", "pearson", "brier"])
 def test_a_difference_over_few_queries_stays_within_what_it_can_be(metric):
     rng = np.random.default_rng(11)
