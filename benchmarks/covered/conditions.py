@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import product
 
 import numpy as np
 from benchmarks.covered.rows import Row, Section
@@ -82,6 +83,30 @@ def contrasts(studies: int) -> Iterator[Row]:
                     len(p),
                     wanted,
                 )
+
+
+def few_people(studies: int) -> Iterator[Row]:
+    """Two conditions that do not differ, each rated by a few people who differ; or both by the same few."""
+    rng = np.random.default_rng(139)
+    for people, queries, same in product((3, 4, 6, 8), (30, 100), (False, True)):
+
+        def drawn(people: int = people, queries: int = queries, same: bool = same) -> dict[str, float | None]:
+            one = rng.normal(size=queries) + rng.normal(0, 0.5, (2, queries))
+            shift = rng.normal(size=(1 if same else 2, people))
+            logit = one[:, None, :] + shift[:, :, None]
+            safe = rng.random((2, people, queries)) < expit(logit)
+            second, person, query = np.indices(safe.shape)
+            found = clustered_contrast(
+                safe.ravel(),
+                second.ravel() == 1,
+                query=query.ravel(),
+                annotator=(person if same else person + people * second).ravel(),
+            )
+            like = found.queries_like_these
+            return {"contrast of few people": None if like is None else like.p}
+
+        who = f"{people} people rate both" if same else f"{people} people a condition"
+        yield from rejections(studies, drawn, f"{who}, {queries} queries", wanted="≤ 6.5 %")
 
 
 def true_difference(model: CrowdModel, second: float) -> float:
@@ -196,6 +221,14 @@ SECTIONS = (
         "60 and 225 queries, ten ratings an item, 25 items an annotator; logits of queries vary by 1, of queries under a condition "
         "by 0.5, of annotators by 0 or 1; typical rates of 0.5 and 0.5, or 0.5 and 0.4.",
         contrasts,
+        quick=1_000,
+    ),
+    Section(
+        "few-people",
+        ("contrast of few people",),
+        "3, 4, 6 and 8 people a condition, who differ by 1 logit and rate all of 30 or 100 queries; queries as above; the same "
+        "people under both conditions, or others.",
+        few_people,
         quick=1_000,
     ),
     Section(

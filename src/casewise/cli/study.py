@@ -150,7 +150,12 @@ def report(
     flow: Annotated[
         Path | None, typer.Option("--flow", help="CSV of people at each step: step, condition (or all), people.")
     ] = None,
-    margin: Annotated[float, typer.Option("--margin", help="Largest difference that would not matter (TOST).")] = 0.05,
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            "--margin", help="Largest difference that would not matter (TOST). Default: as frozen, else 0.05."
+        ),
+    ] = None,
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="Level of the tests. Default: as the study froze it, else 0.05.")
     ] = None,

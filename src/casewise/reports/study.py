@@ -281,11 +281,14 @@ def equivalents(analysis: StudyAnalysis) -> Block:
         (
             contrast_name(row),
             p_value(row["equivalent_p"]),
+            p_value(row["equivalent_p_corrected"]),
             "yes" if row["equivalent"] else "not shown" if row["equivalent_p"] is not None else "–",
         )
         for row in analysis.contrasts.to_dicts()
     ]
-    return table_of("equivalence", f"Alike within ±{margin:g} (TOST)?", ("Contrast", "p", "Equivalent"), cells)
+    return table_of(
+        "equivalence", f"Alike within ±{margin:g} (TOST)?", ("Contrast", "p", "p, corrected", "Alike"), cells
+    )
 
 
 def contrast_figure(analysis: StudyAnalysis) -> Figure:

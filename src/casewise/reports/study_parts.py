@@ -86,7 +86,7 @@ def _contrasts(analysis: StudyAnalysis) -> str:
         )
     return (
         f"Conditions were compared in {n} planned contrast{'s' if n > 1 else ''} of safe rates {how}; {CORRECTED[analysis.options.correction]}, "
-        f"and equivalence within ±{analysis.options.margin:g} was tested by two one-sided tests. For comparison with Sun et "
+        f"and equivalence within ±{analysis.options.margin:g} was tested by two one-sided tests, corrected in the same way. For comparison with Sun et "
         f"al. (2025) we also give pooled two-proportion z tests at the Bonferroni level of {analysis.bonferroni_level:.4g}."
     )
 

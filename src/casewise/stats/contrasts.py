@@ -225,7 +225,7 @@ class Difference:
 
     estimate: float
     error: float
-    df: int
+    df: float
     ci_low: float | None
     """None, as the p values are, where nothing varies within the conditions: then no error can be known."""
     ci_high: float | None
@@ -234,7 +234,7 @@ class Difference:
     log_p: float | None
 
     @classmethod
-    def of(cls, difference: float, variance: float, *, df: int, level: float) -> Difference:
+    def of(cls, difference: float, variance: float, *, df: float, level: float) -> Difference:
         """The estimate whose error is the root of `variance`."""
         error = float(np.sqrt(max(variance, 0.0)))
         if error == 0:
@@ -257,9 +257,9 @@ class ClusteredContrast:
     """First condition less second."""
 
     queries_like_these: Difference | None
-    """Clustered by query and by annotator; None where annotators are not known."""
+    """Clustered by query and by annotator; None where annotators are not known, or a condition has one."""
     these_queries: Difference | None
-    """Clustered by annotator around each query's rates; None where annotators are not known."""
+    """Clustered by annotator around each query's rates; None as before."""
     by_query: Difference | None
     """The average per-query difference, its error from the spread of the queries' differences.
 
@@ -269,7 +269,7 @@ class ClusteredContrast:
     annotators: int | None
     queries: int
     not_positive: bool
-    """Whether the two-way variance came out negative; the larger one-way variance then stands for it."""
+    """Whether the two-way variance came out negative before the larger one-way variance stood for it."""
 
 
 def clustered_contrast(
@@ -283,7 +283,8 @@ def clustered_contrast(
     r"""The difference of two conditions' safe rates with cluster-robust errors.
 
     Every rating has the influence :math:`e_i = \pm (y_i - \bar y_c) / n_c` on the difference; a clustering's variance
-    is :math:`\frac{G}{G-1} \sum_g (\sum_{i \in g} e_i)^2`.
+    is :math:`\frac{G}{G-1} \sum_g (\sum_{i \in g} e_i)^2`, with *G* of each condition for people. The variance over queries and
+    people is :math:`V_{query} + V_{annotator} - V_{rating}`, and at least each of the first two.
 
     Parameters
     ----------
@@ -293,7 +294,8 @@ def clustered_contrast(
     query, annotator : (ratings,) labels
         What was rated, and by whom (None if not known).
     level : float
-        Of the intervals. Degrees of freedom are the smaller number of clusters less one.
+        Of the intervals. Degrees of freedom are Satterthwaite's, from queries less one and those of people: the people of a
+        condition less one, or Welch's where no one rates under both.
 
     Raises
     ------
@@ -315,11 +317,17 @@ def clustered_contrast(
     two_way = these = None
     not_positive = False
     if columns.annotator is not None:
-        df = min(columns.queries, columns.annotators) - 1
-        variance, not_positive = _two_way(influence, columns.query, columns.annotator)
-        two_way = Difference.of(difference, variance, df=df, level=level)
-        within = cluster_variance(_influence_within_items(columns, item), columns.annotator)
-        these = Difference.of(difference, within, df=columns.annotators - 1, level=level)
+        people = _people_variance(influence, columns)
+        within = _people_variance(_influence_within_items(columns, item), columns)
+        if people is not None and within is not None:
+            of_queries = cluster_variance(influence, columns.query)
+            both = of_queries + people.variance - float(np.sum(influence**2))
+            not_positive = both <= 0
+            # Each is part of the whole; where people rate the same queries, the ratings' own variance takes too much away.
+            variance = max(both, of_queries, people.variance)
+            df = _together(variance, (of_queries, columns.queries - 1), (people.variance, people.df))
+            two_way = Difference.of(difference, variance, df=df, level=level)
+            these = Difference.of(difference, within.variance, df=within.df, level=level)
     return ClusteredContrast(
         queries_like_these=two_way,
         these_queries=these,
@@ -373,10 +381,37 @@ def _influence_within_items(columns: _Columns, item: IntArray) -> FloatArray:
     return (1.0 - 2.0 * columns.second) * factor * (columns.safe - rate[item]) / n
 
 
-def _two_way(influence: FloatArray, query: IntArray, annotator: IntArray) -> tuple[float, bool]:
-    parts = [cluster_variance(influence, query), cluster_variance(influence, annotator)]
-    both = sum(parts) - float(np.sum(influence**2))
-    return (max(parts), True) if both <= 0 else (both, False)
+def _together(variance: float, *parts: tuple[float, float]) -> float:
+    """Satterthwaite's degrees of freedom of a sum of variances, each with its own; no fewer than the least of these."""
+    fewest, most = min(df for _, df in parts), max(df for _, df in parts)
+    spread = sum(part**2 / df for part, df in parts)
+    return min(max(variance**2 / spread, fewest), most) if spread > 0 else fewest
+
+
+class _OfPeople(NamedTuple):
+    variance: float
+    df: float
+
+
+def _people_variance(influence: FloatArray, columns: _Columns) -> _OfPeople | None:
+    r"""Clustered by annotator, with a factor of :math:`G_c/(G_c - 1)` for the :math:`G_c` people of each condition.
+
+    Where each person rates under one condition, that is Welch's variance of two groups of people, with his degrees of
+    freedom; where all rate under both, it is the paired one, with :math:`G - 1`. None for a condition with one person.
+    """
+    assert columns.annotator is not None
+    rated = np.zeros((columns.annotators, 2), dtype=bool)
+    rated[columns.annotator, columns.second] = True
+    n = rated.sum(axis=0)
+    if n.min() < 2:
+        return None
+    cell = columns.annotator * 2 + columns.second
+    sums = np.bincount(cell, weights=influence, minlength=2 * columns.annotators).reshape(-1, 2) * np.sqrt(n / (n - 1))
+    variance = float((sums.sum(axis=1) ** 2).sum())
+    if rated.all(axis=1).any() or variance == 0:
+        return _OfPeople(variance, float(n.min() - 1))
+    parts = (sums**2).sum(axis=0)
+    return _OfPeople(variance, float(parts.sum() ** 2 / (parts**2 / (n - 1)).sum()))
 
 
 def _by_query(columns: _Columns, item: IntArray, *, level: float) -> Difference | None:

@@ -224,7 +224,8 @@ def contrast_table(
 
     `z`, `p`, `log_p`, `ci_low`, `ci_high` are the paper's pooled test with its corrections `p_bonferroni`, `p_holm`
     and `p_benjamini_hochberg`; `like_*` the errors clustered by query and annotator, `these_*` those by annotator
-    around these queries' rates, `query_*` the average per-query difference; `equivalent_p` the TOST within `margin`.
+    around these queries' rates, `query_*` the average per-query difference; `equivalent_p` the TOST within `margin`,
+    `equivalent_p_corrected` the same corrected over the contrasts, and `equivalent` whether that reaches alpha.
     `recommended_p` is that of `like_*`, else of `query_*`; `recommended_p_corrected` is corrected as `options` say, and
     `differs` whether it reaches their alpha.
 
@@ -238,16 +239,20 @@ def contrast_table(
     for method in ("bonferroni", "holm", "benjamini_hochberg"):
         table = table.with_columns(pl.Series(f"p_{method}", adjust(table["p"].to_numpy(), method, where=testable)))
     table = table.with_columns(_corrected(table, options))
-    return table.with_columns(_equivalence(table, margin=options.margin, alpha=options.alpha))
+    return table.with_columns(_equivalence(table, options))
 
 
 def _corrected(table: pl.DataFrame, options: AnalysisOptions) -> list[pl.Series]:
     best = table["like_p"].cast(pl.Float64).fill_null(table["query_p"].cast(pl.Float64))
-    known = best.is_not_null()
-    method: Correction = "benjamini_hochberg" if options.correction == "benjamini-hochberg" else options.correction
-    adjusted = adjust(best.fill_null(1.0).to_numpy(), method, where=known.to_numpy())
-    p = pl.Series("recommended_p_corrected", adjusted).set(~known, None)
+    p = corrected(best, options).alias("recommended_p_corrected")
     return [best.alias("recommended_p"), p, (p <= options.alpha).alias("differs")]
+
+
+def corrected(p: pl.Series, options: AnalysisOptions) -> pl.Series:
+    """The p values of a family of contrasts, corrected as the options say; one that is null stays out of it."""
+    known = p.is_not_null()
+    method: Correction = "benjamini_hochberg" if options.correction == "benjamini-hochberg" else options.correction
+    return pl.Series(adjust(p.fill_null(1.0).to_numpy(), method, where=known.to_numpy())).set(~known, None)
 
 
 def _row(ratings: CodedRatings, first: str, second: str, *, level: float) -> dict[str, Any]:
@@ -305,24 +310,16 @@ def _flat(clustered: ClusteredContrast | None) -> dict[str, Any]:
     }
 
 
-def _equivalence(table: pl.DataFrame, *, margin: float, alpha: float) -> list[pl.Series]:
+def _equivalence(table: pl.DataFrame, options: AnalysisOptions) -> list[pl.Series]:
     prefix = "like" if table["like_error"].is_not_null().all() else "query"
-    p: list[float | None] = []
-    equivalent: list[bool | None] = []
-    for row in table.to_dicts():
-        if row[f"{prefix}_error"] is None:
-            p.append(None)
-            equivalent.append(None)
-            continue
-        found = equivalence(
-            row[f"{prefix}_estimate"], row[f"{prefix}_error"], margin=margin, df=row[f"{prefix}_df"], alpha=alpha
-        )
-        p.append(float(found.p))
-        equivalent.append(bool(found.equivalent))
-    return [
-        pl.Series("equivalent_p", p, dtype=pl.Float64),
-        pl.Series("equivalent", equivalent, dtype=pl.Boolean),
+    known = table.select(pl.col(f"{prefix}_estimate", f"{prefix}_error", f"{prefix}_df")).rows()
+    found = [
+        None if error is None else float(equivalence(difference, error, margin=options.margin, df=df).p)
+        for difference, error, df in known
     ]
+    p = pl.Series("equivalent_p", found, dtype=pl.Float64)
+    adjusted = corrected(p, options).alias("equivalent_p_corrected")
+    return [p, adjusted, (adjusted <= options.alpha).alias("equivalent")]
 
 
 def _index(ratings: CodedRatings, condition: str) -> int:

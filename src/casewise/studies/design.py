@@ -505,6 +505,8 @@ class Analysis(DesignSection):
     correction: Literal["holm", "bonferroni", "none", "benjamini-hochberg"] = "holm"
     exclude: tuple[Literal["failed_checks"], ...] = ("failed_checks",)
     """Grounds on which ratings are left out. Disagreement with others is never one."""
+    margin: float = Field(0.05, gt=0, lt=1)
+    """Largest difference of safe rates that would not matter: two conditions are called alike only within it."""
     stopping: Words = "every item has its promised number of valid ratings"
 
 

@@ -7,6 +7,7 @@ from tests.support.data import REFERENCE, cases
 
 from casewise.errors import StatisticsError
 from casewise.stats import CrowdDesign, CrowdModel, simulate_ratings, two_proportion_z
+from casewise.stats.arrays import cluster_variance
 from casewise.stats.contrasts import clustered_contrast
 
 
@@ -35,9 +36,21 @@ def test_two_way_errors_are_those_of_a_regression_on_the_condition(crowd):
     ]
     groups = np.array([len(np.unique(crowd.query)), len(np.unique(crowd.annotator))])
     parts = np.array([fit.bse[1] ** 2 for fit in oracle]) * groups / (groups - 1)
+    people = [len(np.unique(crowd.annotator[crowd.condition == c])) for c in (0, 1)]
+    assert sum(people) == groups[1]  # nobody rates under both: Welch's variance of two groups of people
+    influence = contrast_influence(crowd.safe, crowd.condition)
+    parts[1] = sum(
+        cluster_variance(influence[of], crowd.annotator[of]) for of in (crowd.condition == c for c in (0, 1))
+    )
     single = sm.OLS(crowd.safe.astype(float), x).fit(cov_type="HC0").cov_params()[1, 1]
 
-    assert contrast(crowd).queries_like_these.error == pytest.approx(np.sqrt(parts.sum() - single), rel=1e-9)
+    expected = max(parts.sum() - single, *parts)
+    assert contrast(crowd).queries_like_these.error == pytest.approx(np.sqrt(expected), rel=1e-9)
+
+
+def contrast_influence(safe, condition):
+    rate = np.array([safe[condition == c].mean() for c in (0, 1)])
+    return (safe - rate[condition]) * np.where(condition, -1, 1) / np.bincount(condition)[condition]
 
 
 def test_errors_agree_with_r():
@@ -49,7 +62,10 @@ def test_errors_agree_with_r():
     )
     assert found.by_item.estimate == pytest.approx(wanted["first_less_second"], rel=1e-9)
     assert found.by_item.error == pytest.approx(wanted["by_item"], rel=1e-9)
-    assert found.queries_like_these.error == pytest.approx(wanted["two_way"], rel=1e-9)
+    influence = contrast_influence(data["safe"], data["condition"])
+    parts = [cluster_variance(influence, data[name]) for name in ("query", "annotator")]
+    assert sum(parts) - (influence**2).sum() == pytest.approx(wanted["two_way"] ** 2, rel=1e-9)
+    assert found.queries_like_these.error == pytest.approx(np.sqrt(max(wanted["two_way"] ** 2, *parts)), rel=1e-9)
 
 
 def test_the_average_per_query_difference_is_a_paired_t_test(crowd):
@@ -79,6 +95,27 @@ def test_without_annotators_only_the_queries_are_known(crowd):
     assert result.these_queries is None
     assert result.annotators is None
     assert result.by_query.p == contrast(crowd).by_query.p
+
+
+def test_three_people_a_condition_do_not_reject_too_often_where_nothing_differs():
+    rng, rejected = np.random.default_rng(2), 0
+    second, person, query = (place.ravel() for place in np.indices((2, 3, 60)))
+    for _ in range(300):
+        logit = rng.normal(size=(2, 60))[:, None, :] + rng.normal(size=(2, 3))[:, :, None]
+        safe = rng.random((2, 3, 60)) < 1 / (1 + np.exp(-logit))
+        found: Any = clustered_contrast(safe.ravel(), second == 1, query=query, annotator=person + 3 * second)
+        rejected += found.queries_like_these.p <= 0.05
+
+    assert rejected / 300 <= 0.075
+
+
+def test_a_condition_with_one_person_has_no_error_over_people():
+    safe = np.array([1, 0, 1, 1, 0, 0, 0, 1], dtype=bool)
+    result: Any = clustered_contrast(
+        safe, [0, 0, 0, 0, 1, 1, 1, 1], query=[1, 2, 3, 4, 1, 2, 3, 4], annotator=[1, 1, 1, 1, 2, 2, 3, 3]
+    )
+
+    assert result.queries_like_these is result.these_queries is None
 
 
 def test_where_nothing_varies_no_error_is_claimed():

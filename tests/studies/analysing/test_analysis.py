@@ -6,8 +6,10 @@ from tests.support.crowds import crowd_plan, crowd_table
 from casewise.errors import StudyError
 from casewise.reports.study import study_report
 from casewise.stats import CrowdModel, kruskal_wallis, two_proportion_z
+from casewise.stats.intervals import holm
 from casewise.stats.ratings import Flow, code_ratings
-from casewise.studies.analysis import AnalysisOptions, analyse
+from casewise.studies.analysis import AnalysisOptions, analyse, settle
+from casewise.studies.design import Analysis
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +76,24 @@ def test_without_annotators_it_says_so_and_gives_the_rest(frame):
     assert found.contrasts["like_p"].is_null().all()
     assert found.contrasts["query_p"].is_not_null().all()
     assert found.contrasts["recommended_p_corrected"].is_not_null().all()
+
+
+def test_equivalences_are_corrected_as_differences_are(frame):
+    found = analyse(code_ratings(frame)).contrasts
+
+    p = found["equivalent_p"].to_list()
+    assert found["equivalent_p_corrected"].to_list() == pytest.approx(holm(p).tolist())
+    assert len(p) > 1
+    assert found["equivalent"].to_list() == [one <= 0.05 for one in holm(p)]
+
+
+def test_a_margin_after_freezing_is_a_departure():
+    planned = Analysis(margin=0.1).model_dump(exclude={"stopping"})
+    options, departed = settle({"margin": 0.2}, planned, frozen=True)
+
+    assert [str(one) for one in departed] == ["analysis.margin: frozen as 0.1, now 0.2"]
+    assert options.margin == 0.2
+    assert settle({}, planned, frozen=True)[0].margin == 0.1
 
 
 def test_one_condition_has_no_contrasts_and_says_so(frame):
