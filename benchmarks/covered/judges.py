@@ -110,7 +110,7 @@ def turned(sample: Sample, wrong: np.ndarray) -> Sample:
 def calibrations(studies: int) -> Iterator[Row]:
     """Judges that mean what they say, that shrink, and that are grossly wrong now and then."""
     rng = np.random.default_rng(53)
-    names = {"error": "calibration_error", "calibration_part": "calibration_part", "refinement_part": "refinement_part"}
+    names = ("calibration_part", "refinement_part")
 
     def judge(kind: str, queries: int, each: int) -> Sample:
         if kind.endswith("wrong"):
@@ -134,11 +134,11 @@ def calibrations(studies: int) -> Iterator[Row]:
                 found: dict[str, Held] = defaultdict(Held)
                 for _ in range(studies):
                     one = calibration(judge(kind, queries, each))
-                    for attribute, name in names.items():
-                        aim = getattr(truth, attribute).estimate
+                    for name in names:
+                        aim = getattr(truth, name).estimate
                         # What a calibrated judge of endless queries has is 0, and rounding.
-                        found[name].add(getattr(one, attribute), 0.0 if aim < 2e-4 else aim)
-                yield from rows(found, names.values(), f"{queries} queries of {each}, {kind}")
+                        found[name].add(getattr(one, name), 0.0 if aim < 2e-4 else aim)
+                yield from rows(found, names, f"{queries} queries of {each}, {kind}")
 
 
 def pairs(studies: int) -> Iterator[Row]:
@@ -207,7 +207,7 @@ SECTIONS = (
     ),
     Section(
         "calibration",
-        ("calibration_error", "calibration_part", "refinement_part"),
+        ("calibration_part", "refinement_part"),
         "15 to 450 queries of one or eight items; judges that are calibrated, draw values in to 0.6 about a half, shrink them to "
         "0.4, or are wrong on 2, 10 or 50 % of items. The truth is of as many bins on 60,000 queries.",
         calibrations,

@@ -269,6 +269,11 @@ class JudgedRuns:
         """Who gave which vote; None where votes are anonymous."""
         return raters_of(self.benchmark, self.items)
 
+    @property
+    def intervals_over(self) -> str:
+        """What intervals of numbers against people's votes are over."""
+        return "queries" if self.raters is None else "queries and people"
+
     def whole_sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
         """A series beside people's labels, over all items; those that it was not asked have no verdict."""
         whole = judged_by_raters(

@@ -49,7 +49,11 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
     said = [
         *behaviour_answer(numbers.does, numbers.corrected),
         *(() if numbers.does or not found else in_sentences(found)),
-        *((forest(found, numbers.options.labels.name), errors_table(found)) if found else ()),
+        *(
+            (forest(found, numbers.options.labels.name, over=numbers.runs.intervals_over), errors_table(found))
+            if found
+            else ()
+        ),
         *map(no_verdicts, without),
     ]
     if said:
@@ -75,7 +79,7 @@ def name_of(one: ShortAnswer, among: Sequence[ShortAnswer]) -> str:
     return short_name(one.who) if len(among) > 1 else "This judge"
 
 
-def forest(found: Sequence[ShortAnswer], labels: str) -> Forest:
+def forest(found: Sequence[ShortAnswer], labels: str, *, over: str) -> Forest:
     """Every judge among the yardsticks; against all votes, and against the others of each person."""
     decided = [one for one in found if one.beside.judge["accuracy"].estimate is not None]
     judges = [Yardstick.of(name_of(one, found), one.beside.judge["accuracy"], of_judge=True) for one in decided]
@@ -88,7 +92,7 @@ def forest(found: Sequence[ShortAnswer], labels: str) -> Forest:
     if person is not None and others:
         both = sorted([Yardstick.of("One new person", person), *others], key=lambda one: one.estimate or 0.0)
         groups.append(("With the majority of an item's other people", tuple(map(forest_row, both))))
-    return Forest("answer-forest", "Accuracy, 95 % intervals over queries", tuple(groups))
+    return Forest("answer-forest", f"Accuracy, 95 % intervals over {over}", tuple(groups))
 
 
 LABELS = {
@@ -162,7 +166,7 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
         yield (side_by_side if several_series(rows) else metric_table)(name, caption, rows)
     worth = "against the judge" if report.options.unscored == "miss" else report.options.unscored
     yield Prose(
-        "Intervals are 95 % and over queries, because the two items of a query are not independent. An item without "
+        f"Intervals are 95 %, over {report.runs.intervals_over}: the items of a query are not independent. An item without "
         f"a verdict counts {worth} in accuracy, recall and F1, and is left out of the metrics that need a value. A tie "
         "among people's votes is half safe and half unsafe."
     )
@@ -332,7 +336,7 @@ def new_person_table(found: BesidePeople) -> Iterator[Block]:
     yield Prose(
         "Each person in turn is the new one, and all others of the item are whom both are held against. A judge is no "
         f"worse where it lies above a new person less {margin:g} at the 5 % level, one-sided; choose the margin beforehand "
-        "(--margin). Errors are over queries; that people differ from each other is in it only as far as they rated."
+        "(--margin). Errors are over queries, and over people where it is known who rated."
     )
 
 
@@ -405,7 +409,7 @@ def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
     yield Prose(
         "People saw the whole context; in these arms the judge did not. So every number here is against full-context "
         "labels: the metric with the part shown less the metric without it, on the same items. Above zero, the part "
-        "helps the judge to agree with people. Intervals are 95 % and over queries."
+        "helps the judge to agree with people. Intervals are 95 %, over queries, and over people where it is known who rated."
     )
     for worth, caption in HEADED.items():
         for (judge, elicitation), rows in table.filter(pl.col("worth") == worth).group_by(

@@ -183,7 +183,11 @@ def study_page(
                 Section("categories", "By category", tuple(categories(analysis))),
                 Section("cases", "Query by query", tuple(cases(analysis, case_studies))),
                 *people_sections(analysis),
-                Section("own-questions", "The study's own questions", tuple(own_blocks(analysis))),
+                Section(
+                    "own-questions",
+                    "The study's own questions",
+                    tuple(own_blocks(analysis)),
+                ),
                 Section("methods", "Methods, to be copied", (Prose(methods(analysis)),)),
                 Section("missing", "Not available", tuple(missing(analysis)), brief=True),
             )
@@ -205,8 +209,8 @@ def conditions(analysis: StudyAnalysis) -> Iterator[Block]:
         )
         for row in rows
     ]
-    head = ("Condition", "Items", "Annotators", "Ratings", "Safe", "95 % interval over queries")
-    caption = "Safe rate of each condition"
+    head = ("Condition", "Items", "Annotators", "Ratings", "Safe", "95 % interval")
+    caption = f"Safe rate of each condition; intervals over queries{'' if analysis.anonymous else ' and people'}"
     table = table_of("conditions", caption, head, cells, frame=analysis.conditions)
     points = analysis.conditions.select(name="condition", estimate="safe_rate", low="ci_low", high="ci_high")
     drawn = dots_with_intervals(points, title="Safe rate")
@@ -376,7 +380,7 @@ def categories(analysis: StudyAnalysis) -> Iterator[Block]:
             row["category"],
             row["queries"],
             number(row["mean_h"], digits=2),
-            p_value(row["p"]),
+            f"≤ {row['p']:.3f}" if row["p_at_floor"] else p_value(row["p"]),
             percent(row["significant_after_correction"], digits=0),
             percent(row["significant_at_paper_level"], digits=0),
         )
@@ -389,7 +393,9 @@ def categories(analysis: StudyAnalysis) -> Iterator[Block]:
     drawn = study_charts.category_bars(rows)
     alt = f"Bars of {len(rows)} categories by falling mean H; the table gives them."
     yield Figure("category-h", caption, alt, for_page(drawn, name="category-h"), behind)
-    yield Prose(f"Permutation p values of the mean H rest on {found.category_draws}.")
+    yield Prose(
+        f"Permutation p values of the mean H rest on {found.category_draws}; ≤ marks the smallest that so many can show."
+    )
 
 
 def cases(analysis: StudyAnalysis, chosen: tuple[str, ...]) -> Iterator[Block]:

@@ -381,7 +381,7 @@ def shares(found: OwnFound) -> Block:
         (row["condition"], row["answer"], row["answers"], row["of"], percent(row["share"]), own_limits(row))
         for row in found.shares.to_dicts()
     ]
-    heads = ("Condition", "Answer", "Given", "Of", "Share", "95 % interval over queries")
+    heads = ("Condition", "Answer", "Given", "Of", "Share", "95 % interval over queries and people")
     return table_of(f"own-{question.name}", question.ask, heads, cells, frame=found.shares)
 
 

@@ -21,6 +21,8 @@ N_BINS = 10
 
 QUERIES_A_BIN = 8
 
+NO_INTERVAL_OF_ERROR = "no interval: bounds that hold are too wide; see the calibration part"
+
 NOTHING_TO_CALIBRATE = "undefined: no item has both a value and a rate"
 
 
@@ -45,7 +47,7 @@ class Calibration:
     curve: tuple[CalibrationBin, ...]
     """In ascending order of the judge's values."""
     error: Estimate
-    """Mean distance of a bin's mean value from its mean rate, weighted by items, less what chance adds."""
+    """Mean distance of a bin's mean value from its mean rate, weighted by items, less what chance adds; without an interval."""
     by_chance: float | None
     """What it would be without that correction, on average, for a calibrated judge on this many items and queries."""
     brier: Estimate
@@ -75,7 +77,8 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
     :math:`\sum_b \tfrac{n_b}{n} \sigma_b^2` is taken off the calibration part (and left in the refinement), and
     *E* is printed as the sum of :math:`\tfrac{n_b}{n} \sqrt{\max(0, \hat g_b^2 - \sigma_b^2)}`. The interval of the calibration part *C* is
     every *C* with :math:`(C - \hat C)^2 \le t^2 (a C + 2 \sum_{bc} w_b w_c \Sigma_{bc}^2)`, its variance growing with *C* as
-    the influences say; that of *E* follows from :math:`C / \max|g| \le E \le \sqrt C`, and is wide for it.
+    the influences say. *E* has no interval: it bends where a gap is 0, as many are, and the bounds that follow from
+    :math:`C / \max|g| \le E \le \sqrt C` hold in 99.6 to 100 % of studies, so they are too wide to be of use.
 
     `n_bins`: at most so many bins; a score from 1 to 10 gives no more than ten.
 
@@ -203,17 +206,10 @@ def calibration_error(part: Estimate, gaps: Gaps) -> Estimate:
     bare = replace(part, name="calibration_error", ci_low=None, ci_high=None)
     if part.estimate is None:
         return bare
-    error = float(gaps.weight @ np.sqrt(np.maximum(gaps.gap**2 - gaps.spread**2, 0.0)))
-    if part.ci_low is None or part.ci_high is None:
-        return replace(bare, estimate=error)
-    largest = float((np.abs(gaps.gap) + 2 * gaps.spread).max())
-    low, high = part.ci_low / largest if largest > 0 else 0.0, float(np.sqrt(part.ci_high))
     return replace(
         bare,
-        estimate=error,
-        ci_low=min(low, error),
-        ci_high=max(high, error),
-        method="bounds from the calibration part's",
+        method=NO_INTERVAL_OF_ERROR,
+        estimate=float(gaps.weight @ np.sqrt(np.maximum(gaps.gap**2 - gaps.spread**2, 0.0))),
     )
 
 

@@ -606,6 +606,7 @@ def _categories(
             "testable": found.testable,
             "mean_h": found.mean_h,
             "p": found.p,
+            "p_at_floor": found.p <= 1 / (1 + found.draws),
             "p_benjamini_hochberg": benjamini_hochberg(found.p),
             "significant_after_correction": found.share_after_correction,
             "significant_at_paper_level": found.share_at_paper_level,

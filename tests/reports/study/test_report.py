@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 
-from casewise.reports.formats import html
+from casewise.reports.formats import html, markdown
 from casewise.reports.study import p_value, study_report
 from casewise.stats import CrowdModel
 from casewise.stats.ratings import Flow
@@ -27,6 +27,22 @@ def frame():
 @pytest.fixture(scope="module")
 def full(frame):
     return study_report(RatingsSource(frame, "a study"), flow=FLOW)
+
+
+def test_intervals_say_whether_they_are_over_people_too(full, frame):
+    anonymous = study_report(RatingsSource(frame.drop("annotator_id"), "a study"))
+
+    assert "intervals over queries and people" in markdown(full.document)
+    assert "intervals over queries and people" not in markdown(anonymous.document)
+    assert "Safe rate of each condition; intervals over queries" in markdown(anonymous.document)
+
+
+def test_a_categorys_p_at_the_floor_of_the_shuffles_is_a_bound(full):
+    found = full.analysis.tasks.categories
+
+    assert ((found["p"] <= 1 / 1001) == found["p_at_floor"]).all()
+    assert ("≤ 0.001" in markdown(full.document)) == bool(found["p_at_floor"].any())
+    assert "1.0e-03" not in markdown(full.document)
 
 
 def test_every_part_has_its_section(full):
