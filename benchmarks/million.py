@@ -36,7 +36,6 @@ OTHERS = {
         "'judge', str(folder / 'bench'), '--judge', 'constant:safe', '--sample', '1000', '--out', str(folder / 'sample')"
     ),
     "power judges": program("'power', 'judges', '--from', str(folder / 'run'), str(folder / 'constant')"),
-    "decider beside": program("'decider', 'beside', str(folder / 'run'), str(folder / 'constant')"),
     "audit, the first": program("'audit', str(folder / 'bench')"),
     "audit": program("'audit', str(folder / 'bench')"),
     "export --to published": program(

@@ -144,7 +144,7 @@ def as_a_shell(asking):
     return subprocess.run(command, env={**os.environ, **asking}, capture_output=True, text=True, check=False).stdout
 
 
-@pytest.mark.parametrize("words", [["serve"], ["decider", "serve", "decider.toml"]])
+@pytest.mark.parametrize("words", [["serve"], ["decider", "serve", "decider.json"]])
 def test_what_an_extra_brings_is_asked_for_by_its_name_and_is_no_bug(words):
     program = f"import sys; sys.modules['uvicorn'] = None; sys.argv = ['casewise', *{words}]; from casewise.cli.app import main; main()"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -49,7 +49,7 @@ def test_a_decider_decides_as_the_judge_judged(path):
 
 def test_a_decider_that_answers_nothing_says_so_and_names_no_infinity(path):
     decider = Decider.load(path)
-    never = decider.file.thresholds.model_copy(update={"answer_above": math.inf, "refuse_up_to": math.inf})
+    never = dataclasses.replace(decider.file.thresholds, answer_above=math.inf, refuse_up_to=math.inf)
     closed = Decider(decider.file.model_copy(update={"thresholds": never}), decider.judge, file_hash=decider.hash)
 
     assert closed.decide("Which dose is dangerous?").why == "this decider refuses everything"
@@ -134,13 +134,14 @@ def test_only_what_can_be_compared_makes_a_request_unmeasured(tmp_path, monkeypa
     assert found.unmeasured
     assert (found.value is None) == (refused is not None)
     assert refused is None or refused in found.why
-    assert casewise.load("demo").queries[0].category in fit.found.file.measured_on.query_categories
+    assert casewise.load("demo").queries[0].category in fit.found.measured_on.query_categories
 
 
 @pytest.mark.parametrize("fail", ["refuse", "answer", "ask"])
 def test_a_judge_that_fails_is_decided_as_the_file_says(path, fail):
     decider = Decider.load(path)
-    decider = Decider(decider.file.model_copy(update={"promises": ()}), decider.judge).failing(fail)
+    none = dataclasses.replace(decider.file.thresholds, promised=())
+    decider = Decider(decider.file.model_copy(update={"thresholds": none}), decider.judge).failing(fail)
 
     def broken(query, context):
         raise ValueError("no")
@@ -172,7 +173,7 @@ def test_a_promise_is_not_broken_by_what_is_done_where_the_judge_fails(path):
 
     with pytest.raises(ConfigurationError, match="--fail answer breaks the promise of harm"):
         decider.failing("answer")
-    assert decider.failing("refuse").file.thresholds.fail == "refuse"
+    assert decider.failing("refuse").file.wanted.fail == "refuse"
     with pytest.raises(ConfigurationError, match="--fail refuse breaks the promise of over-refusal"):
         decider.failing("ask").failing("refuse")
 

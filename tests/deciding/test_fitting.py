@@ -15,15 +15,15 @@ def run(tmp_path, monkeypatch):
 
 
 def test_a_decider_says_what_it_was_measured_to_cost_and_how_much_fitting_flatters(run):
-    file = fit_decider(run, Wanted(ratio=3)).found.file
+    file = fit_decider(run, Wanted(ratio=3)).found
 
     assert file.benchmark.digest == run.benchmark.digest
     harm = file.measured.harm
-    assert harm.low is not None
+    assert harm.ci_low is not None
     assert harm.estimate is not None
-    assert harm.high is not None
-    assert harm.low < harm.estimate < harm.high
-    assert file.measured.harm.fitted is not None
+    assert harm.ci_high is not None
+    assert harm.ci_low < harm.estimate < harm.ci_high
+    assert file.measured_where_fitted.harm.estimate is not None
     assert file.calibration.error_after is not None
     assert "recipient.background" in file.measured_on.always
     assert file.measured_on.without_context is False
@@ -71,8 +71,8 @@ def test_several_series_are_told_apart_by_options(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = casewise.judge("demo", "constant:safe", arms="full none")
 
-    assert fit_decider(run, Wanted(ratio=1)).found.file.judge.arm == "full"
-    assert fit_decider(run, Wanted(ratio=1), options=FitOptions(arm="none")).found.file.judge.arm == "none"
+    assert fit_decider(run, Wanted(ratio=1)).found.judge.arm == "full"
+    assert fit_decider(run, Wanted(ratio=1), options=FitOptions(arm="none")).found.judge.arm == "none"
     with pytest.raises(ConfigurationError, match="no such series"):
         fit_decider(run, Wanted(ratio=1), options=FitOptions(elicitation="score"))
 

@@ -55,6 +55,6 @@ def judged_demo(folder: Path) -> Run:
 
 def decider_file(folder: Path, wanted: Wanted = Wanted(max_harm=0.3, max_over_refusal=0.3)) -> Path:
     """A decider of that judge."""
-    path = folder / "decider.toml"
+    path = folder / "decider.json"
     fit_decider(judged_demo(folder), wanted).write(path)
     return path

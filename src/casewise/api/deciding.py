@@ -11,8 +11,8 @@ from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_
 from casewise.api.evaluating import Displayed
 from casewise.api.judging import AnyJudge, Run, as_judge
 from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_messages
-from casewise.deciding.decider_file import DeciderFile, read_decider, write_decider
-from casewise.deciding.fitting import FitOptions, FittedDecider, fit_run
+from casewise.deciding.decider_file import FittedDecider, read_decider, write_decider
+from casewise.deciding.fitting import FitOptions, fit_run
 from casewise.deciding.monitor import Monitoring, RatingMaterial, Sealer, monitored, write_material
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.guard_profiles import GuardProfile, all_profiles, profile_named
@@ -49,22 +49,15 @@ class Fit(Displayed):
     @cached_property
     def document(self) -> Document:
         """What it does, what it was measured to cost, and what is promised."""
-        return decider_page(self.found.file)
+        return decider_page(self.found)
 
     def as_json(self) -> dict[str, Any]:
         """What its file says."""
-        said = self.found.file.as_json()
-        said["thresholds"] = {name: finite(value) for name, value in said["thresholds"].items()}
-        return said
+        return self.found.as_json()
 
     def write(self, path: str | Path) -> str:
-        """Write `decider.toml`; its hash."""
-        return write_decider(Path(path), self.found.file)
-
-
-def finite(value: Any) -> Any:
-    """`value` as JSON has it: infinity, which answers or refuses everything, as a word."""
-    return {float("inf"): "inf", float("-inf"): "-inf"}.get(value, value) if isinstance(value, float) else value
+        """Write the decider to a file; its hash."""
+        return write_decider(Path(path), self.found)
 
 
 def fit_decider(
@@ -94,7 +87,7 @@ def fit_decider(
     Examples
     --------
     >>> from casewise.api import judge
-    >>> fit_decider(judge("demo", "constant:safe"), Wanted(ratio=5)).found.file.measured.harm.estimate
+    >>> fit_decider(judge("demo", "constant:safe"), Wanted(ratio=5)).found.measured.harm.estimate
     0.0
     """
     if isinstance(judge, str):
@@ -168,7 +161,7 @@ class Monitored(Displayed):
     """A decider's traffic held against its benchmark."""
 
     found: Monitoring
-    decider: DeciderFile
+    decider: FittedDecider
     half_width: float
 
     @cached_property

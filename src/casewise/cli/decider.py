@@ -30,7 +30,7 @@ BaseUrlOption = Annotated[
 def fit(
     *,
     run: Annotated[Path, typer.Argument(help="The judge's run folder.")],
-    decider: Annotated[Path, typer.Option("--out", help="Where the decider goes.")] = Path("decider.toml"),
+    decider: Annotated[Path, typer.Option("--out", help="Where the decider goes.")] = Path("decider.json"),
     ratio: Annotated[
         float | None,
         typer.Option("--ratio", help="How many over-refusals one harm is worth: take the cheapest threshold."),
@@ -248,7 +248,7 @@ def monitor(
 def share(found: Any) -> str:
     if found.estimate is None:
         return "unknown"
-    ends = "" if found.low is None else f" ({100 * found.low:.1f} to {100 * found.high:.1f})"
+    ends = "" if found.ci_low is None else f" [{100 * found.ci_low:.1f}, {100 * found.ci_high:.1f}]"
     return f"{100 * found.estimate:.1f} %{ends}"
 
 

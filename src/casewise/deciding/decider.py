@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 
 from casewise.ask.elicitations import AskOptions
 from casewise.ask.layouts import Placement, ShownItem
-from casewise.deciding.decider_file import DeciderFile, JudgePart, MeasuredOn, read_decider
+from casewise.deciding.decider_file import FittedDecider, MeasuredJudge, MeasuredOn, read_decider
 from casewise.errors import ConfigurationError, JudgeError, ModelError
 from casewise.judges.baselines import CallableJudge, ConstantJudge
 from casewise.judges.judge import Answer, Ask, Judge, completed
@@ -25,7 +25,7 @@ from casewise.models.endpoints import parse_model_name
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Message
 from casewise.records import Arm, Elicitation, Item, Query, Scored, ShownContext, Unscored, UnscoredReason
-from casewise.records.base import canonical_json
+from casewise.records.base import Record, canonical_json
 from casewise.records.context import OPTIONAL, omit, stated
 from casewise.stats.thresholds import Decision
 from casewise.transforms.user_function import no_loop_runs
@@ -209,7 +209,7 @@ def check_deployable(name: str, arm: str) -> None:
         )
 
 
-def judge_anew(part: JudgePart, *, model: ModelOptions = ModelOptions()) -> Judge:
+def judge_anew(part: MeasuredJudge, *, model: ModelOptions = ModelOptions()) -> Judge:
     """The judge that `part` speaks of.
 
     Raises JudgeError: it cannot be deployed, does not exist here, or is not the one that was measured.
@@ -220,7 +220,7 @@ def judge_anew(part: JudgePart, *, model: ModelOptions = ModelOptions()) -> Judg
     return judge
 
 
-def check_same(judge: Judge, part: JudgePart) -> None:
+def check_same(judge: Judge, part: MeasuredJudge) -> None:
     """Refuse a judge that is not the one that was measured."""
     now, then = said(judge.settings()), said(part.settings)
     if judge.id == part.id and now == then:
@@ -239,7 +239,7 @@ def said(settings: dict[str, Any]) -> dict[str, str]:
     return {name: canonical_json(value) for name, value in settings.items() if value is not None}
 
 
-def live_options(part: JudgePart, model: ModelOptions) -> LiveOptions:
+def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
     """How the model was reached and asked when it was measured."""
     settings = part.settings
     asked = {name: settings[name] for name in AskOptions.__dataclass_fields__ if name in settings}
@@ -270,18 +270,15 @@ def remote(address: Any) -> str | None:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Decided:
-    """What a decider says of a request."""
+class DecisionNumbers(Record):
+    """What is known of a decision, without any text of the request."""
 
     decision: Decision
     """`answer`, `refuse` or `ask`."""
-    p_safe: float | None
+    p_safe: float | None = None
     """How likely it is that people would say answer; None where the judge gave no value."""
-    value: float | None
+    value: float | None = None
     """The judge's own value."""
-    why: str
-    """In a sentence."""
     unmeasured: tuple[str, ...] = ()
     """How the request differs from those that were measured; empty where it does not."""
     failed: str | None = None
@@ -290,13 +287,16 @@ class Decided:
     """Categories that the judge says apply."""
     latency_s: float = 0.0
 
+
+class Decided(DecisionNumbers):
+    """What a decider says of a request."""
+
+    why: str
+    """In a sentence."""
+
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {
-            **vars(self),
-            "unmeasured": list(self.unmeasured),
-            "categories": self.categories and list(self.categories),
-        }
+        return self.model_dump(mode="json")
 
 
 def end_loop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
@@ -310,15 +310,15 @@ class Decider:
 
     Examples
     --------
-    >>> decider = Decider.load("decider.toml")  # doctest: +SKIP
+    >>> decider = Decider.load("decider.json")  # doctest: +SKIP
     >>> decider.decide("How do I pick this lock?", {"recipient": {"type": "locksmith"}}).decision  # doctest: +SKIP
     'answer'
     """
 
-    def __init__(self, file: DeciderFile, judge: Judge, *, file_hash: str = "") -> None:
+    def __init__(self, file: FittedDecider, judge: Judge, *, file_hash: str = "") -> None:
         self.file, self.judge, self.hash = file, judge, file_hash
         self.arm = Arm.named(file.judge.arm)
-        self.calibrator = file.calibration.calibrator
+        self.calibrator = file.calibration.curve
         if isinstance(judge, CallableJudge):
             judge.own.works = True  # it was measured: no call waits for the first one, and none that fails is raised
 
@@ -408,14 +408,15 @@ class Decider:
             raise ConfigurationError(f"{self.judge.name} judges requests and cannot be shown a reply")
         unmeasured = request.unmeasured(self.file.measured_on)
         if self.file.refuse_unmeasured and (kinds := request.of_another_kind(self.file.measured_on)):
-            return Decided("refuse", None, None, f"not of a kind that was measured: {'; '.join(kinds)}", unmeasured)
+            why = f"not of a kind that was measured: {'; '.join(kinds)}"
+            return Decided(decision="refuse", why=why, unmeasured=unmeasured)
         began = time.perf_counter()
         try:
             answer = await self.judge.answer(request.ask(self.arm, self.file.judge.elicitation))
         except ModelError as error:
             answer = Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=type(error).__name__))
         except TimeoutError:
-            return replace(self.failed("timeout"), unmeasured=unmeasured)
+            return self.failed("timeout", unmeasured)
         except ConfigurationError:
             raise
         except Exception as error:  # noqa: BLE001  # a judge is anybody's code, and its errors may repeat what it was shown
@@ -424,10 +425,17 @@ class Decider:
 
     def settled(self, answer: Answer, unmeasured: tuple[str, ...] = (), *, latency_s: float = 0.0) -> Decided:
         """The decision that a judge's answer comes to."""
-        outcome, limits = answer.outcome, self.file.thresholds
+        outcome, limits, fail = answer.outcome, self.file.thresholds, self.file.wanted.fail
         if not isinstance(outcome, Scored):
-            why = f"the judge gave no value ({outcome.reason.value}), and then the decider says {limits.fail}"
-            return Decided(limits.fail, None, None, why, unmeasured, outcome.reason.value, answer.categories, latency_s)
+            why = f"the judge gave no value ({outcome.reason.value}), and then the decider says {fail}"
+            return Decided(
+                decision=fail,
+                why=why,
+                unmeasured=unmeasured,
+                failed=outcome.reason.value,
+                categories=answer.categories,
+                latency_s=latency_s,
+            )
         value = outcome.value
         decision: Decision
         if value > limits.answer_above:
@@ -440,15 +448,21 @@ class Decider:
             decision, why = "ask", f"{value:.4g} lies between {limits.refuse_up_to:.4g} and {limits.answer_above:.4g}"
         if outcome.explanation:
             why = f"{why}; the judge says: {outcome.explanation}"
-        p_safe = self.calibrator.at(value)
-        return Decided(decision, p_safe, value, why, unmeasured, None, answer.categories, latency_s)
-
-    def failed(self, reason: str) -> Decided:
-        """What is decided where the judge was not waited for: as where it gives no value."""
-        fail = self.file.thresholds.fail
         return Decided(
-            fail, None, None, f"the judge gave no value ({reason}), and then the decider says {fail}", (), reason
+            decision=decision,
+            p_safe=self.calibrator.at(value),
+            value=value,
+            why=why,
+            unmeasured=unmeasured,
+            categories=answer.categories,
+            latency_s=latency_s,
         )
+
+    def failed(self, reason: str, unmeasured: tuple[str, ...] = ()) -> Decided:
+        """What is decided where the judge was not waited for: as where it gives no value."""
+        fail = self.file.wanted.fail
+        why = f"the judge gave no value ({reason}), and then the decider says {fail}"
+        return Decided(decision=fail, why=why, unmeasured=unmeasured, failed=reason)
 
     def failing(self, fail: Decision) -> Self:
         """The same decider, with something else done where the judge gives no value.
@@ -459,13 +473,13 @@ class Decider:
             It would break a promise that was fitted with the file's own `fail`.
         """
         broken = {"answer": "harm", "refuse": "over_refusal"}.get(fail)
-        if fail != self.file.thresholds.fail and broken in {one.what for one in self.file.promises}:
+        if fail != self.file.wanted.fail and broken in {one.promise.kind for one in self.file.thresholds.promised}:
             raise ConfigurationError(
                 f"--fail {fail} breaks the promise of {str(broken).replace('_', '-')}: it was fitted with "
-                f"--fail {self.file.thresholds.fail}. Fit again with --fail {fail}"
+                f"--fail {self.file.wanted.fail}. Fit again with --fail {fail}"
             )
-        limits = self.file.thresholds.model_copy(update={"fail": fail})
-        return type(self)(self.file.model_copy(update={"thresholds": limits}), self.judge, file_hash=self.hash)
+        wanted = replace(self.file.wanted, fail=fail)
+        return type(self)(self.file.model_copy(update={"wanted": wanted}), self.judge, file_hash=self.hash)
 
     @property
     def hung_calls(self) -> int:
@@ -475,7 +489,7 @@ class Decider:
     @cached_property
     def measured(self) -> dict[str, Any]:
         """What was measured, on held-out queries of the benchmark: shares with the ends of their intervals."""
-        return self.file.measured.as_json()
+        return {one.name: one.picked() for one in self.file.measured.estimates}
 
     @cached_property
     def immediate(self) -> bool:

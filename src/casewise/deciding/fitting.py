@@ -12,32 +12,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.deciding.decider import check_deployable, check_same, judge_anew
-from casewise.deciding.decider_file import (
-    BenchmarkPart,
-    CalibrationPart,
-    DeciderFile,
-    JudgePart,
-    KeptPromise,
-    MeasuredOn,
-    MeasuredPart,
-    MeasuredShare,
-    ThresholdsPart,
-)
+from casewise.deciding.decider_file import Calibration, FittedDecider, FittedOn, MeasuredJudge, MeasuredOn
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
 from casewise.judges.judge import Judge
 from casewise.models.load import ModelOptions
-from casewise.records import Elicitation, ShortRepr
+from casewise.records import Elicitation
 from casewise.stats.calibration import calibration
 from casewise.stats.sample import VOTES, LabelPolicy, Sample
 from casewise.stats.thresholds import (
     DECISIONS,
-    ChosenCalibrator,
     Evidence,
-    Fitted,
-    Isotonic,
-    Measurement,
-    Platt,
     Wanted,
     calibrated,
     fit_thresholds,
@@ -45,13 +30,6 @@ from casewise.stats.thresholds import (
     measured,
 )
 from casewise.storage.benchmark import Benchmark
-
-
-def judgements_of(series: Series) -> pl.DataFrame:
-    """The judgements of a series."""
-    arm, elicitation = (pl.col(name).cast(pl.String) for name in ("arm", "elicitation"))
-    return series.run.judgements().filter((arm == series.arm) & (elicitation == series.elicitation))
-
 
 # From a run to a decider: one series of a judge's values, calibrated, with thresholds, and measured on held-out
 # queries.
@@ -74,18 +52,6 @@ class FitOptions:
     refuse_unmeasured: bool = False
     """Refuse requests of a kind that was not measured."""
     seed: int = 0
-
-
-@dataclass(frozen=True, repr=False)
-class FittedDecider(ShortRepr):
-    """A decider that can be written, with the numbers that its file does not hold."""
-
-    file: DeciderFile
-    calibrated: ChosenCalibrator
-    evidence: Evidence
-    measurement: Measurement
-    before: Sample
-    after: Sample
 
 
 def fit_run(
@@ -118,30 +84,33 @@ def fit_run(
     )
     fitted = fit_thresholds(evidence, wanted, calibrator=found.calibrator)
     decisions = held_out(evidence, wanted, method=found.method, seed=options.seed)
-    measurement = measured(evidence, decisions, wanted=wanted)
-    on_itself = measured(evidence, fitted.decide(evidence.value, fail=wanted.fail), wanted=wanted)
     labelled = sample.where(sample.labelled)
     labelled = replace(labelled, rate=labelled.weight)
     after = replace(labelled, probability=found.out_of_fold)
-    file = DeciderFile(
+    errors = [calibration(each).error.estimate if each.in_rate_metrics.any() else None for each in (labelled, after)]
+    found_on = runs.benchmark
+    return FittedDecider(
         casewise=version("casewise"),
         created=datetime.now(UTC).replace(microsecond=0),
         refuse_unmeasured=options.refuse_unmeasured,
         judge=part,
-        benchmark=benchmark_part(runs, evidence, options),
-        calibration=calibration_part(found, labelled, after),
-        thresholds=ThresholdsPart(
-            answer_above=fitted.answer_above,
-            refuse_up_to=fitted.refuse_up_to,
-            fail=wanted.fail,
-            ratio=wanted.ratio,
-            ask_cost=wanted.ask_cost,
+        benchmark=FittedOn(
+            name=found_on.name,
+            digest=found_on.digest,
+            labels=options.labels.name,
+            n_items=len(evidence.value),
+            n_queries=len(np.unique(evidence.cluster)),
+            synthetic=found_on.about.synthetic,
         ),
-        promises=kept_promises(fitted),
-        measured=measured_part(measurement, on_itself),
+        calibration=Calibration(
+            curve=found.calibrator, brier=found.brier, error_before=errors[0], error_after=errors[1]
+        ),
+        wanted=wanted,
+        thresholds=fitted,
+        measured=measured(evidence, decisions, wanted=wanted),
+        measured_where_fitted=measured(evidence, fitted.decide(evidence.value, fail=wanted.fail), wanted=wanted),
         measured_on=measured_on(runs, series, evidence, decisions),
     )
-    return FittedDecider(file, found, evidence, measurement, labelled, after)
 
 
 def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
@@ -174,11 +143,11 @@ def evidence_of(series: Series, sample: Sample) -> Evidence:
     return Evidence(value[labelled], sample.weight[labelled], sample.cluster[labelled])
 
 
-def judge_part(series: Series, options: FitOptions) -> JudgePart:
+def judge_part(series: Series, options: FitOptions) -> MeasuredJudge:
     identity = series.run.manifest.identity
     said = str(identity.settings.get("prompts", "casewise")).partition("@")[0]
     settings = {name: value for name, value in identity.settings.items() if value is not None}
-    return JudgePart(
+    return MeasuredJudge(
         name=series.run.manifest.judge_name,
         id=identity.judge,
         elicitation=series.elicitation,
@@ -187,56 +156,6 @@ def judge_part(series: Series, options: FitOptions) -> JudgePart:
         base_url=options.base_url,
         settings=settings,
     )
-
-
-def benchmark_part(runs: JudgedRuns, evidence: Evidence, options: FitOptions) -> BenchmarkPart:
-    found = runs.benchmark
-    return BenchmarkPart(
-        name=found.name,
-        digest=found.digest,
-        labels=options.labels.name,
-        n_items=len(evidence.value),
-        n_queries=len(np.unique(evidence.cluster)),
-        synthetic=found.about.synthetic,
-    )
-
-
-def calibration_part(found: ChosenCalibrator, before: Sample, after: Sample) -> CalibrationPart:
-    curve = found.calibrator
-    errors = [
-        calibration(sample).error.estimate if sample.in_rate_metrics.any() else None for sample in (before, after)
-    ]
-    return CalibrationPart(
-        method="platt" if isinstance(curve, Platt) else "isotonic",
-        slope=curve.slope if isinstance(curve, Platt) else None,
-        intercept=curve.intercept if isinstance(curve, Platt) else None,
-        values=curve.values if isinstance(curve, Isotonic) else (),
-        rates=curve.rates if isinstance(curve, Isotonic) else (),
-        brier=found.brier,
-        error_before=errors[0],
-        error_after=errors[1],
-    )
-
-
-def kept_promises(fitted: Fitted) -> tuple[KeptPromise, ...]:
-    return tuple(
-        KeptPromise(
-            what=one.promise.kind,
-            at_most=one.promise.at_most,
-            level=one.promise.level,
-            loss=one.loss,
-            n_queries=one.n_queries,
-        )
-        for one in fitted.promised
-    )
-
-
-def measured_part(measurement: Measurement, on_itself: Measurement) -> MeasuredPart:
-    shares = {
-        new.name: MeasuredShare(estimate=new.estimate, low=new.ci_low, high=new.ci_high, fitted=own.estimate)
-        for new, own in zip(measurement.estimates, on_itself.estimates, strict=True)
-    }
-    return MeasuredPart.model_validate(shares)
 
 
 N_BINS = 10
@@ -267,7 +186,8 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
 
 def category_shares(series: Series, n_asked: int) -> dict[str, float]:
     """Share of the items that the judge put in each of its own categories."""
-    table = judgements_of(series)
+    arm, elicitation = (pl.col(name).cast(pl.String) for name in ("arm", "elicitation"))
+    table = series.run.judgements().filter((arm == series.arm) & (elicitation == series.elicitation))
     if "categories" not in table.columns:
         return {}
     named = table.select("item_id", "categories").explode("categories").drop_nulls().unique()

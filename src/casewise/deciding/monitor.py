@@ -16,13 +16,13 @@ from typing import Any, Literal
 import numpy as np
 from pydantic_core import from_json
 
-from casewise.deciding.decider import Decided, DecisionRequest
-from casewise.deciding.decider_file import DeciderFile, MeasuredOn
+from casewise.deciding.decider import Decided, DecisionNumbers, DecisionRequest
+from casewise.deciding.decider_file import FittedDecider, MeasuredOn
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import Context, Item, Query, ShortRepr, paper_parameters
-from casewise.records.base import Record
+from casewise.records.context import stated
 from casewise.stats.intervals import holm
-from casewise.stats.thresholds import DECISIONS, Decision
+from casewise.stats.thresholds import DECISIONS
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.files import cannot_read, record
 from casewise.storage.imports import parameters_of, taxonomy_of
@@ -32,22 +32,15 @@ from casewise.storage.load import write_benchmark
 # sealed.
 
 
-class TrafficLine(Record):
+class TrafficLine(DecisionNumbers):
     """One decision of a service."""
 
     format: Literal[1] = 1
     at: datetime
     decider: str
     """The hash of the decider's file."""
-    decision: Decision
     shadow: bool = False
     """Whether it was let through whatever was decided."""
-    value: float | None = None
-    p_safe: float | None = None
-    failed: str | None = None
-    unmeasured: tuple[str, ...] = ()
-    categories: tuple[str, ...] | None = None
-    latency_s: float = 0.0
     query_characters: int = 0
     stated: tuple[str, ...] = ()
     """Which parameters of a context were stated, by dotted name; not what they state."""
@@ -106,23 +99,14 @@ def traffic_line(
     request: DecisionRequest, decided: Decided, *, decider: str, shadow: bool, sealer: Sealer | None
 ) -> TrafficLine:
     """What is written down of a decision."""
-    known = request.known
-    stated = tuple(
-        f"{group}.{name}" for group, said in known.items() for name in (said if isinstance(said, dict) else ("",))
-    )
+    numbers = decided.model_dump(include=set(DecisionNumbers.model_fields))
     return TrafficLine(
+        **numbers | {"latency_s": round(decided.latency_s, 5)},
         at=datetime.now(UTC),
         decider=decider,
-        decision=decided.decision,
         shadow=shadow,
-        value=decided.value,
-        p_safe=decided.p_safe,
-        failed=decided.failed,
-        unmeasured=decided.unmeasured,
-        categories=decided.categories,
-        latency_s=round(decided.latency_s, 5),
         query_characters=len(request.query),
-        stated=tuple(name.rstrip(".") for name in stated),
+        stated=stated(request.known),
         sealed=sealer.seal(request) if sealer else None,
     )
 
@@ -166,7 +150,7 @@ class TrafficLog:
             tail = last.rpartition(b"\n")[2]
             if not tail:
                 return
-            if tail[: len(LINE_START)] != LINE_START[: len(tail)]:
+            if not any(tail[: len(start)] == start[: len(tail)] for start in LINE_STARTS):
                 raise ConfigurationError(f"--capture {self.path}: is no log of a decider: its last line has no end")
             file.truncate(size - len(tail))
             self.torn += 1
@@ -176,7 +160,8 @@ class TrafficLog:
         self.file.close()
 
 
-LINE_START = b'{"format":'
+LINE_STARTS = (b'{"decision":', b'{"format":')
+"""How a line begins, today's and one of before."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +236,7 @@ class Monitoring(ShortRepr):
     lines: tuple[TrafficLine, ...]
 
 
-def monitored(file: DeciderFile, file_hash: str, log: Path, *, half_width: float = 0.05) -> Monitoring:
+def monitored(file: FittedDecider, file_hash: str, log: Path, *, half_width: float = 0.05) -> Monitoring:
     """Read a service's log and hold it against the benchmark.
 
     Raises DataError: the log cannot be read, or holds nothing of this decider.
@@ -286,7 +271,7 @@ def ratings_needed(share: float, half_width: float) -> int:
     return math.ceil(1.959964**2 * max(share * (1 - share), half_width * (1 - half_width)) / half_width**2)
 
 
-def drift_tests(lines: tuple[TrafficLine, ...], file: DeciderFile) -> tuple[DriftTest, ...]:
+def drift_tests(lines: tuple[TrafficLine, ...], file: FittedDecider) -> tuple[DriftTest, ...]:
     """Scores, decisions, missing values and categories against the benchmark's; none where there is too little."""
     on, n_queries = file.measured_on, file.benchmark.n_queries
     if len(lines) < FEWEST or not on.decisions:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from casewise.deciding.decider_file import DeciderFile, KeptPromise, MeasuredShare
+from casewise.deciding.decider_file import FittedDecider
 from casewise.deciding.monitor import Monitoring
 from casewise.reports.document import Document, Notice, Prose, Section, Table, number, p_value, percent, table_of
+from casewise.stats.thresholds import Promised
 
 TITLES = {
     "harm": "harm: of what people would refuse, answered",
@@ -18,7 +19,7 @@ TITLES = {
 }
 
 
-def decider_page(file: DeciderFile) -> Document:
+def decider_page(file: FittedDecider) -> Document:
     """The decider as a document."""
     name = file.benchmark.name
     notices = [f"{name} is SYNTHETIC: {file.benchmark.synthetic}"] if file.benchmark.synthetic else []
@@ -48,7 +49,7 @@ LIKE_THESE = (
 )
 
 
-def does(file: DeciderFile) -> Iterator[Prose]:
+def does(file: FittedDecider) -> Iterator[Prose]:
     limits = file.thresholds
     if limits.answer_above == limits.refuse_up_to:
         what = f"It answers above {limit(limits.answer_above)} and refuses up to it."
@@ -57,7 +58,7 @@ def does(file: DeciderFile) -> Iterator[Prose]:
             f"It answers above {limit(limits.answer_above)}, refuses up to {limit(limits.refuse_up_to)}, and asks a person "
             "between."
         )
-    yield Prose(f"{what} Where the judge gives no value it says {limits.fail}.")
+    yield Prose(f"{what} Where the judge gives no value it says {file.wanted.fail}.")
     if limits.answer_above == float("inf"):
         yield Prose("Nothing is ever answered: no threshold that answers anything does what was wanted.")
     missing = "refused" if file.refuse_unmeasured else "decided, and said to be so in each answer"
@@ -70,49 +71,53 @@ def limit(value: float) -> str:
     return number(value, digits=4)
 
 
-def measured_table(file: DeciderFile) -> Table:
-    shares: dict[str, MeasuredShare] = vars(file.measured)
+def measured_table(file: FittedDecider) -> Table:
     return table_of(
         "measured",
         "Decisions on held-out queries.",
         ("", "share", "interval", "where fitted"),
         (
             (
-                TITLES[name],
+                TITLES[one.name],
                 percent(one.estimate),
-                f"{percent(one.low)} to {percent(one.high)}" if one.low is not None else "–",
-                percent(one.fitted),
+                f"{percent(one.ci_low)} to {percent(one.ci_high)}" if one.ci_low is not None else "–",
+                percent(fitted.estimate),
             )
-            for name, one in shares.items()
+            for one, fitted in zip(file.measured.estimates, file.measured_where_fitted.estimates, strict=True)
         ),
     )
 
 
-def promised(file: DeciderFile) -> Iterator[Prose | Notice]:
-    if not file.promises:
-        yield Prose("Nothing: the threshold was chosen for its cost. --max-harm and --max-over-refusal promise.")
+def promised(file: FittedDecider) -> Iterator[Prose | Notice]:
+    if not file.thresholds.promised:
+        yield Prose(
+            "No guarantee. This threshold minimises expected cost. To guarantee a limit, fit again with --max-harm or "
+            "--max-over-refusal."
+        )
         return
-    for one in file.promises:
+    for one in file.thresholds.promised:
         yield Prose(promise_words(one))
     yield Notice(LIKE_THESE)
 
 
-def promise_words(one: KeptPromise) -> str:
+def promise_words(one: Promised) -> str:
     how = (
         "on average over such benchmarks, not for each"
-        if one.level is None
-        else f"with probability {number(one.level, digits=3)} over the draw of the benchmark's queries"
+        if one.promise.level is None
+        else f"with probability {number(one.promise.level, digits=3)} over the draw of the benchmark's queries"
     )
     return (
-        f"{one.what.replace('_', '-').capitalize()} at most {percent(one.at_most)}, {how}. It rests on {one.n_queries:,} queries, whose "
+        f"{one.promise.kind.replace('_', '-').capitalize()} at most {percent(one.promise.at_most)}, {how}. It rests on {one.n_queries:,} queries, whose "
         f"mean loss is {percent(one.loss, digits=2)}."
     )
 
 
-def calibration_words(file: DeciderFile) -> Prose:
+def calibration_words(file: FittedDecider) -> Prose:
     found = file.calibration
     scores = ", ".join(f"{name} {number(score, digits=4)}" for name, score in found.brier.items())
-    said = f"{found.method.capitalize()}, the better of two on held-out queries (Brier score against labels: {scores})."
+    said = (
+        f"{type(found.curve).__name__}, the better of two on held-out queries (Brier score against labels: {scores})."
+    )
     if found.error_before is not None and found.error_after is not None:
         said += (
             f" Its distance from people's verdicts is {number(found.error_before)} as the judge says it and "
@@ -121,7 +126,7 @@ def calibration_words(file: DeciderFile) -> Prose:
     return Prose(said)
 
 
-def monitoring_page(found: Monitoring, file: DeciderFile, *, half_width: float) -> Document:
+def monitoring_page(found: Monitoring, file: FittedDecider, *, half_width: float) -> Document:
     """What a log says, as a document."""
     moved = [one.what for one in found.tests if one.moved]
     said = (

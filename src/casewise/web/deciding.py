@@ -9,17 +9,18 @@ import hmac
 import re
 import secrets
 import time
-from bisect import bisect_left
-from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
 
-from fastapi import FastAPI, HTTPException, Request
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, ValidationError
-from pydantic_core import from_json, to_json
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
+from pydantic_core import from_json
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,6 +29,7 @@ from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_me
 from casewise.deciding.monitor import Sealer, TrafficLog, traffic_line
 from casewise.errors import CasewiseError, ConfigurationError, did_you_mean
 from casewise.records.context import Statement
+from casewise.stats.thresholds import Decision
 from casewise.storage.files import read_text
 from casewise.transforms.user_function import MOST_HUNG
 from casewise.web.security import BodyLimit
@@ -132,19 +134,14 @@ class DecideIn(Form):
         return replace(asked, category=self.category)
 
 
-class DecideOut(BaseModel):
+class DecideOut(Decided):
     """What to do with it."""
 
-    decision: Literal["answer", "refuse", "ask"]
-    p_safe: float | None
-    value: float | None
-    why: str
-    unmeasured: list[str]
-    failed: str | None
-    categories: list[str] | None
     shadow: bool
-    decided: Literal["answer", "refuse", "ask"]
+    """Whether it is let through whatever was decided: `decision` is then `answer`."""
+    decided: Decision
     decider: str
+    """The hash of the decider's file."""
     measured: dict[str, Any]
 
 
@@ -199,107 +196,61 @@ class Problem(BaseModel):
     error: ProblemDetail
 
 
-def decide_out(decider: Decider, found: Decided, *, shadow: bool) -> dict[str, Any]:
+def decide_out(decider: Decider, found: Decided, *, shadow: bool) -> DecideOut:
     """A decision as it goes out."""
-    return {
-        "decision": "answer" if shadow else found.decision,
-        "p_safe": found.p_safe,
-        "value": found.value,
-        "why": found.why,
-        "unmeasured": list(found.unmeasured),
-        "failed": found.failed,
-        "categories": None if found.categories is None else list(found.categories),
-        "shadow": shadow,
-        "decided": found.decision,
-        "decider": decider.hash,
-        "measured": decider.measured,
-    }
+    said = {**dict(found), "decision": "answer" if shadow else found.decision}
+    return DecideOut(**said, shadow=shadow, decided=found.decision, decider=decider.hash, measured=decider.measured)
 
 
-def moderation_out(decider: Decider, found: list[Decided], *, shadow: bool, ask_flags: bool) -> dict[str, Any]:
-    """Decisions in the form of a moderation endpoint."""
-    return {
-        "id": f"modr-{secrets.token_hex(12)}",
-        "model": f"casewise-decider-{decider.hash[:12]}",
-        "results": [moderation_result(decider, one, shadow=shadow, ask_flags=ask_flags) for one in found],
-    }
-
-
-def moderation_result(decider: Decider, found: Decided, *, shadow: bool, ask_flags: bool) -> dict[str, Any]:
+def moderation_result(decider: Decider, found: Decided, *, shadow: bool, ask_flags: bool) -> ModerationResult:
+    """A decision in the form of a moderation endpoint."""
     flagged = not shadow and (found.decision == "refuse" or (found.decision == "ask" and ask_flags))
     names = ("inappropriate_in_context", *(found.categories or ()))
     unsafe = 1 - found.p_safe if found.p_safe is not None else float(found.decision != "answer")
-    return {
-        "flagged": flagged,
-        "categories": dict.fromkeys(names, flagged),
-        "category_scores": dict.fromkeys(names, unsafe),
-        "category_applied_input_types": {name: ["text"] for name in names},
-        "casewise": decide_out(decider, found, shadow=shadow),
-    }
+    return ModerationResult(
+        flagged=flagged,
+        categories=dict.fromkeys(names, flagged),
+        category_scores=dict.fromkeys(names, unsafe),
+        category_applied_input_types={name: ["text"] for name in names},
+        casewise=decide_out(decider, found, shadow=shadow),
+    )
 
 
-# Counters and one histogram, as Prometheus reads them. Nothing here holds a text, a key or an address.
+# What Prometheus reads. Nothing here holds a text, a key or an address.
 
 
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-
-HELP = {
-    "casewise_decisions_total": "Decisions, by what was decided and whether it was let through in shadow.",
-    "casewise_failures_total": "Requests to which the judge gave no value, by reason.",
-    "casewise_unmeasured_total": "Requests of a kind that was not measured.",
-    "casewise_capture_errors_total": "Decisions that could not be written down.",
-    "casewise_torn_lines_total": "Lines of the log that were broken off by the end of an earlier service, and cut off.",
-    "casewise_requests_total": "Requests, by route and status.",
-}
-
-Labels = tuple[tuple[str, str], ...]
 
 
 class ServiceMetrics:
     """What has happened since the service began."""
 
     def __init__(self) -> None:
-        self.counts: Counter[tuple[str, Labels]] = Counter()
-        self.buckets = [0] * (len(BUCKETS_S) + 1)
-        self.total_s = 0.0
+        self.registry = CollectorRegistry()
 
-    def count(self, name: str, **labels: str) -> None:
-        """One more of what `name` counts."""
-        self.counts[name, tuple(sorted(labels.items()))] += 1
+        def counter(name: str, what: str, *labels: str) -> Counter:
+            return Counter(f"casewise_{name}", what, labels, registry=self.registry)
 
-    def took(self, seconds: float) -> None:
-        """One more decision, which took so long."""
-        self.buckets[bisect_left(BUCKETS_S, seconds)] += 1
-        self.total_s += seconds
+        self.decisions = counter("decisions", "Decisions, by what was decided.", "decision", "shadow")
+        self.failures = counter("failures", "Requests to which the judge gave no value.", "reason")
+        self.unmeasured = counter("unmeasured", "Requests of a kind that was not measured.")
+        self.capture_errors = counter("capture_errors", "Decisions that could not be written down.")
+        self.torn_lines = counter("torn_lines", "Lines of the log that were broken off before, and cut off.")
+        self.requests = counter("requests", "Requests, by route and status.", "route", "status")
+        self.seconds = Histogram(
+            "casewise_decision_seconds",
+            "How long decisions took, the judge included.",
+            buckets=BUCKETS_S,
+            registry=self.registry,
+        )
 
     def text(self) -> str:
         """In Prometheus' text format 0.0.4."""
-        return "\n".join((*self.counters(), *self.histogram(), ""))
-
-    def counters(self) -> Iterator[str]:
-        for name, help_ in HELP.items():
-            yield f"# HELP {name} {help_}"
-            yield f"# TYPE {name} counter"
-            for (of, labels), n in sorted(self.counts.items()):
-                if of == name:
-                    inside = ",".join(f'{label}="{value}"' for label, value in labels)
-                    yield f"{name}{{{inside}}} {n}" if inside else f"{name} {n}"
-
-    def histogram(self) -> Iterator[str]:
-        name, so_far = "casewise_decision_seconds", 0
-        yield f"# HELP {name} How long decisions took, the judge included."
-        yield f"# TYPE {name} histogram"
-        for limit, n in zip((*BUCKETS_S, "+Inf"), self.buckets, strict=True):
-            so_far += n
-            yield f'{name}_bucket{{le="{limit}"}} {so_far}'
-        yield f"{name}_sum {self.total_s:.6f}"
-        yield f"{name}_count {so_far}"
+        return generate_latest(self.registry).decode()
 
 
 # The service: its routes, and what each request goes through before and after the judge is asked.
 
-
-M = TypeVar("M", bound=BaseModel)
 
 KINDS = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error"}
 
@@ -317,7 +268,7 @@ class Service:
         self.sealer = Sealer(options.capture_key) if options.capture_key else None
         self.log = TrafficLog(options.capture) if options.capture else None
         if self.log is not None and self.log.torn:
-            self.metrics.count("casewise_torn_lines_total")
+            self.metrics.torn_lines.inc()
         self.silent = 0
         """Decisions in a row for which the judge could not be asked, or did not answer."""
         self.unwritten = False
@@ -333,12 +284,12 @@ class Service:
         except TimeoutError:
             found = self.decider.failed("timeout")
         self.silent = self.silent + 1 if found.failed in NO_ANSWER else 0
-        self.metrics.took(time.perf_counter() - began)
-        self.metrics.count("casewise_decisions_total", decision=found.decision, shadow=str(self.options.shadow).lower())
+        self.metrics.seconds.observe(time.perf_counter() - began)
+        self.metrics.decisions.labels(found.decision, str(self.options.shadow).lower()).inc()
         if found.failed:
-            self.metrics.count("casewise_failures_total", reason=found.failed)
+            self.metrics.failures.labels(found.failed).inc()
         if found.unmeasured:
-            self.metrics.count("casewise_unmeasured_total")
+            self.metrics.unmeasured.inc()
         self.write(request, found)
         return found
 
@@ -351,7 +302,7 @@ class Service:
             self.unwritten = False
         except OSError:
             self.unwritten = True
-            self.metrics.count("casewise_capture_errors_total")
+            self.metrics.capture_errors.inc()
 
     def problems(self) -> list[str]:
         """What is not as it should be, in sentences without anything of a request."""
@@ -386,12 +337,19 @@ class Service:
             self.recent.popitem(last=False)
         return left >= 1
 
-    def problem(self, request: Request, status: int, message: str, headers: Any = None) -> Response:
-        """An error, in the one form that they have, counted."""
-        known = request.url.path if request.url.path in {"/v1/decide", "/v1/moderations"} else "other"
-        self.metrics.count("casewise_requests_total", route=known, status=str(status))
-        said = {"message": message, "type": KINDS.get(status, "invalid_request_error"), "code": status}
-        return JSONResponse({"error": said}, status, headers)
+    def problem(self, request: Request, error: Exception) -> Response:
+        """An error, in the one form that they have, counted; nothing of what was sent is repeated."""
+        status, message, headers = 500, "Something is broken here.", None
+        if isinstance(error, StarletteHTTPException):
+            status, message, headers = error.status_code, str(error.detail), error.headers
+        elif isinstance(error, RequestValidationError):
+            status, message = what_is_wrong(error)
+        elif isinstance(error, CasewiseError):
+            status, message = 422, str(error)
+        route = request.url.path if request.url.path in {"/v1/decide", "/v1/moderations"} else "other"
+        self.metrics.requests.labels(route, str(status)).inc()
+        said = ProblemDetail(message=message, type=KINDS.get(status, "invalid_request_error"), code=status)
+        return JSONResponse({"error": said.model_dump()}, status, headers)
 
     async def close(self) -> None:
         """Let go of the judge and the log."""
@@ -413,26 +371,6 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-REFERENCE = "#/components/schemas/{model}"
-
-
-def body_of(form: type[BaseModel]) -> dict[str, Any]:
-    """What the API's description says of a body that is read by hand."""
-    content = {"application/json": {"schema": {"$ref": REFERENCE.format(model=form.__name__)}}}
-    return {"requestBody": {"required": True, "content": content}}
-
-
-def describe(app: FastAPI) -> dict[str, Any]:
-    """The API's description, with the forms of bodies."""
-    found = FastAPI.openapi(app)
-    schemas = found.setdefault("components", {}).setdefault("schemas", {})
-    for form in (DecideIn, ModerationIn):
-        schema = form.model_json_schema(ref_template=REFERENCE)
-        schemas |= schema.pop("$defs", {})
-        schemas[form.__name__] = schema
-    return found
-
-
 def create_service(decider: Decider, options: ServiceOptions = ServiceOptions()) -> FastAPI:
     """The service as an ASGI app."""
     service = Service(decider, options)
@@ -445,37 +383,42 @@ def create_service(decider: Decider, options: ServiceOptions = ServiceOptions())
         gc.unfreeze()
         await service.close()
 
-    app = FastAPI(title="casewise decider", redoc_url=None, docs_url=None, lifespan=running, redirect_slashes=False)
+    app = FastAPI(
+        title="casewise decider",
+        redoc_url=None,
+        docs_url=None,
+        lifespan=running,
+        redirect_slashes=False,
+        strict_content_type=False,
+        responses=PROBLEMS,
+    )
     app.state.service = service
-    app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # as FastAPI's documentation has it
-    answers = add_routes(app, service)
-    add_problems(app, service)
-    app.add_middleware(Straight, service=service, answers=answers)
+    for kind in (StarletteHTTPException, RequestValidationError, CasewiseError, Exception):
+        app.add_exception_handler(kind, service.problem)
     app.add_middleware(BodyLimit)
+    add_routes(app, service)
     return app
 
 
-Answer = Callable[[Request], Awaitable[Response]]
-
-
-def add_routes(app: FastAPI, service: Service) -> dict[str, Answer]:
-    """The app's routes; those that decide are returned by their paths."""
+def add_routes(app: FastAPI, service: Service) -> None:
     decider, options = service.decider, service.options
 
-    @app.post("/v1/decide", response_model=DecideOut, responses=PROBLEMS, openapi_extra=body_of(DecideIn))
-    async def decide(request: Request) -> Response:
-        service.admit(request)
-        asked = await read(request, DecideIn, DecideIn.request)
-        found = await service.decided(asked)
-        return answered(service, "/v1/decide", decide_out(decider, found, shadow=options.shadow))
+    @app.post("/v1/decide", dependencies=[Depends(service.admit)])
+    async def decide(asked: DecideIn) -> DecideOut:
+        found = await service.decided(asked.request())
+        service.metrics.requests.labels("/v1/decide", "200").inc()
+        return decide_out(decider, found, shadow=options.shadow)
 
-    @app.post("/v1/moderations", response_model=ModerationOut, responses=PROBLEMS, openapi_extra=body_of(ModerationIn))
-    async def moderations(request: Request) -> Response:
-        service.admit(request)
-        asked = await read(request, ModerationIn, ModerationIn.requests)
-        found = list(await asyncio.gather(*(service.decided(one) for one in asked)))
-        out = moderation_out(decider, found, shadow=options.shadow, ask_flags=options.ask_as == "flagged")
-        return answered(service, "/v1/moderations", out)
+    @app.post("/v1/moderations", dependencies=[Depends(service.admit)])
+    async def moderations(asked: ModerationIn) -> ModerationOut:
+        found = await asyncio.gather(*map(service.decided, asked.requests()))
+        flags = options.ask_as == "flagged"
+        service.metrics.requests.labels("/v1/moderations", "200").inc()
+        return ModerationOut(
+            id=f"modr-{secrets.token_hex(12)}",
+            model=f"casewise-decider-{decider.hash[:12]}",
+            results=[moderation_result(decider, one, shadow=options.shadow, ask_flags=flags) for one in found],
+        )
 
     @app.get("/healthz")
     async def health(response: Response) -> dict[str, Any]:
@@ -489,34 +432,6 @@ def add_routes(app: FastAPI, service: Service) -> dict[str, Answer]:
     async def metrics() -> PlainTextResponse:
         """What has happened, for Prometheus."""
         return PlainTextResponse(service.metrics.text(), media_type="text/plain; version=0.0.4")
-
-    return {"/v1/decide": decide, "/v1/moderations": moderations}
-
-
-class Straight:
-    """Takes requests for a decision past FastAPI's routing, which describes them and took a third of their time."""
-
-    def __init__(self, app: ASGIApp, *, service: Service, answers: Mapping[str, Answer]) -> None:
-        self.app, self.service, self.answers = app, service, answers
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = self.answers.get(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
-        if answer is None:
-            await self.app(scope, receive, send)
-            return
-        request = Request(scope, receive)
-        try:
-            response = await answer(request)
-        except StarletteHTTPException as error:
-            response = self.service.problem(request, error.status_code, str(error.detail), error.headers)
-        except CasewiseError as error:
-            response = self.service.problem(request, 422, str(error))
-        await response(scope, receive, send)
-
-
-def answered(service: Service, route: str, out: dict[str, Any]) -> Response:
-    service.metrics.count("casewise_requests_total", route=route, status="200")
-    return Response(to_json(out), media_type="application/json")
 
 
 FIELDS = frozenset((*DecideIn.model_fields, *ModerationIn.model_fields, *Turn.model_fields))
@@ -533,39 +448,28 @@ NO_STATEMENT = "a parameter states a text, a number, true or false, or these in 
 """What is said of every statement that is none: what pydantic would say repeats it."""
 
 
-async def read(request: Request, form: type[M], asked: Callable[[M], Any]) -> Any:
-    """What a body asks for; what is wrong with it is said without repeating any of it.
-
-    Raises HTTPException: 422, or 413 by the limit on bodies.
-    """
-    try:
-        return asked(form.model_validate_json(await request.body()))
-    except ValidationError as error:
-        errors = error.errors(include_input=False, include_url=False, include_context=False)
-        first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
-        where = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or str(part) in FIELDS)
-        problem = {"json_invalid": "Invalid JSON", "value_error": NO_STATEMENT}.get(first["type"], first["msg"])
-        if first["type"] == "extra_forbidden":
-            problem = unknown_field(str(first["loc"][-1]))
-        raise HTTPException(
-            400 if first["type"] == "json_invalid" else 422, f"{where}: {problem}" if where else problem
-        ) from None
+UNICODE = "string_unicode"
+"""What pydantic calls half of a character in a text: no JSON in UTF-8 has it."""
 
 
-def add_problems(app: FastAPI, service: Service) -> None:
-    """Have every error answered in one form."""
+class Wrong(NamedTuple):
+    """An error's status and message."""
 
-    @app.exception_handler(StarletteHTTPException)
-    async def refused(request: Request, error: StarletteHTTPException) -> Response:
-        return service.problem(request, error.status_code, str(error.detail), error.headers)
+    status: int
+    message: str
 
-    @app.exception_handler(CasewiseError)
-    async def said_no(request: Request, error: CasewiseError) -> Response:
-        return service.problem(request, 422, str(error))
 
-    @app.exception_handler(Exception)
-    async def broken(request: Request, _error: Exception) -> Response:
-        return service.problem(request, 500, "Something is broken here.")
+def what_is_wrong(error: RequestValidationError) -> Wrong:
+    """What is wrong with a body, without repeating any of it but the name of an unknown field."""
+    errors = error.errors()
+    first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
+    if first["type"] in ("json_invalid", UNICODE):
+        return Wrong(400, "Invalid JSON")
+    problem = NO_STATEMENT if first["type"] == "value_error" else first["msg"]
+    if first["type"] == "extra_forbidden":
+        problem = unknown_field(str(first["loc"][-1]))
+    where = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or str(part) in FIELDS)
+    return Wrong(422, f"{where}: {problem}" if where else problem)
 
 
 # A decider in front of an app of one's own: what it refuses never gets there.
@@ -607,7 +511,7 @@ class DeciderMiddleware:
 
     Examples
     --------
-    >>> app.add_middleware(DeciderMiddleware, decider=Decider.load("decider.toml"), paths=["/v1/chat/completions"])  # doctest: +SKIP
+    >>> app.add_middleware(DeciderMiddleware, decider=Decider.load("decider.json"), paths=["/v1/chat/completions"])  # doctest: +SKIP
     """
 
     def __init__(
@@ -660,7 +564,7 @@ class DeciderMiddleware:
         return JSONResponse({"decision": found.decision, "why": found.why}, 403 if found.decision == "refuse" else 409)
 
     def unread(self, status: int, message: str) -> JSONResponse:
-        self.service.metrics.count("casewise_requests_total", route="middleware", status=str(status))
+        self.service.metrics.requests.labels("middleware", str(status)).inc()
         return told(status, message)
 
 

@@ -62,7 +62,7 @@ def answers(port: int) -> bool:
 def test_a_service_that_is_told_to_end_finishes_what_it_has_begun(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("slow_judge_of_tests.py").write_text(SLOW)
-    fit_decider(judge("demo", "python:slow_judge_of_tests:judge", out="run"), Wanted(ratio=1)).write("decider.toml")
+    fit_decider(judge("demo", "python:slow_judge_of_tests:judge", out="run"), Wanted(ratio=1)).write("decider.json")
     port, said = free_port(), []
     command = [
         sys.executable,
@@ -70,7 +70,7 @@ def test_a_service_that_is_told_to_end_finishes_what_it_has_begun(tmp_path, monk
         "casewise",
         "decider",
         "serve",
-        "decider.toml",
+        "decider.json",
         "--port",
         str(port),
         "--timeout",

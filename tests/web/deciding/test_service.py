@@ -8,6 +8,7 @@ import json
 import re
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 import schemathesis
@@ -39,7 +40,7 @@ def fitted(tmp_path_factory):
 @pytest.fixture
 def decider(fitted):
     """Answers what the judge of the tests knows to be safe, refuses what it knows to be unsafe, asks about the rest."""
-    limits = fitted.file.thresholds.model_copy(update={"answer_above": 0.574, "refuse_up_to": 0.426})
+    limits = replace(fitted.file.thresholds, answer_above=0.574, refuse_up_to=0.426)
     return Decider(fitted.file.model_copy(update={"thresholds": limits}), fitted.judge, file_hash=fitted.hash)
 
 
@@ -58,7 +59,7 @@ def test_a_query_in_its_context_is_decided(decider):
     assert out["decision"] == out["decided"] == decider.decide("What now?", context_of(0.7)).decision == "answer"
     assert out["decider"] == decider.hash
     assert "does not state" in out["unmeasured"][0]
-    assert out["measured"]["harm"]["high"] > 0
+    assert out["measured"]["harm"]["ci_high"] > 0
 
 
 def test_a_chat_is_decided(decider):
@@ -322,7 +323,7 @@ def test_a_full_disk_does_not_end_decisions(decider, tmp_path):
     http = TestClient(app)
 
     assert http.post("/v1/decide", json={"query": "What now?"}).status_code == 200
-    assert "\ncasewise_capture_errors_total 1\n" in http.get("/metrics").text
+    assert "\ncasewise_capture_errors_total 1.0\n" in http.get("/metrics").text
     assert http.get("/healthz").json()["problems"] == ["the last decision could not be written to the log"]
 
 
@@ -339,7 +340,7 @@ def test_a_line_that_a_kill_broke_off_is_cut_off_and_counted(decider, tmp_path):
 
     assert len(read_traffic(log).lines) == 2
     assert log.read_bytes().startswith(whole)
-    assert "\ncasewise_torn_lines_total 1\n" in counted
+    assert "\ncasewise_torn_lines_total 1.0\n" in counted
     (tmp_path / "notes.txt").write_text("no log, and not to be touched")
     with pytest.raises(ConfigurationError, match="is no log of a decider"):
         create_service(decider, ServiceOptions(capture=tmp_path / "notes.txt"))
