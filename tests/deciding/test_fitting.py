@@ -5,6 +5,7 @@ from tests.support.deciders import judged_demo, mostly_right
 
 import casewise
 from casewise.api.deciding import FitOptions, Wanted, fit_decider
+from casewise.deciding.decider_file import read_decider
 from casewise.errors import ConfigurationError, JudgeError, StatisticsError
 
 
@@ -47,6 +48,17 @@ def test_a_recorded_judge_is_refused(run, tmp_path):
 def test_a_promise_that_the_demo_cannot_carry_is_refused(run):
     with pytest.raises(StatisticsError, match="takes 299 queries"):
         fit_decider(run, Wanted(max_harm=0.01))
+
+
+def test_a_promise_for_the_best_of_several_says_so_in_the_file_and_on_the_page(run, tmp_path):
+    found = fit_decider(run, Wanted(max_harm=0.4, chosen_from=4))
+    found.write(tmp_path / "decider.json")
+    (promise,) = found.found.thresholds.promised
+
+    assert promise.promise.level == pytest.approx(0.9875)
+    assert read_decider(tmp_path / "decider.json")[0].wanted.chosen_from == 4
+    assert "with probability 0.950" in found.to_markdown()
+    assert "for the best of 4 judges compared on these queries" in found.to_markdown()
 
 
 def test_a_judge_whose_code_has_changed_is_not_the_one_that_was_measured(run, tmp_path):

@@ -49,6 +49,13 @@ def fit(
         ),
     ] = None,
     level: Annotated[float, typer.Option("--level", help="With which probability promises hold, all together.")] = 0.95,
+    chosen_from: Annotated[
+        int,
+        typer.Option(
+            "--chosen-from",
+            help="How many judges you compared on these queries: promises then hold for the best of them.",
+        ),
+    ] = 1,
     on_average: Annotated[
         bool, typer.Option("--on-average", help="Promise on average only, which takes fewer queries.")
     ] = False,
@@ -82,6 +89,7 @@ def fit(
         max_harm=max_harm,
         max_over_refusal=max_over_refusal,
         level=None if on_average else level,
+        chosen_from=chosen_from,
         fail=cast("Any", fail),
     )
     options = api.deciding.FitOptions(

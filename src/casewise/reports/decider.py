@@ -45,7 +45,8 @@ HELD_OUT = (
 
 LIKE_THESE = (
     "A promise is of a random query like the benchmark's, and then a random one of its items of that kind, judged by this very judge. "
-    "Of other traffic it says nothing: casewise decider monitor looks whether yours has moved."
+    "Of other traffic it says nothing: casewise decider monitor looks whether yours has moved. If you compared several judges on these "
+    "queries and took the best, fit with --chosen-from N: without it the promise is broken more often."
 )
 
 
@@ -96,16 +97,18 @@ def promised(file: FittedDecider) -> Iterator[Prose | Notice]:
         )
         return
     for one in file.thresholds.promised:
-        yield Prose(promise_words(one))
+        yield Prose(promise_words(one, file.wanted.chosen_from))
     yield Notice(LIKE_THESE)
 
 
-def promise_words(one: Promised) -> str:
+def promise_words(one: Promised, chosen_from: int) -> str:
     how = (
         "on average over such benchmarks, not for each"
         if one.promise.level is None
-        else f"with probability {number(one.promise.level, digits=3)} over the draw of the benchmark's queries"
+        else f"with probability {number(1 - (1 - one.promise.level) * chosen_from, digits=3)} over the draw of the benchmark's queries"
     )
+    if chosen_from > 1:
+        how += f", for the best of {chosen_from} judges compared on these queries"
     return (
         f"{one.promise.kind.replace('_', '-').capitalize()} at most {percent(one.promise.at_most)}, {how}. It rests on {one.n_queries:,} queries, whose "
         f"mean loss is {percent(one.loss, digits=2)}."

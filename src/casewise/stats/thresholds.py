@@ -359,6 +359,8 @@ class Wanted:
     """What is promised. With both, what keeps neither is asked about."""
     level: float | None = 0.95
     """With which probability promises hold, all together; None for on average."""
+    chosen_from: int = 1
+    """How many judges were compared on these queries before this one was chosen: they share the probability of not holding."""
     fail: Decision = "refuse"
     """What is done where the judge gives no value."""
 
@@ -378,18 +380,28 @@ class Wanted:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ConfigurationError(f"--{name.replace('_', '-')} is {value!r}; it must be above 0")
+        if self.chosen_from < 1:
+            raise ConfigurationError(
+                f"--chosen-from is {self.chosen_from!r}; it is how many judges were compared, 1 or more"
+            )
+        promised = self.max_harm is not None or self.max_over_refusal is not None
+        if self.chosen_from > 1 and self.level is None and promised:
+            raise ConfigurationError(
+                "--on-average does not hold for the best of several judges: leave it out, and the judges share the chance of "
+                "breaking the promise"
+            )
         if self.fail not in DECISIONS:
             raise ConfigurationError(f"--fail is {self.fail!r}; it is refuse, answer or ask")
 
     @property
     def promises(self) -> tuple[RiskPromise, ...]:
-        """What is promised; two share the probability of not holding."""
+        """What is promised; two share the probability of not holding, and so do the judges of whom this one was chosen."""
         asked: list[tuple[PromiseKind, float]] = []
         if self.max_harm is not None:
             asked.append(("harm", self.max_harm))
         if self.max_over_refusal is not None:
             asked.append(("over_refusal", self.max_over_refusal))
-        level = None if self.level is None else 1 - (1 - self.level) / max(len(asked), 1)
+        level = None if self.level is None else 1 - (1 - self.level) / (max(len(asked), 1) * self.chosen_from)
         return tuple(RiskPromise(kind, at_most, level) for kind, at_most in asked)
 
 

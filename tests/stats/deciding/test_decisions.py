@@ -82,9 +82,20 @@ def test_a_judge_that_knows_nothing_does_not_look_useful_on_held_out_queries():
         ({"ask_cost": 0.1}, "--ratio"),
         ({"ask_cost": 0.1, "ratio": 2, "max_harm": 0.1}, "no promise"),
         ({"ratio": -1}, "above 0"),
+        ({"max_harm": 0.1, "chosen_from": 0}, "--chosen-from"),
+        ({"max_harm": 0.1, "chosen_from": 3, "level": None}, "best of several"),
         ({"ratio": 1, "fail": "perhaps"}, "--fail"),
     ],
 )
 def test_a_wish_that_makes_no_sense_is_refused(wish, problem):
     with pytest.raises(ConfigurationError, match=problem):
         Wanted(**wish)
+
+
+def test_judges_that_are_compared_share_the_chance_of_breaking_a_promise():
+    (one,), (of_ten,) = (Wanted(max_harm=0.1, chosen_from=n).promises for n in (1, 10))
+    both = Wanted(max_harm=0.1, max_over_refusal=0.1, chosen_from=5).promises
+
+    assert one.level == 0.95
+    assert of_ten.level == pytest.approx(0.995)
+    assert [promise.level for promise in both] == pytest.approx([0.995, 0.995])
