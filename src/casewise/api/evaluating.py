@@ -17,7 +17,7 @@ from casewise.audits.audit import Audit, matching
 from casewise.audits.audit import audit as audit_of
 from casewise.audits.subject import AuditOptions, Finding, checked_codes
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, one_of
-from casewise.evaluate.comparison import ComparisonNumbers, GateReport, gate_runs, parse_margins
+from casewise.evaluate.comparison import MAX_UNSCORED, ComparisonNumbers, GateReport, gate_runs, parse_margins
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.judged_runs import long_table as long_table_of
@@ -322,6 +322,7 @@ def gate(
     baseline: RunAt | str | Path,
     *,
     max_drop: str | Mapping[str, float],
+    max_unscored: float | None = None,
     labels: str | LabelPolicy = "votes",
     benchmark: Source | None = None,
     options: ReportOptions | None = None,
@@ -332,6 +333,9 @@ def gate(
     ----------
     max_drop
         Metric to the largest drop allowed: `{"accuracy": 0.01}`, or `"accuracy=0.01,over_refusal=0.02"`.
+    max_unscored
+        The largest share of items, from 0 to 1, that the run or the baseline may leave without a verdict for the run to
+        pass; 0.05 if None.
 
     Raises
     ------
@@ -354,6 +358,7 @@ def gate(
         after,
         before,
         margins=parse_margins(written),
+        max_unscored=MAX_UNSCORED if max_unscored is None else max_unscored,
         benchmark=benchmark_of(runs, benchmark),
         options=options or ReportOptions(labels=policy_of(labels)),
     )

@@ -1,4 +1,4 @@
-"""TODO"""
+"""What an audit reads and reports: findings with stable codes, and the benchmark with its tables."""
 
 from __future__ import annotations
 

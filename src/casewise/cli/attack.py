@@ -1,4 +1,4 @@
-"""TODO"""
+"""`casewise attack` and `casewise robustness`."""
 
 from __future__ import annotations
 

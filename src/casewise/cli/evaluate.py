@@ -263,6 +263,15 @@ def gate(
         ),
     ] = None,
     defence: Annotated[str, typer.Option("--defence", help="With --max-turned: the defence under which.")] = "none",
+    max_unscored: Annotated[
+        float | None,
+        typer.Option(
+            "--max-unscored",
+            min=0.0,
+            max=1.0,
+            help="With --max-drop: the run passes with this share of items without a verdict at most. Default: 0.05.",
+        ),
+    ] = None,
     numbers: NumbersOptions,
     junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML here, a test case a metric.")] = None,
     annotations: Annotated[
@@ -283,7 +292,14 @@ def gate(
         raise typer.Exit(bounds.exit_code)
     if baseline is None or max_drop is None or max_turned is not None:
         raise ConfigurationError("give --baseline with --max-drop, or --max-turned alone: two gates are two commands")
-    found = api.gate(run, baseline, max_drop=max_drop, benchmark=numbers.benchmark, options=numbers.options())
+    found = api.gate(
+        run,
+        baseline,
+        max_drop=max_drop,
+        max_unscored=max_unscored,
+        benchmark=numbers.benchmark,
+        options=numbers.options(),
+    )
     if junit is not None:
         api.write_text(junit, found.to_junit())
     documents.present(found)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, StatisticsError, did_you_mean
 from casewise.evaluate.judged_runs import (
@@ -66,16 +67,17 @@ class ComparisonNumbers:
             raise BenchmarkError(
                 f"there is nothing to compare {runs.series[0].name} with; give two runs, or one with several arms, elicitations or (with --by-repeat) repeats"
             )
+        spoken_of = [series for series in runs.series if not series.mostly_unscored]
         entrants = [
             Entrant(
                 series.name,
                 runs.whole_sample(series, policy=options.labels, unscored=options.unscored),
-                series.asked,
+                series.counted(options.unscored),
             )
-            for series in runs.series
+            for series in (spoken_of if len(spoken_of) > 1 else runs.series)
         ]
         found = compare_judges(entrants, pairs=find_pairs(runs.items))
-        return cls(runs, options, found, (*notes_of(runs, found), *subset_notes(options.items)))
+        return cls(runs, options, found, (*notes_of(runs, found, options), *subset_notes(options.items)))
 
     @property
     def benchmark(self) -> Benchmark:
@@ -93,7 +95,8 @@ class ComparisonNumbers:
     @property
     def sentence(self) -> str:
         """Who agrees better with people, and whether that is more than chance."""
-        return sentence_of(self.comparison)
+        without = {series.name for series in self.runs.series if series.mostly_unscored}
+        return sentence_of(self.comparison, without=without)
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
@@ -127,15 +130,20 @@ DECIDING = ("accuracy", "auroc", "spearman")
 """What says who agrees better: the first of them that all judges have."""
 
 
-def sentence_of(found: Comparison) -> str:
-    values = {name: {one.name: one.estimate for one in all_} for name, all_ in found.estimates.items()}
+def sentence_of(found: Comparison, *, without: Collection[str] = ()) -> str:
+    """Who agrees better with people; `without`: judges with too few verdicts to be spoken of."""
+    names = [name for name in found.names if name not in without]
+    if len(names) < 2:
+        gave = f"only {names[0]} gave" if names else "none of them gave"
+        return f"There is nothing to compare: {gave} a verdict on at least half of the items."
+    values = {name: {one.name: one.estimate for one in found.estimates[name]} for name in names}
     metric = next((name for name in DECIDING if all(has.get(name) is not None for has in values.values())), None)
     if metric is None:
-        silent = ", ".join(name for name in found.names if values[name].get("accuracy") is None)
+        silent = ", ".join(name for name in names if values[name].get("accuracy") is None)
         return f"Nothing that all of them give says who agrees best with people: {silent} gave values and no verdicts."
     title = metric_named(metric).title
     scored = {name: has[metric] or 0.0 for name, has in values.items()}
-    best, *others = sorted(found.names, key=lambda name: -scored[name])
+    best, *others = sorted(names, key=lambda name: -scored[name])
     behind = [other for other in others if told_apart(found, best, other, metric)]
     if len(others) == 1:
         numbers = f"{title} {scored[best]:.3f} against {scored[others[0]]:.3f}"
@@ -159,14 +167,20 @@ def told_apart(found: Comparison, one: str, other: str, metric: str) -> bool:
     return difference is not None and difference.beyond_chance
 
 
-def notes_of(runs: JudgedRuns, found: Comparison) -> Iterator[str]:
+def notes_of(runs: JudgedRuns, found: Comparison, options: ReportOptions) -> Iterator[str]:
     yield from runs.benchmark.notes()
     yield from runs.silent_notes
     yield from runs.judges_notes
+    if options.unscored == "exclude" and any(one.unscored_share for one in runs.series if one.name in found.names):
+        yield (
+            f"All numbers are over the {found.n_items:,} items on which every judge gave a verdict or a value "
+            "(--unscored exclude)."
+        )
+    did = "scored" if options.unscored == "exclude" else "was asked"
     for name, places in found.left_out.items():
         if places:
             ids = first_few([runs.benchmark.items[place].id for place in places], most=5)
-            yield f"{len(places):,} items that {name} was asked and another was not are left out: {ids}."
+            yield f"{len(places):,} items that {name} {did} and another {did.replace('scored', 'did')} not are left out: {ids}."
     yield from against_full_context([one.name for one in runs.series if not one.shown.shows_all], runs.items)
 
 
@@ -182,9 +196,13 @@ EXIT_CODES: dict[Decision, ExitCode] = {
 
 WORTH: dict[UnscoredPolicy, str] = {
     "miss": "each counts as wrong",
-    "exclude": "they are left out",
+    "exclude": "items that either left unscored are not compared",
     "published": "each is worth what the release's scripts make of it",
 }
+
+
+MAX_UNSCORED = 0.05
+"""The largest share of unscored items with which a run may pass the gate."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -206,6 +224,10 @@ class GateReport(ShortRepr):
     """Which of `run` and `baseline` was not asked all of its own plan: items, repeats, elicitations, arms."""
     nothing_scored: bool
     """Whether not one item of the run has a verdict or a value: it may fail, and nothing lets it through."""
+    unscored_shares: tuple[float, float]
+    """The share of the items asked of both that the baseline and the run left without a verdict or a value."""
+    max_unscored: float
+    """The largest such share with which the run may pass."""
     notes: tuple[str, ...]
 
     @property
@@ -217,7 +239,13 @@ class GateReport(ShortRepr):
     def decision(self) -> Decision:
         """What the metrics say together; nothing where one has not finished, or the run was not asked all that the baseline was."""
         says = self.found.decision
-        return says if self.finished and not (self.nothing_scored and says == "pass") else "inconclusive"
+        lacks = self.nothing_scored or self.too_many_unscored
+        return says if self.finished and not (lacks and says == "pass") else "inconclusive"
+
+    @property
+    def too_many_unscored(self) -> bool:
+        """Whether the run or the baseline left more items unscored than is allowed: the run cannot pass."""
+        return max(self.unscored_shares) > self.max_unscored
 
     @property
     def exit_code(self) -> ExitCode:
@@ -239,6 +267,8 @@ class GateReport(ShortRepr):
             "left_out": self.left_out,
             "missing": self.missing,
             "unfinished": list(self.unfinished),
+            "unscored_shares": dict(zip(("baseline", "run"), self.unscored_shares, strict=True)),
+            "max_unscored": self.max_unscored,
             "metrics": [{**asdict(m), "decision": m.decision} for m in self.found.metrics],
             "notes": list(self.notes),
         }
@@ -257,6 +287,12 @@ class GateReport(ShortRepr):
             )
         if self.nothing_scored:
             return "Not one item of the run has a verdict: nothing was scored, so that nothing lets it through."
+        if self.too_many_unscored and self.found.decision != "fail":
+            baseline, run = self.unscored_shares
+            return (
+                f"Too many items have no verdict: {100 * run:.1f} % of the run's, {100 * baseline:.1f} % of the baseline's, and "
+                f"a run passes with {100 * self.max_unscored:g} % at most (--max-unscored). --retry-unscored asks them again."
+            )
         if self.found.decision == "pass":
             return "Every upper bound is under what is allowed: the run is not worse by more than that."
         if self.found.decision == "fail":
@@ -275,10 +311,13 @@ def gate_runs(
     baseline: Path,
     *,
     margins: Mapping[str, float],
+    max_unscored: float = MAX_UNSCORED,
     benchmark: str | Path | Benchmark | None = None,
     options: ReportOptions = ReportOptions(),
 ) -> GateReport:
-    """Hold the run in one folder against that in another, on the items that both were asked.
+    """Hold the run in one folder against that in another, on the items that both were asked; under `exclude`, that both scored.
+
+    `max_unscored`: the run cannot pass where it, or the baseline, left a larger share of these items unscored.
 
     Raises BenchmarkError: the runs are over different benchmarks, or share no items. ConfigurationError: they were not
     asked alike, so there is no telling which answers to compare.
@@ -287,12 +326,16 @@ def gate_runs(
     runs = as_wanted(every, options)
     held = held_against(runs, same=run.resolve() == baseline.resolve())
     metrics: list[MetricGate] = []
+    shares = [(0.0, 0.0)]
     for called, (before, after) in held.items():
         both = before.asked & after.asked
         if not both.any():
             raise BenchmarkError(f"{run} and {baseline} were asked no item in common")
+        shares.append((unscored_among(before, both), unscored_among(after, both)))
+        used = before.counted(options.unscored) & after.counted(options.unscored)
+        used = used if used.any() else both  # nothing in common: all of it is unscored, and cannot pass
         samples = [
-            runs.sample(one, policy=options.labels, unscored=options.unscored).where(both[one.asked])
+            runs.sample(one, policy=options.labels, unscored=options.unscored).where(used[one.asked])
             for one in (before, after)
         ]
         found = gate(samples[0], samples[1], margins=margins, n_tests=len(held) * len(margins))
@@ -311,8 +354,15 @@ def gate_runs(
             name for name, path in (("run", run), ("baseline", baseline)) if short_of_its_plan(every, path)
         ),
         nothing_scored=all(after.silent for _, after in held.values()),
+        unscored_shares=(max(one for one, _ in shares), max(other for _, other in shares)),
+        max_unscored=max_unscored,
         notes=(*notes(runs, before, after, options), *subset_notes(options.items)),
     )
+
+
+def unscored_among(series: Series, items: NDArray[np.bool_]) -> float:
+    """The share of these items that a series left without a verdict or a value."""
+    return float(np.isnan(series.values[items]).mean())
 
 
 def short_of_its_plan(runs: JudgedRuns, path: Path) -> bool:
@@ -381,6 +431,9 @@ def notes(runs: JudgedRuns, before: Series, after: Series, options: ReportOption
         said.append(
             f"Without a verdict: {unscored[0]:,} items of the baseline, {unscored[1]:,} of the run; {WORTH[options.unscored]}."
         )
+    if any(unscored) and options.unscored == "exclude":
+        compared = int((before.counted("exclude") & after.counted("exclude")).sum())
+        said.append(f"The metrics are over the {compared:,} items on which both gave a verdict or a value.")
     return tuple(said)
 
 

@@ -156,7 +156,7 @@ ByArm = dict[str, dict[str, Measured]]
 
 
 def measure_arms(runs: JudgedRuns, family: list[Series], policy: LabelPolicy, unscored: UnscoredPolicy) -> ByArm:
-    everywhere = np.logical_and.reduce([one.asked for one in family])
+    everywhere = np.logical_and.reduce([one.counted(unscored) for one in family])
     wanted = metrics_named(*COMPARED)
     found: ByArm = {}
     for one in family:
@@ -276,6 +276,13 @@ class JudgeNumbers:
         """Whether not one item has a verdict or a value."""
         return self.runs.nothing_scored
 
+    @property
+    def agreement(self) -> pl.DataFrame:
+        """The metrics, without those of series with a verdict on less than half of their items."""
+        few = [(one.judge, one.elicitation, one.arm) for one in self.runs.series if one.mostly_unscored]
+        schema = {name: self.metrics.schema[name] for name in ("judge", "elicitation", "arm")}
+        return self.metrics.join(pl.DataFrame(few, schema=schema, orient="row"), on=list(schema), how="anti")
+
     @cached_property
     def arms(self) -> pl.DataFrame:
         """What the judges lose without parts of the context: see `casewise.evaluate.judge_numbers.arm_table`."""
@@ -293,7 +300,9 @@ class JudgeNumbers:
     def besides(self) -> dict[str, Beside]:
         """Each series beside these yardsticks, by its name."""
         options = self.options
-        return besides(self.runs, self.backdrop, policy=options.labels, unscored=options.unscored)
+        found = besides(self.runs, self.backdrop, policy=options.labels, unscored=options.unscored)
+        few = {series.name for series in self.runs.series if series.mostly_unscored}
+        return {name: one for name, one in found.items() if name not in few}
 
     @cached_property
     def among_people(self) -> BesidePeople:

@@ -12,7 +12,7 @@ import numpy as np
 
 from casewise.audits.words import subset_rows
 from casewise.errors import BenchmarkError, CasewiseError, StatisticsError
-from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series, against_full_context, read_runs
+from casewise.evaluate.judged_runs import MOSTLY, JudgedRuns, ReportOptions, Series, against_full_context, read_runs
 from casewise.evaluate.published import PublishedNumbers, numbers_beside
 from casewise.evaluate.replay import notes_of
 from casewise.evaluate.yardsticks import Backdrop, People, against_others, picked_numbers, subset_notes
@@ -61,7 +61,7 @@ def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
             one.name,
             "run" if one.run.behaviour is None else "replies",
             str(one.run.path),
-            one.asked,
+            one.asked if one.mostly_unscored else one.counted(options.unscored),
             lambda policy: runs.whole_sample(one, policy=policy, unscored=options.unscored),
             one.cost_usd,
             one.shown.shows_all,
@@ -276,7 +276,7 @@ def leaderboard(
         people=backdrop.people(common),
         n_items=int(common.sum()),
         published=None if theirs.found else numbers_beside(runs.benchmark.about.published),
-        notes=(*notes(runs, common, judges, theirs.found), *theirs.notes, *subset_notes(options.items)),
+        notes=(*notes(runs, common, judges, theirs.found, options), *theirs.notes, *subset_notes(options.items)),
     )
 
 
@@ -334,7 +334,10 @@ class Scoring:
         return one.sample(self.options.labels).where(self.common)
 
     def measured(self, one: Contender) -> dict[str, Measured]:
+        """What is measured of it by name; nothing where more than half of the items are unscored."""
         sample = self.sample(one)
+        if mostly_unscored(sample):
+            return {}
         metrics = (*metrics_named(*SHOWN), *REFUSALS, *FLOORS)
         every = (
             *measure(sample, metrics=metrics),
@@ -348,13 +351,15 @@ class Scoring:
         numbers = {name: estimate_of(measured) for name, measured in found.items() if name not in floors}
         if "bce" in found and "attainable_entropy" in found:
             numbers["bce_above_floor"] = difference_of(found["bce"], found["attainable_entropy"])
-        published = measure(one.sample(PUBLISHED).where(self.common), metrics=metrics_named("accuracy"))
+        published = (
+            measure(one.sample(PUBLISHED).where(self.common), metrics=metrics_named("accuracy")) if found else ()
+        )
         return LeaderboardRow(
             name=one.name,
             kind=one.kind,
             source=one.source,
             numbers=numbers,
-            against_others=self.against_others(sample),
+            against_others=self.against_others(sample) if found else None,
             published_accuracy=estimate_of(published[0]) if published else None,
             n_unscored=int(sample.unscored.sum()),
             cost_usd=one.cost_usd,
@@ -368,12 +373,22 @@ class Scoring:
         return found.get("it")
 
 
+def mostly_unscored(sample: Sample) -> bool:
+    """Whether more than half of the items have no verdict or value: the judge is not ranked."""
+    return bool(sample.unscored.mean() > MOSTLY)
+
+
 def notes(
-    runs: JudgedRuns, common: BoolArray, judges: Sequence[Contender], outputs: Sequence[Contender]
+    runs: JudgedRuns,
+    common: BoolArray,
+    judges: Sequence[Contender],
+    outputs: Sequence[Contender],
+    options: ReportOptions,
 ) -> tuple[str, ...]:
     said = [*runs.benchmark.notes(), *runs.silent_notes, *runs.judges_notes]
     if not common.all():
-        said.append(f"All numbers are over the {int(common.sum())} of {len(common)} items that every run was asked.")
+        did = "every run scored (--unscored exclude)" if options.unscored == "exclude" else "every run was asked"
+        said.append(f"All numbers are over the {int(common.sum())} of {len(common)} items that {did}.")
     said += [
         f"{one.name} lacks some of these items, so it is not on this board." for one in outputs if one not in judges
     ]

@@ -466,7 +466,7 @@ def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, margin: float = 0.05)
     asked = np.any([series.asked for series in runs.series], axis=0)
     return BesidePeople(
         people=backdrop.people(asked),
-        judges=tuple(_judge(runs, series, margin=margin) for series in runs.series),
+        judges=tuple(_judge(runs, series, margin=margin) for series in runs.series if not series.mostly_unscored),
     )
 
 

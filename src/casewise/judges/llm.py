@@ -1,4 +1,4 @@
-"""TODO"""
+"""Judges that ask a chat model: prompts, options, and how its replies are read."""
 
 from __future__ import annotations
 

@@ -381,7 +381,7 @@ def judge_page(report: JudgeNumbers) -> Document:
     return Document(
         title=f"{names(report)} on {about.name}",
         subtitle=f"{report.benchmark.title}: {counts}".removeprefix(f"{about.name}: "),
-        notices=report.notes,
+        notices=tuple(note for note in report.notes if note not in report.runs.silent_notes),
         sections=tuple(sections(report)),
     )
 
@@ -396,12 +396,14 @@ def names(report: JudgeNumbers) -> str:
 def sections(report: JudgeNumbers) -> Iterator[Section]:
     yield from answer_section(report)
     yield from behaviour_sections(report)
-    yield Section("headline", "How well it agrees with people", tuple(headline(report)), brief=True)
-    yield from beside_sections(report)
-    yield from with_charts(report)
-    yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
+    reported = not all(series.mostly_unscored for series in report.runs.series)
+    if reported:
+        yield Section("headline", "How well it agrees with people", tuple(headline(report)), brief=True)
+        yield from beside_sections(report)
+        yield from with_charts(report)
+        yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
     yield Section("unscored", "Replies without a verdict", tuple(replies_read(report)), brief=len(report.unscored) > 0)
-    if several_series(report.metrics):
+    if reported and several_series(report.metrics):
         yield Section("estimates", "Every estimate", tuple(every_estimate(report)))
     yield Section("made", "How this was made", tuple(how_made(report)))
 

@@ -47,6 +47,7 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
     """What to read first; nothing where no judge gives anything that could be held against people."""
     found, without = numbers.answers, numbers.without_verdicts
     said = [
+        *(Prose(note, lead=True) for note in numbers.runs.silent_notes),
         *behaviour_answer(numbers.does, numbers.corrected),
         *(() if numbers.does or not found else in_sentences(found)),
         *(
@@ -57,7 +58,8 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
         *map(no_verdicts, without),
     ]
     if said:
-        yield Section("answer", "The answer", tuple(said), first=bool(found), brief=True)
+        first = bool(found or numbers.runs.silent_notes)
+        yield Section("answer", "The answer", tuple(said), first=first, brief=True)
 
 
 def no_verdicts(who: str) -> Prose:
@@ -161,7 +163,9 @@ def several_series(rows: pl.DataFrame) -> bool:
 def headline(report: JudgeNumbers) -> Iterator[Block]:
     """One table a label policy: every metric of one judge, or the main ones of several side by side."""
     for policy in report.metrics["label_policy"].unique(maintain_order=True):
-        rows = report.metrics.filter(pl.col("label_policy") == policy)
+        rows = report.agreement.filter(pl.col("label_policy") == policy)
+        if not len(rows):
+            return
         name, caption = f"headline-{policy.partition(',')[0]}", f"Labels: {policy_in_words(policy)}"
         yield (side_by_side if several_series(rows) else metric_table)(name, caption, rows)
     worth = "against the judge" if report.options.unscored == "miss" else report.options.unscored

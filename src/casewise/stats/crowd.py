@@ -1,4 +1,4 @@
-"""TODO"""
+"""A simulated crowd of annotators, to try a design on before anybody is paid."""
 
 from __future__ import annotations
 
