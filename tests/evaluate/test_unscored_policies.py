@@ -10,6 +10,7 @@ import casewise
 from casewise.api import Limits, RunOptions
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.records import Scored, Unscored, UnscoredReason
+from casewise.reports.document import Prose
 from casewise.stats.sample import LabelPolicy
 
 EXCLUDE = ReportOptions(unscored="exclude")
@@ -18,7 +19,7 @@ SILENT = Unscored(reason=UnscoredReason.NO_VERDICT, detail="nothing that is a ve
 
 def right_but_for(wrong, silent):
     """A judge that says what the author of a context meant, other than on a share of queries, and nothing on another share."""
-    items = {}
+    items: dict[str, int] = {}
 
     def judge(query, context):
         place = items.setdefault(query, len(items))
@@ -106,7 +107,9 @@ def test_a_report_gives_no_agreement_of_a_judge_that_is_mostly_unscored(runs, na
 
     page = found.to_html()
     assert "agrees with people" not in page
-    assert "gave no verdict on" in str(found.document.sections[0].blocks[0])
+    (first, *_) = found.document.sections[0].blocks
+    assert isinstance(first, Prose)
+    assert "gave no verdict on" in first.text
     assert found.as_json()["answers"] == []
 
 

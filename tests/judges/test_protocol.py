@@ -125,19 +125,29 @@ def test_a_score_of_three_calls_is_a_run_of_its_own(words):
         casewise.judge("demo", "fake/rehearsal", repeats=2, options=options)
 
 
-def test_an_endpoint_is_held_to_a_schema_where_that_is_asked_for():
+def test_an_endpoint_is_held_to_a_schema_unless_that_is_not_wanted():
     for elicitation, judgement in (
         ("binary", {"type": "string", "enum": ["safe", "unsafe"]}),
         ("score", {"type": "integer", "enum": list(range(1, 11))}),
     ):
         server = FaultServer()
-        run = judged(server, "casewise", elicitation, protocol=None, ask=AskOptions(structured=True))
+        run = judged(server, "casewise", elicitation, protocol=None)
         schema = server.bodies[0]["response_format"]["json_schema"]
         assert schema["strict"] is True
         assert schema["schema"]["properties"]["judgement"] == judgement
         assert schema["schema"]["additionalProperties"] is False
         assert settings_of(run)["structured"] is True
-        assert any("held to a JSON schema" in note for note in casewise.report(run).notes)
+
+        server = FaultServer()
+        run = judged(server, "casewise", elicitation, protocol=None, ask=AskOptions(structured=False))
+        assert "response_format" not in server.bodies[0]
+        assert "structured" not in settings_of(run)
+
+
+def test_a_probability_and_a_protocol_are_held_to_no_schema():
+    server = FaultServer()
+    judged(server, "casewise", "probability", protocol=None)
+    assert all("response_format" not in body for body in server.bodies)
 
 
 def test_an_endpoint_that_refuses_the_schema_is_asked_without_it_and_that_is_said():

@@ -55,8 +55,8 @@ class AskOptions:
     top_p: float | None = None
     system: str | None = None
     """A message that stands before all others."""
-    structured: bool = False
-    """Hold the endpoint to a JSON schema, where it can be held to one."""
+    structured: bool | None = None
+    """Hold the endpoint to a JSON schema; None: wherever it takes one, and never under a protocol."""
     strict: bool = False
     """Read JSON as it was asked for, and nothing else."""
     protocol: str | None = None

@@ -129,8 +129,12 @@ class AskingOptions:
         ),
     ] = None
     structured: Annotated[
-        bool, typer.Option("--structured", help="Hold the endpoint to a JSON schema; it changes what a model replies.")
-    ] = False
+        bool | None,
+        typer.Option(
+            "--structured/--no-structured",
+            help="Hold the model to a JSON schema. Default: wherever it takes one, but under --protocol.",
+        ),
+    ] = None
     strict: Annotated[
         bool, typer.Option("--strict", help="Read JSON as it was asked for and nothing else; the rest is unscored.")
     ] = False

@@ -253,7 +253,7 @@ def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
     return LiveOptions(
         part.prompts,
         role,
-        AskOptions(**asked) if not protocol else AskOptions(),
+        AskOptions(**{"structured": False} | asked) if not protocol else AskOptions(),
         chosen,
         protocol,
         settings.get("policy_text"),

@@ -122,9 +122,7 @@ class LLMJudge:
             said.append(
                 f"{self.name} was asked by the protocol {options.protocol}: {PROTOCOLS[options.protocol].words}."
             )
-        if options.structured and "json_schema" in self.model.takes:
-            said.append(f"{self.name} was held to a JSON schema: its replies are not those that it gives freely.")
-        elif options.structured:
+        if options.structured and "json_schema" not in self.model.takes:
             said.append(
                 f"{self.name} takes no JSON schema (response_format): once it had refused one it was asked without, and its "
                 "replies were read as they came."
@@ -259,8 +257,11 @@ def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str
     prompts = prompts if prompts.bridge else replace(prompts, role=options.context_role)
     ask = asked_by(protocol_for(options.protocol, name), prompts, options.ask) if options.protocol else options.ask
     loaded = load_model(name, options.model, environment=environment)
-    if ask.structured and "json_schema" not in loaded.model.takes:
+    takes_schema = "json_schema" in loaded.model.takes
+    if ask.structured and not takes_schema:
         raise ConfigurationError(f"{name} cannot be held to a JSON schema; leave structured output out")
+    if ask.structured is None:
+        ask = replace(ask, structured=takes_schema and not options.protocol)
     return LLMJudge(loaded.model, prompts, ask, loaded.prices)
 
 
@@ -270,7 +271,7 @@ def asked_by(protocol: Protocol, prompts: PromptSet, given: AskOptions) -> AskOp
         raise ConfigurationError(
             f"the protocol {protocol.name} asks in the paper's own words, in the user's message: give --prompts published"
         )
-    if replace(given, seed=None, strict=False) != AskOptions():
+    if given.structured or replace(given, seed=None, strict=False, structured=None) != AskOptions():
         raise ConfigurationError(
             f"the protocol {protocol.name} says how to ask ({protocol.words}): leave out temperature, tokens and "
             "structured output"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from casewise.errors import ConfigurationError, ModelError, Unauthorised, Unavailable
@@ -28,6 +30,28 @@ LOCAL_PROVIDERS = frozenset({"mockllm", "hf", "vllm", "sglang", "ollama", "llama
 
 TAKEN = frozenset({"temperature", "seed", "top_p"})
 
+TAKE_SCHEMA = frozenset(
+    {
+        "openai",
+        "azureai",
+        "google",
+        "vertex",
+        "mistral",
+        "grok",
+        "anthropic",
+        "groq",
+        "deepseek",
+        "bedrock",
+        "sagemaker",
+    }
+    | {"vllm", "sglang", "openai-api"}
+)
+"""Inspect's providers that use its `response_schema`; the others leave it out without a word."""
+
+REFUSES_SCHEMA = re.compile(
+    r"response_format|response_schema|json_schema|output_format|structured output", re.IGNORECASE
+)
+
 TAKE_TOP_K = frozenset({"google", "hf"})
 """The others leave it out without a word."""
 
@@ -42,7 +66,9 @@ class InspectModel(ModelDefaults):
         self._model = model
         provider = name.removeprefix("inspect:").split("/", maxsplit=1)[0]
         self.sends_to = None if provider in LOCAL_PROVIDERS else provider
-        self.takes = TAKEN | ({"top_k"} if provider in TAKE_TOP_K else set())
+        self.takes = TAKEN | {
+            name for name, providers in (("top_k", TAKE_TOP_K), ("json_schema", TAKE_SCHEMA)) if provider in providers
+        }
 
     @classmethod
     def named(cls, name: str, *, base_url: str | None = None, concurrency: int = 32) -> InspectModel:
@@ -66,9 +92,20 @@ class InspectModel(ModelDefaults):
         return {"model": self.name}
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-        """One reply; see `Model.reply` for what is raised."""
-        from inspect_ai.model import GenerateConfig
+        """One reply; see `Model.reply` for what is raised. A schema that is refused once is left out from then on."""
+        try:
+            return await self._reply(messages, options)
+        except Rejected as error:
+            if options.json_schema is None or not REFUSES_SCHEMA.search(str(error)):
+                raise
+            self.takes -= {"json_schema"}
+            return await self._reply(messages, replace(options, json_schema=None))
 
+    async def _reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
+        from inspect_ai.model import GenerateConfig, ResponseSchema
+        from inspect_ai.util import JSONSchema
+
+        schema = options.json_schema if "json_schema" in self.takes else None
         check_taken(self.name, options, self.takes)
         config = GenerateConfig(
             max_tokens=options.max_tokens,
@@ -78,6 +115,11 @@ class InspectModel(ModelDefaults):
             seed=options.seed,
             logprobs=True if options.top_logprobs else None,
             top_logprobs=options.top_logprobs or None,
+            response_schema=(
+                None
+                if schema is None
+                else ResponseSchema(name="reply", json_schema=JSONSchema.model_validate(schema), strict=True)
+            ),
         )
         started = time.perf_counter()
         try:
