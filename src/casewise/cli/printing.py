@@ -62,7 +62,7 @@ OutputsOption = Annotated[
 
 def end(progress: api.RunProgress) -> None:
     """End the command with the exit code of a run that may have stopped early, be out in part, or come to nothing."""
-    if progress.stopped or progress.n_pending:
+    if progress.stopped or progress.n_pending or progress.n_unavailable:
         raise typer.Exit(ExitCode.STOPPED)
     if progress.n_unusable and not progress.n_usable:
         raise typer.Exit(ExitCode.NOTHING_SCORED)
@@ -96,6 +96,8 @@ def note_unfinished(progress: api.RunProgress, run: Path) -> None:
     tell_pending(progress, run)
     if progress.stopped:
         note(f"stopped: {progress.stopped}; the same command goes on with what is left")
+    if progress.n_unavailable:
+        note(f"{progress.n_unavailable:,} items got no answer; the same command asks for them again")
 
 
 def print_json(value: Any) -> None:
@@ -454,7 +456,7 @@ def watching(label: str, *, quiet: bool) -> Iterator[api.Watch]:
             rate = f"{speed:,.0f}/s" if speed else ""
             bar.update(task, completed=progress.n_done, total=total, rate=rate, more=so_far(progress))
 
-        yield api.Watch(follow, say=bar.console.print)
+        yield api.Watch(follow, say=lambda text: bar.console.print(text, markup=False, highlight=False))
 
 
 def bar_for(console: Console) -> Progress:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -28,6 +29,7 @@ from casewise.records import (
     Item,
     Judgement,
     ParameterSet,
+    Scored,
     Unscored,
     UnscoredReason,
     paper_parameters,
@@ -347,6 +349,9 @@ class JudgingKind(LoggedKind[Ask, Answer, Judgement]):
     def problem(self, answer: Answer) -> str | None:
         return in_words(answer.outcome) if isinstance(answer.outcome, Unscored) else None
 
+    def passes(self, answer: Answer) -> bool:
+        return unavailable(answer.outcome)
+
     def took(self, answer: Answer) -> Took:
         return Took.of(answer, tries=(answer.detail or {}).get("tries", 1))
 
@@ -387,16 +392,65 @@ class JudgingKind(LoggedKind[Ask, Answer, Judgement]):
         return not isinstance(record.outcome, Unscored)
 
     def passing(self, record: Judgement) -> bool:
-        return isinstance(record.outcome, Unscored) and record.outcome.reason is UnscoredReason.UNAVAILABLE
+        return unavailable(record.outcome)
 
     def in_columns(self, folder: RunFolder[Any, Judgement]) -> pl.DataFrame | None:
         return judgements_in_brief(folder.log_path)
+
+
+def unavailable(outcome: Scored | Unscored) -> bool:
+    """Whether a call failed for a reason that may pass."""
+    return isinstance(outcome, Unscored) and outcome.reason is UnscoredReason.UNAVAILABLE
 
 
 def in_words(outcome: Unscored) -> str:
     detail = " ".join((outcome.detail or "").split())
     reason = outcome.reason.value.replace("_", " ")
     return f"{reason}: {detail}" if detail else reason
+
+
+# The first replies of a run: it pauses where hardly one of them can be read.
+
+
+FIRST, FEWEST_READ, SHOWN = 50, 5, 3
+"""Of so many first replies at least so many must give a verdict; else so many are shown, and the run pauses."""
+
+LONGEST_SHOWN = 150
+
+
+class FirstReplies:
+    """Pauses a run whose first replies hardly give a verdict, before the rest is paid for. It does so once: a run that is gone on
+    with asks the rest.
+
+    `log`: what earlier sessions were answered, in columns.
+    """
+
+    def __init__(self, answer: Callable[[Ask], Awaitable[Answer]], watch: Watch, log: pl.DataFrame | None) -> None:
+        self._answer, self._watch = answer, watch
+        self._replies = 0 if log is None else int((~log["passing"]).sum())
+        self._read = 0 if log is None else int(log["usable"].sum())
+        self._unread: list[str] = []
+
+    async def answer(self, ask: Ask) -> Answer:
+        """The answer of the judge; asks the run to stop where it is the last of the first replies, and most were not read."""
+        given = await self._answer(ask)
+        if self._replies < FIRST and given.raw_reply is not None:
+            self._replies += 1
+            if isinstance(given.outcome, Unscored):
+                self._unread.append(given.raw_reply)
+            else:
+                self._read += 1
+            if self._replies == FIRST and self._read < FEWEST_READ:
+                self._pause()
+        return given
+
+    def _pause(self) -> None:
+        for reply in self._unread[:SHOWN]:
+            self._watch.say(f"a reply without a verdict: {json.dumps(reply[:LONGEST_SHOWN], ensure_ascii=False)}")
+        self._watch.stop.ask(
+            f"only {self._read} of the first {FIRST} replies give a verdict. Try --structured, --reader MODEL or other --prompts, "
+            "into another folder"
+        )
 
 
 # A run of a judge: where it goes, every ask of a plan answered once, into a run folder, and what came of it.
@@ -447,6 +501,7 @@ class RunSummary(RunProgress):
             "output_tokens": self.output_tokens,
             "cost_usd": self.cost_usd,
             "resumed": self.resumed,
+            **({"unavailable": self.n_unavailable} if self.n_unavailable else {}),
             **({"pending": self.n_pending} if self.n_pending else {}),
             **({"stopped": self.stopped} if self.stopped else {}),
         }
@@ -481,9 +536,11 @@ async def judge_into(
         with RunFolder.hold(target.folder, manifest(target, benchmark, judge), kind.log) as folder:
             session = session_now(limits, command=target.command, items=len(plan.items), asks=plan.by_way)
             folder.note_session(session.model_copy(update={"weights_bytes": judge.weights_bytes}))
-            answer = partial(answer_shown, judge)
-            asking = Asking(answer, judge.at_most, judge.concurrency, limits, over, watch)
             asks, log = plan.asks(benchmark, judge), FolderLog(folder, kind)
+            answer: Callable[[Ask], Awaitable[Answer]] = partial(answer_shown, judge)
+            if judge.model is not None and over is None:
+                answer = FirstReplies(answer, watch, log.columns()).answer
+            asking = Asking(answer, judge.at_most, judge.concurrency, limits, over, watch)
             summary = RunSummary(run=target.folder, n_items=len(plan.items))
             try:
                 return await asking.of(kind, asks, log, folder=target.folder, progress=summary)

@@ -351,6 +351,8 @@ class RunProgress:
     n_calls: int = 0
     n_usable: int = 0
     n_unusable: int = 0
+    n_unavailable: int = 0
+    """Asks that failed in this session for a reason that may pass; the same command asks them again."""
     n_pending: int = 0
     """Calls that were handed over and are not answered yet; the same run later collects them."""
     seconds: float = 0.0

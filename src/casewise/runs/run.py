@@ -116,6 +116,10 @@ class RunKind(ABC, Generic[Q, B]):
     def took(self, answer: B) -> Took:
         """What the call that gave an answer took."""
 
+    def passes(self, _answer: B) -> bool:
+        """Whether an answer tells of a failure that may pass, so that the next session asks again."""
+        return False
+
     def shared(self, answer: B, by: Q) -> B:
         """The answer to `by`, as that of another ask which the same call answers: it took nothing of its own.
 
@@ -596,6 +600,7 @@ class DurableRun(Generic[Attempt, B]):
         self.show(progress)
         if attempt < self.plan.retries and self.kind.problem(answer) is not None:
             return (self.call(self.another(group, attempt + 1)),)
+        progress.n_unavailable += len(group) if self.kind.passes(answer) else 0
         return ()
 
     def write(self, ask: Attempt, answer: B, progress: RunProgress, *, known: bool) -> None:

@@ -1,0 +1,103 @@
+"""A run pauses where hardly one of its first replies gives a verdict, and ends with 4 where items got no answer."""
+
+import json
+
+import pytest
+from aiohttp import web
+from tests.support.command import Command
+from tests.support.fault_server import FaultServer, completion, honest
+from tests.support.served import served
+
+SILLY = "<|endoftext|>"
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    return Command(monkeypatch, capsys)
+
+
+def judging(command, server, folder, *more):
+    with served(server):
+        return command(
+            "judge",
+            "demo",
+            "--judge",
+            "vllm/tiny",
+            "--base-url",
+            server.url,
+            "--out",
+            folder,
+            "--concurrency",
+            4,
+            *more,
+        )
+
+
+def saying(text, *, but=()):
+    """Says `text`, other than at calls with these numbers."""
+    calls = iter(range(10**6))
+
+    def refuse(_request, body):
+        return web.json_response(honest(body) if next(calls) in but else completion(body, text))
+
+    return FaultServer(refuse=refuse)
+
+
+def test_a_server_that_says_nothing_readable_costs_some_fifty_calls(command, tmp_path):
+    server = saying(SILLY)
+    said = judging(command, server, tmp_path / "run")
+
+    assert said.code == 4
+    assert 50 <= len(server.bodies) < 60
+    assert said.err.count(json.dumps(SILLY)) == 3
+    assert "only 0 of the first 50 replies give a verdict" in said.err
+    assert "--structured" in said.err
+    assert "--reader" in said.err
+
+
+def test_the_same_command_goes_on_with_the_rest_and_does_not_pause_again(command, tmp_path):
+    judging(command, saying(SILLY), tmp_path / "run")
+    server = saying(SILLY)
+    said = judging(command, server, tmp_path / "run")
+
+    assert said.code == 5
+    assert 30 < len(server.bodies) <= 40
+
+
+@pytest.mark.parametrize(("n_read", "code"), [(4, 4), (5, 0)])
+def test_it_pauses_below_five_of_fifty(command, tmp_path, n_read, code):
+    said = judging(command, saying(SILLY, but=range(n_read)), tmp_path / "run")
+
+    assert said.code == code
+
+
+def test_a_plan_of_fewer_calls_is_asked_to_its_end(command, tmp_path):
+    server = saying(SILLY)
+    said = judging(command, server, tmp_path / "run", "--limit", 20)
+
+    assert (said.code, len(server.bodies)) == (5, 20)
+
+
+def test_a_model_that_answers_is_never_paused(command, tmp_path):
+    said = judging(command, FaultServer(), tmp_path / "run")
+
+    assert said.code == 0
+
+
+def test_items_that_got_no_answer_end_the_command_with_4_and_are_asked_by_the_next(command, tmp_path):
+    server = FaultServer(refuse=failing(times=3))
+    said = judging(command, server, tmp_path / "run", "--retries", 0)
+    assert said.code == 4
+    assert "3 items got no answer; the same command asks for them again" in said.err
+
+    again = FaultServer()
+    said = judging(command, again, tmp_path / "run", "--json")
+    assert (said.code, len(again.bodies)) == (0, 3)
+    assert "unavailable" not in json.loads(said.out)
+
+
+def failing(times):
+    left = iter(range(times))
+    return lambda _request, _body: (
+        web.json_response({"error": {"message": "overloaded"}}, status=503) if next(left, None) is not None else None
+    )
