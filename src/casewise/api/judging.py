@@ -21,7 +21,7 @@ from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.judges.baselines import CallableJudge
 from casewise.judges.judge import Judge, completed
-from casewise.judges.llm import LiveOptions, find_prompts
+from casewise.judges.llm import LiveOptions, LLMJudge, find_prompts
 from casewise.judges.named import judge_named
 from casewise.judges.run import (
     Plan,
@@ -285,7 +285,7 @@ def making_by(options: RunOptions, judge: Judge) -> MakingOptions:
 
 
 def others_asked(arms: Sequence[Arm], model: ModelOptions, *, judge: Judge | None = None) -> tuple[str, ...]:
-    """Whom texts are sent to besides the judge, since models take part in what arms show.
+    """Whom texts are sent to besides the judge: models that take part in what arms show, and a second reader.
 
     Raises
     ------
@@ -293,8 +293,10 @@ def others_asked(arms: Sequence[Arm], model: ModelOptions, *, judge: Judge | Non
         There is no such model, or its key is not set.
     """
     asked = judge.model.name if judge and judge.model else ""
-    makers = makers_of(arms, MakingOptions(model, asked)).values()
-    return tuple(dict.fromkeys(to for one in makers if (to := one.loaded.model.sends_to) is not None))
+    models = [one.loaded.model for one in makers_of(arms, MakingOptions(model, asked)).values()]
+    if isinstance(judge, LLMJudge) and judge.reader is not None:
+        models.append(judge.reader.model)
+    return tuple(dict.fromkeys(to for one in models if (to := one.sends_to) is not None))
 
 
 def judge(

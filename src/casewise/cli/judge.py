@@ -139,6 +139,14 @@ class AskingOptions:
         bool, typer.Option("--strict", help="Read JSON as it was asked for and nothing else; the rest is unscored.")
     ] = False
 
+    reader: Annotated[
+        str | None,
+        typer.Option(
+            "--reader",
+            help="A second model that reads replies which give no verdict to the strict reader, and one in ten of the others.",
+        ),
+    ] = None
+
     def live(
         self, limits: LimitOptions, local: LocalModelOptions, *, seed: int | None, needs_key: bool
     ) -> api.LiveOptions:
@@ -156,6 +164,7 @@ class AskingOptions:
             limits.model(self.base_url, local, needs_key=needs_key),
             self.protocol,
             api.deciding.policy_in(self.policy) if self.policy else None,
+            self.reader,
         )
 
 

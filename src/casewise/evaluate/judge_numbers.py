@@ -21,6 +21,7 @@ from casewise.evaluate.judged_runs import (
     against_full_context,
     covered_mass_table,
     read_runs,
+    second_readings,
 )
 from casewise.evaluate.yardsticks import (
     Backdrop,
@@ -387,6 +388,7 @@ class JudgeNumbers:
             "details": [found.as_json() for found in self.details],
             "arms": self.arms.to_dicts(),
             "covered_mass": self.covered_mass.to_dicts(),
+            "second_readings": [asdict(one) for one in second_readings(self.runs)],
             "disagreements": [found.as_json() for found in self.disagreements],
             "items": self.options.items,
             "answers": [one.as_json() for one in self.answers],

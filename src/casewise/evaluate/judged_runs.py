@@ -570,3 +570,68 @@ def whole_lines(log: Path) -> Path | bytes:
         if file.read() in (b"\n", b""):
             return log
     return log.read_bytes().rpartition(b"\n")[0]
+
+
+# What a second model made of replies (`--reader`), beside the strict reader.
+
+
+READING_SCHEMA = {
+    "elicitation": pl.String(),
+    "read_as": pl.String(),
+    "outcome": pl.Struct({"kind": pl.String, "value": pl.Float64}),
+    "detail": pl.Struct({"second_reader": pl.String}),
+}
+
+
+@dataclass(frozen=True)
+class SecondReadings:
+    """What the second reader of a run made of its replies."""
+
+    judge: str
+    reader: str
+    n_read: int
+    """Replies without a verdict for the strict reader, that it read."""
+    n_none: int
+    """Those in which it found none either."""
+    n_both: int
+    """Replies that the strict reader read and it was given too."""
+    n_same: int
+    """Those of them in which it found the same verdict."""
+
+
+def second_readings(runs: JudgedRuns) -> tuple[SecondReadings, ...]:
+    """One entry a run that was judged with a second reader."""
+    return tuple(
+        readings_of(run) for run in runs.runs if run.behaviour is None and run.manifest.identity.settings.get("reader")
+    )
+
+
+def readings_of(run: JudgedRun) -> SecondReadings:
+    by_label = pl.col("said").replace_strict({"safe": 1.0, "unsafe": 0.0}, default=None)
+    rows = (
+        pl.scan_ndjson(whole_lines(run.log), schema=READING_SCHEMA, low_memory=True)
+        .select(
+            "elicitation",
+            "read_as",
+            pl.col("outcome").struct.field("value"),
+            said=pl.col("detail").struct.field("second_reader"),
+        )
+        .filter(pl.col("said").is_not_null())
+        .with_columns(
+            theirs=pl.when(pl.col("elicitation") == "binary")
+            .then(by_label)
+            .otherwise(pl.col("said").cast(pl.Float64, strict=False)),
+            by_model=pl.col("read_as").fill_null("") == "model",
+            strict=pl.col("value").is_not_null() & (pl.col("read_as").fill_null("") != "model"),
+        )
+        .collect()
+    )
+    strict = rows.filter(pl.col("strict"))
+    return SecondReadings(
+        run.manifest.judge_name,
+        str(run.manifest.identity.settings["reader"].get("model")),
+        n_read=int(rows["by_model"].sum()),
+        n_none=int((~rows["by_model"] & ~rows["strict"]).sum()),
+        n_both=len(strict),
+        n_same=int((strict["theirs"] == strict["value"]).fill_null(value=False).sum()),
+    )

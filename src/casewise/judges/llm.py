@@ -22,6 +22,7 @@ from casewise.ask.layouts import ContextRole, ShownItem
 from casewise.ask.prompts import PromptSet, bridge_prompts, default_prompts, published_prompts, read_prompts
 from casewise.errors import ConfigurationError, LeftUnanswered, Unavailable
 from casewise.judges.judge import Answer, Ask
+from casewise.judges.second_reader import ReadBy, SecondReader
 from casewise.models.endpoints import Prices
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.protocol import HoldsWeights, Message, Model, Rejected, Reply, ReplyOptions, Usage
@@ -76,6 +77,8 @@ class LLMJudge:
     elicitations: tuple[Elicitation, ...] = tuple(HOW_ASKED)
     patience: int = 30
     """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
+    reader: SecondReader | None = None
+    """Reads what the strict reader could not."""
     counts_tokens: bool = field(default=True, init=False, repr=False)
     reads_replies: bool = field(default=False, init=False, repr=False)
     sees_layouts: bool = field(default=True, init=False, repr=False)
@@ -127,6 +130,10 @@ class LLMJudge:
                 f"{self.name} takes no JSON schema (response_format): once it had refused one it was asked without, and its "
                 "replies were read as they came."
             )
+        if self.reader is not None and self.reader.model.name == self.name:
+            said.append(f"{self.name} read its own replies where the strict reader could not.")
+        if self.reader is not None and self.reader.n_failed:
+            said.append(f"{self.reader.n_failed:,} replies got no second reading: {self.reader.model.name} failed.")
         if options.strict:
             said.append(f"Of {self.name} only JSON as it was asked for was read.")
         if options.temperature is not None and "temperature" not in self.model.takes:
@@ -143,6 +150,7 @@ class LLMJudge:
             "context_role": self.prompts.role,
             **({"bridge": self.prompts.bridge} if self.prompts.bridge else {}),
             **self.options.settings(),
+            **({"reader": self.reader.settings()} if self.reader else {}),
         }
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
@@ -167,7 +175,12 @@ class LLMJudge:
         except Unavailable as error:
             return self._failed(error)
         self._failed_in_a_row = 0
-        return self._read(ask.elicitation, reply)
+        read = read_outcome(ask.elicitation, reply, self.options)
+        if self.reader is None:
+            return self._with_usage(read.outcome, reply, read_as=read.read_as, detail=read.detail)
+        read, by = await self.reader.read(ask.elicitation, reply, read)
+        answer = self._with_usage(read.outcome, reply, read_as=read.read_as, detail=read.detail)
+        return answer if by is None else with_reader(answer, by)
 
     def wanted(self, ask: Ask) -> ReplyOptions:
         """How the reply is wanted."""
@@ -180,7 +193,8 @@ class LLMJudge:
     def at_most(self, ask: Ask) -> Spend:
         """From the prompt's length, and the limit of a reply."""
         most = options_for(ask.elicitation, self.options).max_tokens
-        return at_most(self.messages(ask), reply_tokens=most, prices=self.prices)
+        own = at_most(self.messages(ask), reply_tokens=most, prices=self.prices)
+        return own + self.reader.at_most(ask.elicitation, reply_tokens=most) if self.reader else own
 
     def _failed(self, error: Unavailable) -> Answer:
         self._failed_in_a_row += not isinstance(error, LeftUnanswered)
@@ -190,10 +204,6 @@ class LLMJudge:
                 "goes on with the rest, and asks again for those that failed"
             ) from error
         return Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=str(error)))
-
-    def _read(self, elicitation: Elicitation, reply: Reply) -> Answer:
-        read = read_outcome(elicitation, reply, self.options)
-        return self._with_usage(read.outcome, reply, read_as=read.read_as, detail=read.detail)
 
     def _with_usage(
         self, outcome: Scored | Unscored, reply: Reply, *, read_as: str | None = None, detail: Mapping[str, Any] | None
@@ -211,8 +221,21 @@ class LLMJudge:
         )
 
     async def close(self) -> None:
-        """Give back the model's connections."""
+        """Give back the models' connections."""
         await self.model.close()
+        if self.reader is not None:
+            await self.reader.model.close()
+
+
+def with_reader(answer: Answer, by: ReadBy) -> Answer:
+    """An answer with what its second reader took added."""
+    cost = [one for one in (answer.cost_usd, by.cost_usd) if one is not None]
+    return replace(
+        answer,
+        input_tokens=(answer.input_tokens or 0) + by.input_tokens,
+        output_tokens=(answer.output_tokens or 0) + by.output_tokens,
+        cost_usd=sum(cost) if cost else None,
+    )
 
 
 def detail_of(reply: Reply, learnt: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -244,6 +267,8 @@ class LiveOptions:
     """`published`, or one of `PROTOCOLS`: then it says how to ask, with the paper's own wording."""
     policy: str | None = None
     """A deployer's own policy, for a guard that takes one."""
+    reader: str | None = None
+    """The model that reads replies which the strict reader cannot."""
 
 
 def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str] | None = None) -> LLMJudge:
@@ -262,7 +287,10 @@ def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str
         raise ConfigurationError(f"{name} cannot be held to a JSON schema; leave structured output out")
     if ask.structured is None:
         ask = replace(ask, structured=takes_schema and not options.protocol)
-    return LLMJudge(loaded.model, prompts, ask, loaded.prices)
+    reader = None
+    if options.reader is not None:
+        reader = SecondReader.named(options.reader, options.model, judge=name, environment=environment)
+    return LLMJudge(loaded.model, prompts, ask, loaded.prices, reader=reader)
 
 
 def asked_by(protocol: Protocol, prompts: PromptSet, given: AskOptions) -> AskOptions:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from casewise.errors import ConfigurationError
 from casewise.judges.guard import ModerationJudge
 from casewise.judges.judge import Answer, Ask, Judge, answer_shown
+from casewise.judges.llm import LLMJudge
 from casewise.models.batch_providers import client_of
 from casewise.models.client import EndpointClient
 from casewise.models.protocol import WaitsForServer
@@ -558,10 +559,11 @@ def client_behind(judge: Judge) -> EndpointClient:
 
 
 def check(limits: Limits, judge: Judge) -> None:
+    reader = judge.reader if isinstance(judge, LLMJudge) else None
     check_limits(
         limits,
         judge.name,
-        priced=judge.prices is not None,
+        priced=judge.prices is not None and (reader is None or reader.prices is not None),
         counts_tokens=judge.counts_tokens,
         to_price=GIVE_PRICES if judge.model else "",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from casewise.errors import ConfigurationError
 from casewise.models.batch import terms_of
@@ -104,6 +104,17 @@ BACKENDS: tuple[Backend, ...] = (
     Backend(("inspect:PROVIDER/MODEL (any model that Inspect AI knows)",), "inspect:", inspect),
     Backend(("fake/rehearsal (made-up replies, to rehearse a run)",), "fake/", fake),
 )
+
+
+def options_beside(name: str, first: str, options: ModelOptions) -> ModelOptions:
+    """How a second model called `name` is reached, beside the model called `first` that `options` are for.
+
+    It has the address and prices of the first where it is the same model or its name says no provider; else its own. It is asked
+    live, without the first one's adapter.
+    """
+    live = replace(options, batch=False)
+    elsewhere = replace(live, base_url=None, prices=None, local=replace(options.local, adapter=None))
+    return live if name == first or not names_model(name, elsewhere) else elsewhere
 
 
 def backend_of(name: str) -> Backend:

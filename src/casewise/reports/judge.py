@@ -11,7 +11,7 @@ import polars as pl
 
 from casewise.ask.layouts import groups, spoken
 from casewise.evaluate.judge_numbers import Details, JudgeNumbers
-from casewise.evaluate.judged_runs import vote_counts
+from casewise.evaluate.judged_runs import second_readings, vote_counts
 from casewise.evaluate.yardsticks import Misjudged, PeopleAndJudge
 from casewise.records import SCALES, Item, ShownContext, as_text
 from casewise.reports import charts
@@ -581,6 +581,11 @@ def replies_read(report: JudgeNumbers) -> Iterator[Block]:
         ]
         title = "How the replies were read that gave a verdict"
         yield table_of("read-as-table", title, ("Judge", "Read as", "Replies"), rows, frame=report.read_as)
+    for one in second_readings(report.runs):
+        yield Prose(
+            f"{one.reader} read {one.n_read:,} of {one.n_read + one.n_none:,} replies of {one.judge} that gave no verdict to the strict "
+            f"reader. Of {one.n_both:,} replies that both read it found the same verdict in {one.n_same:,}."
+        )
 
 
 READ_AS = {

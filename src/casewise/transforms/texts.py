@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from casewise.ask.json_in_reply import find_objects
 from casewise.ask.layouts import LooksUp, Scene, ShownItem, filled, laid_out
 from casewise.errors import ConfigurationError
-from casewise.models.load import ModelOptions, load_model, names_model
+from casewise.models.load import ModelOptions, load_model, options_beside
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage, as_messages
 from casewise.records import Arm
 from casewise.records.base import shipped_toml
@@ -190,11 +190,7 @@ def makers_of(arms: Iterable[Arm], options: MakingOptions) -> dict[str, Maker]:
     """
     found = {}
     for name in by_models(arms):
-        model, bare = name.partition(":")[2], replace(options.model.local, adapter=None)
-        live = replace(options.model, batch=False)
-        elsewhere = replace(live, base_url=None, prices=None, local=bare)
-        own = model == options.asked or not names_model(model, elsewhere)
-        found[name] = maker_named(name, live if own else elsewhere)
+        found[name] = maker_named(name, options_beside(name.partition(":")[2], options.asked, options.model))
     return found
 
 
