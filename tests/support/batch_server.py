@@ -102,6 +102,8 @@ class BatchServer(FaultServer):
         route.add_post("/ge/models/{model}", self.create)
         route.add_get("/ge/batches", self.listing)
         route.add_get("/ge/batches/{id}", self.look)
+        for shape in ("openrouter", "anthropic", "google"):
+            route.add_post(f"/{self.address(shape).split('/', 3)[3]}/chat/completions", self._answer)
 
     async def date(self, _request: web.Request, response: web.StreamResponse) -> None:
         """Date an answer by the server's clock."""

@@ -28,8 +28,8 @@ KEYS = {
     "openrouter": "OPENROUTER_API_KEY",
 }
 
-QUICK = api.BatchOptions(first_look_s=0.001, longest_look_s=0.001, lost_after_s=0.0)
-STAYING = api.BatchOptions(wait=True, first_look_s=0.001, longest_look_s=0.001, lost_after_s=0.0)
+QUICK = api.BatchOptions(first_live=False, first_look_s=0.001, longest_look_s=0.001, lost_after_s=0.0)
+STAYING = api.BatchOptions(first_live=False, wait=True, first_look_s=0.001, longest_look_s=0.001, lost_after_s=0.0)
 
 
 @contextmanager

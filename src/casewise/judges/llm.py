@@ -175,9 +175,9 @@ class LLMJudge:
         except Unavailable as error:
             return self._failed(error)
         self._failed_in_a_row = 0
-        read = read_outcome(ask.elicitation, reply, self.options)
         if self.reader is None:
-            return self._with_usage(read.outcome, reply, read_as=read.read_as, detail=read.detail)
+            return self._read(ask.elicitation, reply)
+        read = read_outcome(ask.elicitation, reply, self.options)
         read, by = await self.reader.read(ask.elicitation, reply, read)
         answer = self._with_usage(read.outcome, reply, read_as=read.read_as, detail=read.detail)
         return answer if by is None else with_reader(answer, by)
@@ -204,6 +204,10 @@ class LLMJudge:
                 "goes on with the rest, and asks again for those that failed"
             ) from error
         return Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=str(error)))
+
+    def _read(self, elicitation: Elicitation, reply: Reply) -> Answer:
+        read = read_outcome(elicitation, reply, self.options)
+        return self._with_usage(read.outcome, reply, read_as=read.read_as, detail=read.detail)
 
     def _with_usage(
         self, outcome: Scored | Unscored, reply: Reply, *, read_as: str | None = None, detail: Mapping[str, Any] | None

@@ -116,6 +116,8 @@ LOOKED_FOR = timedelta(hours=48)
 class BatchOptions:
     """How batches are handed over and waited for; nothing that an answer depends on."""
 
+    first_live: bool = True
+    """Make the run's first call live: it says which options the model refuses, so that no batch comes back refused."""
     wait: bool = False
     """Stay until all is answered, rather than hand over, collect what is ready, and end."""
     tries: int = 3
@@ -427,6 +429,8 @@ class BatchExecutor(Generic[A, B]):
 
     async def execute(self, work: Workload[A, B]) -> Tally:
         interface = batch_interface(self.client, self.model)
+        if self.log.jobs:  # what the endpoint was found to take
+            vars(self.client.can).update(list(self.log.jobs.values())[-1].intended.can)
         desk = Desk(
             interface,
             self.log,
@@ -455,6 +459,8 @@ class BatchSession(Generic[A, B]):
         """Calls for which there was no room."""
         self.full: str | None = None
         """Why nothing more can be handed over now."""
+        self.tried = False
+        """Whether a first call was made live."""
 
     async def run(self) -> Tally:
         await self.desk.recover()
@@ -541,7 +547,7 @@ class BatchSession(Generic[A, B]):
         return True
 
     async def to_hand_over(self, call: Call[tuple[A, ...]], name: str) -> Answered[B] | None:
-        """Write a call down for the next job, if there is room; its answer, where none need be asked."""
+        """Write a call down for the next job, if there is room; its answer, where none need be asked, or it is the run's first."""
         if self.stop or self.full is not None:
             self.later.append(call)
             return None
@@ -550,6 +556,9 @@ class BatchSession(Generic[A, B]):
             self.full = lack
             self.later.append(call)
             return None
+        if self.desk.options.first_live and not self.desk.log.jobs and not self.tried:
+            self.tried = True
+            return Answered(await self.asking.answer(call.payload[0]))
         written = await self.asking.write(call.payload[0], name)
         if isinstance(written, Answered):
             return written
