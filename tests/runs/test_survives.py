@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.support.fault_server import FaultServer
+from tests.support.fault_server import FaultServer, prompt_of
 from tests.support.served import served
 
 from casewise.judges.llm import LiveOptions, live_judge
@@ -167,3 +167,39 @@ def test_a_key_is_in_no_file_and_in_nothing_that_is_printed(fail):
     if fail:
         assert stderr.startswith("error: vllm answered 401: bad key Bearer [key]. Check VLLM_API_KEY")
         assert "Traceback" not in stderr
+
+
+def billed(server):
+    """Tokens of every call that the server answered, or was answering when its client died."""
+    return sum(len(prompt_of(body)) // 4 + 10 for body in server.bodies)
+
+
+def test_a_budget_is_kept_over_sessions_that_are_killed(tmp_path):
+    server = FaultServer(latency_s=0.3)
+    limit = 30_000
+    with served(server):
+        for _ in range(3):
+            process = program(server, "--max-tokens-total", str(limit), "--json", cwd=tmp_path)
+            seen = len(server.bodies)
+            while len(server.bodies) == seen and process.poll() is None:
+                time.sleep(0.01)
+            if process.poll() is None:
+                process.kill()
+            process.communicate(timeout=30)
+        held = json.loads((tmp_path / "run" / "in_flight.json").read_text())
+        assert held["unknown"]["tokens"] > 0
+        server.latency_s = 0.0
+        process = program(server, "--max-tokens-total", str(limit), cwd=tmp_path)
+        _, said = process.communicate(timeout=60)
+
+    assert "a session of this run was killed" in said
+    assert process.returncode == 4
+    assert billed(server) <= limit
+
+
+def test_a_session_that_ends_in_good_order_leaves_nothing_unknown(tmp_path):
+    server = FaultServer()
+    with served(server):
+        finish(program(server, "--max-tokens-total", "10000000", "--json", cwd=tmp_path))
+        held = json.loads((tmp_path / "run" / "in_flight.json").read_text())
+        assert {tokens for part in held.values() for tokens in part.values()} == {0}

@@ -41,7 +41,7 @@ from casewise.models.protocol import Model, Reply
 from casewise.models.wire import Probe, probe
 from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation, ParameterSet, Scored, ShownContext, Unscored
 from casewise.runs.batch import BatchOptions, reserved
-from casewise.runs.limits import Limits, RunProgress, Spend, Watch, allow_sending, finished
+from casewise.runs.limits import Limits, RunProgress, Spend, Watch, allow_sending, finished, unknown_spend
 from casewise.runs.run import default_folder, spent_in_columns
 from casewise.runs.texts import spent_making
 from casewise.stats.sample import LabelPolicy
@@ -388,7 +388,7 @@ def judge_several(
 def spent_in(folder: Path) -> Spend:
     """What the calls of a run took so far, and those that are out may take; nothing where there is no run yet."""
     log, out = folder / JUDGEMENTS, reserved(JobLog.read(folder))
-    return (spent_in_columns(judgements_in_brief(log)) if log.exists() else Spend()) + out
+    return (spent_in_columns(judgements_in_brief(log)) if log.exists() else Spend()) + out + unknown_spend(folder)
 
 
 def planned(

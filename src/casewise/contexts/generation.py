@@ -31,7 +31,7 @@ from casewise.models.endpoints import Prices
 from casewise.models.protocol import Answering, Message, Model, Reply, ReplyOptions, Usage, as_messages
 from casewise.records import Category, ParameterSet, Query, paper_parameters
 from casewise.records.base import digest, read_toml, shipped_toml
-from casewise.runs.limits import GIVE_PRICES, RunProgress, Spend, Took, Watch, check_limits
+from casewise.runs.limits import GIVE_PRICES, InFlight, RunProgress, Spend, Took, Watch, check_limits
 from casewise.runs.run import (
     Asking,
     Asks,
@@ -425,6 +425,7 @@ class DraftLog:
     """What each event says of how its words were asked for."""
     session: Session
     empty: bool = True
+    in_flight: InFlight = field(default_factory=InFlight)
 
     @cached_property
     def spent(self) -> Spend:

@@ -50,6 +50,7 @@ from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, metrics_named
 from casewise.stats.pairs import PairResults, find_pairs, pair_results, shapley_values
 from casewise.stats.sample import PUBLISHED, VOTES, LabelPolicy, Sample, UnscoredPolicy, right
+from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_text, write_text
 
@@ -496,6 +497,12 @@ def left_to_robustness(every: JudgedRuns, asked: JudgedRuns) -> tuple[str, ...]:
 def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
     said = [*runs.benchmark.notes(), *labels_notes(options.grader_labels)]
     said += runs.silent_notes
+    for path in runs.paths:
+        if out := sum(len(job.intended.names) for job in JobLog.read(path).jobs.values() if job.unsettled):
+            said.append(
+                f"{path.name} is not complete: {out:,} calls are out over a batch interface, and this is of what has come. "
+                "The command that handed them over collects them."
+            )
     for series in runs.series:
         n, asked = len(series.asked), int(series.asked.sum())
         if asked < n:

@@ -113,6 +113,7 @@ async def within_budget(call: Call[T], work: Callable[[Call[T]], Awaitable[R]], 
         return Done(result)
     finally:
         budget.settle(call.at_most, actual)
+        budget.in_flight.ended(call.at_most)
 
 
 A = TypeVar("A")

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import platformdirs
 
-from casewise.errors import ConfigurationError, LeftUnanswered, Unavailable
+from casewise.errors import ConfigurationError, DataError, LeftUnanswered, Unavailable
 from casewise.models.local import drop_all_waiting
 from casewise.storage.files import write_text
 
@@ -187,6 +187,58 @@ def check_limits(limits: Limits, name: str, *, priced: bool, counts_tokens: bool
         )
 
 
+IN_FLIGHT = "in_flight.json"
+
+
+class InFlight:
+    """What the live calls under way can take at most, kept in a file beside the log, so that a kill cannot hide it.
+
+    The file holds a bound that is seldom written: half as much again as was under way. A session that ends in good order
+    empties it; what a killed one left there is spent, at most, and stays so.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.path = None if folder is None else folder / IN_FLIGHT
+        self.unknown = Spend() if folder is None else unknown_spend(folder)
+        """What calls of killed sessions took at most."""
+        self._now, self._written = Spend(), Spend()
+
+    def begun(self, call: Spend) -> None:
+        """Another call is under way."""
+        self._now += call
+        if self._now.cost_usd > self._written.cost_usd or self._now.tokens > self._written.tokens:
+            self._write(Spend(1.5 * self._now.cost_usd, 3 * self._now.tokens // 2))
+
+    def ended(self, call: Spend) -> None:
+        """A call has come to its end."""
+        self._now -= call
+
+    def settled(self) -> None:
+        """All calls have come to their end."""
+        if self._written != Spend():
+            self._write(Spend())
+
+    def _write(self, at_most: Spend) -> None:
+        self._written = at_most
+        if self.path is not None:
+            write_text(self.path, json.dumps({"unknown": vars_of(self.unknown), "at_most": vars_of(at_most)}) + "\n")
+
+
+def vars_of(spend: Spend) -> dict[str, float]:
+    return {"cost_usd": spend.cost_usd, "tokens": spend.tokens}
+
+
+def unknown_spend(folder: Path) -> Spend:
+    """What calls that were under way when sessions of a run were killed took at most."""
+    try:
+        held = json.loads((folder / IN_FLIGHT).read_text(encoding="utf-8"))
+        return Spend(**held["unknown"]) + Spend(**held["at_most"])
+    except FileNotFoundError:
+        return Spend()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(folder / IN_FLIGHT, None, f"cannot be read: {error}") from error
+
+
 class Budget:
     """Lets a call through only if what it may cost at most still fits, next to what is under way.
 
@@ -199,6 +251,7 @@ class Budget:
         self.limits = limits
         self.spent = spent or Spend()
         self.reserved = Spend()
+        self.in_flight = InFlight()
         self._under_way = 0
         self._changed: asyncio.Event | None = None
 
@@ -220,6 +273,7 @@ class Budget:
             self._changed = self._changed or asyncio.Event()
             await self._changed.wait()
         self.set_aside(call)
+        self.in_flight.begun(call)
         return None
 
     def set_aside(self, call: Spend) -> None:

@@ -26,7 +26,17 @@ from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptio
 from casewise.records.base import Record
 from casewise.runs.batch import BatchExecutor, BatchOptions, BesideBatches
 from casewise.runs.engine import Call, Control, Executor, LiveExecutor, Workload
-from casewise.runs.limits import Budget, Limits, Patience, RunProgress, Spend, Took, Watch, stopping_on_signals
+from casewise.runs.limits import (
+    Budget,
+    InFlight,
+    Limits,
+    Patience,
+    RunProgress,
+    Spend,
+    Took,
+    Watch,
+    stopping_on_signals,
+)
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.run_folder import LastAttempts, LogKind, RunFolder, Session
 
@@ -408,6 +418,10 @@ class RunLog(Protocol[Ask_contra, B]):
     def spent(self) -> Spend:
         """What all earlier sessions took."""
 
+    @property
+    def in_flight(self) -> InFlight:
+        """What calls under way can take, and what those of killed sessions took at most."""
+
     def columns(self) -> pl.DataFrame | None:
         """What was answered before this session, in columns (see `LoggedKind.in_columns`); None where it is looked up by keys."""
 
@@ -429,6 +443,7 @@ class FolderLog(Generic[Attempt, B, R]):
 
     def __init__(self, folder: RunFolder[Any, R], kind: LoggedKind[Attempt, B, R]) -> None:
         self.folder, self.kind, self.spent = folder, kind, Spend()
+        self.in_flight = InFlight(folder.path)
         self._last: LastAttempts[bytes, LastAttempt] = LastAttempts(lambda last: last.attempt)
         self._columns = kind.in_columns(folder)
         if self._columns is not None:
@@ -513,7 +528,7 @@ class DurableRun(Generic[Attempt, B]):
         self.show(progress)
         control = Control[B](
             self.watch.stop,
-            Budget(self.limits, spent=self.log.spent),
+            self.budget(),
             took=lambda answer: self.kind.took(answer).spend,
         )
         work = Workload(
@@ -528,10 +543,23 @@ class DurableRun(Generic[Attempt, B]):
             with stopping_on_signals(control.stop, say=self.watch.say):
                 tally = await self.executor.execute(work)
             progress.stopped, progress.n_pending = tally.stopped, tally.pending
+            self.log.in_flight.settled()
         finally:
             self.log.sync()
             progress.seconds = time.monotonic() - started
         return progress
+
+    def budget(self) -> Budget:
+        """What is left of the limits. Calls under way when a session was killed count as spent, at most."""
+        unknown = self.log.in_flight.unknown
+        if self.limits.bounded and unknown != Spend():
+            self.watch.say(
+                "a session of this run was killed: calls under way then are counted as spent, "
+                f"{unknown.tokens:,} tokens and ${unknown.cost_usd:.4f} at most"
+            )
+        found = Budget(self.limits, spent=self.log.spent + unknown)
+        found.in_flight = self.log.in_flight
+        return found
 
     def show(self, progress: RunProgress) -> None:
         if self.watch.progress is not None:
