@@ -288,7 +288,8 @@ def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str
     loaded = load_model(name, options.model, environment=environment)
     takes_schema = "json_schema" in loaded.model.takes
     if ask.structured and not takes_schema:
-        raise ConfigurationError(f"{name} cannot be held to a JSON schema; leave structured output out")
+        hint = ", or install xgrammar: pip install 'casewise[local]'" if name.startswith("hf:") else ""
+        raise ConfigurationError(f"{name} cannot be held to a JSON schema; leave structured output out{hint}")
     if ask.structured is None:
         ask = replace(ask, structured=takes_schema and not options.protocol)
     reader = None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import json
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from casewise.errors import ConfigurationError
 from casewise.models.local import (
@@ -89,160 +88,25 @@ def first_token_ids(
     return {word: tuple(id_ for id_ in ids if id_ not in shared) for word, ids in found.items()}
 
 
-# Replies held to a JSON schema: of all tokens only those may follow that keep the text a beginning of such JSON.
-#
-# Known are objects of given properties, texts, and choices among given values: all that casewise asks for. A text is written
-# without escapes. The schema's own order and one space after colons and commas are the only way to write it, so that what a
-# text has come to is a place in a short list of steps.
+# Replies held to a JSON schema: xgrammar leaves only tokens after which the text can still become such JSON.
 
 
 CLOSING = 12
 """Tokens before the limit from which on a text ends, so that the object is whole."""
 
 
-class SchemaPlace(NamedTuple):
-    """Where a text stands: in which step, and after how many characters, or after which, of it."""
+def closing_at(quote: int, width: int) -> Callable[[Any, Any], Any]:
+    """A logits processor that lets a text end with the token `quote` wherever it may, once `width` tokens are there."""
+    import torch
 
-    step: int
-    said: str = ""
+    def closing(ids: Any, scores: Any) -> Any:
+        if ids.shape[1] < width:
+            return scores
+        closed = torch.full_like(scores, float("-inf"))
+        closed[:, quote] = scores[:, quote]
+        return torch.where(torch.isfinite(scores[:, quote, None]), closed, scores)
 
-
-@dataclass(frozen=True)
-class SchemaGrammar:
-    """The steps of a text: each one of several wordings, or a text of any length (None)."""
-
-    steps: tuple[tuple[str, ...] | None, ...]
-
-    @classmethod
-    def of(cls, schema: Mapping[str, Any]) -> SchemaGrammar:
-        """The steps in which JSON of this schema is written.
-
-        Raises ConfigurationError: the schema asks for something that is not known here.
-        """
-        merged: list[tuple[str, ...] | None] = []
-        for step in steps_of(schema):
-            before = merged[-1] if merged else None
-            if step is not None and before is not None:
-                merged[-1] = tuple(one + other for one in before for other in step)
-            else:
-                merged.append(step)
-        return cls(tuple(merged))
-
-    @property
-    def end(self) -> SchemaPlace:
-        """Where nothing is left to say."""
-        return SchemaPlace(len(self.steps))
-
-    def after(self, place: SchemaPlace, text: str) -> SchemaPlace | None:
-        """Where `text` leads from `place`; None where it may not stand there."""
-        for character in text:
-            following = self._step(place, character)
-            if following is None:
-                return None
-            place = following
-        return place
-
-    def _step(self, place: SchemaPlace, character: str) -> SchemaPlace | None:
-        if place == self.end:
-            return None
-        wordings = self.steps[place.step]
-        if wordings is None:
-            if character == '"':
-                return self._step(SchemaPlace(place.step + 1), character)
-            return None if character == "\\" or ord(character) < 0x20 else place
-        said = place.said + character
-        if said in wordings:  # no wording begins another, for each ends as JSON does
-            return SchemaPlace(place.step + 1)
-        return SchemaPlace(place.step, said) if any(one.startswith(said) for one in wordings) else None
-
-    def in_text(self, place: SchemaPlace) -> bool:
-        """Whether a text of any length is being said there."""
-        return place != self.end and self.steps[place.step] is None
-
-
-def steps_of(schema: Mapping[str, Any]) -> Iterator[tuple[str, ...] | None]:
-    if "enum" in schema:
-        written = [json.dumps(value, ensure_ascii=False) for value in schema["enum"]]
-        yield tuple(written)
-    elif schema.get("type") == "string":
-        yield ('"',)
-        yield None
-        yield ('"',)
-    elif schema.get("type") == "object":
-        for at, (name, value) in enumerate(schema["properties"].items()):
-            yield (f"{', ' if at else '{'}{json.dumps(name)}: ",)
-            yield from steps_of(value)
-        yield ("}",)
-    else:
-        raise ConfigurationError(f"a local model can be held to objects, texts and choices, not to {dict(schema)!r}")
-
-
-@dataclass
-class TokenTexts:
-    """What each token of a tokenizer says, and which of them may follow at a place of a grammar."""
-
-    tokenizer: Any
-    ends: Sequence[int]
-    """Tokens that end a reply."""
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """Each token's characters; empty for special ones. One is read after another, for some begin with a space only there."""
-        before = self.tokenizer("{", add_special_tokens=False)["input_ids"][-1]
-        length = len(self.tokenizer.decode([before], clean_up_tokenization_spaces=False))
-        special = {*self.tokenizer.all_special_ids, *self.ends}
-        size = len(self.tokenizer)
-        pairs = self.tokenizer.batch_decode([[before, id_] for id_ in range(size)], clean_up_tokenization_spaces=False)
-        return ["" if id_ in special else text[length:] for id_, text in enumerate(pairs)]
-
-    def allowed(self, grammar: SchemaGrammar, place: SchemaPlace, *, closing: bool) -> list[int]:
-        """The tokens that may follow; with `closing` a text must end now. A model without an end goes on as it likes."""
-        if place == grammar.end:
-            return list(self.ends) or list(range(len(self.texts)))
-        found = [
-            (id_, after)
-            for id_, text in enumerate(self.texts)
-            if text and (after := grammar.after(place, text)) is not None
-        ]
-        if closing and grammar.in_text(place):
-            found = [(id_, after) for id_, after in found if after.step > place.step]
-        return [id_ for id_, _ in found]
-
-
-class HeldToSchema:
-    """A logits processor for `generate`: one row a reply, which begins after the first `width` tokens."""
-
-    def __init__(self, texts: TokenTexts, grammar: SchemaGrammar, *, width: int, max_tokens: int) -> None:
-        self.texts, self.grammar, self.width, self.max_tokens = texts, grammar, width, max_tokens
-        self.places: list[SchemaPlace] = []
-        self.known: dict[tuple[SchemaPlace, bool], Any] = {}
-
-    def __call__(self, ids: Any, scores: Any) -> Any:
-        """The scores with those of tokens that may not follow at minus infinity."""
-        import torch
-
-        said = ids.shape[1] - self.width
-        if not said:
-            self.places = [SchemaPlace(0)] * len(ids)
-        else:
-            self.places = [self.moved(place, int(row[-1])) for place, row in zip(self.places, ids, strict=True)]
-        closing = self.max_tokens - said <= CLOSING
-        held = torch.full_like(scores, float("-inf"))
-        for row, place in enumerate(self.places):
-            may = self.allowed(place, closing=closing, device=scores.device)
-            held[row, may] = scores[row, may]
-        return held
-
-    def moved(self, place: SchemaPlace, token: int) -> SchemaPlace:
-        return self.grammar.after(place, self.texts.texts[token]) or place
-
-    def allowed(self, place: SchemaPlace, *, closing: bool, device: Any) -> Any:
-        import torch
-
-        if (place, closing) not in self.known:
-            may = self.texts.allowed(self.grammar, place, closing=closing)
-            self.known[place, closing] = torch.tensor(may, device=device)
-        return self.known[place, closing]
+    return closing
 
 
 # A model run on this machine with transformers, in batches.
@@ -271,7 +135,6 @@ class TransformersModel(ModelDefaults):
 
     concurrency = 1024
     """How many asks should wait at once, so that batches are full and of similar lengths."""
-    takes = frozenset({"temperature", "seed", "json_schema", *MUST_BE_TAKEN})
 
     def __init__(self, name: str, model: Any, tokenizer: Any, options: LocalOptions) -> None:
         self.name = name
@@ -280,7 +143,6 @@ class TransformersModel(ModelDefaults):
         self._prefix: SharedPrefix | None = None
         self._batcher: Batcher[list[int], Reply] = Batcher(self._batches)
         self._ids: dict[tuple[str, ...], Mapping[str, tuple[int, ...]]] = {}
-        self._texts = TokenTexts(tokenizer, self._stops())
         tokenizer.padding_side = "left"
 
     @classmethod
@@ -307,6 +169,25 @@ class TransformersModel(ModelDefaults):
     def weights_bytes(self) -> int:
         """What its weights take, on whatever device."""
         return int(self._model.get_memory_footprint())
+
+    @cached_property
+    def takes(self) -> frozenset[str]:  # type: ignore[override]  # the others know it when they are written
+        """What of the options reaches the model: a JSON schema only where xgrammar is installed."""
+        schema = () if self._grammars is None else ("json_schema",)
+        return frozenset({"temperature", "seed", *schema, *MUST_BE_TAKEN})
+
+    @cached_property
+    def _grammars(self) -> Any:
+        """What makes grammars of schemas, for this tokenizer; None where xgrammar is not installed."""
+        try:
+            import xgrammar
+        except ImportError:
+            return None
+        size = self._model.config.get_text_config().vocab_size
+        tokens = xgrammar.TokenizerInfo.from_huggingface(
+            self._tokenizer, vocab_size=size, stop_token_ids=self._stops() or None
+        )
+        return xgrammar.GrammarCompiler(tokens)
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         """One reply, made together with all others that wait."""
@@ -447,13 +328,15 @@ class TransformersModel(ModelDefaults):
         return [self._generated_reply(len(prompt), row) for prompt, row in zip(prompts, made, strict=True)]
 
     def _held_to(self, options: ReplyOptions, width: int) -> Any:
-        """The processors of a reply that begins after `width` tokens: one that holds it to its schema, or none."""
-        if options.json_schema is None:
+        """The processors that hold replies, which begin after `width` tokens, to their schema; None where there is none."""
+        if options.json_schema is None or self._grammars is None:
             return None
         from transformers import LogitsProcessorList
+        from xgrammar.contrib.hf import LogitsProcessor
 
-        grammar = SchemaGrammar.of(options.json_schema)
-        return LogitsProcessorList([HeldToSchema(self._texts, grammar, width=width, max_tokens=options.max_tokens)])
+        grammar = self._grammars.compile_json_schema(dict(options.json_schema), any_whitespace=False)
+        quote = self._tokenizer('"', add_special_tokens=False)["input_ids"][-1]
+        return LogitsProcessorList([LogitsProcessor(grammar), closing_at(quote, width + options.max_tokens - CLOSING)])
 
     def _stops(self) -> list[int]:
         ends = self._model.generation_config.eos_token_id

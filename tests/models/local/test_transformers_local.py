@@ -194,6 +194,7 @@ def test_a_model_that_is_not_there_is_said_to_be_missing(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("elicitation", ["binary", "score"])
 def test_a_local_model_held_to_the_schema_says_nothing_else(folder, tmp_path, elicitation):
+    pytest.importorskip("xgrammar", reason="needs the extra [local]: xgrammar")
     benchmark = load_benchmark("demo")
     judge = live_judge(f"hf:{folder}", LiveOptions(ask=AskOptions(structured=True, max_tokens=60)))
     plan = Plan.of(benchmark, judge, elicitations=(elicitation,), selection=Selection(limit=6))
@@ -203,6 +204,41 @@ def test_a_local_model_held_to_the_schema_says_nothing_else(folder, tmp_path, el
     assert [row["read_as"] for row in rows] == ["json"] * 6
     assert all(json.loads(row["raw_reply"]).keys() == {"judgement", "explanation"} for row in rows)
     assert judge.settings()["structured"] is True
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.5])
+def test_replies_end_as_whole_json_of_their_schema_before_the_limit(model, temperature):
+    pytest.importorskip("xgrammar", reason="needs the extra [local]: xgrammar")
+    schema = {
+        "type": "object",
+        "properties": {
+            "sender": {
+                "type": "object",
+                "properties": {"role": {"type": "string", "enum": ["é", "nurse"]}},
+                "required": ["role"],
+                "additionalProperties": False,
+            },
+            "intended": {"type": "integer", "enum": [1, 10]},
+            "why": {"type": "string"},
+        },
+        "required": ["sender", "intended", "why"],
+        "additionalProperties": False,
+    }
+    options = ReplyOptions(120, temperature, seed=1, json_schema=schema)
+    for reply in replies(model, PROMPTS[:3], options):
+        context = json.loads(reply.text)
+        assert list(context) == ["sender", "intended", "why"]
+        assert context["intended"] in {1, 10}
+        assert reply.finish_reason == "stop"
+
+
+def test_a_local_model_takes_no_schema_where_xgrammar_is_absent(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgrammar", None)
+    model = TransformersModel.load(f"hf:{folder}", LocalOptions())
+    assert "json_schema" not in model.takes
+    assert replies(model, PROMPTS[:1], ReplyOptions(4, json_schema={"type": "string"}))[0].text
+    with pytest.raises(ConfigurationError, match=r"cannot be held to a JSON schema.*casewise\[local\]"):
+        live_judge(f"hf:{folder}", LiveOptions(ask=AskOptions(structured=True)))
 
 
 def test_an_adapter_makes_another_model_and_is_asked_for_where_peft_is_absent(folder, tmp_path, monkeypatch):
