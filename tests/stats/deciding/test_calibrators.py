@@ -4,31 +4,54 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.thresholds import Isotonic, calibrated, isotonic, platt
+from casewise.stats.thresholds import Isotonic, Platt, calibrated, isotonic, platt
 
 
-def test_platts_curve_agrees_with_scikit_learns_on_plenty_of_data():
-    from sklearn.linear_model import LogisticRegression
-
-    rng = np.random.default_rng(1)
-    value = rng.normal(size=20_000)
-    weight = (rng.random(20_000) < 1 / (1 + np.exp(-(0.4 + 1.7 * value)))).astype(float)
-    ours = platt(value, weight)
-    theirs = LogisticRegression(C=1e9).fit(value[:, None], weight)
-
-    assert ours.slope == pytest.approx(theirs.coef_[0, 0], abs=2e-3)
-    assert ours.intercept == pytest.approx(theirs.intercept_[0], abs=2e-3)
+def likelihood_of(curve, value, weight):
+    safe = weight.sum()
+    target = (weight * (safe + 1) + (1 - weight) * (safe + 2) / (len(weight) - safe + 2)) / (safe + 2)
+    line = curve.intercept + curve.slope * value
+    return -float((target * np.logaddexp(0, -line) + (1 - target) * np.logaddexp(0, line)).sum())
 
 
-def test_isotonic_agrees_with_scikit_learns_at_every_value():
-    from sklearn.isotonic import IsotonicRegression
+@pytest.mark.parametrize("seed", range(5))
+def test_platts_curve_has_the_likelihood_that_scipys_optimiser_finds(seed):
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(seed)
+    value = rng.normal(size=400)
+    weight = rng.binomial(2, 1 / (1 + np.exp(-(0.4 + 1.7 * value)))) / 2
+    curve = platt(value, weight)
+
+    def loss(at):
+        return -likelihood_of(Platt(at[0], at[1]), value, weight)
+
+    best = minimize(loss, np.array([1.0, 0.0]), method="BFGS", options={"gtol": 1e-7})
+
+    assert (curve.slope, curve.intercept) == pytest.approx(best.x, abs=1e-5)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.9])
+def test_a_judge_that_is_right_on_thousands_of_lopsided_cases_gets_a_steep_curve(share):
+    """Newton's steps without a line search end far from the best curve here, and with a slope of 0 in places."""
+    value = np.random.default_rng(1).random(5000)
+    weight = (value > np.quantile(value, 1 - share)).astype(float)
+    curve = platt(value, weight)
+
+    assert ((curve(value) > 0.5) == (weight == 1)).mean() > 0.998
+    assert likelihood_of(curve, value, weight) > likelihood_of(Platt(105.0, -82.0), value, weight)
+
+
+def test_isotonic_agrees_with_scipys_at_every_value():
+    from scipy.optimize import isotonic_regression
 
     rng = np.random.default_rng(2)
     value = np.round(rng.random(500), 2)
     weight = rng.choice([0.0, 0.5, 1.0], size=500)
-    theirs = IsotonicRegression(out_of_bounds="clip").fit(value, weight)
+    known, group, size = np.unique(value, return_inverse=True, return_counts=True)
+    theirs = isotonic_regression(np.bincount(group, weights=weight) / size, weights=size.astype(float)).x
 
-    assert isotonic(value, weight)(value) == pytest.approx(theirs.predict(value))
+    assert isotonic(value, weight)(known) == pytest.approx(theirs, abs=1e-12)
 
 
 def test_a_judge_that_is_always_right_gets_a_finite_slope():
