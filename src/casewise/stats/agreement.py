@@ -250,18 +250,16 @@ def krippendorff_alpha(ratings: ArrayLike) -> float | None:
 
     References
     ----------
-    .. [1] Krippendorff (2011), Computing Krippendorff's alpha-reliability. Computed by the library `krippendorff`.
+    .. [1] Krippendorff (2011), Computing Krippendorff's alpha-reliability. Agrees with the library `krippendorff`.
        (R's `irr::kripp.alpha` 0.84.1 is wrong for complete data.)
     """
-    import krippendorff
-
-    counts = category_counts(_table(ratings))
+    counts = category_counts(_table(ratings)).astype(float)
     counts = counts[counts.sum(1) >= 2]
     if not len(counts):
         raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
-    if np.count_nonzero(counts.sum(0)) < 2:
-        return None
-    return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
+    shares = counts / (counts.sum(1, keepdims=True) - 1)
+    alpha = float(alphas((shares.T @ counts - np.diag(shares.sum(0))).ravel(), "nominal"))
+    return None if np.isnan(alpha) else alpha
 
 
 def category_counts(ratings: ArrayLike) -> IntArray:
@@ -329,8 +327,8 @@ def _terms(s: IntArray, m: IntArray) -> FloatArray:
 
 
 def _alpha(t: Totals) -> FloatArray:
-    expected = 2 * t["safe"] * (t["votes"] - t["safe"]) / np.maximum(t["votes"] * (t["votes"] - 1), 1)
-    return 1 - safe_divide(t["disagreement"] / t["votes"], expected, otherwise=np.nan)
+    mixed = t["disagreement"] / 2
+    return alphas(np.stack([t["safe"] - mixed, mixed, mixed, t["votes"] - t["safe"] - mixed], axis=-1), "nominal")
 
 
 def _kappa(t: Totals) -> FloatArray:
