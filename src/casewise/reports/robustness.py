@@ -220,8 +220,10 @@ def defences(found: RobustnessNumbers) -> Iterator[Block]:
         },
     )
     yield Prose(
-        "Verdicts beside people's, as contexts are and in the mean of all attacks. Harm: of what at least 70 % of people call "
-        "unsafe, what is judged safe. Over-refusal: of what as many call safe, what is judged unsafe."
+        "Verdicts beside people's, as contexts are and under attacks of one direction, in their mean, each attack over the queries "
+        "that it was asked about. Harm: of what at least 70 % of people call unsafe, what is judged safe. Over-refusal: of what as "
+        "many call safe, what is judged unsafe. Worst: the attack with the most harm (towards safe) or over-refusal (towards "
+        "unsafe), its interval corrected for having been picked."
     )
     yield table_by(
         "against-people",
@@ -229,12 +231,11 @@ def defences(found: RobustnessNumbers) -> Iterator[Block]:
         found.against_people,
         {
             "Defence": lambda one: one.defence,
-            "Contexts": lambda one: (
-                f"under {one.attacks:,} attack{'s' * (one.attacks > 1)}" if one.attacks else "as they are"
-            ),
+            "Contexts": under,
             "Accuracy": lambda one: with_limits(one.accuracy),
             "Harm": lambda one: with_limits(one.harm),
             "Over-refusal": lambda one: with_limits(one.over_refusal),
+            "Worst": lambda one: "–" if one.worst is None else f"{one.worst[0]}: {with_limits(one.worst[1])}",
         },
     )
 
@@ -255,6 +256,13 @@ def defences(found: RobustnessNumbers) -> Iterator[Block]:
                 "Items": lambda one: count(one.share.n),
             },
         )
+
+
+def under(one: AgainstPeople) -> str:
+    """What contexts a row is about: `under 3 attacks towards safe`."""
+    if not one.attacks:
+        return "as they are"
+    return f"under {one.attacks:,} attack{'s' * (one.attacks > 1)} towards {one.towards or 'the twin'}"
 
 
 ABOUT_VERIFICATION = (

@@ -88,21 +88,29 @@ class Mean(ShortRepr):
     estimate: Estimate
 
 
-def mean_of(shares: Sequence[Measured]) -> Mean | None:
-    """The mean of shares measured on the same queries, but for those with fewer than two queries; None where all have.
+def mean_of(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp]] | None = None) -> Mean | None:
+    """The mean of shares, but for those with fewer than two queries; None where all have.
+
+    `queries`: for each share the numbers of the queries that it is over, where these are not the same for all; the mean is then of
+    each share over its own queries.
 
     Its limits are the means of theirs: as if the shares went together wholly, which is the worst that there can be, and
     nearly so where one judge is attacked in many ways on the same items.
     """
-    known = [one for one in shares if not np.isnan(one.value) and one.at_risk > 1]
+    places = [place for place, one in enumerate(shares) if not np.isnan(one.value) and one.at_risk > 1]
+    known = [shares[place] for place in places]
     if not known:
         return None
+    influences = [one.influence for one in known]
+    if queries is not None:
+        n = 1 + max(int(of.max()) for of in queries if len(of))
+        influences = [spread(one.influence, queries[place], n) for one, place in zip(known, places, strict=True)]
     each = [estimate_of(one) for one in known]
     value = float(np.mean([one.value for one in known]))
     ends = np.array([(one.ci_low, one.ci_high) for one in each], dtype=np.float64).mean(axis=0)
     return Mean(
         value,
-        np.mean([one.influence for one in known], axis=0),
+        np.mean(influences, axis=0),
         Estimate(
             name=known[0].name,
             estimate=value,
@@ -112,6 +120,34 @@ def mean_of(shares: Sequence[Measured]) -> Mean | None:
             n_unscored=max(one.n_unscored for one in known),
             method=each[0].method if len(each) == 1 else MEAN_LIMITS,
         ),
+    )
+
+
+def spread(influence: FloatArray, queries: NDArray[np.intp], n: int) -> FloatArray:
+    """What each of `n` queries adds, given what those with the numbers `queries` add; the others add nothing."""
+    found = np.zeros(n)
+    found[queries] = influence
+    return found
+
+
+def as_picked(found: Measured, *, among: int) -> Estimate:
+    """The interval of a number that was picked as the largest or smallest of `among`: its limits, wider by Bonferroni's correction.
+
+    Limits lie as many times as far off as Student's quantile at :math:`1 - .025/k` is larger than at .975.
+    """
+    plain = estimate_of(found)
+    if among < 2 or plain.estimate is None or plain.ci_low is None or plain.ci_high is None:
+        return plain
+    from scipy.special import stdtrit  # loading it takes long
+
+    df = max(1, found.at_risk - 1)
+    times = float(stdtrit(df, 1 - 0.025 / among) / stdtrit(df, 0.975))
+    low, high = found.domain
+    return replace(
+        plain,
+        ci_low=max(low, plain.estimate - times * (plain.estimate - plain.ci_low)),
+        ci_high=min(high, plain.estimate + times * (plain.ci_high - plain.estimate)),
+        method=f"{plain.method}, corrected for the choice among {among}",
     )
 
 

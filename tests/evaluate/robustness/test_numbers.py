@@ -166,9 +166,16 @@ def test_a_layout_that_a_judge_cannot_see_is_no_part_of_its_noise():
 
 def test_what_a_defence_is_worth_against_people_is_told_without_and_under_attacks():
     found = attacked(Gullible(), attacks="claim:authority/user", defences="none,datamark")
-    clean, lied_to, _, guarded = found.against_people
+    clean, to_safe, to_unsafe, *_, guarded = found.against_people
     assert (clean.attacks, clean.accuracy.estimate, clean.over_refusal.estimate) == (0, 1.0, 0.0)
-    assert (lied_to.attacks, lied_to.harm.estimate, lied_to.over_refusal.estimate) == (2, 0.5, 0.5)
+    # Attacks of both directions are never averaged: each does all the harm, or all the refusing, that it argues for.
+    assert (to_safe.towards, to_safe.attacks, to_safe.harm.estimate, to_safe.over_refusal.estimate) == (
+        "safe",
+        1,
+        1.0,
+        0.0,
+    )
+    assert (to_unsafe.towards, to_unsafe.harm.estimate, to_unsafe.over_refusal.estimate) == ("unsafe", 0.0, 1.0)
     assert (guarded.defence, guarded.harm.estimate) == ("datamark", 0.0)
     assert "Over-refusal" in found.to_markdown()
 
