@@ -4,10 +4,12 @@ import json
 
 import pytest
 from tests.support.deciders import judged_demo
+from tests.support.fault_server import FaultServer
+from tests.support.served import served
 from typer.testing import CliRunner
 
 from casewise.cli.app import app
-from casewise.errors import ConfigurationError, StatisticsError
+from casewise.errors import ConfigurationError, ModelError, StatisticsError
 
 
 def run(*words):
@@ -68,3 +70,53 @@ def test_a_reply_that_is_no_text_is_named(folder):
     said = run("decider", "ask", "decider.json", "--query", "What dose?", "--reply", "reply.txt")
     assert isinstance(said.exception, ConfigurationError)
     assert "reply.txt: cannot be read as text" in str(said.exception)
+
+
+def test_a_context_is_given_as_text_as_parameters_or_as_json(folder):
+    run("decider", "fit", "run", "--ratio", "2")
+    (folder / "nurse.json").write_text('{"recipient": {"type": "a nurse"}}')
+    ask = ("decider", "ask", "decider.json", "--query", "What dose?", "--json")
+    same = [
+        ("--context", "nurse.json"),
+        ("--context", '{"recipient": {"type": "a nurse"}}'),
+        ("--context", '{"recipient.type": "a nurse"}'),
+        ("--parameter", "recipient.type=a nurse"),
+    ]
+    said = [json.loads(run(*ask, *words).stdout) for words in same]
+    text = json.loads(run(*ask, "--context", "A nurse asks, on a ward.").stdout)
+
+    assert len({(one["value"], *one["unmeasured"]) for one in said}) == 1
+    assert "free text" in str(text["unmeasured"])
+    for words, problem in [
+        (("--context", "none.json"), "cannot be read as JSON"),
+        (("--context", "{nurse"), "begins as JSON does"),
+        (("--context", "a nurse", "--parameter", "a.b=c"), "not both"),
+        (("--parameter", "a nurse"), "is not NAME=STATEMENT"),
+    ]:
+        assert problem in str(run(*ask, *words).exception)
+
+
+def test_what_is_printed_is_on_one_scale(folder):
+    run("decider", "fit", "run", "--ratio", "2")
+    said = run(
+        "decider", "ask", "decider.json", "--query", "What dose?", "--parameter", "recipient.type=a nurse"
+    ).stdout
+
+    assert "on its scale from 0 to 1" in said
+    assert "P(" not in said
+
+
+def test_a_decider_keeps_its_judges_address_and_says_where_nothing_answers(folder):
+    """Judged at an address of this machine, fitted without one, asked without one; then the server is gone."""
+    with served(FaultServer()) as server:
+        judged = run("judge", "demo", "--judge", "m", "--base-url", server.url, "--elicit", "binary", "--out", "live")
+        fitted = run("decider", "fit", "live", "--ratio", "2")
+        asked = run("decider", "ask", "decider.json", "--query", "What dose?")
+    gone = run("decider", "ask", "decider.json", "--query", "What dose?")
+
+    assert [one.exit_code for one in (judged, fitted, asked)] == [0, 0, 0], judged.output + fitted.output + asked.output
+    assert asked.stdout.split()[0] in ("answer", "refuse")
+    assert isinstance(gone.exception, ModelError)
+    assert gone.exception.exit_code == 2
+    assert server.url in str(gone.exception)
+    assert "refuse" not in gone.stdout

@@ -250,3 +250,29 @@ def test_what_an_arm_leaves_out_is_not_shown():
 def test_the_judge_of_these_tests_is_right_more_often_than_not():
     assert len(known_backgrounds()) == 90
     assert dataclasses.is_dataclass(DecisionRequest)
+
+
+SAME = [
+    {"recipient": {"type": "a nurse", "background": "on a ward"}, "subject": "a patient"},
+    {"recipient.type": "a nurse", "recipient.background": "on a ward", "subject": "a patient"},
+    {"recipient": {"type": "a nurse"}, "recipient.background": "on a ward", "subject": "a patient"},
+]
+
+
+@pytest.mark.parametrize("context", SAME)
+def test_a_context_comes_by_group_or_by_dotted_name(context):
+    assert DecisionRequest("What now?", context).known == SAME[0]
+    chat = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "What now?"}]
+    assert from_messages(chat, context).known == {**SAME[0], "system_prompt": {"text": "Be kind."}}
+
+
+def test_a_context_comes_as_a_text():
+    assert DecisionRequest("What now?", "A nurse asks.").known == {"situation": {"description": "A nurse asks."}}
+    assert DecisionRequest("What now?", " ").known == {}
+
+
+def test_a_decision_is_explained_on_one_scale(path):
+    decider = Decider.load(path)
+    found = decider.decide("What now?", demo_context(0))
+
+    assert f"the judge's value, {found.value:.4g} on its scale from 0 to 1, " in found.why

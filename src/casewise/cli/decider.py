@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -112,7 +113,17 @@ def ask(
     decider: DeciderArgument,
     query: Annotated[str | None, typer.Option("--query", help="What the user asks.")] = None,
     context: Annotated[
-        Path | None, typer.Option("--context", help="The circumstances: a JSON file, group to parameter to statement.")
+        str | None,
+        typer.Option(
+            "--context", help="The circumstances: a text, JSON (group to parameter to statement), or a JSON file."
+        ),
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", help="A parameter of the context, as recipient.type='a nurse'; may be repeated."),
+    ] = None,
+    category: Annotated[
+        str | None, typer.Option("--category", help="The query's category, in the benchmark's words.")
     ] = None,
     messages: Annotated[
         Path | None, typer.Option("--messages", help="A chat instead of a query: a JSON list of role and content.")
@@ -124,7 +135,7 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """What to do with one request: answer, refuse, or ask a person."""
-    known = read_json(context) if context is not None else None
+    known = context_in(context, parameter or [])
     words = read_as("text", reply, str) if reply is not None else None
     made = api.deciding.Decider.load(decider, model=api.ModelOptions(base_url=base_url))
     if (query is None) == (messages is None):
@@ -132,15 +143,17 @@ def ask(
     if messages is not None and reply is not None:
         raise ConfigurationError("with --messages the reply is the last of them: leave --reply out")
     if messages is not None:
-        found = made.decide_chat(read_json(messages), known)
+        request = replace(api.deciding.from_messages(read_json(messages), known), category=category)
     else:
-        found = made.decide(str(query), known, reply=words)
-    made.close()
+        request = api.deciding.DecisionRequest(str(query), known, reply=words, category=category)
+    try:
+        found = made.ask(request)
+    finally:
+        made.close()
     if as_json:
         print_json({**found.as_json(), "measured": made.measured})
         return
-    p_safe = "" if found.p_safe is None else f"   P(people would answer) = {found.p_safe:.3f}"
-    typer.echo(f"{found.decision}{p_safe}\n  {found.why}")
+    typer.echo(f"{found.decision}\n  {found.why}")
     for difference in found.unmeasured:
         typer.echo(f"  not measured: {difference}")
     harm, over = made.file.measured.harm, made.file.measured.over_refusal
@@ -258,6 +271,35 @@ def share(found: Any) -> str:
         return "unknown"
     ends = "" if found.ci_low is None else f" [{100 * found.ci_low:.1f}, {100 * found.ci_high:.1f}]"
     return f"{100 * found.estimate:.1f} %{ends}"
+
+
+def context_in(said: str | None, parameters: list[str]) -> dict[str, Any] | str | None:
+    """The context that is written as a text, as JSON or as the path of a JSON file, and as parameters."""
+    found: Any = said
+    if said is not None and said.lstrip().startswith("{"):
+        try:
+            found = json.loads(said)
+        except ValueError as error:
+            raise ConfigurationError(f"--context begins as JSON does and is none: {error}") from error
+    elif said is not None and (said.endswith(".json") or is_file(said)):
+        found = read_json(Path(said))
+    if not parameters:
+        return cast("dict[str, Any] | str | None", found)
+    if isinstance(found, str):
+        raise ConfigurationError("give a context as a text or by --parameter, not both")
+    pairs = [one.partition("=") for one in parameters]
+    if wrong := next(
+        (one for one, (name, _, text) in zip(parameters, pairs, strict=True) if not name or not text), None
+    ):
+        raise ConfigurationError(f"--parameter {wrong!r} is not NAME=STATEMENT, such as recipient.type='a nurse'")
+    return {**(found or {}), **{name.strip(): text for name, _, text in pairs}}
+
+
+def is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # a text that is too long for a name
+        return False
 
 
 def read_json(path: Path) -> Any:

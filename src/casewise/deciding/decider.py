@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 from casewise.ask.elicitations import AskOptions
 from casewise.ask.layouts import Placement, ShownItem
 from casewise.deciding.decider_file import FittedDecider, MeasuredJudge, MeasuredOn, read_decider
-from casewise.errors import ConfigurationError, JudgeError, ModelError
+from casewise.errors import ConfigurationError, JudgeError, ModelError, Unavailable
 from casewise.judges.baselines import CallableJudge, ConstantJudge
 from casewise.judges.judge import Answer, Ask, Judge, completed
 from casewise.judges.llm import LiveOptions
@@ -24,7 +24,7 @@ from casewise.judges.named import judge_named
 from casewise.models.endpoints import parse_model_name
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Message
-from casewise.records import Arm, Elicitation, Item, Query, Scored, ShownContext, Unscored, UnscoredReason
+from casewise.records import SCALES, Arm, Elicitation, Item, Query, Scored, ShownContext, Unscored, UnscoredReason
 from casewise.records.base import Record, canonical_json
 from casewise.records.context import OPTIONAL, omit, stated
 from casewise.stats.thresholds import Decision
@@ -38,6 +38,7 @@ UNKNOWN = (None, "", "unknown", "Unknown")
 """What a deployer writes for a parameter that nobody knows: it is then not shown."""
 
 SUCH = '{"recipient": {"type": "a nurse"}}'
+SUCH_DOTTED = '{"recipient.type": "a nurse"}'
 
 ITEM = Item.model_construct(id="request", query_id="request", context_id=None, condition="no_context")
 
@@ -53,8 +54,8 @@ class DecisionRequest:
 
     query: str
     """What the user asks."""
-    context: Mapping[str, Any] | None = None
-    """The circumstances as far as they are known: group to parameter to statement."""
+    context: Mapping[str, Any] | str | None = None
+    """The circumstances as far as they are known: a text, `group.parameter` to statement, or group to parameter to statement."""
     earlier: tuple[Message, ...] = ()
     """Turns that went before."""
     reply: str | None = None
@@ -65,17 +66,13 @@ class DecisionRequest:
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():
             raise ConfigurationError("a request needs a query: a text that says something")
-        if not isinstance(self.context, Mapping | None):
-            raise ConfigurationError(f"a context is a mapping of groups, such as {SUCH}")
-        for group, said in (self.context or {}).items():
-            if group not in OPTIONAL and not isinstance(said, Mapping) and said not in UNKNOWN:
-                raise ConfigurationError(f"a group of the context holds parameters by name, such as {SUCH}")
+        object.__setattr__(self, "context", by_group(self.context))
 
     @cached_property
     def known(self) -> ShownContext:
         """The context without what is unknown."""
         found: ShownContext = {}
-        for group, said in (self.context or {}).items():
+        for group, said in (by_group(self.context) or {}).items():
             if group in OPTIONAL or not isinstance(said, Mapping):
                 kept = said if said not in UNKNOWN else None
             else:
@@ -124,6 +121,33 @@ class DecisionRequest:
 FREE_TEXT = "situation.description"
 """The parameter that a context of free text is, here and where cases are imported."""
 
+
+def by_group(context: Any) -> dict[str, Any] | None:
+    """A context as group to parameter to statement: of a text, of dotted names, or of groups already.
+
+    Raises ConfigurationError: it is none of these. The message repeats nothing of it.
+    """
+    if context is None or isinstance(context, str):
+        group, parameter = FREE_TEXT.split(".")
+        return {group: {parameter: context}} if context and context.strip() else None
+    if not isinstance(context, Mapping):
+        raise ConfigurationError(f"a context is a text, or a mapping such as {SUCH} or {SUCH_DOTTED}")
+    found: dict[str, Any] = {}
+    for name, said in context.items():
+        group, dot, parameter = str(name).partition(".")
+        if not dot and group not in OPTIONAL and not isinstance(said, Mapping) and said not in UNKNOWN:
+            raise ConfigurationError(f"a context states its parameters by name, such as {SUCH} or {SUCH_DOTTED}")
+        if group in OPTIONAL or (not dot and not isinstance(said, Mapping)):
+            found.setdefault(group, said)
+        else:
+            of_group = found.get(group)
+            found[group] = {
+                **(of_group if isinstance(of_group, Mapping) else {}),
+                **({parameter: said} if dot else said),
+            }
+    return found
+
+
 NOTHING = ShownItem("", {})
 
 EVERYTHING = Arm.named("none").omitted
@@ -157,7 +181,9 @@ def text_of(content: Any) -> str:
     return "\n\n".join(map(str, texts))
 
 
-def from_messages(messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | None = None) -> DecisionRequest:
+def from_messages(
+    messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | str | None = None
+) -> DecisionRequest:
     """The request of a chat: the user's last message is the query, a reply behind it is judged, what went before is shown.
 
     What a system message says is shown as a parameter of its own, `system_prompt.text`, where the context says nothing
@@ -175,12 +201,12 @@ def from_messages(messages: Sequence[Mapping[str, Any]], context: Mapping[str, A
         raise ConfigurationError("the messages hold none of the user's: there is nothing to decide")
     last = places[-1]
     system = "\n\n".join(text for role, text in said if role in ROLES[:2])
-    whole = context
-    if system and isinstance(context, Mapping | None):
-        own = (context or {}).get("system_prompt")
+    whole = given = by_group(context)
+    if system:
+        own = (given or {}).get("system_prompt")
         known = {name: one for name, one in own.items() if one not in UNKNOWN} if isinstance(own, Mapping) else {}
         if isinstance(own, Mapping) or own in UNKNOWN:
-            whole = {**(context or {}), "system_prompt": {"text": system, **known}}
+            whole = {**(given or {}), "system_prompt": {"text": system, **known}}
     earlier = tuple(
         Message("user" if role == "user" else "assistant", text) for role, text in said[:last] if role not in ROLES[:2]
     )
@@ -246,8 +272,10 @@ def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
     role = settings.get("context_role", "user")
     if role not in ("user", "system"):
         raise ConfigurationError(f"context_role is {role!r}; it is user or system")
-    known = parse_model_name(part.name).prefix is not None
-    address = model.base_url or part.base_url or (None if known else remote(settings.get("base_url")))
+    noted = settings.get("base_url")
+    address = model.base_url or part.base_url or (noted if str(noted).startswith("http") else None)
+    if address is None and noted is not None and parse_model_name(part.name).prefix is None:
+        raise ConfigurationError(f"the run does not say where on {noted} the model {part.name} was: give --base-url")
     chosen = ModelOptions(address, model.prices, model.client, model.local, model.needs_key, model.fakes)
     protocol = settings.get("protocol")
     return LiveOptions(
@@ -258,10 +286,6 @@ def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
         protocol,
         settings.get("policy_text"),
     )
-
-
-def remote(address: Any) -> str | None:
-    return address if isinstance(address, str) and address.startswith("http") else None
 
 
 # A decider at work: one request in, `answer`, `refuse` or `ask` out, with what is known of it.
@@ -360,17 +384,21 @@ class Decider:
         check_same(given, part)
         return cls(file, given, file_hash=found)
 
-    def decide(self, query: str, context: Mapping[str, Any] | None = None, *, reply: str | None = None) -> Decided:
+    def decide(
+        self, query: str, context: Mapping[str, Any] | str | None = None, *, reply: str | None = None
+    ) -> Decided:
         """What to do with a query in its circumstances, as far as these are known."""
         return self.decide_request(DecisionRequest(query, context, reply=reply))
 
     async def decide_async(
-        self, query: str, context: Mapping[str, Any] | None = None, *, reply: str | None = None
+        self, query: str, context: Mapping[str, Any] | str | None = None, *, reply: str | None = None
     ) -> Decided:
         """As `decide`, to await."""
         return await self.decision(DecisionRequest(query, context, reply=reply))
 
-    def decide_chat(self, messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | None = None) -> Decided:
+    def decide_chat(
+        self, messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | str | None = None
+    ) -> Decided:
         """What to do with the last message of a chat."""
         return self.decide_request(from_messages(messages, context))
 
@@ -402,8 +430,23 @@ class Decider:
 
         return list(await asyncio.gather(*(one(request) for request in requests)))
 
-    async def decision(self, request: DecisionRequest) -> Decided:
-        """As `decide_async`, of a request as an object. No error of the judge's is raised: it is decided as the file says."""
+    def ask(self, request: DecisionRequest) -> Decided:
+        """As `decide_request`, for a person who looks on.
+
+        Raises
+        ------
+        ModelError
+            The judge's model cannot be reached, or does not answer; the message names its address.
+        """
+        found = self.waited(self.decision(request, raises=True))
+        if found.failed == UnscoredReason.UNAVAILABLE.value:
+            address = getattr(getattr(self.judge, "client", self.judge.model), "endpoint", None)
+            where = f" at {address.base_url}" if address else ""
+            raise Unavailable(f"{self.judge.name}{where} gave no answer: {found.why}")
+        return found
+
+    async def decision(self, request: DecisionRequest, *, raises: bool = False) -> Decided:
+        """As `decide_async`, of a request as an object. What is wrong with a model is raised only where `raises` says so."""
         if request.reply is not None and not self.judge.reads_replies:
             raise ConfigurationError(f"{self.judge.name} judges requests and cannot be shown a reply")
         unmeasured = request.unmeasured(self.file.measured_on)
@@ -414,6 +457,8 @@ class Decider:
         try:
             answer = await self.judge.answer(request.ask(self.arm, self.file.judge.elicitation))
         except ModelError as error:
+            if raises:
+                raise
             answer = Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=type(error).__name__))
         except TimeoutError:
             return self.failed("timeout", unmeasured)
@@ -436,16 +481,17 @@ class Decider:
                 categories=answer.categories,
                 latency_s=latency_s,
             )
-        value = outcome.value
+        value, scale = outcome.value, SCALES[self.file.judge.elicitation]
+        said = f"the judge's value, {value:.4g} on its scale from {scale.low:g} to {scale.high:g},"
         decision: Decision
         if value > limits.answer_above:
-            decision, why = "answer", f"{value:.4g} is above {limits.answer_above:.4g}"
+            decision, why = "answer", f"{said} is above {limits.answer_above:.4g}"
         elif value <= limits.refuse_up_to:
             to = limits.refuse_up_to
-            why = "this decider refuses everything" if to == math.inf else f"{value:.4g} is not above {to:.4g}"
+            why = "this decider refuses everything" if to == math.inf else f"{said} is not above {to:.4g}"
             decision = "refuse"
         else:
-            decision, why = "ask", f"{value:.4g} lies between {limits.refuse_up_to:.4g} and {limits.answer_above:.4g}"
+            decision, why = "ask", f"{said} lies between {limits.refuse_up_to:.4g} and {limits.answer_above:.4g}"
         if outcome.explanation:
             why = f"{why}; the judge says: {outcome.explanation}"
         return Decided(

@@ -48,7 +48,7 @@ class FitOptions:
     prompts: str | None = None
     """What `--prompts` said, where it named a file."""
     base_url: str | None = None
-    """Where the model's server is, where its name does not say."""
+    """Where the model's server is; by default where the run asked it."""
     refuse_unmeasured: bool = False
     """Refuse requests of a kind that was not measured."""
     seed: int = 0
@@ -73,7 +73,7 @@ def fit_run(
     series = chosen_series(runs, options)
     part = judge_part(series, options)
     if judge is None:
-        judge_anew(part, model=ModelOptions(base_url=options.base_url, needs_key=False))
+        judge_anew(part, model=ModelOptions(needs_key=False))
     else:
         check_deployable(part.name, part.arm)
         check_same(judge, part)
@@ -153,7 +153,7 @@ def judge_part(series: Series, options: FitOptions) -> MeasuredJudge:
         elicitation=series.elicitation,
         arm=series.arm,
         prompts=options.prompts or said,
-        base_url=options.base_url,
+        base_url=options.base_url or series.run.manifest.address,
         settings=settings,
     )
 

@@ -570,11 +570,13 @@ def check(limits: Limits, judge: Judge) -> None:
 
 
 def manifest(target: Target, benchmark: Benchmark, judge: Judge) -> RunManifest:
+    endpoint = getattr(getattr(judge, "client", judge.model), "endpoint", None)
     return RunManifest(
         identity=RunIdentity(benchmark=benchmark.digest, judge=judge.id, settings=judge.settings(), seed=target.seed),
         judge_name=judge.name,
         benchmark_name=benchmark.name,
         benchmark_source=target.benchmark_source,
         synthetic=benchmark.about.synthetic,
+        address=endpoint.base_url if endpoint is not None else None,
         created=datetime.now(UTC),
     )

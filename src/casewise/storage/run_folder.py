@@ -427,6 +427,8 @@ class RunManifest(AnyManifest):
     benchmark_source: str
     """What to give `casewise report` to find the benchmark again: a name or a path."""
     synthetic: str | None = None
+    address: str | None = None
+    """Where the judge's model was reached when the run began; None where it has none, and in runs of before."""
     created: datetime
 
 

@@ -89,7 +89,8 @@ def keys_in(path: Path) -> frozenset[str]:
 
 
 Said = Annotated[str, StringConstraints(min_length=1, max_length=200_000, pattern=r"\S")]
-ContextIn = dict[str, dict[str, Statement | None] | Statement | None]
+ContextIn = dict[str, dict[str, Statement | None] | Statement | None] | Said
+"""Groups of parameters, parameters by dotted name, or a text."""
 
 
 class Form(BaseModel):

@@ -435,3 +435,22 @@ def test_an_image_is_refused_with_a_reason(decider, path, body):
     assert "holds an image, and a decider reads text only" in answer.json()["error"]["message"]
     sent = json.loads(json.dumps(body).replace('"IMAGE"', json.dumps(parts[:1])))
     assert TestClient(service).post(path, json=sent).status_code == (404 if path == "/chat" else 200)
+
+
+def test_a_context_comes_over_http_as_it_does_at_the_command_line(decider):
+    http, background = client(decider), context_of(0.7)["recipient"]["background"]
+    contexts = [context_of(0.7), {"recipient.background": background}, {"recipient": context_of(0.7)["recipient"]}]
+    said = [
+        [
+            http.post("/v1/decide", json={"query": "What now?", "context": context}).json(),
+            http.post("/v1/moderations", json={"input": "What now?", "context": context}).json()["results"][0][
+                "casewise"
+            ],
+        ]
+        for context in contexts
+    ]
+    text = http.post("/v1/decide", json={"query": "What now?", "context": "A nurse asks."}).json()
+
+    assert {one["value"] for pair in said for one in pair} == {said[0][0]["value"]}
+    assert {one["decision"] for pair in said for one in pair} == {"answer"}
+    assert "free text" in str(text["unmeasured"])
