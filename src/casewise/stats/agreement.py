@@ -93,7 +93,8 @@ def reliability(
     totals = TotalsByCluster.of_counts(_moments, (s, m), ids, names=("items", "p", "pp", "noise"), raters=raters)
     analytic = estimate_of(totals.measure(ANALYTIC, by_leaving_out=True))
     limits = None if lopsided(s, m, ids) else analytic.limits
-    half = _mean_half_correlation(s, m, splits=splits, rng=rng)
+    halves = [_half_correlation(rng.hypergeometric(s, m - s, m // 2), s, m) for _ in range(splits)]
+    half = None if None in halves else float(np.mean([r for r in halves if r is not None]))
     return Reliability(
         half=half,
         split_half=None if half is None else spearman_brown(half, 2),
@@ -135,17 +136,12 @@ def lopsided(s: IntArray, m: IntArray, ids: IntArray) -> bool:
     return len(np.unique(ids)) < ENOUGH and min(share, 1 - share) < LOPSIDED
 
 
-def _mean_half_correlation(s: IntArray, m: IntArray, *, splits: int, rng: np.random.Generator) -> float | None:
-    found = [_half_correlation(rng.hypergeometric(s, m - s, m // 2), s, m) for _ in range(splits)]
-    return None if None in found else float(np.mean([one for one in found if one is not None]))
-
-
 def _half_correlation(first: IntArray, s: IntArray, m: IntArray) -> float | None:
     """Of the rates in both halves of the votes, where `first` of the safe ones are in the first; None where one does not vary."""
-    one, other = first / (m // 2), (s - first) / (m - m // 2)
-    one, other = one - one.mean(), other - other.mean()
-    spread = np.sqrt((one**2).sum() * (other**2).sum())
-    return float((one * other).sum() / spread) if spread else None
+    x, y = first / (m // 2), (s - first) / (m - m // 2)
+    x, y = x - x.mean(), y - y.mean()
+    spread = np.sqrt((x**2).sum() * (y**2).sum())
+    return float((x * y).sum() / spread) if spread else None
 
 
 def _moments(s: IntArray, m: IntArray) -> FloatArray:

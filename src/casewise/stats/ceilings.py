@@ -434,26 +434,21 @@ def alternative_annotator_test(
     items, who = coded_labels(item, "item"), coded_labels(annotator, "annotator")
     of_one_length(safe=y, judge=f, item=items, annotator=who)
     shared = np.bincount(items)[items] > 1
-    judge_wins, human_wins = _wins(y, f, items)
+    others_safe, others = np.bincount(items, weights=y)[items] - y, np.bincount(items)[items] - 1
+    agree_with_judge = np.where(f == 1, others_safe, others - others_safe)
+    agree_with_human = np.where(y == 1, others_safe, others - others_safe)
+    judge_wins, human_wins = agree_with_judge >= agree_with_human, agree_with_human >= agree_with_judge
     counts = np.bincount(who[shared])
     median = float(np.median(counts[counts > 0])) if shared.any() else 0.0
     tested = np.flatnonzero(counts >= FEWEST_ITEMS)
     if not len(tested):
         reason = f"annotators share a median of {median:g} items with others; the test needs {FEWEST_ITEMS}"
         return AlternativeAnnotator(epsilon, median, 0, None, None, None, reason)
-    d = (human_wins - judge_wins)[shared]
+    d = (human_wins.astype(np.int64) - judge_wins)[shared]
     p = _p_values(d, who[shared], epsilon)[tested]
     omega = float((benjamini_yekutieli(p) < alpha).mean())
     chance = np.bincount(who[shared], weights=judge_wins[shared])[tested] / counts[tested]
     return AlternativeAnnotator(epsilon, median, len(tested), omega, omega >= 0.5, float(chance.mean()), None)
-
-
-def _wins(y: IntArray, f: IntArray, items: IntArray) -> tuple[IntArray, IntArray]:
-    """Per rating, whether the judge, and whether the annotator, agrees with at least as many of the others."""
-    safe, votes = np.bincount(items, weights=y)[items] - y, np.bincount(items)[items] - 1
-    judge = np.where(f == 1, safe, votes - safe)
-    human = np.where(y == 1, safe, votes - safe)
-    return (judge >= human).astype(np.int64), (human >= judge).astype(np.int64)
 
 
 def _p_values(d: IntArray, who: IntArray, epsilon: float) -> FloatArray:

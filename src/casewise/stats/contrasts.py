@@ -325,7 +325,7 @@ def clustered_contrast(
             not_positive = both <= 0
             # Each is part of the whole; where people rate the same queries, the ratings' own variance takes too much away.
             variance = max(both, of_queries, people.variance)
-            df = _together(variance, (of_queries, columns.queries - 1), (people.variance, people.df))
+            df = _satterthwaite_df(variance, (of_queries, columns.queries - 1), (people.variance, people.df))
             two_way = Difference.of(difference, variance, df=df, level=level)
             these = Difference.of(difference, within.variance, df=within.df, level=level)
     return ClusteredContrast(
@@ -381,7 +381,7 @@ def _influence_within_items(columns: _Columns, item: IntArray) -> FloatArray:
     return (1.0 - 2.0 * columns.second) * factor * (columns.safe - rate[item]) / n
 
 
-def _together(variance: float, *parts: tuple[float, float]) -> float:
+def _satterthwaite_df(variance: float, *parts: tuple[float, float]) -> float:
     """Satterthwaite's degrees of freedom of a sum of variances, each with its own; no fewer than the least of these."""
     fewest, most = min(df for _, df in parts), max(df for _, df in parts)
     spread = sum(part**2 / df for part, df in parts)

@@ -132,7 +132,10 @@ def simulate_ratings(model: CrowdModel, design: CrowdDesign, *, rng: np.random.G
     logits = draw_item_logits(model, design, rng=rng)
     safe = draw_verdicts(model, logits[slots.query, slots.condition], annotators, annotator=slots.annotator, rng=rng)
     starts = np.searchsorted(slots.annotator, np.arange(people))
-    kept, finished = _stay(model, starts, len(safe), rng=rng)
+    sizes = np.diff(np.append(starts, len(safe)))
+    leaves = rng.random(people) < model.drop_out
+    filled = np.where(leaves, np.floor(rng.random(people) * sizes), sizes).astype(np.int64)
+    kept = np.arange(len(safe)) - np.repeat(starts, sizes) < np.repeat(filled, sizes)
     return CrowdRatings(
         query=slots.query[kept],
         condition=slots.condition[kept],
@@ -141,7 +144,7 @@ def simulate_ratings(model: CrowdModel, design: CrowdDesign, *, rng: np.random.G
         logits=logits,
         annotators=annotators,
         annotator_condition=slots.condition[starts],
-        finished=finished,
+        finished=~leaves,
     )
 
 
@@ -190,12 +193,3 @@ def assign_slots(design: CrowdDesign, *, rng: np.random.Generator) -> Slots:
         condition=np.repeat(np.arange(len(design.safe_rates)), design.ratings_per_item * design.queries),
         annotator=(np.arange(rounds)[:, None] * hands + hand).ravel(),
     )
-
-
-def _stay(model: CrowdModel, starts: IntArray, slots: int, *, rng: np.random.Generator) -> tuple[BoolArray, BoolArray]:
-    """Which slots are filled, and which annotators fill all of theirs."""
-    sizes = np.diff(np.append(starts, slots))
-    leaves = rng.random(len(starts)) < model.drop_out
-    done = np.where(leaves, np.floor(rng.random(len(starts)) * sizes), sizes).astype(np.int64)
-    place = np.arange(slots) - np.repeat(starts, sizes)
-    return place < np.repeat(done, sizes), ~leaves

@@ -163,15 +163,12 @@ def _listed(sizes: tuple[int, ...], scale: int) -> Half:
             + log_choose(n, s)
             - log_choose(half.size + n, half.total[:, None] + s)
         )
-        half = _merged(half.size + n, total, statistic, (half.p[:, None] * chance).ravel())
+        order = np.lexsort((statistic, total))
+        total, statistic = total[order], statistic[order]
+        new = np.flatnonzero(np.concatenate([[True], (np.diff(total) != 0) | (np.diff(statistic) != 0)]))
+        p = np.add.reduceat((half.p[:, None] * chance).ravel()[order], new)
+        half = Half(half.size + n, total[new], statistic[new], p)
     return half
-
-
-def _merged(size: int, total: IntArray, statistic: IntArray, p: FloatArray) -> Half:
-    order = np.lexsort((statistic, total))
-    total, statistic = total[order], statistic[order]
-    new = np.flatnonzero(np.concatenate([[True], (np.diff(total) != 0) | (np.diff(statistic) != 0)]))
-    return Half(size, total[new], statistic[new], np.add.reduceat(p[order], new))
 
 
 def _joined(rows: IntArray, sizes: IntArray, first: Half, second: Half) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -126,17 +126,19 @@ def code_ratings(frame: pl.DataFrame, *, crossed: bool = False, source: Path | s
         if not crossed:
             _check_between(condition, annotator, source)
     condition = _in_order(condition)
+    category, seconds, finished = (_stated(frame, name) for name in ("category", "seconds", "finished"))
+    category_of = None if category is None else _coded(category.cast(pl.String).fill_null("none"))
     return CodedRatings(
         safe=(frame["verdict"] == "safe").to_numpy(),
         item=item,
         query=query,
         condition=condition,
         annotator=annotator,
-        category=_category_of_queries(frame, query, source),
-        seconds=_seconds(frame),
+        category=category_of and Coded(category_of.names, _one_each(query, category_of, "category", source)),
+        seconds=None if seconds is None else seconds.cast(pl.Float64).fill_null(float("nan")).to_numpy(),
         item_query=_one_each(item, query, "query", source),
         item_condition=_one_each(item, condition, "condition", source),
-        finished=_finished(frame),
+        finished=None if finished is None else finished.cast(pl.Boolean).fill_null(value=False).to_numpy(),
     )
 
 
@@ -171,15 +173,21 @@ def _coded(column: pl.Series) -> Coded:
     return Coded(tuple(names.to_list()), codes)
 
 
+def _stated(frame: pl.DataFrame, name: str) -> pl.Series | None:
+    """An optional column; None where it is absent or empty throughout."""
+    return None if name not in frame.columns or frame[name].is_null().all() else frame[name]
+
+
 def _annotators(frame: pl.DataFrame, source: Path | str) -> Coded | None:
-    if "annotator_id" not in frame.columns or frame["annotator_id"].is_null().all():
+    stated = _stated(frame, "annotator_id")
+    if stated is None:
         return None
-    empty = frame["annotator_id"].is_null()
+    empty = stated.is_null()
     if empty.any():
         raise StatisticsError(
             f"{source}: row {_row(empty)}: 'annotator_id' is empty, but other rows name one; name all or none"
         )
-    return _coded(frame["annotator_id"])
+    return _coded(stated)
 
 
 def _check_once(item: Coded, annotator: Coded, source: Path | str) -> None:
@@ -224,25 +232,6 @@ def _one_each(item: Coded, parent: Coded, what: str, source: Path | str) -> IntA
         name = item.names[int(item.codes[other][0])]
         raise StatisticsError(f"{source}: item {name!r} stands with two values of {what!r}")
     return of
-
-
-def _category_of_queries(frame: pl.DataFrame, query: Coded, source: Path | str) -> Coded | None:
-    if "category" not in frame.columns or frame["category"].is_null().all():
-        return None
-    category = _coded(frame["category"].cast(pl.String).fill_null("none"))
-    return Coded(category.names, _one_each(query, category, "category", source))
-
-
-def _finished(frame: pl.DataFrame) -> BoolArray | None:
-    if "finished" not in frame.columns or frame["finished"].is_null().all():
-        return None
-    return frame["finished"].cast(pl.Boolean).fill_null(value=False).to_numpy()
-
-
-def _seconds(frame: pl.DataFrame) -> FloatArray | None:
-    if "seconds" not in frame.columns or frame["seconds"].is_null().all():
-        return None
-    return frame["seconds"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
 # Each annotator beside the others. Dissent is not error: nothing here is a ground for removing anybody's ratings.
@@ -311,7 +300,7 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
         "unresponsive": float(np.mean([_responsiveness(work, y) < threshold for y in checks])),
         "constant": float(np.mean([_is_constant(work, y) & (chance < FALSE_POSITIVES) for y in checks])),
     }
-    columns = {
+    columns: dict[str, Any] = {
         "annotator": ratings.annotator.names,
         "ratings": work.n,
         "safe_rate": _mean(work, work.y),
@@ -320,7 +309,13 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
         "unresponsive": z < threshold,
         "constant": constant & (chance < FALSE_POSITIVES),
     }
-    table = pl.DataFrame({**columns, **_seconds_by_annotator(ratings)})
+    if ratings.seconds is not None:
+        seconds = pl.DataFrame({"annotator": work.who, "seconds": ratings.seconds}).with_columns(
+            pl.col("seconds").fill_nan(None)
+        )
+        medians = seconds.group_by("annotator").agg(pl.col("seconds").median()).sort("annotator")
+        columns["median_seconds"] = medians["seconds"]
+    table = pl.DataFrame(columns)
     return AnnotatorTable(table, sd, threshold, false_positives, simulations)
 
 
@@ -385,15 +380,6 @@ def _chance_of_constant(work: _Work, sd: float) -> FloatArray:
         unsafe = np.bincount(work.who, weights=-np.logaddexp(0, shifted))
         chance += weight * (np.exp(safe) + np.exp(unsafe))
     return chance
-
-
-def _seconds_by_annotator(ratings: CodedRatings) -> dict[str, pl.Series]:
-    if ratings.seconds is None or ratings.annotator is None:
-        return {}
-    frame = pl.DataFrame({"who": ratings.annotator.codes, "seconds": ratings.seconds}).with_columns(
-        pl.col("seconds").fill_nan(None)
-    )
-    return {"median_seconds": frame.group_by("who").agg(pl.col("seconds").median()).sort("who")["seconds"]}
 
 
 # Who dropped out, by condition.
