@@ -293,7 +293,7 @@ def agreement_of_votes(
     if groups < 2:
         raise StatisticsError("an interval needs at least two clusters of items")
     totals = TotalsByCluster.of_counts(_terms, counts, ids, names=TERMS, raters=raters)
-    raw, alpha, kappa, ac1 = (estimate_of(totals.measure(one, by_leaving_out=True)) for one in NUMBERS)
+    raw, alpha, kappa, ac1 = (estimate_of(totals.measure(number, by_leaving_out=True)) for number in NUMBERS)
     unsure = lopsided(*counts, ids)
     assert raw.estimate is not None
     assert ac1.estimate is not None
@@ -406,16 +406,16 @@ def alpha_by_level(counts: ArrayLike, *, level: Level, clusters: ArrayLike | Non
         return alphas(np.stack([totals[name] for name in names[:-1]], axis=-1), level)
 
     functional = Functional("alpha", alpha, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
-    found = estimate_of(TotalsByCluster(names, sums, 0).measure(functional, by_leaving_out=True))
-    return LevelAlpha(found.estimate, found.limits, level, int(keep.sum()))
+    alpha_estimate = estimate_of(TotalsByCluster(names, sums, 0).measure(functional, by_leaving_out=True))
+    return LevelAlpha(alpha_estimate.estimate, alpha_estimate.limits, level, int(keep.sum()))
 
 
 def coincidences(counts: FloatArray) -> FloatArray:
     """(items, values x values) pairs of answers of one item, each item weighing as many as it has answers."""
     values = counts.shape[1]
     pairs = counts[:, :, None] * (counts[:, None, :] - np.eye(values))
-    found: FloatArray = (pairs / (counts.sum(1) - 1)[:, None, None]).reshape(len(counts), -1)
-    return found
+    per_item: FloatArray = (pairs / (counts.sum(1) - 1)[:, None, None]).reshape(len(counts), -1)
+    return per_item
 
 
 def alphas(sums: FloatArray, level: Level) -> FloatArray:
@@ -427,8 +427,8 @@ def alphas(sums: FloatArray, level: Level) -> FloatArray:
     observed = (pairs * far).sum((1, 2))
     expected = (n[:, :, None] * n[:, None, :] * far).sum((1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: FloatArray = np.where(expected > 0, 1 - (n.sum(1) - 1) * observed / expected, np.nan)
-    return found.reshape(sums.shape[:-1])
+        alpha: FloatArray = np.where(expected > 0, 1 - (n.sum(1) - 1) * observed / expected, np.nan)
+    return alpha.reshape(sums.shape[:-1])
 
 
 def distances(n: FloatArray, level: Level) -> FloatArray:

@@ -35,8 +35,8 @@ def renumbered(codes: NDArray[np.integer]) -> NDArray[np.intp]:
         return sorted_codes
     there = np.zeros(int(codes.max()) + 1, dtype=np.bool_)
     there[codes] = True
-    found: NDArray[np.intp] = (np.cumsum(there) - 1)[codes]
-    return found
+    codes_there: NDArray[np.intp] = (np.cumsum(there) - 1)[codes]
+    return codes_there
 
 
 def integers(values: ArrayLike, name: str) -> IntArray:
@@ -48,8 +48,8 @@ def integers(values: ArrayLike, name: str) -> IntArray:
         array = np.asarray(values)
     except ValueError:  # rows of different lengths
         raise StatisticsError(f"{name} must be whole numbers in rows of one length") from None
-    known = array.dtype.kind in "biu" or (array.dtype.kind == "f" and bool(np.isfinite(array).all()))
-    if not known or (array.dtype.kind == "f" and not np.array_equal(np.floor(array), array)):
+    numeric = array.dtype.kind in "biu" or (array.dtype.kind == "f" and bool(np.isfinite(array).all()))
+    if not numeric or (array.dtype.kind == "f" and not np.array_equal(np.floor(array), array)):
         raise StatisticsError(f"{name} must be whole numbers, not {values!r}")
     if array.size and array.min() < 0:
         raise StatisticsError(f"{name} must not be negative; the smallest is {array.min()}")
@@ -137,8 +137,8 @@ def truths(values: ArrayLike, name: str) -> BoolArray:
     array = vector(values, name)
     if not ((array == 0) | (array == 1)).all():
         raise StatisticsError(f"{name} must be true or false, 1 or 0")
-    found: BoolArray = array == 1
-    return found
+    mask: BoolArray = array == 1
+    return mask
 
 
 def coded_labels(values: ArrayLike, name: str) -> IntArray:
@@ -308,10 +308,10 @@ def annotators_covariance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Ra
     sums = cluster_sums(each.T, codes, n_clusters=people)
     plain = people / (people - 1) * sums.T @ sums - each.T @ each
     values, vectors = np.linalg.eigh(plain)
-    found: FloatArray = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    covariance: FloatArray = (vectors * np.maximum(values, 0.0)) @ vectors.T
     # What was below 0 has lifted the variances: they stay as they are, and the correlations come from the lifted ones.
-    own = np.sqrt(np.maximum(np.diag(plain), 0.0) / np.maximum(np.diag(found), np.finfo(float).tiny))
-    return found * own[:, None] * own
+    own = np.sqrt(np.maximum(np.diag(plain), 0.0) / np.maximum(np.diag(covariance), np.finfo(float).tiny))
+    return covariance * own[:, None] * own
 
 
 class PerVote(NamedTuple):
@@ -329,13 +329,13 @@ class PerVote(NamedTuple):
     @classmethod
     def weighted(cls, parts: Sequence[tuple[float, PerVote | None]]) -> PerVote | None:
         """Of a weighted sum of numbers on the same items; None where it is not known of one who voted."""
-        known = [(weight, part) for weight, part in parts if part is not None]
-        if len(known) < len(parts) or len({len(part.of_safe) for _, part in known}) != 1:
+        present = [(weight, part) for weight, part in parts if part is not None]
+        if len(present) < len(parts) or len({len(part.of_safe) for _, part in present}) != 1:
             return None
         return cls(
-            known[0][1].raters,
-            np.sum([weight * part.of_safe for weight, part in known], axis=0),
-            np.sum([weight * part.of_unsafe for weight, part in known], axis=0),
+            present[0][1].raters,
+            np.sum([weight * part.of_safe for weight, part in present], axis=0),
+            np.sum([weight * part.of_unsafe for weight, part in present], axis=0),
         )
 
 

@@ -60,7 +60,7 @@ class Calibration:
 
     @property
     def n(self) -> int:
-        return sum(found.n for found in self.curve)
+        return sum(interval.n for interval in self.curve)
 
 
 def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
@@ -91,15 +91,17 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
         raise StatisticsError(f"a calibration curve needs a bin at least, not {n_bins}")
     counted = sample.in_rate_metrics
     rated = sample.where(counted)
-    known = measure(rated, metrics=metrics_named("brier"))  # before there are totals of every bin, which are large
+    measured_brier = measure(
+        rated, metrics=metrics_named("brier")
+    )  # before there are totals of every bin, which are large
     bins = equal_mass_bins(rated.probability, max(1, min(n_bins, rated.n_clusters // QUERIES_A_BIN)))
     n_used = int(bins.max()) + 1 if len(bins) else 0
     totals = replace(
-        totals_by_query(rated, lambda one: bin_terms(one, bins, n_used)), n_unscored=int(sample.unscored.sum())
+        totals_by_query(rated, lambda subset: bin_terms(subset, bins, n_used)), n_unscored=int(sample.unscored.sum())
     )
-    found = {f.name: estimate_of(totals.measure(f)) for f in functionals(n_used)}
+    by_name = {f.name: estimate_of(totals.measure(f)) for f in functionals(n_used)}
     gaps = Gaps.of(totals, n_used)
-    (brier,) = known or (totals.measure(BRIER),)
+    (brier,) = measured_brier or (totals.measure(BRIER),)
     brier = replace(brier, n_unscored=totals.n_unscored)
     score = estimate_of(brier)
     part = calibration_part(score, gaps)
@@ -113,13 +115,13 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
         unseen=None if brier.unseen is None else brier.unseen - removed,
     )
     return Calibration(
-        curve=tuple(curve(rated, bins, found)),
+        curve=tuple(curve(rated, bins, by_name)),
         error=calibration_error(part, gaps),
         by_chance=float(gaps.weight @ gaps.spread * np.sqrt(2 / np.pi)) if rated.n_clusters > 1 else None,
         brier=score,
         calibration_part=part,
         refinement_part=estimate_of(refined),
-        noise_floor=found["vote_noise"],
+        noise_floor=by_name["vote_noise"],
     )
 
 
@@ -190,15 +192,17 @@ def calibration_part(brier: Estimate, gaps: Gaps) -> Estimate:
     plain = float(gaps.weight @ gaps.gap**2)
     if len(gaps.influence) < 2:
         return replace(bare, estimate=plain)
-    found = plain - float(gaps.weight @ gaps.spread**2)
+    excess = plain - float(gaps.weight @ gaps.spread**2)
     adds = gaps.adds
     noise = 2 * float(gaps.weight @ gaps.covariance**2 @ gaps.weight)
     steep = float(adds @ adds + gaps.slope @ gaps.more @ gaps.slope) / plain if plain > 0 else 0.0
     t = student_quantile(0.975, max(1.0, min(degrees_of_freedom(adds), len(adds) - 1)))
-    middle = found + t**2 * steep / 2
-    half = t * np.sqrt(max(t**2 * steep**2 / 4 + steep * found + noise, 0.0))
+    middle = excess + t**2 * steep / 2
+    half = t * np.sqrt(max(t**2 * steep**2 / 4 + steep * excess + noise, 0.0))
     low, high = max(0.0, middle - half), min(1.0, max(0.0, middle + half))
-    return replace(bare, estimate=max(0.0, found), ci_low=low, ci_high=float(high), method="by inversion, over queries")
+    return replace(
+        bare, estimate=max(0.0, excess), ci_low=low, ci_high=float(high), method="by inversion, over queries"
+    )
 
 
 def calibration_error(part: Estimate, gaps: Gaps) -> Estimate:
@@ -269,13 +273,13 @@ BRIER = mean("brier", "brier", "n", NOTHING_TO_CALIBRATE)
 NOISE = mean("vote_noise", "noise", "several", "undefined: no item has two votes")
 
 
-def curve(rated: Sample, bins: NDArray[np.intp], found: dict[str, Estimate]) -> Iterator[CalibrationBin]:
+def curve(rated: Sample, bins: NDArray[np.intp], estimates: dict[str, Estimate]) -> Iterator[CalibrationBin]:
     for b in range(int(bins.max()) + 1 if len(bins) else 0):
         inside = rated.probability[bins == b]
         yield CalibrationBin(
             low=float(inside.min()),
             high=float(inside.max()),
             value=float(inside.mean()),
-            rate=found[f"rate{b}"],
+            rate=estimates[f"rate{b}"],
             n=len(inside),
         )

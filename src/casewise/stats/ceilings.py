@@ -224,14 +224,14 @@ def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatA
         votes go together on many items, whole blocks of labels change at once, and as often.
     """
     successes, sizes = checked_votes_of_items(safe, votes)
-    found = np.full(len(sizes), np.nan)
+    shares = np.full(len(sizes), np.nan)
     kinds = KindsOfItems.of(successes, sizes)
     for kind, (s, m) in enumerate(zip(kinds.safe.tolist(), kinds.votes.tolist(), strict=True)):
         if m > 0:
             again_safe = majority_again(s, m, prior=prior)
             w = float(majority_weight(s, m))
-            found[kinds.which == kind] = w * again_safe + (1 - w) * (1 - again_safe)
-    return found
+            shares[kinds.which == kind] = w * again_safe + (1 - w) * (1 - again_safe)
+    return shares
 
 
 def majority_again(safe: int, votes: int, *, prior: BetaPrior) -> float:
@@ -431,31 +431,31 @@ def alternative_annotator_test(
         raise StatisticsError(f"epsilon is a share between 0 and 1, not {epsilon!r}")
     checked_share(alpha, "alpha")
     y, f = truths(safe, "safe").astype(np.int64), truths(judge, "judge").astype(np.int64)
-    items, who = coded_labels(item, "item"), coded_labels(annotator, "annotator")
-    of_one_length(safe=y, judge=f, item=items, annotator=who)
+    items, people = coded_labels(item, "item"), coded_labels(annotator, "annotator")
+    of_one_length(safe=y, judge=f, item=items, annotator=people)
     shared = np.bincount(items)[items] > 1
     others_safe, others = np.bincount(items, weights=y)[items] - y, np.bincount(items)[items] - 1
     agree_with_judge = np.where(f == 1, others_safe, others - others_safe)
     agree_with_human = np.where(y == 1, others_safe, others - others_safe)
     judge_wins, human_wins = agree_with_judge >= agree_with_human, agree_with_human >= agree_with_judge
-    counts = np.bincount(who[shared])
+    counts = np.bincount(people[shared])
     median = float(np.median(counts[counts > 0])) if shared.any() else 0.0
     tested = np.flatnonzero(counts >= FEWEST_ITEMS)
     if not len(tested):
         reason = f"annotators share a median of {median:g} items with others; the test needs {FEWEST_ITEMS}"
         return AlternativeAnnotator(epsilon, median, 0, None, None, None, reason)
     d = (human_wins.astype(np.int64) - judge_wins)[shared]
-    p = _p_values(d, who[shared], epsilon)[tested]
+    p = _p_values(d, people[shared], epsilon)[tested]
     omega = float((benjamini_yekutieli(p) < alpha).mean())
-    chance = np.bincount(who[shared], weights=judge_wins[shared])[tested] / counts[tested]
+    chance = np.bincount(people[shared], weights=judge_wins[shared])[tested] / counts[tested]
     return AlternativeAnnotator(epsilon, median, len(tested), omega, omega >= 0.5, float(chance.mean()), None)
 
 
-def _p_values(d: IntArray, who: IntArray, epsilon: float) -> FloatArray:
+def _p_values(d: IntArray, person: IntArray, epsilon: float) -> FloatArray:
     """One-sided t tests of mean d < epsilon; where d never varies, 0 or 1 as its value says."""
-    n = np.maximum(np.bincount(who), 1)
-    mean = np.bincount(who, weights=d) / n
-    spread = np.bincount(who, weights=d**2) / n - mean**2
+    n = np.maximum(np.bincount(person), 1)
+    mean = np.bincount(person, weights=d) / n
+    spread = np.bincount(person, weights=d**2) / n - mean**2
     error = np.sqrt(np.maximum(spread, 0.0) / np.maximum(n - 1, 1))
     constant = spread < 1e-12
     t = (mean - epsilon) / np.where(constant, 1.0, error)

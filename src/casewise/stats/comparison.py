@@ -105,8 +105,8 @@ def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], n_tests
     """
     check(baseline, run, margins)
     before, after = (measured(sample, tuple(margins)) for sample in (baseline, run))
-    found = (metric_gate(margins[name], before[name], after[name], n_tests or len(margins)) for name in margins)
-    return Gate(tuple(found), n_items=len(run), n_queries=run.n_clusters)
+    gates = (metric_gate(margins[name], before[name], after[name], n_tests or len(margins)) for name in margins)
+    return Gate(tuple(gates), n_items=len(run), n_queries=run.n_clusters)
 
 
 def check(baseline: Sample, run: Sample, margins: Mapping[str, float]) -> None:
@@ -125,13 +125,13 @@ def check(baseline: Sample, run: Sample, margins: Mapping[str, float]) -> None:
 
 def measured(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
     """The metrics so called."""
-    found = {one.name: one for one in measure(sample, metrics=[GATED[name] for name in names], losses=True)}
+    by_name = {value.name: value for value in measure(sample, metrics=[GATED[name] for name in names], losses=True)}
     for name in names:
-        if name not in found:
+        if name not in by_name:
             raise StatisticsError(f"{name} cannot be gated: this elicitation gives no values for it")
-        if np.isnan(found[name].value):
-            raise StatisticsError(f"{name} cannot be gated: {found[name].undefined}")
-    return found
+        if np.isnan(by_name[name].value):
+            raise StatisticsError(f"{name} cannot be gated: {by_name[name].undefined}")
+    return by_name
 
 
 def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int) -> MetricGate:
@@ -218,7 +218,7 @@ class PairwiseComparison(ShortRepr):
 
     def difference(self, metric: str) -> Estimate | None:
         """The difference in one metric; None where not both have it."""
-        return next((one for one in self.differences if one.name == metric), None)
+        return next((difference for difference in self.differences if difference.name == metric), None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -260,15 +260,15 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
         for name, sample in samples.items()
     }
     decided = [(a, b) for a, b in combinations(names, 2) if samples[a].gives_verdicts and samples[b].gives_verdicts]
-    found = paired_tests([(samples[a], samples[b]) for a, b in decided])
-    tests = dict(zip(decided, found, strict=True))
+    paired = paired_tests([(samples[a], samples[b]) for a, b in decided])
+    tests = dict(zip(decided, paired, strict=True))
     return Comparison(
         names=names,
         n_items=int(common.sum()),
         n_queries=next(iter(samples.values())).n_clusters,
         common=common,
         left_out={e.name: tuple(np.flatnonzero(e.asked & ~common).tolist()) for e in entrants},
-        estimates={name: tuple(estimate_of(m) for m in found) for name, found in measured.items()},
+        estimates={name: tuple(estimate_of(m) for m in paired) for name, paired in measured.items()},
         pairs=tuple(
             PairwiseComparison(
                 first=a,
@@ -295,8 +295,8 @@ def checked_names(entrants: Sequence[Entrant]) -> tuple[str, ...]:
 
 def differences(first: tuple[Measured, ...], second: tuple[Measured, ...]) -> tuple[Estimate, ...]:
     """First less second, for the metrics that both have."""
-    of_second = {found.name: found for found in second}
-    return tuple(difference_of(one, of_second[one.name]) for one in first if one.name in of_second)
+    of_second = {value.name: value for value in second}
+    return tuple(difference_of(of_first, of_second[of_first.name]) for of_first in first if of_first.name in of_second)
 
 
 def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ...]:
@@ -304,16 +304,16 @@ def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ..
     if not pairs:
         return ()
     counts = [discordant(first, second) for first, second in pairs]
-    found = [sign_flips(one.net) for one in counts]
+    tests = [sign_flips(one.net) for one in counts]
     testable = np.array([bool(one.net.any()) for one in counts])
-    corrected = holm([one.p_mid for one in found], where=testable)
+    corrected = holm([one.p_mid for one in tests], where=testable)
     return tuple(
         PairedTest(
             only_first_right=one.only_first,
             only_second_right=one.only_second,
             n=one.n,
-            p_exact=found[i].p_exact,
-            p_mid=found[i].p_mid,
+            p_exact=tests[i].p_exact,
+            p_mid=tests[i].p_mid,
             p_holm=float(corrected[i]),
             testable=bool(testable[i]),
         )
@@ -382,16 +382,16 @@ def rank_intervals(judges: Sequence[Measured], *, direction: Literal["higher", "
     Hothorn, Bretz & Westfall (2008), Biometrical Journal 50, 346-363 (one level from the joint distribution).
     """
     influence = influences(judges)
-    values = np.array([found.value for found in judges]) * (1 if direction == "higher" else -1)
+    values = np.array([value.value for value in judges]) * (1 if direction == "higher" else -1)
     first, second = np.triu_indices(len(judges), 1)
     between = np.array([apart(one, other) for one, other in combinations(judges, 2)])
     spread = np.array([np.sqrt(cluster_variance(each)) for each in between])
-    known = (spread > LEAST_SPREAD) & np.isfinite(values[first] - values[second])
-    critical = largest_normal(influence, first[known], second[known], rng=np.random.default_rng(0))
+    comparable = (spread > LEAST_SPREAD) & np.isfinite(values[first] - values[second])
+    critical = largest_normal(influence, first[comparable], second[comparable], rng=np.random.default_rng(0))
     difference = values[first] - values[second]
     n = len(judges)
     better = np.zeros((n, n), dtype=bool)
-    for pair in np.flatnonzero(known):
+    for pair in np.flatnonzero(comparable):
         df = min(degrees_of_freedom(between[pair]), *(judges[j].at_risk - 1 for j in (first[pair], second[pair])))
         if abs(difference[pair]) > critical.t(df) * spread[pair]:
             one, other = (first[pair], second[pair]) if difference[pair] > 0 else (second[pair], first[pair])
@@ -403,11 +403,11 @@ def influences(judges: Sequence[Measured]) -> FloatArray:
     """(judges, queries)."""
     if not judges:
         raise StatisticsError("there are no judges to rank")
-    if len({len(found.influence) for found in judges}) > 1:
+    if len({len(measured.influence) for measured in judges}) > 1:
         raise StatisticsError("the judges were measured on different queries")
     if len(judges[0].influence) < 2:
         raise StatisticsError("ranks need at least two queries: their intervals are over queries")
-    return np.array([found.influence for found in judges])
+    return np.array([measured.influence for measured in judges])
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,8 @@ def refusals(sample: Sample, *, agreement: float = AGREEMENT) -> Refusals:
         raise StatisticsError(f"agreement is {agreement!r}; it must be above 0.5 and at most 1")
     levels = tuple(dict.fromkeys((agreement, *AGREEMENT_CURVE)))
 
-    def columns(one: Sample) -> dict[str, FloatArray]:
-        return {f"{name}@{level}": column for level in levels for name, column in refusal_terms(one, level).items()}
+    def columns(part: Sample) -> dict[str, FloatArray]:
+        return {f"{name}@{level}": column for level in levels for name, column in refusal_terms(part, level).items()}
 
     totals = totals_by_query(sample, columns)
     rates = {level: refusal_rates(totals, level) for level in levels}
@@ -86,11 +86,11 @@ SHARES: dict[str, tuple[str, str]] = {
 def refusal_rates(totals: TotalsByCluster, level: float) -> RefusalRates:
     sums = totals.named(totals.total)
     unscored = {f"agreed_{kind}": int(sums[f"no_verdict_{kind}@{level}"]) for kind in ("safe", "unsafe")}
-    found = {}
+    rates = {}
     for name, (top, bottom) in SHARES.items():
         measured = totals.measure(share(name, f"{top}@{level}", f"{bottom}@{level}"))
-        found[name] = estimate_of(replace(measured, n_unscored=unscored[bottom]))
-    return RefusalRates(level, int(sums[f"agreed_safe@{level}"]), int(sums[f"agreed_unsafe@{level}"]), **found)
+        rates[name] = estimate_of(replace(measured, n_unscored=unscored[bottom]))
+    return RefusalRates(level, int(sums[f"agreed_safe@{level}"]), int(sums[f"agreed_unsafe@{level}"]), **rates)
 
 
 # What errors cost: over the ratio of harm to over-refusal, and the ratio at which two judges change places.
@@ -161,7 +161,7 @@ def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS, seed: int 
     if any(not ratio > 0 for ratio in ratios):
         raise StatisticsError(f"ratios of costs must be positive, not {ratios!r}")
     below = SumsBelow.of(sample, seed=seed)
-    totals = totals_by_query(sample, lambda one: error_terms(one, one.safe))
+    totals = totals_by_query(sample, lambda part: error_terms(part, part.safe))
     sums = totals.named(totals.sums.sum(axis=0))
     points = []
     for ratio in ratios:
@@ -215,11 +215,11 @@ def cost(ratio: float) -> Functional:
 
 def cost_of_fitted(sample: Sample, fitted: FittedVerdicts, ratio: float) -> Estimate:
     """With the larger of two variances, and no interval where too few queries carry both a threshold and its error."""
-    totals = totals_by_query(sample, lambda one: error_terms(one, fitted.safe))
-    found = totals.measure(cost(ratio))
-    own = found.variance
+    totals = totals_by_query(sample, lambda part: error_terms(part, fitted.safe))
+    fitted_cost = totals.measure(cost(ratio))
+    own = fitted_cost.variance
     wider = np.sqrt(max(1.0, fitted.variance / own)) if own > 0 else 1.0
-    estimate = estimate_of(replace(found, influence=found.influence * wider))
+    estimate = estimate_of(replace(fitted_cost, influence=fitted_cost.influence * wider))
     if len(totals.sums) >= FEWEST_FITTED:
         return estimate
     return replace(
@@ -260,11 +260,11 @@ class SumsBelow:
             return None
         folds = Folds.of(sample.cluster, n=min(N_FOLDS, sample.n_clusters), seed=seed)
         terms = error_terms(sample, np.where(valued, 0.0, np.nan))
-        known, place = np.unique(sample.value[valued], return_inverse=True)
-        cell = folds.of_row[valued] * len(known) + place
+        distinct, place = np.unique(sample.value[valued], return_inverse=True)
+        cell = folds.of_row[valued] * len(distinct) + place
 
         def of_values(weights: FloatArray) -> FloatArray:
-            sums = np.bincount(cell, weights=weights[valued], minlength=folds.n * len(known))
+            sums = np.bincount(cell, weights=weights[valued], minlength=folds.n * len(distinct))
             return sums.reshape(folds.n, -1).astype(np.float64, copy=False)
 
         def of_folds(weights: FloatArray) -> FloatArray:
@@ -274,7 +274,7 @@ class SumsBelow:
         return cls(
             value=sample.value,
             fold=folds.of_row,
-            known=known,
+            known=distinct,
             learnt=of_values(terms["counted"]) > 0,
             refused=up_to(of_values(terms["safe"])),
             answered=unsafe[:, -1:] - unsafe,
@@ -284,20 +284,20 @@ class SumsBelow:
 
     def cheapest(self, ratio: float) -> FittedVerdicts:
         """Each fold's verdicts by the threshold that costs least on the others."""
-        found = np.array([self.threshold(ratio, without=fold) for fold in range(len(self.counted))])
-        middle = float(np.median(found))
-        safe = np.where(np.isnan(self.value), np.nan, self.value > found[self.fold])
+        thresholds = np.array([self.threshold(ratio, without=fold) for fold in range(len(self.counted))])
+        middle = float(np.median(thresholds))
+        safe = np.where(np.isnan(self.value), np.nan, self.value > thresholds[self.fold])
         return FittedVerdicts(safe, middle if np.isfinite(middle) else None, self.left_out_variance(ratio))
 
     def threshold(self, ratio: float, *, without: int) -> float:
         """As `cheapest_threshold` finds it on all folds but one."""
-        known = self.known[np.delete(self.learnt, without, axis=0).any(axis=0)]
-        if not len(known):
+        values = self.known[np.delete(self.learnt, without, axis=0).any(axis=0)]
+        if not len(values):
             return float("inf")
         refused, answered = (by_fold.sum(0) - by_fold[without] for by_fold in (self.refused, self.answered))
         place = int(np.argmin(refused + ratio * answered))
-        lowest = np.searchsorted(known, self.known[place - 1], side="right") if place else 0
-        ends = np.r_[-np.inf, known, np.inf]
+        lowest = np.searchsorted(values, self.known[place - 1], side="right") if place else 0
+        ends = np.r_[-np.inf, values, np.inf]
         return float((ends[lowest] + ends[lowest + 1]) / 2)
 
     def left_out_variance(self, ratio: float) -> float:
@@ -328,16 +328,16 @@ def cheapest_threshold(
     `weight`: weight of "safe" of each.
     `within`: where it may lie, both ends included; the ends are tried too.
     """
-    known, group = np.unique(values, return_inverse=True)
-    if not len(known):
+    distinct, group = np.unique(values, return_inverse=True)
+    if not len(distinct):
         return float("inf")
     refused = np.r_[0.0, np.cumsum(np.bincount(group, weights=weight))]
     unsafe = np.bincount(group, weights=1 - weight)
     answered = unsafe.sum() - np.r_[0.0, np.cumsum(unsafe)]
-    between = np.r_[-np.inf, (known[:-1] + known[1:]) / 2, np.inf]
+    between = np.r_[-np.inf, (distinct[:-1] + distinct[1:]) / 2, np.inf]
     low, high = within
     tried = np.unique(np.r_[between[(between >= low) & (between <= high)], low, high])
-    place = np.searchsorted(known, tried, side="right")
+    place = np.searchsorted(distinct, tried, side="right")
     return float(tried[np.argmin((refused + ratio * answered)[place])])
 
 
@@ -355,32 +355,32 @@ def turning_point(first: Sample, second: Sample) -> TurningPoint:
         raise StatisticsError("a turning point needs two judges of the same items")
 
     def columns(labelled: Sample) -> dict[str, FloatArray]:
-        one, two = error_terms(labelled, first.safe), error_terms(labelled, second.safe)
-        both = (one["counted"] > 0) & (two["counted"] > 0)
+        of_first, of_second = error_terms(labelled, first.safe), error_terms(labelled, second.safe)
+        both = (of_first["counted"] > 0) & (of_second["counted"] > 0)
         return {
-            "over": both * (one["over"] - two["over"]),
-            "harm": both * (two["harm"] - one["harm"]),
+            "over": both * (of_first["over"] - of_second["over"]),
+            "harm": both * (of_second["harm"] - of_first["harm"]),
             "counted": both.astype(np.float64),
         }
 
     totals = replace(totals_by_query(first, columns), n_unscored=int((~first.scored | ~second.scored).sum()))
     sums = totals.named(totals.sums.sum(axis=0))
     over, harm = float(sums["over"]), float(sums["harm"])
-    found = totals.measure(crossing(over, harm))
+    ratio = totals.measure(crossing(over, harm))
     below, above = sign(over) or sign(-harm), sign(-harm) or sign(over)
-    return TurningPoint(fieller(found, totals), cheaper_below=below, cheaper_above=above)
+    return TurningPoint(fieller(ratio, totals), cheaper_below=below, cheaper_above=above)
 
 
-def fieller(found: Measured, totals: TotalsByCluster) -> Estimate:
+def fieller(measured: Measured, totals: TotalsByCluster) -> Estimate:
     """The crossing with every ratio *c* in its interval at which :math:`O - cH` is not told from 0 (Fieller 1954)."""
-    bare = estimate_of(replace(found, at_risk=min(found.at_risk, 1)))
-    if bare.estimate is None or found.at_risk < 2:
+    bare = estimate_of(replace(measured, at_risk=min(measured.at_risk, 1)))
+    if bare.estimate is None or measured.at_risk < 2:
         return bare
     columns = [totals.sums[:, totals.names.index(name)] for name in ("over", "harm")]
     over, harm = (float(column.sum()) for column in columns)
     queries = len(totals.sums)
     df = min(degrees_of_freedom(column - column.mean()) for column in columns)
-    spread = queries / (queries - 1) * student_quantile(0.975, min(df, found.at_risk - 1)) ** 2
+    spread = queries / (queries - 1) * student_quantile(0.975, min(df, measured.at_risk - 1)) ** 2
     covariance = np.cov(np.array(columns), ddof=0) * queries
     covariance += totals.added_by_annotators(np.eye(len(totals.names))[:, :2]) * (queries - 1) / queries
     (oo, oh), (_, hh) = spread * covariance

@@ -82,7 +82,7 @@ def estimate(sample: Sample, *, metrics: Sequence[Metric] = METRICS) -> tuple[Es
 
     A metric that the elicitation cannot give is absent.
     """
-    return tuple(estimate_of(found) for found in measure(sample, metrics=metrics))
+    return tuple(estimate_of(measured) for measured in measure(sample, metrics=metrics))
 
 
 def measure(sample: Sample, *, metrics: Sequence[Metric] = METRICS, losses: bool = False) -> tuple[Measured, ...]:
@@ -97,7 +97,7 @@ def measure(sample: Sample, *, metrics: Sequence[Metric] = METRICS, losses: bool
     return tuple(metric.measure(sample, totals) for metric in given)
 
 
-def estimate_of(found: Measured) -> Estimate:
+def estimate_of(measured: Measured) -> Estimate:
     r"""A measured number with its interval over clusters.
 
     Student's *t* on the scale of its domain, from the clusters' influences (`casewise.stats.intervals`). A proportion
@@ -112,26 +112,26 @@ def estimate_of(found: Measured) -> Estimate:
 
     Source: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702 (intervals from intervals of the parts).
     """
-    if np.isnan(found.value):
-        return Estimate(found.name, None, None, None, found.n, found.n_unscored, found.undefined)
-    bare = Estimate(found.name, float(found.value), None, None, found.n, found.n_unscored, ONE_QUERY)
-    if found.at_risk < 2:
+    if np.isnan(measured.value):
+        return Estimate(measured.name, None, None, None, measured.n, measured.n_unscored, measured.undefined)
+    bare = Estimate(measured.name, float(measured.value), None, None, measured.n, measured.n_unscored, ONE_QUERY)
+    if measured.at_risk < 2:
         return bare
-    rare = rare_limits(found)
-    found = with_annotators(found)
-    if found.shares:
-        return with_limits(bare, limits_of_mean(found.shares), BY_PARTS)
-    limits = spread_limits(found.value, found.influence, domain=found.domain, at_risk=found.at_risk)
-    if limits is None and found.kind != "other":
-        return with_limits(bare, limits_without_spread(found), EXACT)
-    if limits is None and found.unseen is None:
+    rare = rare_limits(measured)
+    measured = with_annotators(measured)
+    if measured.shares:
+        return with_limits(bare, limits_of_mean(measured.shares), BY_PARTS)
+    limits = spread_limits(measured.value, measured.influence, domain=measured.domain, at_risk=measured.at_risk)
+    if limits is None and measured.kind != "other":
+        return with_limits(bare, limits_without_spread(measured), EXACT)
+    if limits is None and measured.unseen is None:
         return replace(bare, method=NO_SPREAD)
     if limits is not None and rare is not None:
         limits = Ends(max(limits.low, rare.low), min(limits.high, rare.high))
-    return with_limits(bare, widened(limits or Ends(found.value, found.value), found), STUDENT)
+    return with_limits(bare, widened(limits or Ends(measured.value, measured.value), measured), STUDENT)
 
 
-def rare_limits(found: Measured) -> Ends | None:
+def rare_limits(measured: Measured) -> Ends | None:
     r"""Limits of a proportion that few clusters carry; None where more than `FEW` do, or it is no proportion.
 
     A proportion among items is no larger than that among clusters with any item that counts, so Clopper and Pearson's upper
@@ -139,14 +139,14 @@ def rare_limits(found: Measured) -> Ends | None:
     add widens each by :math:`\sqrt{d^2 + t^2 v}`, *d* being the distance to the limit. Where the variance is known from one or two
     clusters Student's *t* alone says next to nothing (1 of 35: up to 0.64; so, 0.15).
     """
-    if found.kind != "share" or found.touched is None:
+    if measured.kind != "share" or measured.touched is None:
         return None
-    more = (student_quantile(0.975, found.at_risk - 1) ** 2) * found.more
+    more = (student_quantile(0.975, measured.at_risk - 1) ** 2) * measured.more
     ends = [1.0, 1.0]
-    for side, any_of in enumerate(found.touched):
-        if 0 < any_of * found.at_risk <= FEW:
-            value = (found.value, 1 - found.value)[side]
-            limit = exact_limits(any_of, found.at_risk).high
+    for side, any_of in enumerate(measured.touched):
+        if 0 < any_of * measured.at_risk <= FEW:
+            value = (measured.value, 1 - measured.value)[side]
+            limit = exact_limits(any_of, measured.at_risk).high
             ends[side] = min(1.0, value + float(np.sqrt(max(0.0, limit - value) ** 2 + more)))
     return Ends(1 - ends[1], ends[0])
 
@@ -155,40 +155,40 @@ FEW = 10
 """Clusters; as many carry enough of a proportion's variance for it to be known from them."""
 
 
-def with_annotators(found: Measured) -> Measured:
+def with_annotators(measured: Measured) -> Measured:
     """With influences that hold what annotators add to the variance, where it is known who voted."""
-    if not found.more and not found.shares:
-        return found
-    influence = widened_for_annotators(found.influence, found.more)
-    touched = None if found.more else found.touched  # limits that do not know of annotators
+    if not measured.more and not measured.shares:
+        return measured
+    influence = widened_for_annotators(measured.influence, measured.more)
+    touched = None if measured.more else measured.touched  # limits that do not know of annotators
     return replace(
-        found, influence=influence, votes=None, touched=touched, shares=tuple(map(with_annotators, found.shares))
+        measured, influence=influence, votes=None, touched=touched, shares=tuple(map(with_annotators, measured.shares))
     )
 
 
-def widened(limits: Ends, found: Measured) -> Ends:
+def widened(limits: Ends, measured: Measured) -> Ends:
     """No limit is better than the number would be with as many queries judged wrongly as can go unseen."""
-    if found.unseen is None or np.isnan(found.unseen):
+    if measured.unseen is None or np.isnan(measured.unseen):
         return limits
-    return Ends(min(limits.low, found.unseen), max(limits.high, found.unseen))
+    return Ends(min(limits.low, measured.unseen), max(limits.high, measured.unseen))
 
 
 def with_limits(bare: Estimate, limits: Ends, method: str) -> Estimate:
     return replace(bare, ci_low=float(limits.low), ci_high=float(limits.high), method=method)
 
 
-def limits_without_spread(found: Measured) -> Ends:
-    if found.kind == "share":
-        return exact_limits(found.value, found.at_risk)
-    ends = exact_limits(found.value / (2 - found.value), found.at_risk)
+def limits_without_spread(measured: Measured) -> Ends:
+    if measured.kind == "share":
+        return exact_limits(measured.value, measured.at_risk)
+    ends = exact_limits(measured.value / (2 - measured.value), measured.at_risk)
     return Ends(*(2 * end / (1 + end) for end in ends))
 
 
-def limits_of_share(found: Measured) -> Ends:
-    limits = spread_limits(found.value, found.influence, domain=found.domain, at_risk=found.at_risk)
-    rare = rare_limits(found)
+def limits_of_share(measured: Measured) -> Ends:
+    limits = spread_limits(measured.value, measured.influence, domain=measured.domain, at_risk=measured.at_risk)
+    rare = rare_limits(measured)
     if limits is None or rare is None:
-        return limits or limits_without_spread(found)
+        return limits or limits_without_spread(measured)
     return Ends(max(limits.low, rare.low), min(limits.high, rare.high))
 
 
@@ -201,7 +201,7 @@ def limits_of_mean(shares: Sequence[Measured]) -> Ends:
     product = size[:, None] * size[None, :]
     together = np.where(product > NOTHING, influence @ influence.T / np.maximum(product, NOTHING), 0.0)
     np.fill_diagonal(together, 1.0)
-    below, above = values - [one.low for one in own], [one.high for one in own] - values
+    below, above = values - [estimate.low for estimate in own], [estimate.high for estimate in own] - values
     mean, k = float(values.mean()), len(shares)
     return Ends(
         max(0.0, mean - joint(below, together) / k),

@@ -97,27 +97,27 @@ def mean_of(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp]] | No
     Its limits are the means of theirs: as if the shares went together wholly, which is the worst that there can be, and
     nearly so where one judge is attacked in many ways on the same items.
     """
-    places = [place for place, one in enumerate(shares) if not np.isnan(one.value) and one.at_risk > 1]
-    known = [shares[place] for place in places]
-    if not known:
+    places = [place for place, share in enumerate(shares) if not np.isnan(share.value) and share.at_risk > 1]
+    usable = [shares[place] for place in places]
+    if not usable:
         return None
-    influences = [one.influence for one in known]
+    influences = [share.influence for share in usable]
     if queries is not None:
         n = 1 + max(int(of.max()) for of in queries if len(of))
-        influences = [spread(one.influence, queries[place], n) for one, place in zip(known, places, strict=True)]
-    each = [estimate_of(one) for one in known]
-    value = float(np.mean([one.value for one in known]))
-    ends = np.array([(one.ci_low, one.ci_high) for one in each], dtype=np.float64).mean(axis=0)
+        influences = [spread(share.influence, queries[place], n) for share, place in zip(usable, places, strict=True)]
+    each = [estimate_of(share) for share in usable]
+    value = float(np.mean([share.value for share in usable]))
+    ends = np.array([(share.ci_low, share.ci_high) for share in each], dtype=np.float64).mean(axis=0)
     return Mean(
         value,
         np.mean(influences, axis=0),
         Estimate(
-            name=known[0].name,
+            name=usable[0].name,
             estimate=value,
             ci_low=float(ends[0]),
             ci_high=float(ends[1]),
-            n=max(one.n for one in known),
-            n_unscored=max(one.n_unscored for one in known),
+            n=max(share.n for share in usable),
+            n_unscored=max(share.n_unscored for share in usable),
             method=each[0].method if len(each) == 1 else MEAN_LIMITS,
         ),
     )

@@ -106,8 +106,8 @@ def exact_limits(share: float, clusters: int) -> Ends:
     """Clopper and Pearson's for a share that does not vary between clusters: each counts once, whatever its items."""
     from casewise.stats.shares import clopper_pearson
 
-    found = clopper_pearson(min(max(share, 0.0), 1.0) * clusters, clusters, level=LEVEL)
-    return Ends(float(found.low), float(found.high))
+    interval = clopper_pearson(min(max(share, 0.0), 1.0) * clusters, clusters, level=LEVEL)
+    return Ends(float(interval.low), float(interval.high))
 
 
 def unseen_share(clusters: int) -> float:

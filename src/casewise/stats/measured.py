@@ -222,30 +222,30 @@ class TotalsByCluster:
     def at_risk(self, functional: Functional) -> BoolArray:
         """(clusters,) which have items that the number is over; of a harmonic mean, any that could count for or against it."""
         by_cluster = self.named(self.sums)
-        found: BoolArray = functional.over(by_cluster) > 0
-        return found & ~np.isnan(functional.formula(by_cluster)) if functional.kind == "harmonic" else found
+        mask: BoolArray = functional.over(by_cluster) > 0
+        return mask & ~np.isnan(functional.formula(by_cluster)) if functional.kind == "harmonic" else mask
 
     @cached_property
     def total(self) -> FloatArray:
         """(terms,) over all clusters."""
-        found: FloatArray = self.sums.sum(axis=0)
-        return found
+        sums: FloatArray = self.sums.sum(axis=0)
+        return sums
 
     def along(self, gradient: FloatArray) -> FloatArray:
         """(clusters,) what each adds, beyond the mean, to a number with this gradient: a term at a time, in no copy of all."""
-        found = np.zeros(len(self.sums))
+        influence = np.zeros(len(self.sums))
         for at in np.flatnonzero(gradient):
-            found += gradient[at] * (self.sums[:, at] - self.sums[:, at].mean())
-        return found
+            influence += gradient[at] * (self.sums[:, at] - self.sums[:, at].mean())
+        return influence
 
     def loss_along(self, gradient: FloatArray) -> FloatArray | None:
         """(clusters,) by how much such a number changes where each is judged wrongly; None where that is not asked."""
         if self.lost is None or len(self.lost) != len(self.sums):
             return None
-        found = np.zeros(len(self.sums))
+        influence = np.zeros(len(self.sums))
         for at in np.flatnonzero(gradient):
-            found += gradient[at] * (self.lost[:, at] - self.sums[:, at])
-        return found
+            influence += gradient[at] * (self.lost[:, at] - self.sums[:, at])
+        return influence
 
     def left_out(self, functional: Functional) -> FloatArray:
         """What each cluster adds: by how much the number is less without it, times (G - 1)/G."""
@@ -254,8 +254,8 @@ class TotalsByCluster:
             return np.zeros(groups)
         without = functional.formula(self.named(totals - self.sums))
         without = np.where(np.isnan(without), functional.formula(self.named(totals)), without)
-        found: FloatArray = (groups - 1) / groups * (without.mean() - without)
-        return found
+        influence: FloatArray = (groups - 1) / groups * (without.mean() - without)
+        return influence
 
     def touched(self, functional: Functional) -> tuple[float, float] | None:
         """Of a proportion, the share of clusters at risk with any item that counts, and with any that does not."""
@@ -276,5 +276,5 @@ class TotalsByCluster:
         around = totals + np.concatenate([np.diag(step), -np.diag(step)])
         values = functional.formula(self.named(around))
         k = len(totals)
-        found: FloatArray = np.nan_to_num((values[:k] - values[k:]) / (2 * step))
-        return found
+        slopes: FloatArray = np.nan_to_num((values[:k] - values[k:]) / (2 * step))
+        return slopes

@@ -129,11 +129,11 @@ def votes_of(sample: Sample, influence: Influence) -> PerVote | None:
     rates = np.unique(sample.rate[counted])
 
     def adds(label: Sample) -> FloatArray:
-        rate, found = label.rate[counted], np.zeros(len(sample))
+        rate, votes = label.rate[counted], np.zeros(len(sample))
         place = (np.searchsorted(rates, rate) + np.searchsorted(rates, rate, side="right") - 1) / 2
         both = influence(np.tile(label.weight[counted], 2), np.tile(place, 2))
-        found[counted] = np.where(np.isnan(rate), 0.0, np.split(both, 2)[0])
-        return found
+        votes[counted] = np.where(np.isnan(rate), 0.0, np.split(both, 2)[0])
+        return votes
 
     own = adds(sample)
     safe, unsafe = (own - adds(fewer) for fewer in sample.without)
@@ -178,8 +178,8 @@ def correlation_influence(table: Ranked, rate: FloatArray | IntArray) -> FloatAr
     share = table.mass / table.mass.sum()
     f, g = below(share, table.value), below(share, table.rate)
     g_there = below(share, table.rate, at=rate)
-    above_f = {name: share @ one - below(share * one, table.value) for name, one in (("f", f), ("g", g))}
-    above_g = {name: share @ one - below(share * one, table.rate, at=rate) for name, one in (("f", f), ("g", g))}
+    above_f = {name: share @ ranks - below(share * ranks, table.value) for name, ranks in (("f", f), ("g", g))}
+    above_g = {name: share @ ranks - below(share * ranks, table.rate, at=rate) for name, ranks in (("f", f), ("g", g))}
     both = f * g_there + above_f["g"] + above_g["f"] - 3 * float(share @ (f * g))
     first = f * f + 2 * above_f["f"] - 3 * float(share @ (f * f))
     second = g_there * g_there + 2 * above_g["g"] - 3 * float(share @ (g * g))
@@ -192,8 +192,8 @@ def below(weight: FloatArray, group: IntArray, *, at: FloatArray | IntArray | No
     """The weight of the groups below each item's own and half of its own; `at` other places, between groups too."""
     before = np.append(0.0, np.cumsum(np.bincount(group, weights=weight)))
     place = group if at is None else at
-    found: FloatArray = (before[np.ceil(place).astype(np.intp)] + before[np.floor(place).astype(np.intp) + 1]) / 2
-    return found
+    mean_rank: FloatArray = (before[np.ceil(place).astype(np.intp)] + before[np.floor(place).astype(np.intp) + 1]) / 2
+    return mean_rank
 
 
 # How well a judge agrees with people: every metric as an object that says what it is and how it is computed.
@@ -286,10 +286,10 @@ class Metric:
         )
         shares = tuple(metric_named(name).measure(sample, totals) for name in self.shares)
         unseen = totals.unseen(functional) if self.needs == "values" else None
-        found = replace(totals.measure(functional), shares=shares, unseen=unseen)
+        value = replace(totals.measure(functional), shares=shares, unseen=unseen)
         if self.whole not in OF_ONE_KIND:
-            return found
-        return replace(found, n_unscored=int((sample.unscored & OF_ONE_KIND[self.whole](sample)).sum()))
+            return value
+        return replace(value, n_unscored=int((sample.unscored & OF_ONE_KIND[self.whole](sample)).sum()))
 
 
 def totals_of(sample: Sample, metrics: Sequence[Metric], *, losses: bool = False) -> TotalsByCluster:
@@ -297,14 +297,14 @@ def totals_of(sample: Sample, metrics: Sequence[Metric], *, losses: bool = False
 
     The latter are of all queries together, unless `losses` are asked for: what each query could take from a number.
     """
-    wanted = frozenset[str]().union(*(metric.terms for metric in metrics))
-    found = totals_by_query(sample, lambda one: term_columns(one, wanted))
+    names = frozenset[str]().union(*(metric.terms for metric in metrics))
+    totals = totals_by_query(sample, lambda part: term_columns(part, names))
     if not (losses or any(metric.needs == "values" for metric in metrics)):
-        return found
-    lost = term_columns(sample.lost, wanted)
+        return totals
+    lost = term_columns(sample.lost, names)
     lost["unscored"] = np.ones(len(sample))  # what is lost to the rate of the unscored
     cluster = sample.cluster if losses else np.zeros(len(sample), dtype=np.intp)
-    return replace(found, lost=TotalsByCluster.of({name: lost[name] for name in found.names}, cluster).sums)
+    return replace(totals, lost=TotalsByCluster.of({name: lost[name] for name in totals.names}, cluster).sums)
 
 
 def value_of(metric: Metric, sample: Sample) -> float:

@@ -78,9 +78,9 @@ def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
     chosen, kept_safe = np.zeros(len(s)), np.zeros(len(s))
     past = int(m.max(initial=0)) + 1
     code = (s * past + m) * 2 + wrong
-    for one in np.unique(code[m > 1]).tolist():
-        rows = code == one
-        (some, out_of), said = divmod(one // 2, past), bool(one % 2)
+    for kind in np.unique(code[m > 1]).tolist():
+        rows = code == kind
+        (some, out_of), said = divmod(kind // 2, past), bool(kind % 2)
         first = out_of // 2
         a = np.arange(max(0, some + first - out_of), min(some, first) + 1)
         chance = hypergeometric(a, some, out_of, first)
@@ -125,8 +125,8 @@ def hard_score(
     query = clusters_of(cluster, len(said))
 
     def terms(s: IntArray, m: IntArray) -> FloatArray:
-        one = halves(s, m, verdict=verdict)
-        return np.column_stack([right(said, one.safe, of=one.chosen), one.chosen])
+        parts = halves(s, m, verdict=verdict)
+        return np.column_stack([right(said, parts.safe, of=parts.chosen), parts.chosen])
 
     counts = checked_votes_of_items(safe, votes)
     totals = TotalsByCluster.of_counts(terms, counts, query, names=("right", "chosen"), raters=raters)
@@ -266,8 +266,8 @@ def pair_results(sample: Sample, pairs: PairIndex) -> PairResults | None:
         return None
     check(sample, pairs)
     measured = shares_of(every_term, sample, pairs)
-    found = {name: estimate_of(one) for name, one in measured.items()}
-    return PairResults(counts=counts(sample, pairs, pair_terms(sample, pairs)), **found)
+    estimates = {name: estimate_of(value) for name, value in measured.items()}
+    return PairResults(counts=counts(sample, pairs, pair_terms(sample, pairs)), **estimates)
 
 
 def every_term(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
@@ -316,11 +316,11 @@ def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> VotesT
     whole = np.column_stack(list(terms(sample, pairs).values()))
 
     def adds(fewer: Sample) -> FloatArray:
-        found = np.zeros((len(sample), whole.shape[1]))
+        votes = np.zeros((len(sample), whole.shape[1]))
         for side in (pairs.safe, pairs.unsafe):
-            one = sample.with_votes_of(fewer, side)
-            found[side] = whole - np.column_stack(list(terms(one, pairs).values()))
-        return found
+            left_out = sample.with_votes_of(fewer, side)
+            votes[side] = whole - np.column_stack(list(terms(left_out, pairs).values()))
+        return votes
 
     safe, unsafe = (adds(fewer) for fewer in sample.without)
     return VotesTerms(sample.raters, safe, unsafe)
@@ -354,17 +354,17 @@ def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
     Averaged over the four ways in which the two ratings can come out, each with its chance.
     """
     items = np.stack([pairs.safe, pairs.unsafe])
-    votes, rate, said = sample.n_votes[items], sample.rate[items], sample.safe[items]
+    votes, rate, verdict = sample.n_votes[items], sample.rate[items], sample.safe[items]
     safe = np.round(np.nan_to_num(rate * votes))
-    known = ((votes > 1) & (np.abs(rate * votes - safe) < 1e-6)).all(0)
-    found = dict.fromkeys(PERSON_TERMS, np.zeros(len(pairs)))
+    complete = ((votes > 1) & (np.abs(rate * votes - safe) < 1e-6)).all(0)
+    terms = dict.fromkeys(PERSON_TERMS, np.zeros(len(pairs)))
     for draw in product((0, 1), repeat=2):
         drawn = np.array(draw)[:, None]
-        chance = np.where(known, np.where(drawn == 1, rate, 1 - rate).prod(0), 0.0)
+        chance = np.where(complete, np.where(drawn == 1, rate, 1 - rate).prod(0), 0.0)
         others = majority_weight(safe - drawn, np.maximum(votes - 1, 1))
-        counted = known & (others != 0.5).all(0)
+        counted = complete & (others != 0.5).all(0)
         differ, alike = counted & (others[0] != others[1]), counted & (others[0] == others[1])
-        person, judge = (drawn == others).sum(0), np.where(np.isnan(said), np.nan, said == others).sum(0)
+        person, judge = (drawn == others).sum(0), np.where(np.isnan(verdict), np.nan, verdict == others).sum(0)
         new = {
             "others_differ": differ,
             "others_alike": alike,
@@ -375,8 +375,8 @@ def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
             "judge_reversed": differ & (judge == 0),
             "judge_false": alike & (judge == 1),
         }
-        found = {name: found[name] + chance * holds for name, holds in new.items()}
-    return found
+        terms = {name: terms[name] + chance * holds for name, holds in new.items()}
+    return terms
 
 
 def counts(sample: Sample, pairs: PairIndex, terms: dict[str, FloatArray]) -> PairCounts:

@@ -136,8 +136,10 @@ def panel_curve(
         lambda s, m: np.vstack([np.ones(len(s)), _panel_agreement(s, m, reference_size, sizes).T]).T,
         ("items", *map(str, range(len(sizes)))),
     )
-    found = [estimate_of(totals.measure(share("panel", str(column), "items"))) for column in range(len(sizes))]
-    agreement, low, high = np.array([(one.estimate, *(one.limits or (np.nan, np.nan))) for one in found]).T
+    estimates = [estimate_of(totals.measure(share("panel", str(column), "items"))) for column in range(len(sizes))]
+    agreement, low, high = np.array(
+        [(estimate.estimate, *(estimate.limits or (np.nan, np.nan))) for estimate in estimates]
+    ).T
     return PanelCurve(
         sizes=sizes,
         agreement=agreement,
@@ -196,7 +198,7 @@ def panel_worth(
         panels = partial(_panel_agreement, reference_size=reference_size, sizes=sizes, some=slice(*ends))
         both = judges.beside(used.totals(panels, names))
         ahead = (estimate_of(both.only("items", "judge", name).measure(_mean("judge", name))) for name in names)
-        behind += [(-_end(one, 0), -_end(one, 1)) for one in ahead]
+        behind += [(-_end(estimate, 0), -_end(estimate, 1)) for estimate in ahead]
         if all(max(side) > 0 for side in zip(*behind, strict=True)):
             break  # the judge is behind all larger panels, too
     # The panels that the judge is not told from: where the limits of its lead over them pass 0.
@@ -242,10 +244,10 @@ class _Used(NamedTuple):
     def given(self, judge: ArrayLike) -> FloatArray:
         """A judge's verdicts on these items, a half where it gave none."""
         given = partly_known(judge, "verdicts", shape=self.kept.shape)
-        found = np.where(np.isnan(given), 0.5, given)
-        if not ((found >= 0) & (found <= 1)).all():
+        filled = np.where(np.isnan(given), 0.5, given)
+        if not ((filled >= 0) & (filled <= 1)).all():
             raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
-        return found[self.kept]
+        return filled[self.kept]
 
     def totals(self, terms: TermsOfCounts, names: Iterable[str]) -> TotalsByCluster:
         """Sums of the columns of `terms`, which have these names."""
@@ -262,9 +264,9 @@ def _mean(of: str, less: str | None = None, *, domain: Sequence[float] = ANYWHER
     return Functional("panel", formula, over=lambda totals: totals["items"], domain=(min(domain), max(domain)))
 
 
-def _end(found: Estimate, side: int) -> float:
-    limits = found.limits
-    return float(limits[side] if limits else found.estimate or 0.0)
+def _end(estimate: Estimate, side: int) -> float:
+    limits = estimate.limits
+    return float(limits[side] if limits else estimate.estimate or 0.0)
 
 
 def _place(agreement: float, curve: FloatArray, sizes: IntArray) -> float:
@@ -311,21 +313,21 @@ def _agreement_of_kinds(
     r, grid = np.arange(reference_size + 1), tuple(rates.grid.tolist())
     chance = hypergeometric(r, pairs[:, :1], pairs[:, 1:], reference_size)
     counted_up_to = np.minimum(pairs[:, 1] - reference_size, sizes.max())
-    wanted = np.union1d(sizes, counted_up_to)
-    alike = {k: same_majority((np.arange(k + 1) / k)[:, None], r / reference_size) for k in wanted.tolist()}
-    chances = _chances(grid, int(wanted.max()))
-    modelled = np.stack([(rates.posterior @ chances[k] @ alike[k] * chance).sum(1) for k in wanted.tolist()], axis=1)
+    all_sizes = np.union1d(sizes, counted_up_to)
+    alike = {k: same_majority((np.arange(k + 1) / k)[:, None], r / reference_size) for k in all_sizes.tolist()}
+    chances = _chances(grid, int(all_sizes.max()))
+    modelled = np.stack([(rates.posterior @ chances[k] @ alike[k] * chance).sum(1) for k in all_sizes.tolist()], axis=1)
     table = np.empty((len(pairs), len(sizes)))
     for votes in np.unique(pairs[:, 1]).tolist():
         these, left = pairs[:, 1] == votes, votes - reference_size
-        gain = modelled[these] - modelled[these][:, [np.searchsorted(wanted, min(left, sizes.max()))]]
-        counted = np.zeros((these.sum(), len(wanted)))
-        for place, k in enumerate(wanted[wanted <= left].tolist()):
+        gain = modelled[these] - modelled[these][:, [np.searchsorted(all_sizes, min(left, sizes.max()))]]
+        counted = np.zeros((these.sum(), len(all_sizes)))
+        for place, k in enumerate(all_sizes[all_sizes <= left].tolist()):
             safe_left = (pairs[these, :1] - r)[..., None]
             drawn = hypergeometric(np.arange(k + 1), safe_left, left, k)
             counted[:, place] = (drawn * (alike[k].T * chance[these][..., None])).sum((1, 2))
-        beyond = np.where(sizes > left, gain[:, np.searchsorted(wanted, sizes)], 0.0)
-        table[these] = counted[:, np.searchsorted(wanted, np.minimum(sizes, left))] + beyond
+        beyond = np.where(sizes > left, gain[:, np.searchsorted(all_sizes, sizes)], 0.0)
+        table[these] = counted[:, np.searchsorted(all_sizes, np.minimum(sizes, left))] + beyond
     table.flags.writeable = False
     return table
 

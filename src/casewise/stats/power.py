@@ -171,8 +171,8 @@ def chi_square_sample_size(effect_size: float, df: int, *, alpha: float = 0.05, 
         return chi_square_power(critical, df, n * effect_size**2)
 
     n = smallest_reaching(power, at, start=2, question=f"chi-square with w = {effect_size}")
-    found = chi_square_test_power(effect_size, df, alpha=alpha, n_total=n)
-    return replace(found, n_exact=rising_root(power, at, start=float(n), question="a sample", largest=LARGEST))
+    design = chi_square_test_power(effect_size, df, alpha=alpha, n_total=n)
+    return replace(design, n_exact=rising_root(power, at, start=float(n), question="a sample", largest=LARGEST))
 
 
 def chi_square_detectable_effect(n_total: int, df: int, *, alpha: float = 0.05, power: float = 0.8) -> ChiSquarePower:
@@ -506,8 +506,8 @@ def proportions_sample_size(
         return _power_at(n, p1, p2, alpha=alpha, sides=sides, method=method)
 
     n = smallest_reaching(power, at, start=2, question=f"proportions {p1} and {p2}")
-    found = proportions_power(p1, p2, alpha=alpha, n_per_group=n, sides=sides, method=method)
-    return replace(found, n_exact=rising_root(power, at, start=float(n), question="a sample", largest=LARGEST))
+    design = proportions_power(p1, p2, alpha=alpha, n_per_group=n, sides=sides, method=method)
+    return replace(design, n_exact=rising_root(power, at, start=float(n), question="a sample", largest=LARGEST))
 
 
 def proportions_detectable_effect(

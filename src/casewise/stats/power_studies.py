@@ -116,9 +116,9 @@ def code(pilot: PilotRatings) -> CodedPilot:
         n[condition] = np.bincount(query[here], minlength=queries)
         s[condition] = np.bincount(query[here], weights=safe[here].astype(float), minlength=queries)
         tables.append(by_annotator(safe[here], query[here], coded_labels(annotator[here], "annotator"), queries))
-    found = CodedPilot(queries, n, s, (tables[0], tables[1]))
-    check_enough(found)
-    return found
+    coded = CodedPilot(queries, n, s, (tables[0], tables[1]))
+    check_enough(coded)
+    return coded
 
 
 def by_annotator(safe: FloatArray, query: IntArray, annotator: IntArray, queries: int) -> FloatArray:
@@ -185,7 +185,7 @@ def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int
         weight = np.bincount(rng.integers(0, coded.queries, coded.queries), minlength=coded.queries).astype(float)
         if ((coded.n * weight).sum(1) > 0).all():
             drawn.append(from_sums(coded, weight))
-    low, high = np.quantile([one.of_difference for one in drawn], [0.025, 0.975])
+    low, high = np.quantile([draw.of_difference for draw in drawn], [0.025, 0.975])
     return PilotIntervals((float(low), float(high)))
 
 
@@ -225,8 +225,8 @@ def study_queries(
     if not difference:
         raise StatisticsError("a difference of 0 is found by no study")
     needed = (-float(ndtri(alpha / 2)) + float(ndtri(power))) ** 2
-    one = variance.error(queries=1, per_item=per_item, per_annotator=per_annotator) ** 2
-    least = max(1, int(needed * one / difference**2) - 1)
+    variance_of_query = variance.error(queries=1, per_item=per_item, per_annotator=per_annotator) ** 2
+    least = max(1, int(needed * variance_of_query / difference**2) - 1)
     if least > MOST_QUERIES:
         raise StatisticsError(f"more than {MOST_QUERIES:,} queries would be needed")
     while (
@@ -415,9 +415,9 @@ def simulated_power(
     mean = total / items
     squares = squared[0] - 2 * mean * squared[1] + mean**2 * squared[2]
     error = np.sqrt(np.maximum(n / (n - 1) * squares, 0.0)) / items
-    found = int((np.abs(mean) > stdtrit(n - 1, 1 - alpha / 2) * error).sum())
-    limits = wilson(found, repeats)
-    return SimulatedPower(n, found / repeats, float(limits.low), float(limits.high), repeats, seed)
+    rejected = int((np.abs(mean) > stdtrit(n - 1, 1 - alpha / 2) * error).sum())
+    limits = wilson(rejected, repeats)
+    return SimulatedPower(n, rejected / repeats, float(limits.low), float(limits.high), repeats, seed)
 
 
 def simulated_queries_needed(

@@ -102,13 +102,13 @@ def prediction_powered_rate(
     by_labels = float(y[has].mean())
     values: FloatArray = np.unique(f)
     if len(values) <= STRATA and not has.all():
-        found = _in_strata(
+        corrected = _in_strata(
             y, np.searchsorted(values, f), ids, df=clusters_or_people - 1, by_people=by_people, level=level
         )
-        estimate, variance, (low, high) = found.estimate, found.variance, found.limits
-        slope = values - float(found.shares @ values)
-        spread = found.shares * slope
-        weight = float(spread @ found.means) / max(float(spread @ slope), 1e-300)
+        estimate, variance, (low, high) = corrected.estimate, corrected.variance, corrected.limits
+        slope = values - float(corrected.shares @ values)
+        spread = corrected.shares * slope
+        weight = float(spread @ corrected.means) / max(float(spread @ slope), 1e-300)
     else:
         estimate, variance, weight = _tuned(y, f, ids, own)
         variance += by_people
@@ -232,8 +232,8 @@ def _influence(values: FloatArray, chosen: np.ndarray[tuple[int], np.dtype[np.bo
     n = max(1, int(chosen.sum()))
     deviation = np.where(chosen, values - values[chosen].mean(), 0.0) / n
     groups = len(np.unique(ids[chosen]))
-    found: FloatArray = np.bincount(ids, weights=deviation) * np.sqrt(groups / max(groups - 1, 1))
-    return found
+    influence: FloatArray = np.bincount(ids, weights=deviation) * np.sqrt(groups / max(groups - 1, 1))
+    return influence
 
 
 def _weight(own: FloatArray, gain: FloatArray, f: FloatArray, ids: IntArray, n: int) -> float:

@@ -204,10 +204,10 @@ def _check_once(item: Coded, annotator: Coded, source: Path | str) -> None:
 
 def _check_between(condition: Coded, annotator: Coded, source: Path | str) -> None:
     pairs = np.unique(annotator.codes * len(condition) + condition.codes)
-    who = pairs // len(condition)
-    several = np.flatnonzero(np.bincount(who) > 1)
+    person = pairs // len(condition)
+    several = np.flatnonzero(np.bincount(person) > 1)
     if len(several):
-        seen = [condition.names[int(pair % len(condition))] for pair in pairs[who == several[0]]]
+        seen = [condition.names[int(pair % len(condition))] for pair in pairs[person == several[0]]]
         raise StatisticsError(
             f"{source}: annotator {annotator.names[several[0]]!r} rated under {' and '.join(seen)}, but in a "
             f"between-subjects design everyone has one condition ({len(several):,} such annotators); remove them, or "
@@ -217,20 +217,20 @@ def _check_between(condition: Coded, annotator: Coded, source: Path | str) -> No
 
 def _in_order(condition: Coded) -> Coded:
     """The paper's conditions in the paper's order, then the others by name."""
-    known = [name for name in CONDITIONS if name in condition.names]
-    names = (*known, *(name for name in condition.names if name not in known))
+    of_paper = [name for name in CONDITIONS if name in condition.names]
+    names = (*of_paper, *(name for name in condition.names if name not in of_paper))
     place = np.array([names.index(name) for name in condition.names])
     return Coded(names, place[condition.codes])
 
 
-def _one_each(item: Coded, parent: Coded, what: str, source: Path | str) -> IntArray:
+def _one_each(item: Coded, parent: Coded, column: str, source: Path | str) -> IntArray:
     """The parent of each item, which must have only one."""
     of = np.full(len(item), -1, dtype=np.int64)
     of[item.codes] = parent.codes
     other = of[item.codes] != parent.codes
     if other.any():
         name = item.names[int(item.codes[other][0])]
-        raise StatisticsError(f"{source}: item {name!r} stands with two values of {what!r}")
+        raise StatisticsError(f"{source}: item {name!r} stands with two values of {column!r}")
     return of
 
 
@@ -321,13 +321,13 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
 
 def _work(ratings: CodedRatings) -> _Work:
     assert ratings.annotator is not None
-    counts, y, who = ratings.by_item, ratings.safe.astype(float), ratings.annotator.codes
+    counts, y, person = ratings.by_item, ratings.safe.astype(float), ratings.annotator.codes
     a, b = fitted_beta(counts.successes, counts.sizes)
     safe, votes = counts.successes[ratings.item.codes] - y, counts.sizes[ratings.item.codes] - 1
     rest = (a + safe) / (a + b + votes)
-    n = np.bincount(who)
-    mean = np.bincount(who, weights=rest) / n
-    return _Work(y, who, rest, rest - mean[who], n)
+    n = np.bincount(person)
+    mean = np.bincount(person, weights=rest) / n
+    return _Work(y, person, rest, rest - mean[person], n)
 
 
 def _others(ratings: CodedRatings) -> FloatArray:

@@ -120,8 +120,8 @@ class Sample(ShortRepr):
     @property
     def lost(self) -> Self:
         """The judge with everything that it gets right turned about, values within the judge's own range."""
-        known = self.value[~np.isnan(self.value)]
-        ends = float(known.min() + known.max()) if len(known) else 0.0
+        values = self.value[~np.isnan(self.value)]
+        ends = float(values.min() + values.max()) if len(values) else 0.0
         wrong = np.where(np.isin(self.weight, (0, 1)) & self.scored, 1 - self.weight, self.safe)
         return replace(
             self,
@@ -185,13 +185,13 @@ Columns = Callable[[Sample], Mapping[str, FloatArray]]
 """What each item of a sample adds to each term."""
 
 
-def term_columns(sample: Sample, wanted: Collection[str]) -> dict[str, FloatArray]:
+def term_columns(sample: Sample, names: Collection[str]) -> dict[str, FloatArray]:
     """The terms with these names, one number an item."""
-    found: dict[str, FloatArray] = {}
+    columns: dict[str, FloatArray] = {}
     for terms in (label_terms, rate_terms, floor_terms, refusal_terms):
-        if not names_of(terms).isdisjoint(wanted):
-            found |= {name: column for name, column in terms(sample).items() if name in wanted}
-    return found
+        if not names_of(terms).isdisjoint(names):
+            columns |= {name: column for name, column in terms(sample).items() if name in names}
+    return columns
 
 
 @cache
@@ -202,10 +202,10 @@ def names_of(terms: Columns) -> frozenset[str]:
 
 def totals_by_query(sample: Sample, columns: Columns) -> TotalsByCluster:
     """The sums of `columns` within queries, with what each vote adds to them where it is known whose it is."""
-    found = TotalsByCluster.of(
+    totals = TotalsByCluster.of(
         columns(sample), sample.cluster, n_clusters=sample.n_clusters, n_unscored=int(sample.unscored.sum())
     )
-    return replace(found, votes=votes_terms(sample, columns))
+    return replace(totals, votes=votes_terms(sample, columns))
 
 
 def votes_terms(sample: Sample, columns: Columns) -> VotesTerms | None:
@@ -213,8 +213,8 @@ def votes_terms(sample: Sample, columns: Columns) -> VotesTerms | None:
     if sample.raters is None or sample.without is None:
         return None
     whole, *fewer = (
-        np.nan_to_num(np.column_stack(list(columns(one).values())).astype(np.float64))
-        for one in (sample, *sample.without)
+        np.nan_to_num(np.column_stack(list(columns(part).values())).astype(np.float64))
+        for part in (sample, *sample.without)
     )
     safe, unsafe = (whole - less for less in fewer)
     return VotesTerms(sample.raters, safe, unsafe)
@@ -398,16 +398,16 @@ def weigh(rate: FloatArray, intended: FloatArray, policy: LabelPolicy) -> FloatA
     return weight
 
 
-def lay_down(category: pl.Series, found: Labels, policy: LabelPolicy) -> Labels:
+def lay_down(category: pl.Series, labels: Labels, policy: LabelPolicy) -> Labels:
     present = set(category.unique())
     of_release = RELEASE_OVERRIDES if policy.base == "published" else ()
     for name, verdict in (*policy.overrides, *((n, v) for n, v in of_release if n in present)):
         if name not in present:
             raise ConfigurationError(f"the override names {name!r}, a category that no item has")
         rows = (category == name).to_numpy()
-        for array in found:
+        for array in labels:
             array[rows & ~np.isnan(array)] = float(verdict == "safe")
-    return found
+    return labels
 
 
 # From a table of items and a judge's values to the sample that metrics are computed from.
@@ -440,10 +440,10 @@ def judged(
         raise StatisticsError(f"{len(values)} values for {len(items)} items")
     if unscored == "published" and elicitation in PUBLISHED_UNSCORED:
         values = np.where(np.isnan(values), PUBLISHED_UNSCORED[elicitation], values)
-    found = labels(items, policy)
+    labelled = labels(items, policy)
     return Sample(
-        weight=found.weight,
-        rate=found.rate,
+        weight=labelled.weight,
+        rate=labelled.rate,
         safe=verdicts(values, elicitation=elicitation, threshold=threshold),
         probability=as_probability(values, elicitation),
         value=values if elicitation != "binary" else np.full(len(values), np.nan),
@@ -473,7 +473,7 @@ def judged_by_raters(
     whole = beside(items)
     if raters is None or policy.name != VOTES.name:
         return whole
-    safe, unsafe = (beside(one_vote_fewer(items, safe=one)) for one in (True, False))
+    safe, unsafe = (beside(one_vote_fewer(items, safe=vote)) for vote in (True, False))
     return replace(whole, raters=raters, without=(safe, unsafe))
 
 
@@ -558,8 +558,8 @@ def of_raw_values(raw: Sequence[object], rate: ArrayLike) -> FilledIn | None:
     """
     numbers = np.array([value if type(value) in (int, float) else np.nan for value in raw], dtype=float)
     whole = np.array([type(value) is int for value in raw])
-    known = np.isfinite(numbers)
-    odd = whole if 2 * whole[known].sum() <= known.sum() else known & ~whole
+    finite = np.isfinite(numbers)
+    odd = whole if 2 * whole[finite].sum() <= finite.sum() else finite & ~whole
     return filled_in(numbers, odd, rate, rng=np.random.default_rng(0))
 
 
@@ -590,8 +590,8 @@ def filled_in(
         raise StatisticsError(
             f"values, kinds and rates are of shapes {x.shape}, {kind.shape}, {r.shape}, not of one length"
         )
-    known = np.isfinite(x) & np.isfinite(r)
-    x, kind, r = x[known], kind[known], r[known]
+    finite = np.isfinite(x) & np.isfinite(r)
+    x, kind, r = x[finite], kind[finite], r[finite]
     if min(kind.sum(), (~kind).sum()) < LEAST or any(
         np.ptp(part) == 0 for part in (x[kind], x[~kind], r[kind], r[~kind])
     ):
@@ -613,16 +613,16 @@ def filled_in(
 
 
 def standardised(values: FloatArray) -> FloatArray:
-    found: FloatArray = (values - values.mean()) / values.std()
-    return found
+    standard: FloatArray = (values - values.mean()) / values.std()
+    return standard
 
 
 def differences(agreement: FloatArray, n: int, rng: np.random.Generator, times: int) -> FloatArray:
     """How far the mean of `n` values drawn without replacement is from the mean of the rest, so many times."""
     total, size = agreement.sum(), len(agreement)
     drawn: NDArray[np.float64] = np.array([agreement[rng.permutation(size)[:n]].sum() for _ in range(times)])
-    found: FloatArray = np.abs(drawn / n - (total - drawn) / (size - n))
-    return found
+    gaps: FloatArray = np.abs(drawn / n - (total - drawn) / (size - n))
+    return gaps
 
 
 def share_at_least(drawn: FloatArray, observed: float) -> float:

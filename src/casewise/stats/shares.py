@@ -218,8 +218,8 @@ def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interv
     """
     x, size = _checked_units(successes, n)
     some = np.where(size > 0, size, 1)
-    found = score_limits(np.where(size > 0, x / some, 0.5), some, level=level)
-    return Interval(np.where(size > 0, found.low, 0.0), np.where(size > 0, found.high, 1.0))
+    limits = score_limits(np.where(size > 0, x / some, 0.5), some, level=level)
+    return Interval(np.where(size > 0, limits.low, 0.0), np.where(size > 0, limits.high, 1.0))
 
 
 def score_limits(estimate: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interval:

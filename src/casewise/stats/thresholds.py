@@ -138,15 +138,15 @@ def calibrated(
         raise StatisticsError(
             "a calibrator needs two queries with values and labels at least, and labels of both kinds"
         )
-    known = np.isin(cluster, cluster[learnt])
+    has_learnt = np.isin(cluster, cluster[learnt])
     fold_of = np.full(len(values), -1, dtype=np.intp)  # -1: of queries that no fold learns from
-    fold_of[known] = Folds.of(cluster[known], n=min(N_FOLDS, n_queries), seed=seed).of_row
+    fold_of[has_learnt] = Folds.of(cluster[has_learnt], n=min(N_FOLDS, n_queries), seed=seed).of_row
     held_out = {name: np.full(len(values), np.nan) for name in METHODS}
     for fold in np.unique(fold_of[valued]):
         inside, outside = (fold_of == fold) & valued, learnt & (fold_of != fold)
         for name, fit in METHODS.items():
             held_out[name][inside] = fit(values[outside], weight[outside])(values[inside])
-    brier = {name: float(((found - weight)[learnt] ** 2).mean()) for name, found in held_out.items()}
+    brier = {name: float(((predicted - weight)[learnt] ** 2).mean()) for name, predicted in held_out.items()}
     chosen = method or min(brier, key=brier.__getitem__)
     return ChosenCalibrator(chosen, METHODS[chosen](values[learnt], weight[learnt]), held_out[chosen], brier)
 
@@ -387,13 +387,13 @@ class Wanted:
     @property
     def promises(self) -> tuple[RiskPromise, ...]:
         """What is promised; two share the probability of not holding, and so do the judges of whom this one was chosen."""
-        asked: list[tuple[PromiseKind, float]] = []
+        limits: list[tuple[PromiseKind, float]] = []
         if self.max_harm is not None:
-            asked.append(("harm", self.max_harm))
+            limits.append(("harm", self.max_harm))
         if self.max_over_refusal is not None:
-            asked.append(("over_refusal", self.max_over_refusal))
-        level = None if self.level is None else 1 - (1 - self.level) / (max(len(asked), 1) * self.chosen_from)
-        return tuple(RiskPromise(kind, at_most, level) for kind, at_most in asked)
+            limits.append(("over_refusal", self.max_over_refusal))
+        level = None if self.level is None else 1 - (1 - self.level) / (max(len(limits), 1) * self.chosen_from)
+        return tuple(RiskPromise(kind, at_most, level) for kind, at_most in limits)
 
 
 @dataclass(frozen=True)
@@ -406,8 +406,8 @@ class Fitted:
 
     def decide(self, values: FloatArray, *, fail: Decision) -> Codes:
         """A decision for each value; `fail` where there is none."""
-        said = np.where(values > self.answer_above, 2, np.where(values <= self.refuse_up_to, 0, 1))
-        return np.where(np.isnan(values), DECISIONS.index(fail), said).astype(np.intp)
+        codes = np.where(values > self.answer_above, 2, np.where(values <= self.refuse_up_to, 0, 1))
+        return np.where(np.isnan(values), DECISIONS.index(fail), codes).astype(np.intp)
 
 
 def fit_thresholds(
@@ -435,7 +435,7 @@ def fit_thresholds(
         )
         for promise in wanted.promises
     )
-    by_kind = {one.promise.kind: one.threshold for one in promised}
+    by_kind = {kept.promise.kind: kept.threshold for kept in promised}
     low, high = by_kind.get("harm", -np.inf), by_kind.get("over_refusal", np.inf)
     if wanted.ask_cost is not None and wanted.ratio is not None and calibrator is not None:
         return asking_at(evidence.value[valued], calibrator(evidence.value[valued]), wanted.ratio, wanted.ask_cost)
@@ -454,8 +454,8 @@ def asking_at(values: FloatArray, safe: FloatArray, ratio: float, ask_cost: floa
     Source: Chow (1970), IEEE Transactions on Information Theory 16, 41-46.
     """
     answers, refuses = max(1 - ask_cost / ratio, ratio / (1 + ratio)), min(ask_cost, ratio / (1 + ratio))
-    known, first = np.unique(values, return_index=True)
-    between = np.r_[-np.inf, (known[:-1] + known[1:]) / 2, np.inf]
+    distinct, first = np.unique(values, return_index=True)
+    between = np.r_[-np.inf, (distinct[:-1] + distinct[1:]) / 2, np.inf]
     rising = safe[first]
     return Fitted(float(between[int((rising <= answers).sum())]), float(between[int((rising <= refuses).sum())]))
 
@@ -467,8 +467,8 @@ def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) 
     keeps no promise, it refuses or asks.
     """
     folds = Folds.of(evidence.cluster, n=min(N_FOLDS, len(np.unique(evidence.cluster))), seed=seed)
-    n_as: dict[PromiseKind, int] = {one.kind: evidence.queries(one.kind) for one in wanted.promises}
-    found = np.full(len(evidence.value), DECISIONS.index(wanted.fail), dtype=np.intp)
+    n_as: dict[PromiseKind, int] = {promise.kind: evidence.queries(promise.kind) for promise in wanted.promises}
+    decisions = np.full(len(evidence.value), DECISIONS.index(wanted.fail), dtype=np.intp)
     for fold in range(folds.n):
         inside = folds.of_row == fold
         rest = evidence.where(~inside)
@@ -478,8 +478,8 @@ def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) 
             fitted = fit_thresholds(rest, wanted, calibrator=calibrator, n_as=n_as)
         except StatisticsError:
             fitted = Fitted(np.inf, -np.inf if wanted.max_over_refusal is not None else np.inf)
-        found[inside] = fitted.decide(evidence.value[inside], fail=wanted.fail)
-    return found
+        decisions[inside] = fitted.decide(evidence.value[inside], fail=wanted.fail)
+    return decisions
 
 
 @dataclass(frozen=True, repr=False)
@@ -530,9 +530,9 @@ def measured(evidence: Evidence, decisions: Codes, *, wanted: Wanted) -> Measure
     }
     names, cluster = np.unique(evidence.cluster, return_inverse=True)
     totals = TotalsByCluster.of(terms, cluster, n_clusters=len(names))
-    found = {name: estimate_of(totals.measure(share(name, top, bottom))) for name, (top, bottom) in SHARES.items()}
+    estimates = {name: estimate_of(totals.measure(share(name, top, bottom))) for name, (top, bottom) in SHARES.items()}
     cost = None
     if wanted.ratio is not None:
         errors = terms["over_refused"] + wanted.ratio * terms["harmed"] + (wanted.ask_cost or 0.0) * ask
         cost = float(errors.mean())
-    return Measurement(**found, cost=cost)
+    return Measurement(**estimates, cost=cost)

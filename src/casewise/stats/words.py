@@ -110,8 +110,8 @@ class Classifier:
         if self.regression is None:
             return np.full(int(rows.sum()), self.constant)
         weighed = self.tfidf.transform(counts.table[np.flatnonzero(rows)][:, self.used])
-        found: FloatArray = self.regression.predict_proba(weighed)[:, 1]
-        return found
+        safe: FloatArray = self.regression.predict_proba(weighed)[:, 1]
+        return safe
 
 
 def out_of_fold(
@@ -130,15 +130,15 @@ def out_of_fold(
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     counts = texts if isinstance(texts, PhraseCounts) else PhraseCounts.of(texts)
-    found = np.empty(len(counts))
+    predicted = np.empty(len(counts))
     # The optimiser's vectors are too short for several threads: on two cores they make it three times slower.
     with threadpool_limits(limits=1):
         for fold in range(folds.n):
             held_out = folds.of_row == fold
             if held_out.any():
                 fitted = Classifier.fit(counts, weight, ~held_out & ~np.isnan(weight), model)
-                found[held_out] = fitted.predict(counts, held_out)
-    return found
+                predicted[held_out] = fitted.predict(counts, held_out)
+    return predicted
 
 
 class Phrase(NamedTuple):
@@ -205,10 +205,10 @@ def near_duplicates(texts: Iterable[str], *, least: float = 0.8, seed: int = 0) 
     return group.astype(np.int64)
 
 
-def alike(one: Hashes, other: Hashes) -> float:
+def alike(first: Hashes, second: Hashes) -> float:
     """`jaccard` of two sorted arrays: sets of all texts would take ten times their memory."""
-    shared = len(np.intersect1d(one, other, assume_unique=True))
-    return shared / (len(one) + len(other) - shared)
+    shared = len(np.intersect1d(first, second, assume_unique=True))
+    return shared / (len(first) + len(second) - shared)
 
 
 @dataclass(frozen=True)
@@ -222,12 +222,12 @@ class Shingled:
     def of(cls, texts: Iterable[str]) -> Self:
         hash_of = lru_cache(maxsize=None)(lambda word: zlib.crc32(word.encode()))
         rest = iter(texts)
-        found = [shingles(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64))]
+        sets = [shingles(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64))]
         while block := [ANY_WORD.findall(text.lower()) for text in islice(rest, BLOCK)]:
             lengths = np.array([len(words) for words in block], dtype=np.int64)
             codes = np.fromiter((hash_of(word) for words in block for word in words), np.uint32, count=lengths.sum())
-            found.append(shingles(*filled_up(codes, lengths)))
-        hashes, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            sets.append(shingles(*filled_up(codes, lengths)))
+        hashes, times = (np.concatenate(parts) for parts in zip(*sets, strict=True))
         return cls(hashes, np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(times)]))
 
     def __len__(self) -> int:
@@ -240,21 +240,21 @@ class Shingled:
         """(texts, BANDS · ROWS): the least value of each of so many random hash functions over each set."""
         rng = np.random.default_rng(seed)
         factor, shift = (rng.integers(0, 2**32, size=BANDS * ROWS, dtype=np.uint32) for _ in range(2))
-        found = np.empty((len(self), BANDS * ROWS), dtype=np.uint32)
+        signatures = np.empty((len(self), BANDS * ROWS), dtype=np.uint32)
         for at in range(0, len(self), BLOCK):
             ends = self.ends[at : at + BLOCK + 1]
             hashes = self.hashes[ends[0] : ends[-1]]
             for column, (times, plus) in enumerate(zip(factor | np.uint32(1), shift, strict=True)):
-                found[at : at + BLOCK, column] = np.minimum.reduceat(hashes * times + plus, ends[:-1] - ends[0])
-        return found
+                signatures[at : at + BLOCK, column] = np.minimum.reduceat(hashes * times + plus, ends[:-1] - ends[0])
+        return signatures
 
 
 def filled_up(codes: Hashes, lengths: IntArray) -> tuple[Hashes, IntArray]:
     """Words of texts, with zeros behind those that have fewer than three."""
     room = np.maximum(lengths, len(PLACES))
-    found = np.zeros(room.sum(), dtype=np.uint32)
-    found[np.arange(len(codes)) + np.repeat(np.cumsum(room - lengths) - (room - lengths), lengths)] = codes
-    return found, room
+    filled = np.zeros(room.sum(), dtype=np.uint32)
+    filled[np.arange(len(codes)) + np.repeat(np.cumsum(room - lengths) - (room - lengths), lengths)] = codes
+    return filled, room
 
 
 def shingles(codes: Hashes, lengths: IntArray) -> tuple[Hashes, IntArray]:
@@ -271,15 +271,15 @@ def shingles(codes: Hashes, lengths: IntArray) -> tuple[Hashes, IntArray]:
 def buckets(signature: Hashes) -> list[list[int]]:
     """The texts that agree in a whole band of their signatures, by their places in ascending order."""
     weights = np.random.default_rng(0).integers(0, 2**64, size=ROWS, dtype=np.uint64)
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for band in range(BANDS):
         key = (signature[:, band * ROWS : (band + 1) * ROWS] * weights).sum(axis=1, dtype=np.uint64)
         order = np.argsort(key, kind="stable")
         again = key[order][1:] == key[order][:-1]
         several = np.append(again, False) | np.append(False, again)  # those of a bucket with others
         ends = np.flatnonzero(np.diff(key[order[several]])) + 1
-        found += [bucket.tolist() for bucket in np.split(order[several], ends) if len(bucket)]
-    return found
+        groups += [bucket.tolist() for bucket in np.split(order[several], ends) if len(bucket)]
+    return groups
 
 
 def root(parent: list[int], index: int) -> int:
@@ -328,7 +328,7 @@ def word_runs(words: Sequence[str], *, length: int) -> frozenset[str]:
     return frozenset(" ".join(words[at : at + length]) for at in range(len(words) - length + 1))
 
 
-def jaccard(one: AbstractSet[object], other: AbstractSet[object]) -> float:
+def jaccard(first: AbstractSet[object], second: AbstractSet[object]) -> float:
     r"""The share of what either has that both have, :math:`|A \cap B| / |A \cup B|`; not both may be empty."""
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared)
+    shared = len(first & second)
+    return shared / (len(first) + len(second) - shared)
