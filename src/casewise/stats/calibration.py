@@ -91,9 +91,8 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
         raise StatisticsError(f"a calibration curve needs a bin at least, not {n_bins}")
     counted = sample.in_rate_metrics
     rated = sample.where(counted)
-    measured_brier = measure(
-        rated, metrics=metrics_named("brier")
-    )  # before there are totals of every bin, which are large
+    # Measured before there are totals of every bin, which are large.
+    measured_brier = measure(rated, metrics=metrics_named("brier"))
     bins = equal_mass_bins(rated.probability, max(1, min(n_bins, rated.n_clusters // QUERIES_A_BIN)))
     n_used = int(bins.max()) + 1 if len(bins) else 0
     totals = replace(
