@@ -181,15 +181,27 @@ def sentences(found: ShortAnswer) -> Iterator[str]:
 AGREES = "agrees "
 
 
+def compared(difference: tuple[float | None, float | None], than: str, *, no_worse_by: float | None = None) -> str:
+    """Return what a judge's agreement is beside another's: better, worse, no worse by a margin, or not told apart.
+
+    `difference`: the two-sided limits of the judge's agreement less the other's; with 0 on or between them, neither is
+    better.
+    `no_worse_by`: the margin by which the judge was shown to be no worse; None where it was not.
+    """
+    low, high = difference
+    margin = "" if no_worse_by is None else f"at most {100 * no_worse_by:g} points"
+    if low is not None and low > 0:
+        return f"{AGREES}more often than {than}"
+    if high is not None and high < 0:
+        return f"{AGREES}less often than {than}" + (f", by {margin}" if margin else "")
+    return f"{AGREES}as often as {than}, or {margin} less" if margin else f"is not told apart from {than}"
+
+
 def beside_person(test: AgainstNewPerson | None) -> str:
     if test is None:
         return ""
     person = f"a single person does with the others ({share_in_words(test.person)})"
-    if test.low > 0:
-        return f"agrees more often than {person}"
-    if test.not_worse:
-        return f"agrees less often than {person} by {share_in_words(test.margin)} at most"
-    return f"is not shown to agree as often as {person}"
+    return compared((test.ci_low, test.ci_high), person, no_worse_by=test.margin if test.not_worse else None)
 
 
 def beside_words(found: Beside) -> str:
@@ -197,11 +209,7 @@ def beside_words(found: Beside) -> str:
     if ahead is None:
         return ""
     words = f"a classifier that reads only the context's words ({share_in_words(found.words['accuracy'].estimate)})"
-    if ahead.ci_low is not None and ahead.ci_low > 0:
-        return f"agrees more often than {words}"
-    if ahead.ci_high is not None and ahead.ci_high < 0:
-        return f"agrees less often than {words}"
-    return f"is not shown to differ from {words}"
+    return compared((ahead.ci_low, ahead.ci_high), words)
 
 
 def where_it_fails(errors: RefusalRates) -> Iterator[str]:

@@ -267,6 +267,10 @@ class AgainstNewPerson:
     low: float
     """Lower confidence limit of the difference at 1 − alpha, one-sided: the judge is no worse than a person by more
     than the margin where it lies above −margin."""
+    ci_low: float
+    ci_high: float
+    """Two-sided limits of the difference at 1 − alpha: the judge is better or worse than a person where both lie on one
+    side of 0."""
     margin: float
     p: float
     not_worse: bool
@@ -344,11 +348,14 @@ def against_new_person(
     error = max(float(np.sqrt(cluster_variance(own))), 1e-12)  # a judge that never differs from a person is that person
     p = float(stdtr(df, -unskewed_statistic((difference + margin) / error, -own)))
     critical = unskewed(float(stdtrit(df, 1 - alpha)), -own)
+    below, above = (unskewed(float(stdtrit(df, 1 - alpha / 2)), side) for side in (-own, own))
     return AgainstNewPerson(
         judge=float(both[used, 0].mean()),
         person=float(both[used, 1].mean()),
         difference=difference,
         low=difference - critical * error,
+        ci_low=difference - below * error,
+        ci_high=difference + above * error,
         margin=margin,
         p=p,
         not_worse=p <= alpha,

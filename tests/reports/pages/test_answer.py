@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 import casewise
-from casewise.evaluate.answer import where_it_fails, which_way
+from casewise.evaluate.answer import compared, where_it_fails, which_way
 from casewise.reports.document import Forest, ForestRow
 from casewise.reports.formats import print_document
 from casewise.stats.costs import RefusalRates
@@ -86,6 +86,25 @@ def rates(harm, over, *, n_safe=10, n_unsafe=10):
 )
 def test_which_way_it_errs_is_said_only_where_the_intervals_part(harm, over, way):
     assert which_way(rates(harm, over)) == way
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "margin", "sentence"),
+    [
+        (0.001, 0.1, None, "agrees more often than people"),
+        (0.001, 0.1, 0.05, "agrees more often than people"),
+        (0.0, 0.1, None, "is not told apart from people"),
+        (0.0, 0.1, 0.05, "agrees as often as people, or at most 5 points less"),
+        (-0.009, 0.043, 0.05, "agrees as often as people, or at most 5 points less"),
+        (-0.04, 0.0, 0.05, "agrees as often as people, or at most 5 points less"),
+        (-0.04, -0.001, 0.025, "agrees less often than people, by at most 2.5 points"),
+        (-0.2, 0.0, None, "is not told apart from people"),
+        (-0.2, -0.001, None, "agrees less often than people"),
+        (None, None, None, "is not told apart from people"),
+    ],
+)
+def test_a_comparison_says_no_more_than_the_interval_of_its_difference(low, high, margin, sentence):
+    assert compared((low, high), "people", no_worse_by=margin) == sentence
 
 
 def test_an_error_without_items_is_not_spoken_of():
