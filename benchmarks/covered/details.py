@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import polars as pl
@@ -134,6 +134,24 @@ def comparisons(studies: int) -> Iterator[Row]:
         yield from rejections(10 * studies, partial(drawn, queries, each, together), setting, wanted="≤ 6.5 %")
 
 
+def headlines(studies: int) -> Iterator[Row]:
+    """The best of several equally good judges, and whether any other is said to be behind it."""
+    rng = np.random.default_rng(111)
+
+    def drawn(judges: int) -> Mapping[str, float | None]:
+        wrong = rng.random((judges, 90)) < 0.2
+        base = wrong_at_random(rng, 90, 1.0, each=1)
+        base = replace(base, weight=(base.rate > 0.5).astype(float))
+        samples = [replace(base, safe=np.where(one, 1 - base.weight, base.weight)) for one in wrong]
+        pairs = list(combinations(range(judges), 2))
+        tests = paired_tests([(samples[a], samples[b]) for a, b in pairs])
+        best = int(wrong.sum(1).argmin())
+        return {"behind the best": min(test.p_holm for pair, test in zip(pairs, tests, strict=True) if best in pair)}
+
+    for judges in (3, 5, 10, 20):
+        yield from rejections(studies, partial(drawn, judges), f"{judges} judges", wanted="≤ 6 %")
+
+
 def arms(studies: int) -> Iterator[Row]:
     """Shapley values of two parts of the context, which help alone and more together."""
     rng = np.random.default_rng(113)
@@ -213,6 +231,13 @@ SECTIONS = (
         "that a judge is right or wrong on together.",
         comparisons,
         quick=200,
+    ),
+    Section(
+        "headlines",
+        ("behind the best",),
+        "3, 5, 10 and 20 judges right on 80 % of items each, 90 queries of one item. Any judge said to be behind the best counts.",
+        headlines,
+        quick=100,
     ),
     Section(
         "arms",

@@ -129,6 +129,9 @@ class ComparisonNumbers:
 DECIDING = ("accuracy", "auroc", "spearman")
 """What says who agrees better: the first of them that all judges have."""
 
+ALPHA = 0.05
+"""The corrected p of a pair of judges at or below which the two are told apart."""
+
 
 def sentence_of(found: Comparison, *, without: Collection[str] = ()) -> str:
     """Who agrees better with people; `without`: judges with too few verdicts to be spoken of."""
@@ -150,19 +153,21 @@ def sentence_of(found: Comparison, *, without: Collection[str] = ()) -> str:
         if behind:
             return f"{best} agrees with people better than {others[0]}, by more than chance: {numbers}."
         return f"These items do not tell {best} from {others[0]}: {numbers}."
-    open_ = [other for other in others if other not in behind]
     level = [name for name in others if scored[name] == scored[best]]
     same = f", the same as {first_few(level)}" if level else ""
+    agrees = f"{best} agrees best with people ({title} {scored[best]:.3f}{same})"
+    if metric != "accuracy":
+        return f"{agrees}; these judges give no verdicts to test, so no other is said to be behind it."
+    open_ = [other for other in others if other not in behind]
     rest = f"; not told from it: {first_few(open_)}" if open_ else ""
-    return (
-        f"{best} agrees best with people ({title} {scored[best]:.3f}{same}): {len(behind)} of the other {len(others)} are behind "
-        f"it by more than chance, each by its own interval{rest}."
-    )
+    return f"{agrees}: {len(behind)} of the other {len(others)} are behind it (p ≤ {ALPHA:g}, corrected for all pairs){rest}."
 
 
 def told_apart(found: Comparison, one: str, other: str, metric: str) -> bool:
-    """Whether the interval of their difference holds no 0."""
+    """Whether two judges differ: by Holm's p over all pairs, or, of two judges of values alone, by their interval."""
     pair = next(pair for pair in found.pairs if {pair.first, pair.second} == {one, other})
+    if metric == "accuracy" and pair.test is not None:
+        return pair.test.p_holm <= ALPHA
     difference = pair.difference(metric)
     return difference is not None and difference.beyond_chance
 

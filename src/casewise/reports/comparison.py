@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import polars as pl
 
-from casewise.evaluate.comparison import ComparisonNumbers, GateReport
+from casewise.evaluate.comparison import ComparisonNumbers, GateReport, told_apart
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
 from casewise.reports import charts
 from casewise.reports.document import (
@@ -99,27 +99,34 @@ def matrix(report: ComparisonNumbers) -> Iterator[Block]:
     found, short = report.comparison, letters(report)
     cells = {(pair.first, pair.second): pair.difference("accuracy") for pair in found.pairs}
     cells |= {(b, a): one for (a, b), one in cells.items()}
+    apart = {ends for ends in cells if told_apart(found, *ends, "accuracy")}
     rows = [
-        (short[row], *(signed(cells.get((row, column)), flip=i > j) for j, column in enumerate(found.names)))
+        (
+            short[row],
+            *(
+                signed(cells.get((row, column)), flip=i > j, star=(row, column) in apart)
+                for j, column in enumerate(found.names)
+            ),
+        )
         for i, row in enumerate(found.names)
     ]
     behind = estimate_frame(
         [(f"{pair.first} − {pair.second}", one) for pair in found.pairs for one in pair.differences]
     )
     head = ("", *(short[name] for name in found.names))
-    caption = "Accuracy of the judge of the row less that of the column; * where the 95 % interval holds no 0"
+    caption = "Accuracy of the judge of the row less that of the column; * where p, Holm, is at most .05"
     yield table_of("differences-table", caption, head, rows, frame=behind)
     yield Prose(
         f"With more than {MOST} judges the {len(found.pairs):,} pairs are shown as a matrix of one metric. --json and --tables "
-        "have every metric, test and turning point of every pair; compare two of these runs alone to read them. Of so many "
-        "intervals some hold no 0 by chance: casewise leaderboard ranks the judges with intervals that hold together."
+        "have every metric, test and turning point of every pair; compare two of these runs alone to read them. "
+        "casewise leaderboard ranks the judges with intervals that hold together."
     )
 
 
-def signed(found: Estimate | None, *, flip: bool) -> str:
+def signed(found: Estimate | None, *, flip: bool, star: bool) -> str:
     if found is None or found.estimate is None:
         return "–"
-    return number(-found.estimate if flip else found.estimate) + ("*" if found.beyond_chance else "")
+    return number(-found.estimate if flip else found.estimate) + ("*" if star else "")
 
 
 def letters(report: ComparisonNumbers) -> dict[str, str]:
@@ -163,8 +170,8 @@ def differences(report: ComparisonNumbers) -> Iterator[Block]:
     yield table_of("differences-table", "Differences between the judges", head, rows, frame=estimate_frame(behind))
     yield Prose(
         "All judges are measured on the same queries, so that the interval of a difference takes into account "
-        "that they judged the same items. Where it does not hold 0, the difference is more than chance; with many pairs and "
-        "metrics some will be so by chance."
+        "that they judged the same items. The intervals are not corrected for the number of pairs "
+        "and metrics. Read who is behind whom from p, Holm, in the tests of the pairs."
     )
 
 
@@ -185,7 +192,7 @@ def figure(report: ComparisonNumbers) -> Iterator[Figure]:
     drawn = charts.dots_with_intervals(rows, title="Difference in accuracy", zero=True)
     yield Figure(
         "differences-chart",
-        "Differences in accuracy with 95 % intervals. On the dashed line there is none.",
+        "Differences in accuracy with 95 % intervals, not corrected for several pairs. On the dashed line there is none.",
         "Dot chart of differences in accuracy between each two judges; the table of differences gives the numbers.",
         charts.for_page(drawn, name="differences-chart"),
     )
