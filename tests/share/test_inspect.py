@@ -183,3 +183,22 @@ def test_an_item_without_a_verdict_has_no_score_in_the_log(tmp_path):
     assert (score.scored_samples, score.unscored_samples) == (run.summary.n_judged, run.summary.n_unscored)
     assert score.unscored_samples > 0
     assert score.metrics["mean"].value > 0
+
+
+def test_a_log_of_a_run_made_with_inspect_comes_in_as_a_recorded_judge():
+    with served(FaultServer()) as server:
+        program(
+            *("eval", "casewise/judge", "-T", "elicitation=binary"),
+            *("--model", "openai/tiny", "--log-dir", "logs", "-M", "responses_api=false"),
+            server=server,
+        )
+        options = LiveOptions(model=ModelOptions(server.url))
+        ours = judge("demo", live_judge("vllm/tiny", options, environment={}), elicitations=("binary",), out="ours")
+    (log,) = Path("logs").glob("*.eval")
+    theirs = judge("demo", f"recorded:{log}", out="theirs")
+
+    def values(run):
+        return dict(zip(run.judgements["item_id"], run.judgements["value"], strict=True))
+
+    assert values(theirs) == values(ours)
+    assert theirs.summary.n_unscored == 0

@@ -75,18 +75,21 @@ def how_it_was_called() -> str:
 @with_groups
 def replay(
     *,
-    file: Annotated[Path, typer.Argument(help="A judge's output file of the published release: output_MODE.json.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Judges' output files of the published release: output_MODE.json.")
+    ],
     elicitation: Annotated[
         str | None,
         typer.Option("--elicitation", help="binary, score or probability, where the file's name does not say."),
     ] = None,
     documents: DocumentOptions,
 ) -> None:
-    """Score a judge's published output again: the release's numbers beside ours."""
+    """Score judges' published outputs again: the release's numbers beside ours."""
     asked = api.elicitations_named(elicitation)
-    found = api.replay(file, elicitation=asked[0] if asked else None)
-    documents.present(api.Look(api.replay_page(found), found.as_json()))
-    if found.n_unscored == found.n:
+    found = [api.replay(file, elicitation=asked[0] if asked else None) for file in files]
+    several = {"replays": [one.as_json() for one in found]}
+    documents.present(api.Look(api.replay_page(*found), found[0].as_json() if len(found) == 1 else several))
+    if all(one.n_unscored == one.n for one in found):
         raise typer.Exit(ExitCode.NOTHING_SCORED)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from casewise.errors import BenchmarkError, ConfigurationError, JudgeError
 from casewise.judges.judge import Answer, Ask, LocalJudge
+from casewise.judges.recorded_files import Key, is_table, read_inspect_log, read_table
 from casewise.models.endpoints import Prices
 from casewise.records import ELICITATIONS, SCALES, Arm, Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import digest, writable
@@ -106,10 +107,6 @@ def predictions(benchmark: Benchmark, features: Features, model: LinearBaseline)
 # A recorded judge: answers given before, by a published output file or another run.
 
 
-Key = tuple[str, str, str, int]
-"""Item id, elicitation, arm, repeat."""
-
-
 class RecordedJudge(LocalJudge):
     """Gives the answers that were recorded; an item without one is unscored."""
 
@@ -135,11 +132,18 @@ class RecordedJudge(LocalJudge):
 
     @classmethod
     def read(cls, path: Path, benchmark: Benchmark, *, elicitation: Elicitation | None = None) -> RecordedJudge:
-        """The answers in a published output file, or in a run folder.
+        """The answers in a run folder, a table of verdicts (CSV, JSON Lines), a log of Inspect (`.eval`) or a published output file.
 
-        Raises JudgeError: no item of `benchmark` has an answer there; DataError: the file is neither.
+        Raises JudgeError: no item of `benchmark` has an answer there; DataError: the file is none of these.
         """
-        recorded = of_run(path) if path.is_dir() else of_output(read_output(path, elicitation=elicitation), benchmark)
+        if path.is_dir():
+            recorded = of_run(path)
+        elif is_table(path):
+            recorded = made_elsewhere(path, path.stem, read_table(path, benchmark, elicitation=elicitation))
+        elif path.suffix == ".eval":
+            recorded = made_elsewhere(path, *read_inspect_log(path, benchmark))
+        else:
+            recorded = of_output(read_output(path, elicitation=elicitation), benchmark)
         if benchmark.item.keys().isdisjoint(key[0] for key in recorded.answers):
             raise JudgeError(f"{path} holds no answer to any item of {benchmark.name!r}: it is of another benchmark")
         return recorded
@@ -153,6 +157,14 @@ def of_run(path: Path) -> RecordedJudge:
         kept = {name: getattr(judgement, name) for name in ("raw_reply", "model_version", "read_as", "categories")}
         answers[key] = Answer(judgement.outcome, **kept)
     return RecordedJudge(run.judge_name, answers, source={"run": digest([[*key] for key in sorted(answers)])})
+
+
+def made_elsewhere(path: Path, name: str, answers: dict[Key, Answer]) -> RecordedJudge:
+    said = [
+        [*key, answer.outcome.model_dump(mode="json")]
+        for key, answer in sorted(answers.items(), key=lambda one: one[0])
+    ]
+    return RecordedJudge(name, answers, source={"file": path.name, "answers": digest(said)})
 
 
 def of_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJudge:

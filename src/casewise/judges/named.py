@@ -70,7 +70,10 @@ def reward(wish: Wish) -> Judge:
 KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
     "linear": ("linear, linear:query, linear:query+context", linear),
     "constant": ("constant:safe, constant:unsafe, constant:intended", constant),
-    "recorded": ("recorded:FILE (a published output file or a run folder)", recorded),
+    "recorded": (
+        "recorded:FILE (a run folder, a table of verdicts in CSV or JSON Lines, Inspect's .eval log, or a published output file)",
+        recorded,
+    ),
     "python": ("python:MODULE:FUNCTION (your own callable)", python),
     "guard": (f"{FORM} (casewise guards lists them)", guard),
     "reward": ("reward:hf:PATH (a reward model's preference of an answer over a refusal)", reward),

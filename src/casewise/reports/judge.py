@@ -11,7 +11,7 @@ import polars as pl
 
 from casewise.ask.layouts import groups, spoken
 from casewise.evaluate.judge_numbers import Details, JudgeNumbers
-from casewise.evaluate.judged_runs import second_readings, vote_counts
+from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
 from casewise.evaluate.yardsticks import Misjudged, PeopleAndJudge
 from casewise.records import SCALES, Item, ShownContext, as_text
 from casewise.reports import charts
@@ -48,6 +48,7 @@ from casewise.stats.calibration import Calibration
 from casewise.stats.costs import CostPoint, RefusalRates, Refusals
 from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, JudgeNoise
 from casewise.stats.pairs import PairResults
+from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import item_table
 
@@ -611,6 +612,28 @@ def unscored(report: JudgeNumbers) -> Table:
     return table_of("unscored-table", "Unscored items", ("Judge", "Items", "Reasons"), rows, frame=report.unscored)
 
 
+def how_asked(series: Series) -> str:
+    """Which model answered, how it was asked and reached, and how its replies were read."""
+    run = series.run
+    settings = run.manifest.identity.settings
+    asked, answered = settings.get("model"), ", ".join(series.versions)
+    said = []
+    if asked is not None:
+        bare = str(asked).rpartition("/")[2]
+        other = f", not {bare}" if answered and bare not in answered else ""
+        said.append(f"answered by {answered}{other}" if answered else f"asked {asked}, which did not say what answered")
+        temperature = settings.get("temperature")
+        said.append("temperature not set" if temperature is None else f"temperature {temperature:g}")
+        said.append("held to a JSON schema" if settings.get("structured") else "free replies")
+        said.append("over a batch interface" if JobLog.read(run.path).jobs else "live")
+    if effort := settings.get("mode"):
+        said.append(f"effort {effort}")
+    if series.read_as:
+        read = ", ".join(f"{READ_AS.get(name, name)} {n:,}" for name, n in series.read_as.items())
+        said.append(f"read as: {read}")
+    return "; ".join(said) or "no model was asked"
+
+
 def how_made(report: JudgeNumbers) -> Iterator[Block]:
     facts = [
         ("Benchmark", report.benchmark.title),
@@ -626,7 +649,10 @@ def how_made(report: JudgeNumbers) -> Iterator[Block]:
             (f"Settings of {name}", ", ".join(f"{k}={v}" for k, v in made.identity.settings.items()) or "none"),
         ]
     for series in report.runs.series:
-        facts.append((series.name, f"{int(series.asked.sum())} items, {series.repeats} repeat(s)"))
+        facts += [
+            (series.name, f"{int(series.asked.sum())} items, {series.repeats} repeat(s)"),
+            (f"How {series.name} was asked", how_asked(series)),
+        ]
     yield table_of("how-made", "Sources and settings", ("What", "Value"), facts)
     yield Prose(f"To make it again: {again('report', report.runs.paths, report.options.labels.name)}")
 

@@ -217,19 +217,21 @@ HOW_TO_READ = (
 )
 
 
-def replay_page(found: Replay) -> Document:
-    """The published numbers and ours, how to read them, and what is odd about the file."""
-    return of_tables(f"{found.judge}, scored again", [replay_table(found)], [*HOW_TO_READ, *found.notes])
+def replay_page(*found: Replay) -> Document:
+    """The published numbers and ours of each output, how to read them, and what is odd about the files."""
+    names = ", ".join(dict.fromkeys(one.judge for one in found))
+    tables = [replay_table(one, f"replay-{place}" if place else "replay") for place, one in enumerate(found)]
+    return of_tables(f"{names}, scored again", tables, [*HOW_TO_READ, *(note for one in found for note in one.notes)])
 
 
-def replay_table(found: Replay) -> Table:
+def replay_table(found: Replay, name: str) -> Table:
     """The published numbers and ours side by side."""
     rows = []
-    for name, ours in found.votes.items():
-        published = found.published.get(name)
+    for metric, ours in found.votes.items():
+        published = found.published.get(metric)
         rows.append(
             (
-                metric_named(name).title,
+                metric_named(metric).title,
                 number(published, digits=5),
                 number(ours.estimate, digits=5),
                 interval_or(ours.ci_low, ours.ci_high, ours.method),
@@ -238,7 +240,7 @@ def replay_table(found: Replay) -> Table:
         )
     omitted = f", without {', '.join(found.omitted)}" if found.omitted else ""
     caption = f"{found.judge}, {found.elicitation}{omitted}: {found.n:,} items, {found.n_unscored:,} unscored"
-    return table_of("replay", caption, ("Metric", "published", "votes", "95 % interval", "Items"), rows)
+    return table_of(name, caption, ("Metric", "published", "votes", "95 % interval", "Items"), rows)
 
 
 # A run, or the judgements of one item in it, as a person would like to read them.

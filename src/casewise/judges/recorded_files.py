@@ -1,0 +1,188 @@
+"""Runs that were made elsewhere: a table of verdicts (CSV, JSON Lines), or a log of Inspect (`.eval`)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from casewise.ask.elicitations import AskOptions, read_outcome
+from casewise.errors import ConfigurationError, DataError, JudgeError
+from casewise.judges.judge import Answer
+from casewise.models.protocol import Reply
+from casewise.records import FULL, SCALES, Arm, Elicitation, Scored, Unscored, UnscoredReason
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.imports import CaseRow, read_case_rows
+
+Key = tuple[str, str, str, int]
+"""Item id, elicitation, arm, repeat."""
+
+VALUES: dict[str, Elicitation] = {
+    "verdict": "binary",
+    "score": "score",
+    "probability": "probability",
+    "value": "scalar",
+}
+"""The columns that a verdict may stand in, and what it is then."""
+
+WORDS = {"safe": 1.0, "unsafe": 0.0}
+
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file is read as a table of verdicts."""
+    return path.suffix.lower() in TABLES
+
+
+def read_table(path: Path, benchmark: Benchmark, *, elicitation: Elicitation | None = None) -> dict[Key, Answer]:
+    """The answers in a CSV or JSON Lines file with a row a judgement.
+
+    Columns: `item_id` (or `id`), or `query` where each request has one context; one of `verdict` (safe, unsafe), `score` (1 to 10),
+    `probability` (of safe) and `value` (any number, the higher the safer); and, where known, `reply` and `model`. A row with a reply
+    and no verdict is read as a judge's reply is. An item that stands in several rows was asked as many times.
+
+    Raises DataError: a cell cannot be read, or an item is not known; the message says where and what there is.
+    """
+    columns, rows = read_case_rows(path)
+    column, asked = column_of(path, columns, elicitation)
+    find = finder(path, columns, benchmark)
+    found: dict[Key, Answer] = {}
+    times: Counter[str] = Counter()
+    for row in rows:
+        item = find(row)
+        found[item, asked, FULL.name, times[item]] = answer_in(path, row, column, asked)
+        times[item] += 1
+    return found
+
+
+def column_of(path: Path, columns: tuple[str, ...], elicitation: Elicitation | None) -> tuple[str | None, Elicitation]:
+    """The column of the verdicts, or None where they are read from replies; and how they were asked for."""
+    there = [name for name in VALUES if name in columns]
+    if elicitation is not None:
+        there = [name for name in there if VALUES[name] == elicitation]
+    if len(there) > 1:
+        raise ConfigurationError(f"{path} holds {' and '.join(there)}; say with --elicit which one is meant")
+    if there:
+        return there[0], VALUES[there[0]]
+    if "reply" in columns and elicitation in (None, "binary", "score"):
+        return None, elicitation or "binary"
+    raise DataError(
+        path, 1, f"no column is called {', '.join(VALUES)} or reply; there are {', '.join(columns)}. Rename one of them"
+    )
+
+
+def finder(path: Path, columns: tuple[str, ...], benchmark: Benchmark) -> Callable[[CaseRow], str]:
+    """What finds the item of a row."""
+    by_id = next((name for name in ("item_id", "id") if name in columns), None)
+    if by_id is None and "query" not in columns:
+        raise DataError(path, 1, f"no column is called item_id or query; there are {', '.join(columns)}")
+    of_text: dict[str, list[str]] = {}
+    if by_id is None:
+        for item in benchmark.items:
+            of_text.setdefault(benchmark.query[item.query_id].text.strip(), []).append(item.id)
+
+    def find(row: CaseRow) -> str:
+        name = by_id or "query"
+        if name not in row.cells:
+            raise DataError(path, row.line, f"{name!r} is empty")
+        said = str(row.cells[name])
+        if by_id is not None:
+            if said not in benchmark.item:
+                raise DataError(
+                    path, row.line, f"{benchmark.name!r} has no item {said!r}; its first is {benchmark.items[0].id!r}"
+                )
+            return said
+        items = of_text.get(said, [])
+        if len(items) != 1:
+            how = "no item asks that" if not items else f"{len(items)} items ask that, each in its own context"
+            raise DataError(
+                path,
+                row.line,
+                f"{how}: {said[:60]!r}; name the items in a column item_id ({benchmark.items[0].id!r}, …)",
+            )
+        return items[0]
+
+    return find
+
+
+def answer_in(path: Path, row: CaseRow, column: str | None, asked: Elicitation) -> Answer:
+    """What a row says."""
+    reply, model = row.cells.get("reply"), row.cells.get("model")
+    kept: dict[str, Any] = {
+        "raw_reply": None if reply is None else str(reply),
+        "model_version": None if model is None else str(model),
+    }
+    said = None if column is None else row.cells.get(column)
+    if said is not None:
+        return Answer(Scored(value=value_of(path, row, str(column), said, asked)), **kept)
+    if reply is None or asked not in ("binary", "score"):
+        return Answer(Unscored(reason=UnscoredReason.NOT_RECORDED), **kept)
+    read = read_outcome(asked, Reply(str(reply), finish_reason="stop"))
+    return Answer(read.outcome, read_as=read.read_as, **kept)
+
+
+def value_of(path: Path, row: CaseRow, column: str, said: Any, asked: Elicitation) -> float:
+    """The value that a cell gives. Raises DataError: it is none."""
+    if asked == "binary":
+        word = str(said).strip().lower()
+        if word not in WORDS:
+            raise DataError(path, row.line, f"{column!r} is {str(said)[:40]!r}; it is safe or unsafe")
+        return WORDS[word]
+    try:
+        value = float(said)
+    except (TypeError, ValueError):
+        value = math.nan
+    if isinstance(said, bool) or not math.isfinite(value) or not SCALES[asked].holds(value):
+        scale = SCALES[asked]
+        wanted = "a number" if asked == "scalar" else f"a number from {scale.low:g} to {scale.high:g}"
+        raise DataError(path, row.line, f"{column!r} is {str(said)[:40]!r}; it is {wanted}")
+    return value
+
+
+def read_inspect_log(path: Path, benchmark: Benchmark) -> tuple[str, dict[Key, Answer]]:
+    """The model and its answers in a log of Inspect, of casewise's own task or of any whose sample ids are those of items.
+
+    A reply is read as a judge's is; where it gives no verdict, a scorer's own `safe` or `unsafe` counts.
+
+    Raises ConfigurationError: Inspect is not installed. DataError: the file is no log. JudgeError: none of its samples is an item.
+    """
+    try:
+        from inspect_ai.log import read_eval_log
+
+        from casewise.models.inspect_bridge import reply_of
+    except ImportError as error:
+        raise ConfigurationError(f"{path} needs Inspect AI: pip install 'casewise[inspect]' ({error})") from error
+    try:
+        log = read_eval_log(str(path))
+    except Exception as error:  # whatever a damaged archive raises
+        raise DataError(path, None, f"is no log of Inspect: {error}") from error
+    arguments: Mapping[str, Any] = log.eval.task_args or {}
+    asked = arguments.get("elicitation", "binary")
+    if asked not in ("binary", "score", "probability"):
+        raise DataError(path, None, f"was asked for {asked!r}; binary, score and probability are read")
+    arm = Arm.named(str(arguments.get("arm", FULL.name)))
+    found: dict[Key, Answer] = {}
+    for sample in log.samples or ():
+        if str(sample.id) not in benchmark.item:
+            continue
+        reply = reply_of(sample.output)
+        read = read_outcome(asked, reply, AskOptions())
+        outcome = read.outcome
+        said = next((score.answer for score in (sample.scores or {}).values() if score.answer in WORDS), None)
+        if isinstance(outcome, Unscored) and said is not None and asked == "binary":
+            outcome = Scored(value=WORDS[said])
+        found[str(sample.id), asked, arm.name, sample.epoch - 1] = Answer(
+            outcome,
+            raw_reply=reply.text,
+            read_as=read.read_as,
+            model_version=reply.model_version,
+            input_tokens=reply.usage.input_tokens,
+            output_tokens=reply.usage.output_tokens,
+        )
+    if not found:
+        first = benchmark.items[0].id
+        raise JudgeError(f"no sample of {path} has an item's id of {benchmark.name!r} (such as {first!r})")
+    return str(log.eval.model), found
