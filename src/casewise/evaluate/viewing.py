@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, reduce
+from itertools import combinations
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
@@ -231,6 +232,8 @@ class ItemsWanted:
     second: int | None = None
     """Two series side by side."""
     cell: str = ""
+    differ: bool = False
+    """Only items on which two of the judges shown have different verdicts in the same arm."""
     sort: str = ""
     down: bool = False
     page: int = 1
@@ -326,6 +329,8 @@ def choose(table: ViewedTable, wanted: ItemsWanted, *, tagged: Mapping[str, tupl
     keep = [*of_item(wanted), *of_series(shown, wanted)]
     if wanted.tag:
         keep.append(pl.col("item_id").is_in([item for item, tags in tagged.items() if wanted.tag in tags]))
+    if wanted.differ:
+        keep.append(verdicts_differ(table, shown))
     found = table.items.filter(keep) if keep else table.items
     if wanted.q:
         found = found.filter(mentions(table, wanted.q.lower(), wanted.within))
@@ -354,6 +359,17 @@ def of_series(shown: tuple[int, ...], wanted: ItemsWanted) -> Iterator[pl.Expr]:
         yield pl.any_horizontal([pl.all_horizontal(one) for one in asked])
     elif wanted.verdict or wanted.outcome or wanted.reason:
         yield pl.lit(value=False)
+
+
+def verdicts_differ(table: ViewedTable, shown: tuple[int, ...]) -> pl.Expr:
+    """Whether two judges have different verdicts on an item that both saw in the same arm."""
+    of = [(place, table.series[place]) for place in shown]
+    pairs = [
+        pl.col(f"verdict_{place}") != pl.col(f"verdict_{other}")
+        for (place, one), (other, second) in combinations(of, 2)
+        if one.judge != second.judge and one.arm == second.arm
+    ]
+    return pl.any_horizontal([pl.lit(value=False), *pairs])
 
 
 def asked_of(place: int, wanted: ItemsWanted) -> Iterator[pl.Expr]:

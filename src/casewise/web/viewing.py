@@ -268,6 +268,7 @@ FILTERS = {
     "arm": "shown",
     "attack": "under",
     "tag": "tagged",
+    "differ": "judges differ",
 }
 """The filters in the order of their words on a page."""
 
@@ -276,11 +277,23 @@ def chips(room: Room, wanted: ItemsWanted) -> Iterator[tuple[str, str | None]]:
     """What is filtered by, in words, each with the list without it."""
     for name, words in FILTERS.items():
         value = getattr(wanted, name)
-        if value in ("", None) or (name == "within" and value == "all"):
+        if value in ("", None, False) or (name == "within" and value == "all"):
             continue
-        said = room.names[value] if name == "series" else BANDS[value] if name == "people" else str(value)
-        without = {name: None if name == "series" else "all" if name == "within" else ""}
+        said = (
+            ""
+            if value is True
+            else room.names[value]
+            if name == "series"
+            else BANDS[value]
+            if name == "people"
+            else str(value)
+        )
+        without = {name: getattr(ItemsWanted(), name)}
         yield f"{words} {said}".strip().replace("_", " "), room.links.items(wanted, **without)
+
+
+def several_judges(table: ViewedTable) -> bool:
+    return len({one.judge for one in table.series}) > 1
 
 
 def quick(room: Room, wanted: ItemsWanted) -> Iterator[tuple[str, str]]:
@@ -290,6 +303,7 @@ def quick(room: Room, wanted: ItemsWanted) -> Iterator[tuple[str, str]]:
         ("a judge is wrong", {"outcome": "wrong"}),
         ("wrong where people are sure", {"outcome": "wrong", "people": "90"}),
         ("unscored", {"outcome": "unscored"}),
+        *([("judges differ", {"differ": True, "series": None})] if several_judges(room.table) else []),
         ("most judges wrong first", {"sort": "wrong", "down": True}),
     ):
         if (to := room.links.items(looked, **changes)) is not None:
@@ -710,6 +724,8 @@ def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[OneList]:
         for outcome in ("wrong", "unscored") if one.reasons else ("wrong",):
             wanted = replace(base, series=place, outcome=outcome)
             yield OneList(f"series-{place}-{outcome}", f"{names[place]}: {outcome}", "Lists", wanted)
+    if several_judges(table):
+        yield OneList("differ", "Judges differ", "Lists", replace(base, differ=True))
     for second in range(min(PAIRED, len(names))):
         for first in range(second):
             name, title = f"beside-{first}-{second}", f"{names[first]} beside {names[second]}"

@@ -138,3 +138,14 @@ def test_what_a_word_cannot_be_is_said(words):
 def test_a_series_that_is_not_there_is_said(table):
     with pytest.raises(ConfigurationError, match="there is no series 7"):
         choose(table, ItemsWanted(series=7), tagged={})
+
+
+def test_judges_differ_where_two_of_them_have_other_verdicts_in_one_arm(table):
+    linear = table.items["verdict_0"].to_list()
+
+    assert set(places(table, differ=True)) == {place for place, verdict in enumerate(linear) if verdict == 0}
+    assert places(table, differ=True, series=0) == places(table, differ=True)
+
+
+def test_one_judge_alone_never_differs_from_itself(runs):
+    assert not places(view_runs(runs[:1]).now(), differ=True)

@@ -187,3 +187,16 @@ def test_a_copy_without_consent_holds_no_text(viewed, tmp_path):
         assert benchmark.query[item.query_id].text not in written
         if context := benchmark.context_of(item):
             assert not any(text in written for text in context.texts().values() if len(text) > 25)
+
+
+def test_where_judges_differ_is_one_click_away_on_the_page_and_in_a_copy(client, runs, viewed, tmp_path):
+    link = re.search(r'href="([^"]*)"[^>]*>judges differ<', client.get("/").text)
+    assert link is not None
+    differing = [place + 1 for place, verdict in enumerate(viewed.now().items["verdict_0"]) if verdict == 0]
+    assert rows(client.get(unescape(link[1]))) == differing
+    alone = TestClient(create_view(view_runs(runs[:1]), port=PORT), base_url=HERE)
+    assert "judges differ" not in alone.get("/").text
+
+    write_view(viewed, tmp_path / "copy")
+    assert 'href="differ.html"' in (tmp_path / "copy" / "index.html").read_text()
+    assert f"{len(differing)} of 90 items" in (tmp_path / "copy" / "differ.html").read_text()
