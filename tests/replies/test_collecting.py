@@ -12,6 +12,7 @@ from casewise.models.endpoints import Prices
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import FakeModel, Rejected, Reply, Usage
 from casewise.replies.behaviour import replies_in
+from casewise.reports.published import replies_json
 from casewise.runs.batch import BatchOptions
 from casewise.runs.limits import Limits
 
@@ -144,6 +145,8 @@ def test_a_providers_refusal_is_an_answer_and_a_failure_is_none(tmp_path):
     reasons = found.frame["unanswered"].to_list()
     assert reasons == ["content_filter", "bad_request", "unavailable", None, None, None]
     assert (found.summary.n_usable, found.summary.n_unusable) == (4, 2)
+    (shown,) = replies_json(found.path, None)["replies"]
+    assert (shown["replies"], shown["unanswered"], shown["why"]) == (4, 2, "bad_request, unavailable")
 
 
 def test_half_a_character_in_a_reply_or_an_error_is_kept_as_its_escape(tmp_path):

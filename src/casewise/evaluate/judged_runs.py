@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from casewise.audits.subject import raters_of
 from casewise.errors import BenchmarkError, DataError
 from casewise.records import ELICITATIONS, Arm, CollectedReply, Elicitation, Grade, ShortRepr
-from casewise.records.call import OUTCOMES
+from casewise.records.call import OUTCOMES, SETTLED
 from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, ReplyManifest, behaviours_in
 from casewise.stats.arrays import FloatArray, Raters
 from casewise.stats.costs import fitted_verdicts
@@ -88,8 +88,14 @@ def judgement_counts(run: Path) -> pl.DataFrame:
 
 
 def reply_counts(replies: Iterable[CollectedReply]) -> pl.DataFrame:
-    """A row an arm: how many `replies`, how many `unanswered`, and `why`."""
-    rows = [(one.arm, one.unanswered and one.unanswered.value) for one in replies]
+    """A row an arm: how many `replies`, how many `unanswered`, and `why`.
+
+    As when they are collected, a refusal by the provider's filter and a question of a defence are replies.
+    """
+    rows = [
+        (one.arm, None if one.unanswered is None or one.unanswered in SETTLED else one.unanswered.value)
+        for one in replies
+    ]
     why = pl.col("why").drop_nulls().unique(maintain_order=True).str.join(", ")
     return (
         pl.DataFrame(rows, schema={"arm": pl.String, "why": pl.String}, orient="row")

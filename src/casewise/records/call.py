@@ -287,6 +287,10 @@ class Unanswered(StrEnum):
     """A defence asks the user instead."""
 
 
+SETTLED = (None, Unanswered.CONTENT_FILTER, Unanswered.ASKED_ABOUT)
+"""What leaves nothing to ask again: a reply, a refusal by the provider's filter, a question of a defence."""
+
+
 class CollectedReply(Record):
     """One call of a chatbot: what it replied to a query in a context, or why it did not.
 

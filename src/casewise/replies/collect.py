@@ -19,7 +19,7 @@ from casewise.judges.run import ByQuery
 from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.protocol import Answering, Message, Reply, ReplyOptions, Usage
 from casewise.records import FULL, Arm, CollectedReply, Context, Item, Query, Unanswered
-from casewise.records.call import digest_of_text
+from casewise.records.call import SETTLED, digest_of_text
 from casewise.replies.behaviour import REPLIES, ReplyIdentity, ReplyManifest
 from casewise.runs.limits import GIVE_PRICES, RunProgress, Spend, Watch, check_limits
 from casewise.runs.run import (
@@ -223,9 +223,6 @@ class ChatSummary(RunProgress):
             **({"pending": self.n_pending} if self.n_pending else {}),
             **({"stopped": self.stopped} if self.stopped else {}),
         }
-
-
-SETTLED = (None, Unanswered.CONTENT_FILTER, Unanswered.ASKED_ABOUT)
 
 
 class CollectingKind(LoggedKind[ChatAsk, ChatAnswer, CollectedReply]):
