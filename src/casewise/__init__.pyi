@@ -2,6 +2,7 @@ from .api import (
     Decider,
     Replies,
     Run,
+    attack,
     audit,
     collect,
     compare,
@@ -19,6 +20,7 @@ from .api import (
     read_reply,
     replay,
     report,
+    robustness,
 )
 
 __version__: str
@@ -28,6 +30,7 @@ __all__ = [
     "Replies",
     "Run",
     "__version__",
+    "attack",
     "audit",
     "collect",
     "compare",
@@ -45,4 +48,5 @@ __all__ = [
     "read_reply",
     "replay",
     "report",
+    "robustness",
 ]

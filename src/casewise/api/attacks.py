@@ -105,6 +105,7 @@ def attack(
     noise: str = NOISE,
     out: str | Path | None = None,
     elicitations: str | Sequence[Elicitation] = (),
+    base_url: str | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
     """Have a judge decide every item under every attack and defence: an ordinary run, gone on with like any other.
@@ -119,7 +120,7 @@ def attack(
     """
     loaded = as_benchmark(benchmark)
     arms = arms_under_attack(loaded, attacks, defences=defences, noise=noise)
-    return judge(loaded, judged_by, out=out, elicitations=elicitations, arms=arms, options=options)
+    return judge(loaded, judged_by, out=out, elicitations=elicitations, arms=arms, base_url=base_url, options=options)
 
 
 def robustness(

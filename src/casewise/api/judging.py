@@ -241,6 +241,12 @@ class RunOptions:
         """How a model is reached, over its batch interface where that is wanted."""
         return replace(self.live, model=replace(self.live.model, batch=True)) if self.batch else self.live
 
+    def at(self, base_url: str | None) -> RunOptions:
+        """The same options with the model at this address; unchanged without one."""
+        if base_url is None:
+            return self
+        return replace(self, live=replace(self.live, model=replace(self.live.model, base_url=base_url)))
+
 
 async def judge_async(
     benchmark: Source,
@@ -250,9 +256,13 @@ async def judge_async(
     elicitations: str | Sequence[Elicitation] = (),
     arms: str | Arm | Sequence[Arm | str] = (),
     repeats: int = 1,
+    base_url: str | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
     """As `judge`, to await."""
+    if base_url is not None and not isinstance(judge, str):
+        raise ConfigurationError("base_url is the address of a model that is given by its name; leave it out")
+    options = options.at(base_url)
     loaded = as_benchmark(benchmark)
     found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.reaching)
     plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
@@ -307,6 +317,7 @@ def judge(
     elicitations: str | Sequence[Elicitation] = (),
     arms: str | Arm | Sequence[Arm | str] = (),
     repeats: int = 1,
+    base_url: str | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
     """Have `judge` decide every item of `benchmark`. Works in a notebook's own event loop too.
@@ -321,6 +332,8 @@ def judge(
     elicitations, arms, repeats
         What to ask; by default what the judge is asked by default, once. Texts do too, as on the command line:
         `"binary,score"`, `"full none without:recipient"`.
+    base_url
+        The address of the model, for any server that speaks OpenAI's chat completions. It replaces the one in `options`.
     options
         How the run is done; nothing that its results depend on, but for the seed.
 
@@ -328,6 +341,8 @@ def judge(
     ------
     JudgeError
         There is no such judge.
+    ConfigurationError
+        `base_url` is given with a function or an object as the judge.
     RunConflict
         `out` holds something else, another run, or another process works on it.
 
@@ -337,9 +352,8 @@ def judge(
     >>> run.summary.n_judged
     90
     """
-    return finished(
-        judge_async(benchmark, judge, out=out, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
-    )
+    how: dict[str, Any] = {"elicitations": elicitations, "arms": arms, "repeats": repeats, "base_url": base_url}
+    return finished(judge_async(benchmark, judge, out=out, options=options, **how))
 
 
 def judge_several(

@@ -14,6 +14,7 @@ from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_
 from casewise.api.evaluating import SaysDoesReport, report_options
 from casewise.api.judging import Run, arms_named
 from casewise.ask.chat import Chat, chat_with
+from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions, find_benchmark
 from casewise.judges.run import Selection, select
 from casewise.models.load import LoadedModel, ModelOptions, load_model
@@ -121,6 +122,7 @@ def collect(
     arms: str | Arm | Sequence[Arm | str] = (),
     repeats: int = 1,
     selection: Selection = Selection(),
+    base_url: str | None = None,
     options: CollectOptions = CollectOptions(),
 ) -> Replies:
     """Send every query of `benchmark` to a chatbot as a user would, in its context, and keep what it replies.
@@ -135,11 +137,13 @@ def collect(
         How the context reaches the model: see `chat_with`. By default it is in the system message.
     arms, repeats, selection
         What is sent; by default every item once, with its whole context.
+    base_url
+        The address of a model that is given by its name, for any server that speaks OpenAI's chat completions.
 
     Raises
     ------
     ConfigurationError
-        There is no such model or arm.
+        There is no such model or arm, or `base_url` is given with a model that is not a name.
     RunConflict
         `out` holds something else, another run, or another process works on it.
 
@@ -150,6 +154,10 @@ def collect(
     >>> found.summary.n_usable
     90
     """
+    if base_url is not None:
+        if not isinstance(model, str):
+            raise ConfigurationError("base_url is the address of a model that is given by its name; leave it out")
+        model = chat_model(model, ModelOptions(base_url, batch=options.batch is not None))
     loaded, plan, found = prepared(benchmark, model, arms, repeats, selection, options.batch is not None)
     folder, asks = Path(out), partial(plan.asks_given, found)
     log = folder / REPLIES.file

@@ -299,13 +299,14 @@ def several_judges(table: ViewedTable) -> bool:
 def quick(room: Room, wanted: ItemsWanted) -> Iterator[tuple[str, str]]:
     """Lists that many want, of the series that are looked at now."""
     looked = replace(ItemsWanted(), series=wanted.series, first=wanted.first, second=wanted.second)
-    for words, changes in (
+    lists: tuple[tuple[str, dict[str, Any]], ...] = (
         ("a judge is wrong", {"outcome": "wrong"}),
         ("wrong where people are sure", {"outcome": "wrong", "people": "90"}),
         ("unscored", {"outcome": "unscored"}),
         *([("judges differ", {"differ": True, "series": None})] if several_judges(room.table) else []),
         ("most judges wrong first", {"sort": "wrong", "down": True}),
-    ):
+    )
+    for words, changes in lists:
         if (to := room.links.items(looked, **changes)) is not None:
             yield words, to
 
