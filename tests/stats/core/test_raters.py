@@ -145,7 +145,7 @@ def test_calibration_refusals_and_hard_items_are_known_less_well_where_it_is_kno
         fits, errors = calibration(sample), refusals(sample).at
         hard = hard_score(*found.counts, baseline=words, judge=sample.safe, cluster=found.query, raters=raters)
         bins = [one.rate for one in fits.curve]
-        parts = [fits.error, fits.calibration_part, fits.refinement_part, fits.noise_floor]
+        parts = [fits.calibration_part, fits.refinement_part, fits.noise_floor]
         return [*bins, *parts, errors.over_refusal, errors.under_refusal, hard.accuracy]
 
     wider = [width(two) > width(one) for two, one in zip(numbers(True), numbers(False), strict=True)]
