@@ -7,6 +7,7 @@ from tests.support.command import Command
 
 from casewise import api
 from casewise.cli import evaluate as demo
+from casewise.extras import install_command
 
 
 @pytest.fixture
@@ -39,5 +40,5 @@ def test_the_demo_leads_on_to_what_is_installed(casewise, tmp_path, monkeypatch,
     said = casewise("demo", "--out", tmp_path / "run").err
     lines = said.partition("Next:")[2].splitlines()
 
-    assert ("pip install 'casewise[web]'" in said) is not installed
+    assert (install_command("web") in said) is not installed
     assert f"view {tmp_path / 'run'}" in lines[1 if installed else -1]

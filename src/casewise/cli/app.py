@@ -6,9 +6,7 @@ import atexit
 import gc
 import io
 import os
-import re
 import sys
-from importlib.metadata import requires
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +16,7 @@ from typer._completion_classes import completion_init
 from casewise import __version__
 from casewise.cli.commands import Entry, lazy_group
 from casewise.errors import CasewiseError, ExitCode
+from casewise.extras import extra_with, install_command
 
 HERE = "casewise.cli"
 
@@ -127,7 +126,7 @@ def main() -> None:
         if os.environ.get("CASEWISE_DEBUG"):
             raise
         if isinstance(error, ModuleNotFoundError) and (extra := extra_with(error.name or "")) is not None:
-            fail(f"this needs {error.name}: pip install 'casewise[{extra}]'", code=ExitCode.USAGE)
+            fail(f"this needs {error.name}: {install_command(extra)}", code=ExitCode.USAGE)
         fail(
             f"casewise itself failed ({type(error).__name__}: {error}); that is a bug. "
             "Set CASEWISE_DEBUG=1 to see where, and report it.",
@@ -155,16 +154,6 @@ def refuse_what_is_no_text(words: list[str]) -> None:
 def pipe_closed() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(ExitCode.PIPE_CLOSED)
-
-
-def extra_with(module: str) -> str | None:
-    """The extra that brings a module; None where none does, and its lack is a bug."""
-    wanted = module.partition(".")[0].lower()
-    for requirement in requires("casewise") or ():
-        name, _, extra = requirement.partition("extra ==")
-        if wanted and extra and re.split(r"[^a-z0-9]", name.lower())[0] == wanted:
-            return extra.strip(" '\"")
-    return None
 
 
 def print_what_the_terminal_can() -> None:

@@ -30,6 +30,7 @@ from casewise.cli.printing import (
     say_files,
 )
 from casewise.errors import ConfigurationError, ExitCode
+from casewise.extras import install_command
 
 # `casewise demo`: the main job on what is embedded, from a judge to a page.
 
@@ -61,7 +62,7 @@ def demo(
     for command, what in NEXT if with_web else NEXT[1:]:
         note(f"  {called} {command.format(out=out):<40} {what}")
     if not with_web:
-        note(f"  pip install 'casewise[web]', and then {called} {NEXT[0][0].format(out=out)}: {NEXT[0][1]}")
+        note(f"  {install_command('web')}, and then {called} {NEXT[0][0].format(out=out)}: {NEXT[0][1]}")
 
 
 def how_it_was_called() -> str:

@@ -13,6 +13,7 @@ from typer import Argument, Option
 from casewise import api
 from casewise.cli.printing import DatabaseOption, JsonOption, UrlOption, announce, note, print_json, say
 from casewise.errors import ConfigurationError
+from casewise.extras import install_command
 from casewise.settings import from_environment
 
 # `casewise backup`, `restore` and `doctor`: the whole database, while it is in use; what is installed and
@@ -36,7 +37,7 @@ def doctor(
         typer.echo(f"{name:14} {version}")
     typer.echo("")
     for extra in found.extras:
-        missing = f"missing {', '.join(extra.missing)}: pip install 'casewise[{extra.name}]'"
+        missing = f"missing {', '.join(extra.missing)}: {install_command(extra.name)}"
         typer.echo(f"[{extra.name}]".ljust(15) + ("installed" if not extra.missing else missing))
     typer.echo("")
     widest = max((len(endpoint.key) for endpoint in found.endpoints), default=0)

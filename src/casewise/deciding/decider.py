@@ -323,10 +323,18 @@ class Decided(DecisionNumbers):
         return self.model_dump(mode="json")
 
 
+def run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Run `loop` until it is stopped. Its own thread closes it: a decider may be collected in any thread, that one too."""
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
+
+
 def end_loop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
+    if thread is not threading.current_thread():
+        thread.join()
 
 
 class Decider:
@@ -553,7 +561,7 @@ class Decider:
     def loop(self) -> asyncio.AbstractEventLoop:
         """A loop in a thread of its own, for those who cannot await."""
         loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=loop.run_forever, daemon=True, name="casewise-decider")
+        thread = threading.Thread(target=run_loop, args=(loop,), daemon=True, name="casewise-decider")
         thread.start()
         self._end_loop = weakref.finalize(self, end_loop, loop, thread)
         return loop

@@ -19,6 +19,7 @@ from pydantic_core import from_json
 from casewise.deciding.decider import Decided, DecisionNumbers, DecisionRequest
 from casewise.deciding.decider_file import FittedDecider, MeasuredOn
 from casewise.errors import ConfigurationError, DataError
+from casewise.extras import install_command
 from casewise.records import Context, Item, Query, ShortRepr, paper_parameters
 from casewise.records.context import stated
 from casewise.stats.intervals import holm
@@ -58,7 +59,7 @@ class Sealer:
         try:
             from cryptography.fernet import Fernet
         except ImportError as error:
-            raise ConfigurationError("texts are encrypted with cryptography: pip install 'casewise[web]'") from error
+            raise ConfigurationError(f"texts are encrypted with cryptography: {install_command('web')}") from error
         try:
             self._fernet = Fernet(key)
         except ValueError as error:

@@ -21,6 +21,7 @@ from casewise.ask.elicitations import (
 from casewise.ask.layouts import ContextRole, ShownItem
 from casewise.ask.prompts import PromptSet, bridge_prompts, default_prompts, published_prompts, read_prompts
 from casewise.errors import ConfigurationError, LeftUnanswered, Unavailable
+from casewise.extras import install_command
 from casewise.judges.judge import Answer, Ask
 from casewise.judges.second_reader import ReadBy, SecondReader
 from casewise.models.endpoints import Prices
@@ -288,7 +289,7 @@ def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str
     loaded = load_model(name, options.model, environment=environment)
     takes_schema = "json_schema" in loaded.model.takes
     if ask.structured and not takes_schema:
-        hint = ", or install xgrammar: pip install 'casewise[local]'" if name.startswith("hf:") else ""
+        hint = f", or install xgrammar: {install_command('local')}" if name.startswith("hf:") else ""
         raise ConfigurationError(f"{name} cannot be held to a JSON schema; leave structured output out{hint}")
     if ask.structured is None:
         ask = replace(ask, structured=takes_schema and not options.protocol)

@@ -10,6 +10,7 @@ from typing import Any
 
 from casewise.ask.elicitations import AskOptions, read_outcome
 from casewise.errors import ConfigurationError, DataError, JudgeError
+from casewise.extras import install_command
 from casewise.judges.judge import Answer
 from casewise.models.protocol import Reply
 from casewise.records import FULL, SCALES, Arm, Elicitation, Scored, Unscored, UnscoredReason
@@ -154,7 +155,7 @@ def read_inspect_log(path: Path, benchmark: Benchmark) -> tuple[str, dict[Key, A
 
         from casewise.models.inspect_bridge import reply_of
     except ImportError as error:
-        raise ConfigurationError(f"{path} needs Inspect AI: pip install 'casewise[inspect]' ({error})") from error
+        raise ConfigurationError(f"{path} needs Inspect AI: {install_command('inspect')} ({error})") from error
     try:
         log = read_eval_log(str(path))
     except Exception as error:  # whatever a damaged archive raises

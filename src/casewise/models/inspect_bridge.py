@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from casewise.errors import ConfigurationError, ModelError, Unauthorised, Unavailable
+from casewise.extras import install_command
 from casewise.models.client import FILTERED
 from casewise.models.protocol import (
     Message,
@@ -80,7 +81,7 @@ class InspectModel(ModelDefaults):
         try:
             from inspect_ai.model import GenerateConfig, get_model
         except ImportError as error:
-            raise ConfigurationError(f"{name} needs Inspect AI: pip install 'casewise[inspect]' ({error})") from error
+            raise ConfigurationError(f"{name} needs Inspect AI: {install_command('inspect')} ({error})") from error
         config = GenerateConfig(max_connections=concurrency, max_retries=RETRIES)
         try:
             return cls(name, get_model(name.removeprefix("inspect:"), base_url=base_url, config=config, memoize=False))

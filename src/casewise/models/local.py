@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from casewise.errors import ConfigurationError
+from casewise.extras import install_command
 from casewise.records.base import digest
 
 # Loading a model on this machine: where it runs, in which numbers, and what kind of model it is.
@@ -79,7 +80,7 @@ def adapted(model: Any, adapter: str) -> Any:
         from peft import PeftModel
     except ImportError as error:
         raise ConfigurationError(
-            f"--adapter {adapter} needs peft: pip install 'casewise[local,adapter]' ({error})"
+            f"--adapter {adapter} needs peft: {install_command('local', 'adapter')} ({error})"
         ) from error
     try:
         return PeftModel.from_pretrained(model, adapter).eval()
@@ -100,7 +101,7 @@ def transformers(name: str) -> Any:
         import transformers as library
     except ImportError as error:
         raise ConfigurationError(
-            f"{name} needs torch and transformers: pip install 'casewise[local]' ({error})"
+            f"{name} needs torch and transformers: {install_command('local')} ({error})"
         ) from error
     return library
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
+from casewise.extras import install_command
 from casewise.records import SCALES, Arm, Judgement, Scored
 from casewise.runs.texts import made_in
 from casewise.stats.sample import VOTES, LabelPolicy, labels
@@ -34,7 +35,7 @@ def export_inspect_log(
     try:
         from inspect_ai.log import write_eval_log
     except ImportError as error:
-        raise ConfigurationError(f"this needs Inspect AI: pip install 'casewise[inspect]' ({error})") from error
+        raise ConfigurationError(f"this needs Inspect AI: {install_command('inspect')} ({error})") from error
     if target.suffix not in (".eval", ".json"):
         raise ConfigurationError(f"{target}: an Inspect log ends in .eval or .json, by which inspect view finds it")
     if target.exists():

@@ -228,7 +228,7 @@ def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> None:
 FIRST = (2020, 1, 1, 0, 0, 0)
 """The time of every file in an archive, so that the same study makes the same archive."""
 
-ANALYSE = '''"""The analysis of this study, as it was frozen. Needs casewise {version}: pip install 'casewise=={version}'
+ANALYSE = '''"""The analysis of this study, as it was frozen. Needs casewise {version}.
 
 Put the exported study beside this file as `rated/`, and run: python analyse.py
 """
