@@ -12,7 +12,7 @@ BEHIND: dict[str, str] = {
     "estimate_of": "metrics",
     "measure": "metrics",
     "difference_of": "differences",
-    "compare_judges": "comparisons",
+    "compare_judges": "headlines",
     "calibration": "calibration",
     "pair_results": "pairs",
     "measured_flips": "pairs",

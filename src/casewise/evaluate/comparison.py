@@ -21,11 +21,12 @@ from casewise.evaluate.judged_runs import (
     first_few,
     read_runs,
 )
-from casewise.evaluate.yardsticks import as_wanted, subset_notes
+from casewise.evaluate.yardsticks import as_wanted, share_in_words, subset_notes
 from casewise.records import ShortRepr
 from casewise.stats.arrays import FloatArray, IntArray
 from casewise.stats.ceilings import rates_of_any_shape
 from casewise.stats.comparison import GATED, Comparison, Decision, Entrant, Gate, MetricGate, compare_judges, gate
+from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import metric_named
 from casewise.stats.pairs import find_pairs
 from casewise.stats.power_studies import QueryDifferences, query_differences
@@ -129,47 +130,70 @@ class ComparisonNumbers:
 DECIDING = ("accuracy", "auroc", "spearman")
 """What says who agrees better: the first of them that all judges have."""
 
-ALPHA = 0.05
-"""The corrected p of a pair of judges at or below which the two are told apart."""
 
+def sentence_of(comparison: Comparison, *, without: Collection[str] = ()) -> str:
+    """Who agrees most with people, whom it beats and from whom it is not told apart.
 
-def sentence_of(found: Comparison, *, without: Collection[str] = ()) -> str:
-    """Who agrees better with people; `without`: judges with too few verdicts to be spoken of."""
-    names = [name for name in found.names if name not in without]
+    All is said from the intervals of the differences, which hold together over all pairs
+    (`casewise.stats.comparison.simultaneous_differences`).
+
+    `without`: judges with too few verdicts to be spoken of.
+    """
+    names = [name for name in comparison.names if name not in without]
     if len(names) < 2:
         gave = f"only {names[0]} gave" if names else "none of them gave"
         return f"There is nothing to compare: {gave} a verdict on at least half of the items."
-    values = {name: {one.name: one.estimate for one in found.estimates[name]} for name in names}
+    values = {name: {each.name: each.estimate for each in comparison.estimates[name]} for name in names}
     metric = next((name for name in DECIDING if all(has.get(name) is not None for has in values.values())), None)
     if metric is None:
         silent = ", ".join(name for name in names if values[name].get("accuracy") is None)
         return f"Nothing that all of them give says who agrees best with people: {silent} gave values and no verdicts."
-    title = metric_named(metric).title
-    scored = {name: has[metric] or 0.0 for name, has in values.items()}
-    best, *others = sorted(names, key=lambda name: -scored[name])
-    behind = [other for other in others if told_apart(found, best, other, metric)]
-    if len(others) == 1:
-        numbers = f"{title} {scored[best]:.3f} against {scored[others[0]]:.3f}"
-        if behind:
-            return f"{best} agrees with people better than {others[0]}, by more than chance: {numbers}."
-        return f"These items do not tell {best} from {others[0]}: {numbers}."
-    level = [name for name in others if scored[name] == scored[best]]
-    same = f", the same as {first_few(level)}" if level else ""
-    agrees = f"{best} agrees best with people ({title} {scored[best]:.3f}{same})"
-    if metric != "accuracy":
-        return f"{agrees}; these judges give no verdicts to test, so no other is said to be behind it."
-    open_ = [other for other in others if other not in behind]
-    rest = f"; not told from it: {first_few(open_)}" if open_ else ""
-    return f"{agrees}: {len(behind)} of the other {len(others)} are behind it (p ≤ {ALPHA:g}, corrected for all pairs){rest}."
+    scores = {name: has[metric] or 0.0 for name, has in values.items()}
+    best, *others = sorted(names, key=lambda name: -scores[name])
+    differences = {other: lead(comparison, best, other, metric) for other in others}
+    beaten = [
+        f"{other} by {gap_in_words(gap, metric)}" for other, gap in differences.items() if gap and gap.beyond_chance
+    ]
+    level = [other for other in others if not ((gap := differences[other]) and gap.beyond_chance)]
+    value = f"{metric_named(metric).title} {in_words(scores[best], metric)}"
+    if len(others) == 1 and level:
+        gap = differences[others[0]]
+        return (
+            f"These items do not tell {best} from {others[0]}: {value} against {in_words(scores[others[0]], metric)}, "
+            f"a difference of {gap_in_words(gap, metric)}."
+        )
+    equal = [name for name in others if scores[name] == scores[best]]
+    same = f", the same as {first_few(equal)}" if equal else ""
+    beats = f" It beats {first_few(beaten)}." if beaten else ""
+    not_apart = f" It is not told apart from {first_few(level)}." if level else ""
+    pairs = len(names) * (len(names) - 1) // 2
+    corrected = f" 95 % intervals, corrected for all {pairs} pairs." if pairs > 1 else ""
+    return f"{best} agrees most with people ({value}{same}).{beats}{not_apart}{corrected}"
 
 
-def told_apart(found: Comparison, one: str, other: str, metric: str) -> bool:
-    """Whether two judges differ: by Holm's p over all pairs, or, of two judges of values alone, by their interval."""
-    pair = next(pair for pair in found.pairs if {pair.first, pair.second} == {one, other})
-    if metric == "accuracy" and pair.test is not None:
-        return pair.test.p_holm <= ALPHA
+def lead(comparison: Comparison, ahead: str, other: str, metric: str) -> Estimate | None:
+    """The difference of two judges in one metric, `ahead` less `other`; None where not both have it."""
+    pair = next(pair for pair in comparison.pairs if {pair.first, pair.second} == {ahead, other})
     difference = pair.difference(metric)
-    return difference is not None and difference.beyond_chance
+    if difference is None or pair.first == ahead:
+        return difference
+    estimate, low, high = (
+        None if end is None else -end for end in (difference.estimate, difference.ci_high, difference.ci_low)
+    )
+    return replace(difference, estimate=estimate, ci_low=low, ci_high=high)
+
+
+def in_words(value: float, metric: str) -> str:
+    return share_in_words(value) if metric == "accuracy" else f"{value:.3f}"
+
+
+def gap_in_words(gap: Estimate | None, metric: str) -> str:
+    """A difference with its interval: of accuracies in points."""
+    if gap is None or gap.estimate is None:
+        return "–"
+    factor, digits, unit = (100, 1, " points") if metric == "accuracy" else (1, 3, "")
+    limits = gap.limits and f" [{', '.join(f'{factor * end:.{digits}f}' for end in gap.limits)}]"
+    return f"{factor * gap.estimate:.{digits}f}{unit}{limits or ''}"
 
 
 def notes_of(runs: JudgedRuns, found: Comparison, options: ReportOptions) -> Iterator[str]:

@@ -313,12 +313,7 @@ def ranked(measured: Sequence[dict[str, Measured]], among: Sequence[int]) -> tup
         return rank_intervals(accuracies), which
     except StatisticsError:
         n = len(accuracies)
-        return RankIntervals(
-            best=np.ones(n, dtype=np.int64),
-            worst=np.full(n, n),
-            better=np.zeros((n, n), dtype=bool),
-            critical=float("inf"),
-        ), which
+        return RankIntervals(np.ones(n, dtype=np.int64), np.full(n, n), np.zeros((n, n), dtype=bool)), which
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import polars as pl
 
-from casewise.evaluate.comparison import ComparisonNumbers, GateReport, told_apart
+from casewise.evaluate.comparison import ComparisonNumbers, GateReport
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
 from casewise.reports import charts
 from casewise.reports.document import (
@@ -22,7 +22,6 @@ from casewise.reports.document import (
     count,
     interval,
     number,
-    p_value,
     percent,
     table_by,
     table_of,
@@ -99,22 +98,15 @@ def matrix(report: ComparisonNumbers) -> Iterator[Block]:
     found, short = report.comparison, letters(report)
     cells = {(pair.first, pair.second): pair.difference("accuracy") for pair in found.pairs}
     cells |= {(b, a): one for (a, b), one in cells.items()}
-    apart = {ends for ends in cells if told_apart(found, *ends, "accuracy")}
     rows = [
-        (
-            short[row],
-            *(
-                signed(cells.get((row, column)), flip=i > j, star=(row, column) in apart)
-                for j, column in enumerate(found.names)
-            ),
-        )
+        (short[row], *(signed(cells.get((row, column)), flip=i > j) for j, column in enumerate(found.names)))
         for i, row in enumerate(found.names)
     ]
     behind = estimate_frame(
         [(f"{pair.first} − {pair.second}", one) for pair in found.pairs for one in pair.differences]
     )
     head = ("", *(short[name] for name in found.names))
-    caption = "Accuracy of the judge of the row less that of the column; * where p, Holm, is at most .05"
+    caption = "Accuracy of the judge of the row less that of the column; * where the interval, corrected for all pairs, holds no 0"
     yield table_of("differences-table", caption, head, rows, frame=behind)
     yield Prose(
         f"With more than {MOST} judges the {len(found.pairs):,} pairs are shown as a matrix of one metric. --json and --tables "
@@ -123,10 +115,10 @@ def matrix(report: ComparisonNumbers) -> Iterator[Block]:
     )
 
 
-def signed(found: Estimate | None, *, flip: bool, star: bool) -> str:
+def signed(found: Estimate | None, *, flip: bool) -> str:
     if found is None or found.estimate is None:
         return "–"
-    return number(-found.estimate if flip else found.estimate) + ("*" if star else "")
+    return number(-found.estimate if flip else found.estimate) + ("*" if found.beyond_chance else "")
 
 
 def letters(report: ComparisonNumbers) -> dict[str, str]:
@@ -170,8 +162,8 @@ def differences(report: ComparisonNumbers) -> Iterator[Block]:
     yield table_of("differences-table", "Differences between the judges", head, rows, frame=estimate_frame(behind))
     yield Prose(
         "All judges are measured on the same queries, so that the interval of a difference takes into account "
-        "that they judged the same items. The intervals are not corrected for the number of pairs "
-        "and metrics. Read who is behind whom from p, Holm, in the tests of the pairs."
+        "that they judged the same items. The intervals are corrected for the number of pairs: of each metric, all hold "
+        "together in 95 of 100 such comparisons. Two judges are told apart where their interval holds no 0."
     )
 
 
@@ -192,7 +184,7 @@ def figure(report: ComparisonNumbers) -> Iterator[Figure]:
     drawn = charts.dots_with_intervals(rows, title="Difference in accuracy", zero=True)
     yield Figure(
         "differences-chart",
-        "Differences in accuracy with 95 % intervals, not corrected for several pairs. On the dashed line there is none.",
+        "Differences in accuracy with 95 % intervals, corrected for all pairs. On the dashed line there is none.",
         "Dot chart of differences in accuracy between each two judges; the table of differences gives the numbers.",
         charts.for_page(drawn, name="differences-chart"),
     )
@@ -202,25 +194,15 @@ def tests(report: ComparisonNumbers) -> Iterator[Block]:
     short = letters(report)
     tested = [(pair, pair.test) for pair in report.comparison.pairs if pair.test is not None]
     rows = [
-        (
-            short[pair.first],
-            short[pair.second],
-            count(test.only_first_right),
-            count(test.only_second_right),
-            p_value(test.p_exact),
-            p_value(test.p_mid),
-            p_value(test.p_holm) if test.testable else "nothing to test",
-        )
+        (short[pair.first], short[pair.second], count(test.only_first_right), count(test.only_second_right))
         for pair, test in tested
     ]
     frame = pl.DataFrame([{"first": pair.first, "second": pair.second, **test._asdict()} for pair, test in tested])
-    head = ("First", "Second", "Only first right", "Only second right", "p, exact", "p, mid", "p, Holm")
-    yield table_of("tests-table", "Exact test of each pair, over queries", head, rows, frame=frame)
+    head = ("First", "Second", "Only first right", "Only second right")
+    yield table_of("tests-table", "Items on which only one of two judges is right", head, rows, frame=frame)
     yield Prose(
-        "The mid-p value is the one to quote; Holm's correction of it takes all pairs of judges into account. Which of two "
-        "judges a query favours is as likely to be the one as the other where they are equally good: the test counts all such "
-        "signs (where a query has one item it is McNemar's). Items on which people are tied are left out. The test takes people's labels as "
-        "given: that other people might have decided otherwise is in the intervals of the differences, not in it."
+        "Items on which people are tied are left out. --json and --tables also have an exact test of each pair, with Holm's "
+        "correction: it takes people's labels as given, while the intervals of the differences do not."
     )
 
 

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
@@ -213,6 +213,7 @@ class PairwiseComparison(ShortRepr):
     first: str
     second: str
     differences: tuple[Estimate, ...]
+    """With 95 % intervals that hold together over all pairs of judges, metric by metric (`simultaneous_differences`)."""
     test: PairedTest | None
     turning_point: TurningPoint | None
 
@@ -262,6 +263,7 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
     decided = [(a, b) for a, b in combinations(names, 2) if samples[a].gives_verdicts and samples[b].gives_verdicts]
     paired = paired_tests([(samples[a], samples[b]) for a, b in decided])
     tests = dict(zip(decided, paired, strict=True))
+    apart_by = corrected_differences(measured)
     return Comparison(
         names=names,
         n_items=int(common.sum()),
@@ -273,7 +275,7 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
             PairwiseComparison(
                 first=a,
                 second=b,
-                differences=differences(measured[a], measured[b]),
+                differences=tuple(apart_by[a, b]),
                 test=tests.get((a, b)),
                 turning_point=(turning_point(samples[a], samples[b]) if (a, b) in tests else None),
             )
@@ -293,10 +295,15 @@ def checked_names(entrants: Sequence[Entrant]) -> tuple[str, ...]:
     return names
 
 
-def differences(first: tuple[Measured, ...], second: tuple[Measured, ...]) -> tuple[Estimate, ...]:
-    """First less second, for the metrics that both have."""
-    of_second = {value.name: value for value in second}
-    return tuple(difference_of(of_first, of_second[of_first.name]) for of_first in first if of_first.name in of_second)
+def corrected_differences(measured: Mapping[str, tuple[Measured, ...]]) -> dict[tuple[str, str], list[Estimate]]:
+    """The differences of each two judges, first less second, in the metrics that both have; see `simultaneous_differences`."""
+    found: dict[tuple[str, str], list[Estimate]] = {pair: [] for pair in combinations(measured, 2)}
+    for metric in dict.fromkeys(value.name for values in measured.values() for value in values):
+        having = {name: value for name, values in measured.items() for value in values if value.name == metric}
+        names = list(having)
+        for (j, k), difference in simultaneous_differences(list(having.values())).items():
+            found[names[j], names[k]].append(difference)
+    return found
 
 
 def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ...]:
@@ -342,14 +349,52 @@ def discordant(first: Sample, second: Sample) -> Discordant:
     )
 
 
-# Ranks of judges as intervals that hold together: 1 + how many are significantly better, to J − how many are
-# worse.
+# Differences of judges and their ranks, with intervals that hold together.
 
 
 DRAWS = 20_000
 
 LEAST_SPREAD = 1e-9
 """Judges whose difference never varies are the same judge as far as the items can tell."""
+
+
+def simultaneous_differences(judges: Sequence[Measured]) -> dict[tuple[int, int], Estimate]:
+    r"""The difference of each two judges in one metric, with intervals that hold together.
+
+    The intervals of all differences have one level :math:`1 - \alpha^*`, chosen so that normal :math:`z_{jk}` that are
+    correlated as the differences' influences are have :math:`P(\max |z_{jk}| > z_{\alpha^*}) = 0.05` (the single-step
+    max-T method). Each interval is that of `difference_of` at this level, with its own degrees of freedom. With probability
+    0.95 all of them hold the true difference at once, so at most one comparison in twenty says of any two equal judges
+    that one is better: those whose interval lies on one side of 0 are told apart. Two judges get the ordinary 95 %
+    interval. Pairs that no query tells apart do not count.
+
+    `judges`: the metric of each, measured on the same items. The differences are by their places, the lower place first.
+
+    Sources: Hothorn, Bretz & Westfall (2008), Biometrical Journal 50, 346-363 (R: `multcomp::glht`, Tukey contrasts, whose
+    multivariate *t* is replaced by the normal's level).
+    """
+    places = list(combinations(range(len(judges)), 2))
+    comparable = [
+        (j, k)
+        for j, k in places
+        if np.isfinite(judges[j].value - judges[k].value)
+        and np.sqrt(cluster_variance(apart(judges[j], judges[k]))) > LEAST_SPREAD
+    ]
+    level = simultaneous_level([judge.influence for judge in judges], comparable) if len(comparable) > 1 else LEVEL
+    return {(j, k): difference_of(judges[j], judges[k], level=level) for j, k in places}
+
+
+def simultaneous_level(influences: Sequence[FloatArray], pairs: Sequence[tuple[int, int]]) -> float:
+    """The level that each difference's interval needs for all to hold in `LEVEL` of all studies, from fixed draws."""
+    influence = np.nan_to_num(np.array(influences))
+    values, vectors = np.linalg.eigh(influence @ influence.T)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    drawn = np.random.default_rng(0).standard_normal((DRAWS, len(root))) @ root.T
+    largest = np.zeros(DRAWS)
+    for j, k in pairs:
+        size = np.sqrt(((root[j] - root[k]) ** 2).sum())
+        np.maximum(largest, np.abs(drawn[:, j] - drawn[:, k]) / size, out=largest)
+    return float(2 * ndtr(np.quantile(largest, LEVEL)) - 1)
 
 
 @dataclass(frozen=True)
@@ -361,76 +406,31 @@ class RankIntervals:
     """(judges,) ranks, 1 the best."""
     better: BoolArray
     """(judges, judges): whether the one of the row is significantly better than the one of the column."""
-    critical: float
-    """How many standard errors a difference must have where many queries carry it."""
 
 
 def rank_intervals(judges: Sequence[Measured], *, direction: Literal["higher", "lower"] = "higher") -> RankIntervals:
     r"""Simultaneous intervals of the judges' ranks on one metric.
 
-    All differences :math:`d_{jk}` are tested at one level :math:`\alpha^*`, chosen so that normal :math:`z_{jk}` that go
-    together as the differences' influences do have :math:`P(\max |z_{jk}| > z_{\alpha^*}) = 0.95` (max-T); each is
-    held against Student's *t* at that level with its own degrees of freedom. So the probability of any false "better" is
-    about 0.05 at most. A judge's rank lies between 1 + the number significantly better and *J* − the number
-    significantly worse. A judge on which the metric is undefined gets 1 to *J*.
+    A judge is better than another where `simultaneous_differences` tells the two apart. Its rank lies between 1 + the
+    number significantly better and *J* − the number significantly worse. A judge on which the metric is undefined gets 1
+    to *J*.
 
     `judges`: the metric of each, measured on the same items. Differences hold what annotators add, where they are known.
 
     Raises StatisticsError: there are no judges, they were measured on different queries, or there is one query only.
 
-    Sources: Mogstad, Romano, Shaikh & Wilhelm (2024), Review of Economic Studies 91, 476-518.
-    Hothorn, Bretz & Westfall (2008), Biometrical Journal 50, 346-363 (one level from the joint distribution).
+    Source: Mogstad, Romano, Shaikh & Wilhelm (2024), Review of Economic Studies 91, 476-518.
     """
-    influence = influences(judges)
-    values = np.array([value.value for value in judges]) * (1 if direction == "higher" else -1)
-    first, second = np.triu_indices(len(judges), 1)
-    between = np.array([apart(one, other) for one, other in combinations(judges, 2)])
-    spread = np.array([np.sqrt(cluster_variance(each)) for each in between])
-    comparable = (spread > LEAST_SPREAD) & np.isfinite(values[first] - values[second])
-    critical = largest_normal(influence, first[comparable], second[comparable], rng=np.random.default_rng(0))
-    difference = values[first] - values[second]
-    n = len(judges)
-    better = np.zeros((n, n), dtype=bool)
-    for pair in np.flatnonzero(comparable):
-        df = min(degrees_of_freedom(between[pair]), *(judges[j].at_risk - 1 for j in (first[pair], second[pair])))
-        if abs(difference[pair]) > critical.t(df) * spread[pair]:
-            one, other = (first[pair], second[pair]) if difference[pair] > 0 else (second[pair], first[pair])
-            better[one, other] = True
-    return RankIntervals(best=1 + better.sum(axis=0), worst=n - better.sum(axis=1), better=better, critical=critical.z)
-
-
-def influences(judges: Sequence[Measured]) -> FloatArray:
-    """(judges, queries)."""
     if not judges:
         raise StatisticsError("there are no judges to rank")
     if len({len(measured.influence) for measured in judges}) > 1:
         raise StatisticsError("the judges were measured on different queries")
     if len(judges[0].influence) < 2:
         raise StatisticsError("ranks need at least two queries: their intervals are over queries")
-    return np.array([measured.influence for measured in judges])
-
-
-@dataclass(frozen=True)
-class Critical:
-    """One level for many tests: `z` of the normal distribution, and of Student's the same tail."""
-
-    z: float
-
-    def t(self, df: float) -> float:
-        from scipy.special import ndtr
-
-        return student_quantile(float(ndtr(self.z)), df)
-
-
-def largest_normal(influence: FloatArray, first: IntArray, second: IntArray, *, rng: np.random.Generator) -> Critical:
-    """The `LEVEL` quantile of the largest standardised difference, normal and as correlated as the influences."""
-    if not len(first):
-        return Critical(float("inf"))
-    values, vectors = np.linalg.eigh(influence @ influence.T)
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    drawn = rng.standard_normal((DRAWS, len(root))) @ root.T
-    apart = root[first] - root[second]
-    largest = np.zeros(DRAWS)
-    for one, other, size in zip(first, second, np.sqrt((apart**2).sum(axis=1)), strict=True):
-        np.maximum(largest, np.abs(drawn[:, one] - drawn[:, other]) / size, out=largest)
-    return Critical(float(np.quantile(largest, LEVEL)))
+    n = len(judges)
+    better = np.zeros((n, n), dtype=bool)
+    for (first, second), difference in simultaneous_differences(judges).items():
+        if difference.beyond_chance:
+            ahead = (difference.estimate or 0.0) * (1 if direction == "higher" else -1) > 0
+            better[(first, second) if ahead else (second, first)] = True
+    return RankIntervals(best=1 + better.sum(axis=0), worst=n - better.sum(axis=1), better=better)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from casewise.records import SCALES, Elicitation
 from casewise.stats.arrays import FloatArray, PerVote, safe_divide, widened_for_annotators
-from casewise.stats.intervals import Ends, exact_limits, spread_limits, student_quantile
+from casewise.stats.intervals import LEVEL, Ends, exact_limits, spread_limits, student_quantile
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster
 from casewise.stats.metrics import METRICS, Metric, totals_of
 from casewise.stats.sample import Sample
@@ -213,11 +213,13 @@ def joint(reach: FloatArray, together: FloatArray) -> float:
     return float(np.sqrt(max(float(reach @ together @ reach), 0.0)))
 
 
-def difference_of(first: Measured, second: Measured) -> Estimate:
+def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) -> Estimate:
     """`first` less `second`, measured on the same items, with its interval: as `estimate_of`, on the scale of differences.
 
     Where it is known who voted, the interval holds what annotators add to the difference. Differences of metrics of values are
     as uncertain at least as if the largest share of queries of which none need be seen were judged wrongly by one of the two.
+
+    `level`: of the interval; above .95 where the difference is one of several whose intervals hold together.
     """
     value = first.value - second.value
     n, n_unscored = min(first.n, second.n), max(first.n_unscored, second.n_unscored)
@@ -230,7 +232,7 @@ def difference_of(first: Measured, second: Measured) -> Estimate:
         return bare
     influence = apart(first, second)
     reach = first.domain[1] - first.domain[0]
-    limits = spread_limits(value, influence, domain=(-reach, reach), at_risk=clusters)
+    limits = spread_limits(value, influence, domain=(-reach, reach), at_risk=clusters, level=level)
     if limits is not None:
         for lost, other, side in ((first, second, 1), (second, first, -1)):
             if lost.unseen is not None and not np.isnan(lost.unseen):

@@ -54,17 +54,20 @@ def degrees_of_freedom(influence: FloatArray) -> float:
     return float(min(n - 1, 2 * n / excess)) if excess > 0 else float(n - 1)
 
 
-def spread_limits(value: float, influence: FloatArray, *, domain: Domain = ANYWHERE, at_risk: int) -> Ends | None:
+def spread_limits(
+    value: float, influence: FloatArray, *, domain: Domain = ANYWHERE, at_risk: int, level: float = LEVEL
+) -> Ends | None:
     """The interval of a number from the clusters' influences; None where they show no spread, or it is at a bound.
 
     `influence`: (clusters,); what each adds to the number's deviation; see `casewise.stats.arrays`.
     `at_risk`: clusters that the number is over: at most so many, less one, degrees of freedom.
+    `level`: of the interval; above .95 where the interval is one of several that hold together.
     """
     error = float(np.sqrt(cluster_variance(influence)))
     low, high = domain
     if not error > 1e-12 or not low < value < high or at_risk < 2:
         return None
-    t = student_quantile((1 + LEVEL) / 2, min(degrees_of_freedom(influence), at_risk - 1))
+    t = student_quantile((1 + level) / 2, min(degrees_of_freedom(influence), at_risk - 1))
     if np.isfinite(high):
         place, slope = np.log((value - low) / (high - value)), (high - low) / ((value - low) * (high - value))
         ends = [1 / (1 + np.exp(-np.clip(place + side * t * slope * error, -700, 700))) for side in (-1, 1)]

@@ -2,11 +2,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.samples import sample_of
+from scipy.stats import studentized_range
+from tests.support.samples import sample_of, some
 
 from casewise.errors import StatisticsError
-from casewise.stats.comparison import rank_intervals
-from casewise.stats.estimates import measure
+from casewise.stats.comparison import rank_intervals, simultaneous_differences
+from casewise.stats.estimates import difference_of, measure
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import metric_named
 
@@ -57,10 +58,27 @@ def test_one_judge_is_first_and_last():
     assert (found.best[0], found.worst[0]) == (1, 1)
 
 
-def test_two_judges_need_the_critical_value_of_a_single_difference():
-    found = rank_intervals(accuracies(np.random.default_rng(4), (0.8, 0.8)))
+def test_two_judges_get_the_interval_of_a_single_difference():
+    first, second = accuracies(np.random.default_rng(4), (0.8, 0.8))
 
-    assert found.critical == pytest.approx(1.96, abs=0.2)
+    assert simultaneous_differences([first, second]) == {(0, 1): difference_of(first, second)}
+
+
+def test_intervals_of_many_judges_are_as_wide_as_tukeys():
+    judges = accuracies(np.random.default_rng(6), (0.8,) * 6, queries=3000)
+    alone, together = difference_of(*judges[:2]), simultaneous_differences(judges)[0, 1]
+
+    (low, high), (inner, outer) = some(together.limits), some(alone.limits)
+    ratio = studentized_range.ppf(0.95, 6, np.inf) / np.sqrt(2) / 1.96
+    assert (high - low) / (outer - inner) == pytest.approx(ratio, rel=0.03)
+
+
+def test_judges_are_ranked_apart_where_their_interval_holds_no_0():
+    judges = accuracies(np.random.default_rng(7), (0.7, 0.75, 0.8, 0.85))
+    ranks = rank_intervals(judges)
+
+    for (first, second), difference in simultaneous_differences(judges).items():
+        assert difference.beyond_chance == (ranks.better[first, second] or ranks.better[second, first])
 
 
 def test_a_judge_without_the_metric_has_every_rank():
