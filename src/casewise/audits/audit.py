@@ -14,7 +14,7 @@ from casewise.audits.words import audit_baseline, audit_subsets
 from casewise.errors import BenchmarkError, CasewiseError
 from casewise.records import ShortRepr
 from casewise.stats.sample import FilledIn, of_raw_values
-from casewise.storage.benchmark import Benchmark, Published
+from casewise.storage.benchmark import Benchmark
 from casewise.storage.published import PublishedOutput, read_output
 
 # Judges' published outputs over the benchmark: values that another hand put in, and labels that good judges
@@ -92,8 +92,6 @@ class Audit(ShortRepr):
     options: AuditOptions
     parts: dict[str, Part]
     """By name, in the order of `PARTS`."""
-    published: Published | None = None
-    """How its published file gave its votes; None where it comes from no such file."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -143,7 +141,6 @@ def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions(), outpu
             **{name: look(subject) for name, look in PARTS.items()},
             **({"outputs": audit_outputs(outputs)} if outputs else {}),
         },
-        published=benchmark.about.published,
     )
 
 

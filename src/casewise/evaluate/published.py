@@ -57,14 +57,6 @@ class PublishedNumbers(Record):
     """What was published or could be, and is not here."""
     judges: tuple[PublishedJudge, ...]
 
-    def best(self) -> tuple[PublishedJudge, ...]:
-        """Each judge once, asked the way it was most accurate in by the paper's rules; the best first."""
-        ordered = sorted(self.judges, key=lambda judge: -judge.published.get("accuracy", 0.0))
-        first: dict[str, PublishedJudge] = {}
-        for judge in ordered:
-            first.setdefault(judge.name, judge)
-        return tuple(first.values())
-
 
 @cache
 def published_numbers() -> PublishedNumbers:

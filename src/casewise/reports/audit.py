@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -12,7 +11,6 @@ import polars as pl
 from casewise.audits import CODES, Audit, Finding, Part
 from casewise.audits.subject import EFFECTS
 from casewise.audits.words import SUBSETS
-from casewise.evaluate.published import PublishedNumbers, numbers_beside
 from casewise.reports.charts import for_page, votes_by_intent
 from casewise.reports.document import (
     Block,
@@ -51,7 +49,7 @@ def sections(audit: Audit) -> Iterator[Section]:
     yield Section("findings", "What was found", tuple(summary(audit)), brief=True)
     yield Section("details", "Each finding, with its evidence", tuple(details(audit)))
     for name, heading, blocks in (
-        ("baseline", "How far vocabulary goes", lambda part: baseline_blocks(part, published_beside(audit))),
+        ("baseline", "How far vocabulary goes", baseline_blocks),
         ("phrases", "Which phrases carry the baseline", phrase_blocks),
         ("subsets", "Subsets that tell judges apart", subset_blocks),
         ("people", "What people's agreement allows", people_blocks),
@@ -118,40 +116,7 @@ def written(value: Any) -> str:
     return str(value)
 
 
-@dataclass(frozen=True)
-class PublishedBeside:
-    """Published judges to set beside the baseline, and whether they were asked other items than are audited."""
-
-    numbers: PublishedNumbers
-    other_items: bool
-
-    def rows(self) -> Iterator[tuple[str, ...]]:
-        """The best published judges, as rows of the baseline's table."""
-        asked = f", all {self.numbers.n_items} items" if self.other_items else ""
-        for judge in self.numbers.best():
-            votes = [number(judge.votes.get(name)) for name in ("accuracy", "pearson")]
-            yield f"{judge.title}{asked}", "–", votes[0], "–", votes[1], number(judge.published.get("accuracy"))
-
-    def explained(self) -> Prose:
-        """What these rows are, and what they do not allow."""
-        comparable = (
-            f"They were asked all {self.numbers.n_items} items of the release, of which this is a part: do not compare them "
-            "line by line."
-            if self.other_items
-            else "They were asked the same items."
-        )
-        return Prose(
-            f"The last rows are the best judges published on {self.numbers.name}, each asked the way that suits it best. "
-            f"{comparable} Source: {self.numbers.source}."
-        )
-
-
-def published_beside(audit: Audit) -> PublishedBeside | None:
-    numbers = numbers_beside(audit.published)
-    return PublishedBeside(numbers, audit.counts["items"] != numbers.n_items) if numbers is not None else None
-
-
-def baseline_blocks(part: Part, beside: PublishedBeside | None) -> Iterator[Block]:
+def baseline_blocks(part: Part) -> Iterator[Block]:
     rows = part.measured.get("baselines")
     if not rows:
         return
@@ -170,21 +135,18 @@ def baseline_blocks(part: Part, beside: PublishedBeside | None) -> Iterator[Bloc
         (CONSTANTS[name], "–", number(found.get("votes")), "–", "–", number(found.get("published")))
         for name, found in part.measured["constants"].items()
     ]
-    judges = ", and of published judges" if beside else ""
     head = ("Verdicts from", "Held out", "Accuracy", "95 % interval", "r", "Published")
     yield table_of(
         "baselines",
-        f"Accuracy of a linear classifier on words, of verdicts without reading{judges}",
+        "Accuracy of a linear classifier on words, and of verdicts without reading",
         head,
-        [*cells, *(beside.rows() if beside else ())],
+        cells,
     )
     yield Prose(
         "A classifier on words has not understood a case. Where it goes far, a judge's accuracy alone does not tell whether "
         "the judge weighed the case or met the words. People read the same words, so this is a baseline and no accusation. "
         "The last column is against the labels of the policy published."
     )
-    if beside:
-        yield beside.explained()
 
 
 def phrase_blocks(part: Part) -> Iterator[Block]:
