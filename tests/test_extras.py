@@ -83,9 +83,9 @@ def test_an_environment_without_pip_is_named_to_uv(command, monkeypatch, tmp_pat
 
 
 def test_pip_is_named_by_its_environment_unless_the_shell_finds_that_one(command, monkeypatch, tmp_path):
-    monkeypatch.setattr(extras.shutil, "which", lambda name: "/elsewhere/bin/pip")
+    monkeypatch.setattr("shutil.which", lambda name: "/elsewhere/bin/pip")
     assert command({}, "web") == f"{sys.executable} -m pip install 'casewise[web]'"
-    monkeypatch.setattr(extras.shutil, "which", lambda name: str(tmp_path / "bin" / "pip"))
+    monkeypatch.setattr("shutil.which", lambda name: str(tmp_path / "bin" / "pip"))
     assert command({}, "web", prefix=tmp_path) == "pip install 'casewise[web]'"
 
 

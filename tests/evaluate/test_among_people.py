@@ -27,9 +27,12 @@ def found(tmp_path_factory):
 
 
 def test_the_ceilings_are_those_of_the_votes(found):
-    votes = [vote for vote in load("demo").votes.values() if vote.total]
+    benchmark = load("demo")
+    votes = {item.id: vote for item in benchmark.items if (vote := benchmark.votes[item.id]).total}
+    safe, total = zip(*((vote.safe, vote.total) for vote in votes.values()), strict=True)
+    conditions = [benchmark.item[item].condition for item in votes]
 
-    assert found.people.ceilings == ceilings([vote.safe for vote in votes], [vote.total for vote in votes])
+    assert found.people.ceilings == ceilings(safe, total, condition=conditions)
 
 
 def test_each_judge_has_its_place_among_people(found):

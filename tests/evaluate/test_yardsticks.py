@@ -25,27 +25,32 @@ def against(backdrop, values, asked=None):
     return backdrop.beside(judged(items, values, elicitation="binary").where(rows), rows)
 
 
-def test_a_judge_below_the_words_does_not_show_more_than_vocabulary(backdrop):
+WORDS = "trained on these labels with whole queries held out"
+
+
+def test_a_judge_below_the_words_agrees_less_often(backdrop):
     found = against(backdrop, np.ones(120))
 
     assert found.ahead_of_words.ci_high < 0
-    assert "does not show" in what_it_shows(found)
+    assert "less often than a classifier of the context's words" in what_it_shows(found)
+    assert WORDS in what_it_shows(found)
 
 
 def test_a_judge_as_good_as_the_words_cannot_be_told_from_them(backdrop):
     found = against(backdrop, (backdrop.subject.baseline > 0.5).astype(float))
 
     assert found.ahead_of_words.estimate == 0
-    assert "cannot tell" in what_it_shows(found)
+    assert "not told apart from a classifier" in what_it_shows(found)
 
 
-def test_a_judge_who_knows_more_than_the_words_shows_more():
+def test_a_judge_who_knows_more_than_the_words_agrees_more_often():
     rows = crowd(np.random.default_rng(2), safe=0.5, unsafe=0.5, queries=80)
     backdrop = Backdrop(benchmark_of(rows))
 
     found = against(backdrop, (backdrop.subject.label > 0.5).astype(float))
 
-    assert "more than vocabulary" in what_it_shows(found)
+    assert "more often than a classifier" in what_it_shows(found)
+    assert WORDS in what_it_shows(found)
 
 
 def test_the_classifier_is_that_of_the_linear_judge(backdrop):

@@ -30,6 +30,18 @@ def test_the_release_has_the_ceilings_that_were_measured_on_it(release):
     assert result.brier_floor == pytest.approx(0.00997, abs=5e-6)
 
 
+def test_most_of_the_ceiling_on_the_release_is_the_contrast_between_conditions(release):
+    safe, intended = release
+    meant, rate = np.array(intended) == "1", safe / 20
+    between = sum(rows.mean() * (rate[rows].mean() - rate.mean()) ** 2 for rows in (meant, ~meant)) / rate.var()
+
+    result = ceilings(safe, np.full(900, 20), condition=intended)
+
+    assert result.between_conditions == pytest.approx(between)
+    assert result.between_conditions == pytest.approx(0.654, abs=5e-4)
+    assert result.contrast == "65 % of the rates' variance lies between conditions"
+
+
 def test_split_halves_stepped_up_agree_with_the_analytic_form(release):
     result = reliability(release[0], np.full(900, 20), rng=np.random.default_rng(1))
 

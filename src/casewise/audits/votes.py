@@ -14,7 +14,7 @@ from casewise.stats.agreement import Agreement, agreement_of_votes, reliability
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.ceilings import JEFFREYS, UNIFORM, ceilings, same_label
 from casewise.stats.panel import PanelCurve, panel_curve, usual_reference
-from casewise.stats.sample import PUBLISHED, labels
+from casewise.stats.sample import PUBLISHED, labels, numbered
 
 # The people: how well they agree, what the best judge could score against them, and what a panel of them scores.
 
@@ -40,7 +40,9 @@ def audit_people(subject: Subject) -> Part:
             subject.n_safe, subject.n_votes, rng=rng, clusters=subject.query, splits=subject.options.splits
         )
         measured["reliability"] = {"half": found.half, "split_half": found.split_half, "analytic": found.analytic}
-        measured["ceilings"] = asdict(ceilings(subject.n_safe, subject.n_votes))
+        measured["ceilings"] = asdict(
+            ceilings(subject.n_safe, subject.n_votes, condition=numbered(subject.items["condition"]))
+        )
     except StatisticsError as error:
         left_out.append(f"agreement and ceilings: {error}.")
     try:

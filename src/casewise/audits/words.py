@@ -252,8 +252,8 @@ def vocabulary(subject: Subject, rows: list[BaselineRow], measured: dict[str, An
             "phrases_for_unsafe": [phrase["text"] for phrase in measured["phrases_for_unsafe"]],
         },
         advice=(
-            "Show this baseline beside every judge: only what a judge gets right beyond it speaks for more than vocabulary "
-            f"(--items hard, --items low-margin). {WHAT_WOULD_SHOW_A_SHORTCUT}"
+            "Show this baseline beside every judge, and say that it was trained on these labels with whole queries held out, "
+            f"which a judge was not. Score judges where it fails, too (--items hard, --items low-margin). {WHAT_WOULD_SHOW_A_SHORTCUT}"
         ),
     )
 

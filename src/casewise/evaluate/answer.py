@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from casewise.evaluate.judged_runs import JudgedRuns, Series
-from casewise.evaluate.yardsticks import Beside, picked_numbers, share_in_words
+from casewise.evaluate.yardsticks import Beside, picked_numbers, share_in_words, word_baseline
 from casewise.records import ShortRepr
 from casewise.stats.arrays import FloatArray, IntArray, renumbered
 from casewise.stats.ceilings import AgainstNewPerson, leave_one_out
@@ -208,8 +208,7 @@ def beside_words(found: Beside) -> str:
     ahead = found.ahead_of_words
     if ahead is None:
         return ""
-    words = f"a classifier that reads only the context's words ({share_in_words(found.words['accuracy'].estimate)})"
-    return compared((ahead.ci_low, ahead.ci_high), words)
+    return compared((ahead.ci_low, ahead.ci_high), word_baseline(found.words["accuracy"]))
 
 
 def where_it_fails(errors: RefusalRates) -> Iterator[str]:

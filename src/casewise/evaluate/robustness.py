@@ -473,11 +473,10 @@ class RobustnessNumbers(ShortRepr):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know before any number."""
-        synthetic = self.run.benchmark.about.synthetic
         names = [f"{one.judge} ({one.elicitation})" for one in (self.run.asked[0].series, *self.run.runs.series)]
         others = [name for name in dict.fromkeys(names) if name != names[0]]
         unsaid = (f"Nothing here is about {', '.join(others)}: only {names[0]} is.",) if others else ()
-        return ((f"SYNTHETIC DATA: {synthetic}",) if synthetic else ()) + unsaid + self.run.runs.judges_notes
+        return (*self.run.benchmark.notes(), *unsaid, *self.run.runs.judges_notes)
 
     @cached_property
     def rows(self) -> tuple[Attacked, ...]:

@@ -242,12 +242,13 @@ def people(subject: Subject, asked: BoolArray) -> People:
         low, high = (float(end) if np.isfinite(end) else None for end in (curve.ci_low[0], curve.ci_high[0]))
         return Estimate("one_person", float(curve.agreement[0]), low, high, curve.items, 0, STUDENT)
 
+    conditions = subject.items["condition"].fill_null("").to_numpy()[rows]
     again = subject.same_again[rows] if votes.max() > 1 else np.full(1, np.nan)
     return People(
         one_person=or_none(one_person),
         others=others,
         same_again=None if np.isnan(again).all() else float(np.nanmean(again)),
-        ceilings=or_none(lambda: ceilings(safe, votes)),
+        ceilings=or_none(lambda: ceilings(safe, votes, condition=conditions)),
     )
 
 
@@ -267,22 +268,13 @@ def what_it_shows(found: Beside) -> str:
     agrees = f"The judge agrees with people on {share_in_words(accuracy)} of items, where a constant verdict does on {share_in_words(found.constant)}"
     if found.ahead_of_words is None:
         return f"{agrees}; how far the context's words alone would go could not be measured ({found.why_no_words})."
-    words = share_in_words(found.words["accuracy"].estimate)
-    ahead = found.ahead_of_words
+    ahead, words = found.ahead_of_words, word_baseline(found.words["accuracy"])
     if ahead.ci_low is not None and ahead.ci_low > 0:
-        shows = (
-            f"more than a classifier that reads only the context's words ({words}), so it shows more than vocabulary"
-        )
+        shows = f"more often than {words}"
     elif ahead.ci_high is not None and ahead.ci_high < 0:
-        shows = (
-            f"less than a classifier that reads only the context's words ({words}), so it does not show that the judge "
-            "weighs more than vocabulary"
-        )
+        shows = f"less often than {words}"
     else:
-        shows = (
-            f"not clearly more or less than a classifier that reads only the context's words ({words}), so it cannot tell "
-            "weighing the case from meeting the words"
-        )
+        shows = f"not told apart from {words}"
     again = found.people.same_again
     limit = (
         f", and the labels themselves would come out the same on {share_in_words(again)} if the study were repeated"
@@ -290,6 +282,12 @@ def what_it_shows(found: Beside) -> str:
         else ""
     )
     return f"{agrees}: {shows}{limit}."
+
+
+def word_baseline(accuracy: Estimate) -> str:
+    """The word baseline in a sentence: how often it is right, and that it learnt from the labels that it is scored on."""
+    right = share_in_words(accuracy.estimate)
+    return f"a classifier of the context's words ({right}), trained on these labels with whole queries held out"
 
 
 def share_in_words(share: float | None) -> str:

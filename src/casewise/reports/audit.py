@@ -183,6 +183,10 @@ def people_blocks(part: Part) -> Iterator[Block]:
         rows.append(("Lowest possible Brier score", number(c["brier_floor"], digits=4), "–"))
     if rows:
         yield table_of("people-table", "What people's votes allow", ("What", "Value", "95 % interval"), rows)
+    if "ceilings" in m:
+        yield Prose(
+            f"Of the ceiling of r: {100 * m['ceilings']['between_conditions']:.0f} % of the rates' variance lies between conditions."
+        )
     if "panel" in m:
         panel = [
             (

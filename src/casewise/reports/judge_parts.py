@@ -353,7 +353,11 @@ def ceiling_table(found: BesidePeople) -> Iterator[Block]:
     if found.people.ceilings is not None:
         floor = number(found.people.ceilings.bce_plug_in)
         rows += [
-            ("Pearson's r", f"at most {number(found.people.ceilings.pearson)}", "root of the reliability of all votes"),
+            (
+                "Pearson's r",
+                f"at most {number(found.people.ceilings.pearson)}",
+                "; ".join(filter(None, ("root of the reliability of all votes", found.people.ceilings.contrast))),
+            ),
             ("BCE", f"at least {number(found.people.ceilings.bce_floor)}", f"nats; the plug-in entropy is {floor}"),
             ("Brier score", f"at least {number(found.people.ceilings.brier_floor, digits=4)}", "noise of the rates"),
         ]

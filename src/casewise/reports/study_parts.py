@@ -481,7 +481,11 @@ def ceilings(analysis: StudyAnalysis) -> Iterator[Block]:
             rows.append(("… by split halves, Spearman-Brown", number(r.split_half), f"mean of {r.splits} splits"))
     if c is not None:
         rows += [
-            ("Pearson's r, at most", number(c.pearson), "root of the reliability"),
+            (
+                "Pearson's r, at most",
+                number(c.pearson),
+                "; ".join(filter(None, ("root of the reliability", c.contrast))),
+            ),
             ("BCE, at least", number(c.bce_floor), f"nats; plug-in entropy {number(c.bce_plug_in)} is below any judge"),
             ("Brier score, at least", number(c.brier_floor, digits=4), "noise of the rates themselves"),
         ]

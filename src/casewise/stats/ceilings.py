@@ -45,6 +45,8 @@ class Ceilings:
 
     pearson: float
     """At most: the square root of the reliability of all votes."""
+    between_conditions: float | None
+    """The share of the variance of safe rates that lies between conditions (eta squared); None without conditions."""
     bce_plug_in: float
     """Mean entropy of the observed rates, in nats: a lower bound that no judge reaches."""
     bce_floor: float
@@ -53,8 +55,14 @@ class Ceilings:
     """Mean p(1 − p)/(m − 1): the noise of the rates themselves."""
     items: int
 
+    @property
+    def contrast(self) -> str:
+        """How much of the ceiling of r is the contrast between conditions; nothing where there are none."""
+        share = self.between_conditions
+        return "" if share is None else f"{100 * share:.0f} % of the rates' variance lies between conditions"
 
-def ceilings(safe: ArrayLike, votes: ArrayLike) -> Ceilings:
+
+def ceilings(safe: ArrayLike, votes: ArrayLike, *, condition: ArrayLike | None = None) -> Ceilings:
     r"""Ceiling of Pearson's *r* and floors of BCE and Brier score, from votes alone.
 
     .. math:: r_{max} = \sqrt{1 - \frac{\overline{p(1-p)/(m-1)}}{\mathrm{var}(p)}}, \qquad
@@ -64,6 +72,8 @@ def ceilings(safe: ArrayLike, votes: ArrayLike) -> Ceilings:
     ----------
     safe, votes : (items,) integers
         Items with fewer than two votes are left out.
+    condition : (items,) labels, optional
+        A large ceiling of *r* may be little more than the contrast between conditions: with them, how much is said.
 
     Raises
     ------
@@ -74,15 +84,17 @@ def ceilings(safe: ArrayLike, votes: ArrayLike) -> Ceilings:
     ----------
     .. [1] Lord & Novick (1968), ch. 3 (attenuation). Miller (1955), in Information Theory in Psychology.
     """
-    (s, m), _, _ = checked_votes(safe, votes, None)
+    (s, m), groups, _ = checked_votes(safe, votes, condition)
     p = s / m
     if len(p) < 2 or np.ptp(p) == 0:
         raise StatisticsError("a ceiling needs items whose safe rates differ")
     noise = float((p * (1 - p) / (m - 1)).mean())
     entropy = -(xlogy(p, p) + xlogy(1 - p, 1 - p))
     mixed = (s > 0) & (s < m)
+    means = np.bincount(groups, weights=p) / np.bincount(groups)
     return Ceilings(
         pearson=float(np.sqrt(max(0.0, 1 - noise / p.var(ddof=1)))),
+        between_conditions=None if condition is None else float(means[groups].var() / p.var()),
         bce_plug_in=float(entropy.mean()),
         bce_floor=float((entropy + mixed / (2 * m)).mean()),
         brier_floor=noise,

@@ -63,6 +63,13 @@ class Published(Record):
     """True where that vote also stands at the end of `scores`."""
 
 
+RELEASE = (
+    "These are votes of the published CASE-Bench release. Its vote counts stop at the majority line: of its 900 items 66 "
+    "that are meant to be safe have 10 safe votes of 20, and 11 have 9. Votes without selection make no such step; p values "
+    "and ceilings here take the votes as they are (--items clear leaves items at the line out)."
+)
+"""Stands beside every number of a benchmark whose rates count the author's intent as a vote, as the release's do."""
+
 UNVERSIONED = "0"
 
 
@@ -317,6 +324,8 @@ class Benchmark:
                 "The last vote of every row equals the author's intent, as in the published judge outputs: it is taken for "
                 "the intent and counts as no rating."
             )
+        if self.about.published is not None and self.about.published.rates_count_intent:
+            said.append(RELEASE)
         per_query = self.item_columns.drop_nulls("intended_safe")["query_id"].value_counts()["count"]
         if single := int((per_query == 1).sum()):
             said.append(f"{single:,} of {len(self.queries):,} queries have one context only; they form no pair.")

@@ -754,7 +754,7 @@ def analyse(
         reliability=attempt(
             "reliability", lambda: vote_reliability(*counts, rng=rng, clusters=clusters, raters=ratings.raters)
         ),
-        ceilings=attempt("ceilings", lambda: vote_ceilings(*counts)),
+        ceilings=attempt("ceilings", lambda: vote_ceilings(*counts, condition=ratings.item_condition)),
         panel=attempt(
             "panel",
             lambda: panel_curve(

@@ -68,6 +68,7 @@ def test_the_intent_in_the_rates_is_no_rating(tmp_path):
     published = benchmark.about.published
     assert published is not None
     assert (published.rates_count_intent, published.votes_hold_intent) == (True, False)
+    assert any("stop at the majority line" in note for note in benchmark.notes())
     assert {votes.total for votes in benchmark.votes.values()} == {20}
 
 
