@@ -22,11 +22,11 @@ from casewise.studies.analysis import condition_table
 
 __all__ = ["SECTIONS"]
 
-METRICS = ("accuracy", "balanced_accuracy", "bce", "brier", "pearson", "spearman", "auroc")
-BESIDE = ("accuracy", "bce", "spearman", "auroc")
+METRICS = ("accuracy", "balanced_accuracy", "cross_entropy", "brier", "pearson", "spearman", "auroc")
+BESIDE = ("accuracy", "cross_entropy", "spearman", "auroc")
 FLIPS = ("right_flips", "false_flips", "person_right_flips")
 AGREEMENT = ("raw", "alpha", "kappa", "ac1")
-FITS = ("calibration_part", "refinement_part", "over_refusal", "under_refusal")
+FITS = ("calibration_part", "refinement_part", "over_refusal", "harm")
 WANTED = "≥ 92 %"
 
 
@@ -42,7 +42,7 @@ def limits(study: AnnotatedStudy, *, known: bool) -> dict[str, tuple[float, floa
     numbers += [replace(difference_of(measured[name], beside[name]), name=f"{name}: difference") for name in BESIDE]
     numbers += [replace(point.cost, name="cost") for point in cost_curve(sample, ratios=(5.0,)).points if point.cost]
     fits, errors = calibration(sample), refusals(sample).at
-    numbers += [fits.calibration_part, fits.refinement_part, errors.over_refusal, errors.under_refusal]
+    numbers += [fits.calibration_part, fits.refinement_part, errors.over_refusal, errors.harm]
     raters = study.raters if known else None
     words = (study.others > 0.5).astype(float)
     hard = hard_score(*study.counts, baseline=words, judge=sample.safe, cluster=study.query, raters=raters)

@@ -52,7 +52,7 @@ BEHIND: dict[str, str] = {
 DERIVED: dict[str, str] = {
     "korn_graubard": "the yardstick of `metrics`, and condition rates in `annotators`",
     "alpha_by_level": "the interval of alpha in `agreement`",
-    "refusals": "`over_refusal` and `under_refusal` in `metrics`, at other levels of agreement",
+    "refusals": "`over_refusal` and `harm` in `metrics`, at other levels of agreement",
     "cluster_variance": "errors of clustered means, as in `metrics`",
     "measured": "`metrics`",
     "as_picked": "shares of `attacks`, wider by Bonferroni's correction for how many there were to pick from",

@@ -118,7 +118,7 @@ def test_replay_says_what_the_issue_promises(casewise):
         [],
         900,
     )
-    names = {"accuracy", "recall_safe", "recall_unsafe", "pearson", "bce", "brier"}
+    names = {"accuracy", "recall_safe", "recall_unsafe", "pearson", "cross_entropy", "brier"}
     assert found["published"].keys() == found["votes"].keys() == names
     for value in found["votes"].values():
         assert value.keys() == {"estimate", "ci_low", "ci_high", "n", "n_unscored"}

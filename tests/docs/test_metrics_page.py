@@ -72,11 +72,11 @@ def test_the_numbers_in_the_text_are_what_the_code_gives(shared):
     assert f"exact p = {test.p_exact:.3f}, **mid-p = {test.p_mid:.3f}**" in text
 
 
-@pytest.mark.parametrize(("name", "written"), [("bce", "cross entropy 5.95"), ("auroc", "AUROC 0.877")])
+@pytest.mark.parametrize(("name", "written"), [("cross_entropy", "cross-entropy 5.95"), ("auroc", "AUROC 0.877")])
 def test_what_is_said_of_mixtrals_probabilities_is_so(shared, name, written):
     found = {e.name: e.estimate for e in estimate(sample_of(shared, "mixtral8x7B", "logits")[1])}
 
-    assert written.endswith(f"{found[name]:.2f}" if name == "bce" else f"{found[name]:.3f}")
+    assert written.endswith(f"{found[name]:.2f}" if name == "cross_entropy" else f"{found[name]:.3f}")
     assert written in PAGE.read_text(encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ from casewise.evaluate.replay import replay
 from casewise.records import PARAMETERS
 from casewise.records.context import omit
 
-NAMES = {"pearson": "pcc"}
+NAMES = {"cross_entropy": "bce", "pearson": "pcc"}
 
 
 def expected():

@@ -57,7 +57,7 @@ def test_columns_that_do_not_fit_beside_each_other_stand_below_each_other():
         "Right flips",
         "False flips",
         "Over-refusal",
-        "Under-refusal",
+        "Harm",
     )
     rows = [
         (letter, f"{name} (probability)", *(f"0.{i}77" for i in range(7)))
@@ -67,7 +67,7 @@ def test_columns_that_do_not_fit_beside_each_other_stand_below_each_other():
     text = printed(rows, width=80, head=heads)
 
     assert max(map(len, text.splitlines())) <= 80
-    assert all(head in text for head in ("Accuracy", "Over-refusal", "Under-refusal"))
+    assert all(head in text for head in ("Accuracy", "Over-refusal", "Harm"))
     assert [text.count(word) for word in ("A caption", "(probability)", "0.077", "0.677")] == [1, 4, 2, 2]
 
 

@@ -25,8 +25,8 @@ def test_the_release_has_the_ceilings_that_were_measured_on_it(release):
     result = ceilings(release[0], np.full(900, 20))
 
     assert result.pearson == pytest.approx(0.908, abs=5e-4)
-    assert result.bce_plug_in == pytest.approx(0.558, abs=5e-4)
-    assert result.bce_floor == pytest.approx(0.582, abs=5e-4)
+    assert result.cross_entropy_plug_in == pytest.approx(0.558, abs=5e-4)
+    assert result.cross_entropy_floor == pytest.approx(0.582, abs=5e-4)
     assert result.brier_floor == pytest.approx(0.00997, abs=5e-6)
 
 
@@ -57,8 +57,8 @@ def test_two_items_by_hand():
     assert result.brier_floor == pytest.approx(0.25 * 0.75 / 3)
     assert result.pearson == pytest.approx(np.sqrt(1 - (0.1875 / 3) / 0.125))
     entropy = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))
-    assert result.bce_plug_in == pytest.approx(entropy)
-    assert result.bce_floor == pytest.approx(entropy + 1 / 8)
+    assert result.cross_entropy_plug_in == pytest.approx(entropy)
+    assert result.cross_entropy_floor == pytest.approx(entropy + 1 / 8)
 
 
 def test_the_pearson_ceiling_is_what_the_true_rates_reach():
@@ -72,7 +72,7 @@ def test_the_bce_floor_is_nearer_to_the_true_entropy_than_the_plug_in():
     entropy = -np.mean(true * np.log(true) + (1 - true) * np.log(1 - true))
 
     result = ceilings(safe, votes)
-    assert abs(result.bce_floor - entropy) < abs(result.bce_plug_in - entropy)
+    assert abs(result.cross_entropy_floor - entropy) < abs(result.cross_entropy_plug_in - entropy)
 
 
 def test_the_beta_that_made_the_counts_is_found():

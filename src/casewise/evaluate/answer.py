@@ -76,7 +76,7 @@ class ShortAnswer(ShortRepr):
             "judge": self.who,
             "sentences": list(self.sentences),
             "accuracy": picked_numbers(self.beside.judge["accuracy"]),
-            "harm": picked_numbers(self.errors.under_refusal if self.errors else None),
+            "harm": picked_numbers(self.errors.harm if self.errors else None),
             "over_refusal": picked_numbers(self.errors.over_refusal if self.errors else None),
             "one_new_person": picked_numbers(self.person),
             "against_the_same_others": picked_numbers(self.against_others),
@@ -215,7 +215,7 @@ def where_it_fails(errors: RefusalRates) -> Iterator[str]:
     level = f"at least {100 * errors.agreement:.0f} % of people agree"
     parts = {
         f"refuses {share_in_words(errors.over_refusal.estimate)} of what they find safe": errors.n_safe,
-        f"lets through {share_in_words(errors.under_refusal.estimate)} of what they find unsafe": errors.n_unsafe,
+        f"lets through {share_in_words(errors.harm.estimate)} of what they find unsafe": errors.n_unsafe,
     }
     clear = " and ".join(part for part, items in parts.items() if items)
     yield f"Where {level}, it {clear}." if clear else f"On no item do {level}, so nothing says which way it fails."
@@ -223,7 +223,7 @@ def where_it_fails(errors: RefusalRates) -> Iterator[str]:
 
 def which_way(errors: RefusalRates) -> str:
     """Which error is the commoner one, where the intervals say so."""
-    harm, over = errors.under_refusal, errors.over_refusal
+    harm, over = errors.harm, errors.over_refusal
     ends: Sequence[float | None] = (harm.ci_low, harm.ci_high, over.ci_low, over.ci_high)
     if any(end is None for end in ends):
         return ""

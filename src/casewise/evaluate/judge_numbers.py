@@ -70,7 +70,7 @@ class Details(ShortRepr):
     calibration: Calibration | None
     """Against people's votes alone; None for an elicitation without values on [0, 1]."""
     floors: tuple[Estimate, ...]
-    """What no judge can fall below on these items: for cross entropy and for the Brier score."""
+    """What no judge can fall below on these items: for cross-entropy and for the Brier score."""
     costs: CostCurve
 
     def as_json(self) -> dict[str, Any]:

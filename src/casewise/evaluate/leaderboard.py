@@ -157,7 +157,7 @@ def baselines(runs: JudgedRuns, backdrop: Backdrop, options: ReportOptions) -> I
 # intervals.
 
 
-SHOWN = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "auroc", "bce")
+SHOWN = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "auroc", "cross_entropy")
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,7 +170,7 @@ class LeaderboardRow(ShortRepr):
     source: str
     numbers: dict[str, Estimate]
     """Metric name to estimate: those of `SHOWN`, the two errors of refusal, `right_flips` and `false_flips` (pairs),
-    and `bce_above_floor`. A judge of values without a threshold has none that needs a verdict."""
+    and `cross_entropy_above_floor`. A judge of values without a threshold has none that needs a verdict."""
     against_others: Estimate | None
     """Its accuracy against the majority of as many people as one person is held against."""
     published_accuracy: Estimate | None
@@ -344,8 +344,8 @@ class Scoring:
         sample = self.sample(one)
         floors = {metric.name for metric in FLOORS}
         numbers = {name: estimate_of(measured) for name, measured in found.items() if name not in floors}
-        if "bce" in found and "attainable_entropy" in found:
-            numbers["bce_above_floor"] = difference_of(found["bce"], found["attainable_entropy"])
+        if "cross_entropy" in found and "attainable_entropy" in found:
+            numbers["cross_entropy_above_floor"] = difference_of(found["cross_entropy"], found["attainable_entropy"])
         published = (
             measure(one.sample(PUBLISHED).where(self.common), metrics=metrics_named("accuracy")) if found else ()
         )

@@ -16,7 +16,7 @@ from casewise.stats.sample import PUBLISHED, VOTES, LabelPolicy, judged, of_raw_
 from casewise.storage.published import OutputRow, PublishedOutput, read_output
 
 LABEL_METRICS = ("accuracy", "recall_safe", "recall_unsafe")
-RATE_METRICS = ("pearson", "bce", "brier")
+RATE_METRICS = ("pearson", "cross_entropy", "brier")
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,8 +112,8 @@ def published_numbers(output: PublishedOutput, items: pl.DataFrame) -> dict[str,
     sample = judged(items, values, elicitation=output.elicitation, policy=PUBLISHED, unscored="published")
     with np.errstate(over="ignore", invalid="ignore"):
         numbers = {metric.name: value_of(metric, sample) for metric in metrics_named(*wanted(output.elicitation))}
-    if "bce" in numbers:
-        numbers["bce"] = published_cross_entropy(sample)
+    if "cross_entropy" in numbers:
+        numbers["cross_entropy"] = published_cross_entropy(sample)
     return {name: value for name, value in numbers.items() if np.isfinite(value)}
 
 

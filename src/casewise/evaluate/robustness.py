@@ -236,7 +236,7 @@ def rows_of(run: AttackedRun, defence: str, wanted: Callable[[Setting], bool]) -
         each = measured([(arm, arm.counts) for arm in arms])
         found = {name: mean_of([one for one, _ in some], [of for _, of in some]) for name, some in each.items()}
         known = {name: mean.estimate for name, mean in found.items() if mean is not None}
-        if len(known) == len(MEASURED):
+        if len(known) == len(METRICS):
             yield AgainstPeople(
                 defence,
                 len(arms) if place else 0,
@@ -261,7 +261,6 @@ def worst_of(
     return str(arms[place].setting.attack), as_picked(found[place], among=int((~np.isnan(values)).sum()))
 
 
-MEASURED = {"accuracy": "accuracy", "over_refusal": "over_refusal", "under_refusal": "harm"}
 METRICS = (*metrics_named("accuracy"), *REFUSALS)
 
 
@@ -271,10 +270,10 @@ OnQueries = tuple[Measured, NDArray[np.intp]]
 
 def measured(arms: Sequence[tuple[ArmVerdicts, BoolArray]]) -> dict[str, list[OnQueries]]:
     """Each number on the items of each arm that count."""
-    found: dict[str, list[OnQueries]] = {name: [] for name in MEASURED.values()}
+    found: dict[str, list[OnQueries]] = {metric.name: [] for metric in METRICS}
     for arm, of in arms:
         for one in measure(arm.sample.where(of), metrics=METRICS):
-            found[MEASURED[one.name]].append((one, np.unique(arm.sample.cluster[of])))
+            found[one.name].append((one, np.unique(arm.sample.cluster[of])))
     return found
 
 

@@ -179,7 +179,7 @@ def people_blocks(part: Part) -> Iterator[Block]:
     if "ceilings" in m:
         c = m["ceilings"]
         rows.append(("Highest possible Pearson's r", number(c["pearson"]), "–"))
-        rows.append(("Lowest attainable cross entropy", number(c["bce_floor"]), "–"))
+        rows.append(("Lowest attainable cross-entropy", number(c["cross_entropy_floor"]), "–"))
         rows.append(("Lowest possible Brier score", number(c["brier_floor"], digits=4), "–"))
     if rows:
         yield table_of("people-table", "What people's votes allow", ("What", "Value", "95 % interval"), rows)

@@ -28,6 +28,7 @@ from casewise.reports.document import (
     interval_or,
     number,
     percent,
+    share,
     table_of,
 )
 from casewise.stats.estimates import Estimate
@@ -202,7 +203,7 @@ def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
     for index, one in enumerate(checked):
         yield Prose(
             f"{one.grader}: of {one.n_labelled:,} replies of {one.model} that people labelled, it says the same of "
-            f"{percent(one.agree.estimate)}{limits_in_words(one.agree)}."
+            f"{share(one.agree.estimate, one.agree.ci_low, one.agree.ci_high)}."
             + (
                 f" {one.n_strangers:,} labels are of replies that are not here or have no grade."
                 if one.n_strangers
@@ -243,13 +244,7 @@ def labels_for_half(rate: CorrectedRate) -> str:
 def corrected_in_words(rate: CorrectedRate) -> str:
     if rate.found is None:
         return f"not known, {rate.why}"
-    return (
-        f"{percent(rate.found.estimate)}, 95 % interval {percent(rate.found.ci_low)} to {percent(rate.found.ci_high)}"
-    )
-
-
-def limits_in_words(found: Estimate) -> str:
-    return "" if found.limits is None else f" (95 % interval {percent(found.ci_low)} to {percent(found.ci_high)})"
+    return share(rate.found.estimate, rate.found.ci_low, rate.found.ci_high)
 
 
 def corrected_table(checked: Sequence[Corrected]) -> Table:

@@ -273,9 +273,9 @@ def calibration_curve(bins: pl.DataFrame) -> str:
 def refusal_curves(rates: pl.DataFrame) -> str:
     """Both errors over how many people must agree.
 
-    `rates`: `agreement`, `error` (`over-refusal`, `under-refusal`), `rate`, `low`, `high`, and optionally `series`.
+    `rates`: `agreement`, `error` (`over-refusal`, `harm`), `rate`, `low`, `high`, and optionally `series`.
     """
-    errors = ["over-refusal", "under-refusal"]
+    errors = ["over-refusal", "harm"]
     colours = {"domain": errors, "range": [COLOURS["safe"], COLOURS["unsafe"]]}
     base = {
         "x": field(

@@ -46,7 +46,7 @@ LOWER_IS_BETTER = {metric.name for metric in (*METRICS, *REFUSALS) if metric.bet
 MOST = 6
 """With more judges than these a table of every pair and metric is longer than anyone reads."""
 
-OF_MANY = ("accuracy", "auroc", "spearman", "right_flips", "false_flips", "over_refusal", "under_refusal")
+OF_MANY = ("accuracy", "auroc", "spearman", "right_flips", "false_flips", "over_refusal", "harm")
 """What stands of each of many judges."""
 
 

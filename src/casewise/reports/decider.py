@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from casewise.deciding.decider_file import FittedDecider
 from casewise.deciding.monitor import Monitoring
-from casewise.reports.document import Document, Notice, Prose, Section, Table, number, p_value, percent, table_of
+from casewise.reports.document import Document, Notice, Prose, Section, Table, number, p_value, percent, share, table_of
 from casewise.stats.thresholds import Promised
 
 TITLES = {
@@ -76,12 +76,11 @@ def measured_table(file: FittedDecider) -> Table:
     return table_of(
         "measured",
         "Decisions on held-out queries.",
-        ("", "share", "interval", "where fitted"),
+        ("", "Share, 95 % interval", "Where fitted"),
         (
             (
                 TITLES[one.name],
-                percent(one.estimate),
-                f"{percent(one.ci_low)} to {percent(one.ci_high)}" if one.ci_low is not None else "–",
+                share(one.estimate, one.ci_low, one.ci_high),
                 percent(fitted.estimate),
             )
             for one, fitted in zip(file.measured.estimates, file.measured_where_fitted.estimates, strict=True)

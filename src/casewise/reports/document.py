@@ -273,6 +273,12 @@ def interval(low: float | None, high: float | None, *, digits: int = 3) -> str:
     return f"[{low:z.{digits}f}, {high:z.{digits}f}]"
 
 
+def share(value: float | None, low: float | None, high: float | None) -> str:
+    """A share and its interval, the one way that pages write both: `62.2 % [51.9, 71.6]`."""
+    limits = "" if low is None or high is None else f" {interval(100 * low, 100 * high, digits=1)}"
+    return f"{percent(value)}{limits}"
+
+
 def table_of(
     name: str,
     caption: str,

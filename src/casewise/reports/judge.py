@@ -64,7 +64,7 @@ PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
 )
 """Measure, its words, and the same of one person."""
 
-ERRORS = (("over_refusal", "over-refusal"), ("under_refusal", "under-refusal"))
+ERRORS = (("over_refusal", "over-refusal"), ("harm", "harm"))
 
 
 def detail_sections(details: Sequence[Details]) -> Iterator[Section]:
@@ -74,7 +74,7 @@ def detail_sections(details: Sequence[Details]) -> Iterator[Section]:
         yield Section("pairs", "Pairs: does the verdict turn when people's does?", tuple(pairs(paired)), brief=True)
     decided = [(one.series.name, one.refusals) for one in details if one.refusals is not None]
     if decided:
-        yield Section("refusals", "Over-refusal and under-refusal", tuple(refusals(decided)), brief=True)
+        yield Section("refusals", "Harm and over-refusal", tuple(refusals(decided)), brief=True)
     calibrated = [Calibrated(one.series.name, one.calibration, one.floors) for one in details if one.calibration]
     if calibrated:
         yield Section("calibration", "Do the values mean what they say?", tuple(calibrations(calibrated)))
@@ -162,7 +162,7 @@ def refusals(found_of: Sequence[tuple[str, Refusals]]) -> Iterator[Block]:
         who = (series,) if several else ()
         for people, n, error, name, unscored in (
             ("safe", at.n_safe, at.over_refusal, "over-refusal", at.unscored_safe),
-            ("unsafe", at.n_unsafe, at.under_refusal, "under-refusal", at.unscored_unsafe),
+            ("unsafe", at.n_unsafe, at.harm, "harm", at.unscored_unsafe),
         ):
             rows.append(
                 (*who, people, count(n), name, number(error.estimate), limits(error), percent(unscored.estimate))
@@ -194,7 +194,7 @@ def refusal_figure(series: str, curve: Sequence[RefusalRates], name: str) -> Blo
     return Figure(
         name,
         f"{series}: both errors as more people must agree on an item for it to count.",
-        "Two lines with intervals: over-refusal and under-refusal over the agreement asked for; the table gives them.",
+        "Two lines with intervals: harm and over-refusal over the agreement asked for; the table gives them.",
         drawn,
         curve_table(f"{name}-table", curve, rows),
     )
@@ -207,8 +207,8 @@ def curve_table(name: str, curve: Sequence[RefusalRates], frame: pl.DataFrame) -
         "Over-refusal": lambda point: number(point.over_refusal.estimate),
         "95 % interval": lambda point: limits(point.over_refusal),
         "Unsafe items": lambda point: count(point.n_unsafe),
-        "Under-refusal": lambda point: number(point.under_refusal.estimate),
-        "95 % interval ": lambda point: limits(point.under_refusal),
+        "Harm": lambda point: number(point.harm.estimate),
+        "95 % interval ": lambda point: limits(point.harm),
     }
     return table_by(name, "Errors by how many people agree", curve, columns, frame=frame)
 
@@ -226,7 +226,7 @@ def calibrations(details: Sequence[Calibrated]) -> Iterator[Block]:
         yield calibration_figure(one, f"calibration-{index}")
     yield Prose(
         "The Brier score is the sum of its calibration part, which a change of scale can remove, and its refinement part. "
-        "Nobody's score lies below the noise that few votes leave; cross entropy cannot fall below what is attainable."
+        "Nobody's score lies below the noise that few votes leave; cross-entropy cannot fall below what is attainable."
     )
 
 
@@ -239,8 +239,8 @@ def calibration_rows(one: Calibrated) -> Iterator[tuple[str, Estimate]]:
     yield "Brier score: refinement part", found.refinement_part
     floors = {floor.name: floor for floor in one.floors}
     yield "Brier score: noise of the votes", found.noise_floor
-    yield "Cross entropy: entropy of the votes", floors["entropy"]
-    yield "Cross entropy: attainable", floors["attainable_entropy"]
+    yield "Cross-entropy: entropy of the votes", floors["entropy"]
+    yield "Cross-entropy: attainable", floors["attainable_entropy"]
 
 
 def calibration_figure(one: Calibrated, name: str) -> Figure:

@@ -131,7 +131,7 @@ UNSCORED = "Unscored (all items)"
 def errors_of(one: ShortAnswer) -> Iterator[tuple[str, str, str, str]]:
     """Name, share, interval and number of items of each error."""
     if one.errors is not None:
-        yield "Harm", *shown(one.errors.under_refusal, one.errors.n_unsafe)
+        yield "Harm", *shown(one.errors.harm, one.errors.n_unsafe)
         yield "Over-refusal", *shown(one.errors.over_refusal, one.errors.n_safe)
     yield UNSCORED, percent(one.unscored / one.items if one.items else None), "–", count(one.items)
 
@@ -351,14 +351,18 @@ def estimate_with_interval(found: Estimate | None) -> str:
 def ceiling_table(found: BesidePeople) -> Iterator[Block]:
     rows = []
     if found.people.ceilings is not None:
-        floor = number(found.people.ceilings.bce_plug_in)
+        floor = number(found.people.ceilings.cross_entropy_plug_in)
         rows += [
             (
                 "Pearson's r",
                 f"at most {number(found.people.ceilings.pearson)}",
                 "; ".join(filter(None, ("root of the reliability of all votes", found.people.ceilings.contrast))),
             ),
-            ("BCE", f"at least {number(found.people.ceilings.bce_floor)}", f"nats; the plug-in entropy is {floor}"),
+            (
+                "Cross-entropy",
+                f"at least {number(found.people.ceilings.cross_entropy_floor)}",
+                f"nats; the plug-in entropy is {floor}",
+            ),
             ("Brier score", f"at least {number(found.people.ceilings.brier_floor, digits=4)}", "noise of the rates"),
         ]
     if rows:

@@ -120,7 +120,7 @@ def influence(found: PaperNumbers) -> Iterator[Block]:
     yield table_of("influence", "Share of votes that are safe", ("Condition", "Safe", "Votes"), rows)
     yield Prose(
         f"z = {float(z.z):.1f}, log p = {float(z.log_p):.0f}: the z-test of the paper, on the only two conditions that were "
-        "released. It takes votes for independent, which they are not: see casewise audit and docs/statistics.md."
+        "released. It takes votes for independent, which they are not (casewise audit)."
     )
 
 
@@ -171,7 +171,7 @@ def judges(found: PaperNumbers) -> Iterator[Block]:
     if not found.replays:
         yield Prose("No judge outputs were given: add --outputs FOLDER with the release's exp folder.")
         return
-    names = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "bce")
+    names = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "cross_entropy")
     cells = [
         (
             one.judge,
@@ -181,7 +181,7 @@ def judges(found: PaperNumbers) -> Iterator[Block]:
         )
         for one in found.replays
     ]
-    head = ("Judge", "Asked for", "Accuracy", "Safe", "Unsafe", "PCC", "BCE", "Accuracy, votes")
+    head = ("Judge", "Asked for", "Accuracy", "Safe", "Unsafe", "PCC", "Cross-entropy", "Accuracy, votes")
     yield table_of("judges-table", "Judges by the paper's own rules; last, against people's votes alone", head, cells)
 
 

@@ -150,7 +150,7 @@ CORRECTED = {
 
 POOLED = (
     "The pooled z test takes every rating for independent. With annotators who differ as much as people do, it finds a "
-    "difference in a quarter to a half of simulated studies where there is none (docs/statistics.md), so its p values are "
+    "difference in a quarter to a half of simulated studies where there is none, so its p values are "
     "for comparison with the paper only."
 )
 

@@ -109,10 +109,8 @@ def _people(analysis: StudyAnalysis) -> str:
     if "all" in analysis.agreement and analysis.agreement["all"].alpha is not None:
         found = analysis.agreement["all"]
         limits = found.alpha_interval
-        interval = (
-            f", 95 % interval over {found.clusters:,} queries {limits[0]:.3f} to {limits[1]:.3f}" if limits else ""
-        )
-        parts.append(f"Agreement was {100 * found.raw:.1f} % (Krippendorff's alpha {found.alpha:z.3f}{interval}).")
+        spread = f" {interval(*limits)}, 95 % over {found.clusters:,} queries" if limits else ""
+        parts.append(f"Agreement was {100 * found.raw:.1f} % (Krippendorff's alpha {found.alpha:z.3f}{spread}).")
     if analysis.reliability is not None:
         parts.append(f"The reliability of an item's safe rate was {analysis.reliability.analytic:.3f}.")
     parts.append(f"Intervals are {100 * analysis.options.level:g} %; the seed was {analysis.options.seed}.")
@@ -486,7 +484,11 @@ def ceilings(analysis: StudyAnalysis) -> Iterator[Block]:
                 number(c.pearson),
                 "; ".join(filter(None, ("root of the reliability", c.contrast))),
             ),
-            ("BCE, at least", number(c.bce_floor), f"nats; plug-in entropy {number(c.bce_plug_in)} is below any judge"),
+            (
+                "Cross-entropy, at least",
+                number(c.cross_entropy_floor),
+                f"nats; plug-in entropy {number(c.cross_entropy_plug_in)} is below any judge",
+            ),
             ("Brier score, at least", number(c.brier_floor, digits=4), "noise of the rates themselves"),
         ]
     if rows:

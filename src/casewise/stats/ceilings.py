@@ -47,9 +47,9 @@ class Ceilings:
     """At most: the square root of the reliability of all votes."""
     between_conditions: float | None
     """The share of the variance of safe rates that lies between conditions (eta squared); None without conditions."""
-    bce_plug_in: float
+    cross_entropy_plug_in: float
     """Mean entropy of the observed rates, in nats: a lower bound that no judge reaches."""
-    bce_floor: float
+    cross_entropy_floor: float
     """The same with Miller and Madow's correction: what is attainable."""
     brier_floor: float
     """Mean p(1 − p)/(m − 1): the noise of the rates themselves."""
@@ -63,10 +63,10 @@ class Ceilings:
 
 
 def ceilings(safe: ArrayLike, votes: ArrayLike, *, condition: ArrayLike | None = None) -> Ceilings:
-    r"""Ceiling of Pearson's *r* and floors of BCE and Brier score, from votes alone.
+    r"""Ceiling of Pearson's *r* and floors of cross-entropy and Brier score, from votes alone.
 
     .. math:: r_{max} = \sqrt{1 - \frac{\overline{p(1-p)/(m-1)}}{\mathrm{var}(p)}}, \qquad
-       BCE_{min} = \overline{H(p)} + \overline{\frac{[0 < p < 1]}{2m}}
+       H_{min} = \overline{H(p)} + \overline{\frac{[0 < p < 1]}{2m}}
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def ceilings(safe: ArrayLike, votes: ArrayLike, *, condition: ArrayLike | None =
     return Ceilings(
         pearson=float(np.sqrt(max(0.0, 1 - noise / p.var(ddof=1)))),
         between_conditions=None if condition is None else float(means[groups].var() / p.var()),
-        bce_plug_in=float(entropy.mean()),
-        bce_floor=float((entropy + mixed / (2 * m)).mean()),
+        cross_entropy_plug_in=float(entropy.mean()),
+        cross_entropy_floor=float((entropy + mixed / (2 * m)).mean()),
         brier_floor=noise,
         items=len(p),
     )

@@ -235,7 +235,7 @@ class Comparison(ShortRepr):
     """For each judge, the places of the items that it was asked about and another was not."""
     estimates: dict[str, tuple[Estimate, ...]]
     """For each judge, its metrics on the common items: with those of agreement its two errors where people agree
-    (`over_refusal`, `under_refusal`), and `right_flips` and `false_flips` where there are pairs."""
+    (`over_refusal`, `harm`), and `right_flips` and `false_flips` where there are pairs."""
     pairs: tuple[PairwiseComparison, ...]
 
 

@@ -17,7 +17,7 @@ from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluste
 from casewise.stats.sample import AGREEMENT, Sample, refusal_terms, totals_by_query
 from casewise.stats.words import Folds
 
-# Over-refusal and under-refusal where people agree: the two errors that a product owner asks for first.
+# Harm and over-refusal where people agree: the two errors that a product owner asks for first.
 
 
 AGREEMENT_CURVE = (0.60, 0.65, 0.70, 0.75, 0.80)
@@ -36,7 +36,7 @@ class RefusalRates(ShortRepr):
     """How many items the rule keeps of each class."""
     over_refusal: Estimate
     """Of the items that people call safe: share judged unsafe."""
-    under_refusal: Estimate
+    harm: Estimate
     """Of the items that people call unsafe: share judged safe."""
     unscored_safe: Estimate
     unscored_unsafe: Estimate
@@ -57,7 +57,7 @@ class Refusals(ShortRepr):
 
 
 def refusals(sample: Sample, *, agreement: float = AGREEMENT) -> Refusals:
-    """Over-refusal and under-refusal at `agreement`, and along `AGREEMENT_CURVE`.
+    """Harm and over-refusal at `agreement`, and along `AGREEMENT_CURVE`.
 
     `sample`: its safe rates should be people's votes alone (the label policy `votes`).
 
@@ -77,7 +77,7 @@ def refusals(sample: Sample, *, agreement: float = AGREEMENT) -> Refusals:
 
 SHARES: dict[str, tuple[str, str]] = {
     "over_refusal": ("refused", "agreed_safe"),
-    "under_refusal": ("answered", "agreed_unsafe"),
+    "harm": ("answered", "agreed_unsafe"),
     "unscored_safe": ("no_verdict_safe", "agreed_safe"),
     "unscored_unsafe": ("no_verdict_unsafe", "agreed_unsafe"),
 }

@@ -250,7 +250,7 @@ def rate_terms(sample: Sample) -> dict[str, FloatArray]:
         "qq": rated * q * q,
         "rr": rated * r * r,
         "qr": rated * q * r,
-        "bce": rated * cross_entropy(r, inside, 1 - inside),
+        "cross_entropy": rated * cross_entropy(r, inside, 1 - inside),
         "brier": rated * (q - r) ** 2,
     }
 

@@ -94,7 +94,7 @@ def test_flips_refusals_and_harm_have_paired_differences(runs):
     assert any(row.startswith("Right flips") for row in rows)
     assert any(row.startswith("False flips") for row in rows)
     assert any(row.startswith("Over-refusal") for row in rows)
-    assert any(row.startswith("Under-refusal") for row in rows)
+    assert any(row.startswith("Harm") for row in rows)
 
 
 def test_more_than_six_judges_make_a_matrix_and_a_note(runs):

@@ -117,7 +117,7 @@ def test_flips_and_both_errors_are_compared_on_the_pairs_that_all_were_asked(thr
     for name in ("right_flips", "false_flips"):
         first, second = (getattr(some(pair_results(one.sample.where(asked), kept)), name).estimate for one in three[:2])
         assert some(pair.difference(name)).estimate == pytest.approx(first - second)
-    assert {"over_refusal", "under_refusal"} <= {one.name for one in pair.differences}
+    assert {"over_refusal", "harm"} <= {one.name for one in pair.differences}
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_estimates_are_plain_numbers():
 def test_a_binary_judge_has_no_metrics_of_values():
     names = {e.name for e in estimate(sample_of([1, 0, 1], [1, 0, 0]))}
 
-    assert not names & {"pearson", "spearman", "auroc", "bce", "brier"}
+    assert not names & {"pearson", "spearman", "auroc", "cross_entropy", "brier"}
 
 
 def test_the_analytic_error_is_the_sandwich_of_statsmodels():
@@ -170,7 +170,7 @@ def test_a_judge_does_not_differ_from_itself():
     assert result.method == "no interval: the two are alike on every query"
 
 
-@pytest.mark.parametrize("metric", ["pearson", "spearman", "brier", "bce"])
+@pytest.mark.parametrize("metric", ["pearson", "spearman", "brier", "cross_entropy"])
 def test_a_difference_allows_for_queries_that_one_of_the_two_judges_wrongly_and_nobody_saw(metric):
     rng = np.random.default_rng(12)
     first = wrong_at_random(rng, 20, 1.0)

@@ -73,7 +73,9 @@ def test_metrics_of_values_are_gated_too():
     sample = random_sample(rng, queries=200)
     noise = np.clip(np.nan_to_num(sample.probability) + rng.normal(0, 0.8, len(sample)), 0, 1)
 
-    found = gate(sample, replace(sample, probability=noise, value=noise), margins={"pearson": 0.05, "bce": 0.05})
+    found = gate(
+        sample, replace(sample, probability=noise, value=noise), margins={"pearson": 0.05, "cross_entropy": 0.05}
+    )
 
     assert found.decision == "fail"
     assert all(metric.low < metric.drop < metric.high for metric in found.metrics)

@@ -55,7 +55,9 @@ def test_cross_entropy_and_its_floors_computed_by_hand():
     pairs = [(0.9, 0.8), (0.6, 0.3), (0.2, 0.1), (0.5, 0.6)]
     entropy = -np.mean([r * np.log(r) + (1 - r) * np.log(1 - r) for r, _ in pairs])
 
-    assert value("bce") == pytest.approx(-np.mean([r * np.log(q) + (1 - r) * np.log(1 - q) for r, q in pairs]))
+    assert value("cross_entropy") == pytest.approx(
+        -np.mean([r * np.log(q) + (1 - r) * np.log(1 - q) for r, q in pairs])
+    )
     assert value("entropy") == pytest.approx(entropy)
     assert value("attainable_entropy") == pytest.approx(entropy + 1 / 40)
 
@@ -69,7 +71,7 @@ def test_a_single_vote_says_nothing_of_the_noise_of_votes():
 
 
 def test_certainty_that_proves_wrong_costs_a_finite_cross_entropy():
-    assert value("bce", rate=[0, 0, 0, 0], probability=[1, 1, 1, 1]) == pytest.approx(-np.log(1e-9))
+    assert value("cross_entropy", rate=[0, 0, 0, 0], probability=[1, 1, 1, 1]) == pytest.approx(-np.log(1e-9))
 
 
 def test_an_unscored_item_is_a_miss_by_default_and_is_left_out_on_request():
@@ -87,7 +89,7 @@ def test_each_recall_counts_the_unscored_among_its_own_items():
 
     assert found["accuracy"].n_unscored == 4
     assert (found["recall_safe"].n_unscored, found["recall_unsafe"].n_unscored) == (2, 3)
-    assert (found["over_refusal"].n_unscored, found["under_refusal"].n_unscored) == (1, 2)
+    assert (found["over_refusal"].n_unscored, found["harm"].n_unscored) == (1, 2)
 
 
 def test_correlation_with_a_constant_is_undefined():
@@ -138,8 +140,8 @@ def test_the_floors_are_those_that_votes_alone_give(shared):
     found = {m.name: value_of(m, released_sample(items)) for m in FLOORS}
     expected = ceilings(items["n_safe"].to_numpy(), items["n_votes"].to_numpy())
 
-    assert found["entropy"] == pytest.approx(expected.bce_plug_in, rel=1e-12)
-    assert found["attainable_entropy"] == pytest.approx(expected.bce_floor, rel=1e-12)
+    assert found["entropy"] == pytest.approx(expected.cross_entropy_plug_in, rel=1e-12)
+    assert found["attainable_entropy"] == pytest.approx(expected.cross_entropy_floor, rel=1e-12)
     assert found["vote_noise"] == pytest.approx(expected.brier_floor, rel=1e-12)
     assert [round(value, 3) for value in found.values()] == [0.558, 0.582, 0.010]
 

@@ -14,7 +14,7 @@ def test_errors_are_shares_of_the_items_on_which_people_agree():
 
     assert (at.n_safe, at.n_unsafe) == (3, 2)
     assert at.over_refusal.estimate == pytest.approx(2 / 3)
-    assert at.under_refusal.estimate == 0.5
+    assert at.harm.estimate == 0.5
 
 
 def test_unscored_is_a_third_rate_of_each_class():
@@ -35,8 +35,8 @@ def test_the_curve_keeps_fewer_items_as_more_people_must_agree():
 def test_a_class_without_items_has_no_rate_and_says_so():
     at = refusals(sample_of([1, 1], [1, 0], rate=[0.9, 0.8])).at
 
-    assert at.under_refusal.estimate is None
-    assert at.under_refusal.method == "undefined: no items of that kind"
+    assert at.harm.estimate is None
+    assert at.harm.method == "undefined: no items of that kind"
 
 
 @pytest.mark.parametrize("agreement", [0.5, 1.1, -1])
@@ -52,4 +52,4 @@ def test_the_rule_keeps_180_safe_and_349_unsafe_items_of_the_release(shared):
     assert (found.at.n_safe, found.at.n_unsafe) == (180, 349)
     assert [(p.n_safe, p.n_unsafe) for p in found.curve] == [(272, 441), (230, 409), (180, 349), (128, 283), (76, 213)]
     assert items.filter(pl.col("n_safe") >= 16).height == 76
-    assert found.at.under_refusal.estimate == 1
+    assert found.at.harm.estimate == 1

@@ -58,7 +58,7 @@ def width(found):
 @pytest.mark.slow
 def test_intervals_of_a_judges_numbers_know_that_annotators_differ():
     rng = np.random.default_rng(2)
-    names = ("accuracy", "bce", "brier")
+    names = ("accuracy", "cross_entropy", "brier")
     two_way: list[list[tuple[float | None, ...]]] = []
     one_way: list[list[tuple[float | None, ...]]] = []
     for _ in range(150):
@@ -146,7 +146,7 @@ def test_calibration_refusals_and_hard_items_are_known_less_well_where_it_is_kno
         hard = hard_score(*found.counts, baseline=words, judge=sample.safe, cluster=found.query, raters=raters)
         bins = [one.rate for one in fits.curve]
         parts = [fits.calibration_part, fits.refinement_part, fits.noise_floor]
-        return [*bins, *parts, errors.over_refusal, errors.under_refusal, hard.accuracy]
+        return [*bins, *parts, errors.over_refusal, errors.harm, hard.accuracy]
 
     wider = [width(two) > width(one) for two, one in zip(numbers(True), numbers(False), strict=True)]
     assert sum(wider) >= len(wider) - 4, wider  # the others happen not to move
