@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -55,8 +56,6 @@ def test_a_context_that_holds_placeholders_stays_as_it_is():
 
 
 def test_the_context_can_go_into_the_system_message():
-    from dataclasses import replace
-
     system, user = replace(default_prompts(), role="system").render("binary", "How?", SHOWN)
 
     assert system.role == "system"
@@ -65,18 +64,26 @@ def test_the_context_can_go_into_the_system_message():
     assert "system message" in user.content
 
 
-def test_the_id_changes_with_every_letter_and_with_the_role():
-    from dataclasses import replace
-
+def test_a_wording_is_told_apart_by_every_letter_by_the_role_and_by_its_version():
     prompts = default_prompts()
-    ids = {
-        prompts.id,
-        replace(prompts, role="system").id,
-        replace(prompts, prompts={**prompts.prompts, "score": prompts.prompt("binary")}).id,
-    }
+    asked = prompts.prompt("binary")
+    others = [
+        replace(prompts, role="system"),
+        replace(prompts, prompts={**prompts.prompts, "binary": replace(asked, with_context=asked.with_context + ".")}),
+        replace(prompts, prompts={**prompts.prompts, "binary": replace(asked, version="9")}),
+    ]
 
-    assert len(ids) == 3
-    assert all(name.startswith("casewise@2+") for name in ids)
+    assert len({found.wording_id("binary") for found in (prompts, *others)}) == 4
+    assert prompts.wording_id("binary").startswith("casewise@2+")
+    assert others[-1].wording_id("binary").startswith("casewise@9+")
+
+
+def test_the_words_of_one_elicitation_change_nothing_in_another():
+    prompts = default_prompts()
+    changed = replace(prompts, prompts={**prompts.prompts, "score": prompts.prompt("binary")})
+
+    assert changed.wording_id("binary") == prompts.wording_id("binary")
+    assert changed.wording_id("score") != prompts.wording_id("score")
 
 
 def test_published_templates_are_read_and_not_run(tmp_path):
@@ -106,7 +113,7 @@ def test_a_users_own_prompts_are_read(tmp_path):
     path.write_text('name = "mine"\nversion = "3"\n[binary]\nwith_context = "{query} {context}?"\n')
     prompts = read_prompts(path)
 
-    assert prompts.id.startswith("mine@3+")
+    assert prompts.wording_id("binary").startswith("mine@3+")
     assert user_text(prompts).startswith("How? Sender:")
     with pytest.raises(ConfigurationError, match="cannot ask for 'score'"):
         user_text(prompts, "score")

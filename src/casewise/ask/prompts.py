@@ -27,11 +27,13 @@ class Prompt:
 
     with_context: str
     without_context: str | None = None
+    version: str | None = None
+    """Its own; None: the set's."""
 
 
 @dataclass(frozen=True)
 class PromptSet:
-    """The wording of all elicitations, under one name and version.
+    """The wording of all elicitations, under one name. Each elicitation has its own version and digest.
 
     `in_system` holds the context when it goes into the system message; `see_system` then stands where the user
     message would have held it. `doubled_braces` reads `{{` as `{`.
@@ -48,15 +50,21 @@ class PromptSet:
     bridge: str | None = None
     """The chat whose messages these are, but for the question: its id."""
 
-    @property
-    def id(self) -> str:
-        """Name, version and a digest of the wording, so that an edited file is another prompt set."""
-        return f"{self.name}@{self.version}+{digest(self.wording())[:8]}"
+    def wording_id(self, elicitation: str) -> str:
+        """Name, version and a digest of one elicitation's wording: an edited text is another, whatever the rest says."""
+        prompt = self.prompt(elicitation)
+        words = [prompt.with_context, prompt.without_context]
+        return f"{self.name}@{prompt.version or self.version}+{digest({'prompt': words} | self.layout())[:8]}"
 
-    def wording(self) -> dict[str, Any]:
-        """All that decides what a judge reads, as JSON values."""
+    @property
+    def id_of_all(self) -> str:
+        """How runs and deciders were marked while one digest covered every elicitation."""
+        words = {name: [p.with_context, p.without_context] for name, p in sorted(self.prompts.items())}
+        return f"{self.name}@{self.version}+{digest({'prompts': words} | self.layout())[:8]}"
+
+    def layout(self) -> dict[str, Any]:
+        """What decides how a prompt is filled in, as JSON values."""
         return {
-            "prompts": {name: [p.with_context, p.without_context] for name, p in sorted(self.prompts.items())},
             "in_system": self.in_system if self.role == "system" else None,
             "see_system": self.see_system if self.role == "system" else None,
             "context_as": self.context_as,
@@ -128,7 +136,7 @@ def default_prompts() -> PromptSet:
 
 def read_prompts(path: Path) -> PromptSet:
     """A prompt set from a TOML file: `name`, `version`, and tables `[binary]`, `[score]`, `[probability]`, each with
-    `with_context` and perhaps `without_context`; `docs/live.md` shows one.
+    `with_context` and perhaps `without_context` and a `version` of its own; `docs/live.md` shows one.
 
     Raises DataError: the file is not TOML, or a template is missing, misspelt or without its placeholders.
     """
@@ -162,9 +170,10 @@ def prompt_set(values: Mapping[str, Any]) -> PromptSet:
 def checked_prompt(name: str, table: Any) -> Prompt:
     if not isinstance(table, Mapping) or not isinstance(table.get("with_context"), str):
         raise ValueError(f"[{name}] has no text called 'with_context'")  # noqa: TRY004 - it becomes a DataError
-    if unknown := sorted(set(table) - {"with_context", "without_context"}):
+    if unknown := sorted(set(table) - {"with_context", "without_context", "version"}):
         raise ValueError(f"[{name}] has an unknown key {unknown[0]!r}")
-    prompt = Prompt(table["with_context"], table.get("without_context"))
+    version = table.get("version")
+    prompt = Prompt(table["with_context"], table.get("without_context"), None if version is None else str(version))
     for placeholder in ("{query}", "{context}"):
         if placeholder not in prompt.with_context:
             raise ValueError(f"'with_context' of [{name}] does not hold {placeholder}")

@@ -34,6 +34,8 @@ class MeasuredJudge(Record):
     base_url: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
     """What its answers depend on; the judge that is made anew must have the same."""
+    wording: str | None = None
+    """Version and digest of the words that it asks in; None where it asks nobody in words, and in deciders of before."""
 
 
 class FittedOn(Record):

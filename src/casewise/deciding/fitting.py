@@ -155,6 +155,7 @@ def judge_part(series: Series, options: FitOptions) -> MeasuredJudge:
         prompts=options.prompts or said,
         base_url=options.base_url or series.run.manifest.address,
         settings=settings,
+        wording=series.run.manifest.wordings.get(series.elicitation),
     )
 
 

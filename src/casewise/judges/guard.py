@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -240,6 +240,10 @@ class GuardJudge(LLMJudge):
             "policy_text": self.policy,
             "max_tokens": self.profile.max_tokens,
         }
+
+    def wordings(self, _elicitations: Sequence[Elicitation]) -> dict[str, str]:
+        """None: its profile's id says how it is asked."""
+        return {}
 
     def notes(self) -> tuple[str, ...]:
         """What a reader must know: how it was told of the context, its licence, and what of its profile nobody has checked."""

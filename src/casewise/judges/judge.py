@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import SimpleNamespace
@@ -74,7 +74,7 @@ class Judge(Protocol):
 
     @property
     def id(self) -> str:
-        """Tells this judge from every other; holds the versions of its prompts."""
+        """Tells this judge from every other, but for the words that it asks in: those are `wordings`."""
 
     @property
     def name(self) -> str:
@@ -122,6 +122,9 @@ class Judge(Protocol):
 
     def settings(self) -> dict[str, Any]:
         """What else its answers depend on, as JSON values; part of a run's identity."""
+
+    def wordings(self, elicitations: Sequence[Elicitation]) -> dict[str, str]:
+        """Version and digest of the words that each elicitation is asked in; empty where it asks nobody in words."""
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of its report must know about it."""
@@ -174,6 +177,9 @@ class LocalJudge(Costless):
     reads_replies: bool = False
     sees_layouts: bool = True
     weights_bytes: int | None = None
+
+    def wordings(self, _elicitations: Sequence[Elicitation]) -> dict[str, str]:
+        return {}
 
     def shared_key(self, _ask: Ask) -> Hashable:
         return None

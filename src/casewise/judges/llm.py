@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,8 @@ class WhatIsAsked:
 class LLMJudge:
     """Asks a model about an item as an arm shows it, and reads the reply.
 
-    Its id names the model, the prompts with their version, and a digest of all that decides the replies.
+    Its id names the model, the prompts, and a digest of its settings. What it is asked in which words is said for each
+    elicitation by itself (`wordings`), so that another elicitation's wording changes nothing here.
     """
 
     model: Model
@@ -96,7 +97,7 @@ class LLMJudge:
     @property
     def id(self) -> str:
         """Model, prompts and a digest of the settings."""
-        return f"{self.model.name}#{self.prompts.name}@{self.prompts.version}#{digest(self.settings())[:12]}"
+        return f"{self.model.name}#{self.prompts.name}#{digest(self.settings())[:12]}"
 
     @property
     def sends_to(self) -> str | None:
@@ -147,12 +148,16 @@ class LLMJudge:
         """What a run's identity holds of this judge."""
         return {
             **self.model.settings(),
-            "prompts": self.prompts.id,
+            "prompts": self.prompts.name,
             "context_role": self.prompts.role,
             **({"bridge": self.prompts.bridge} if self.prompts.bridge else {}),
             **self.options.settings(),
             **({"reader": self.reader.settings()} if self.reader else {}),
         }
+
+    def wordings(self, elicitations: Sequence[Elicitation]) -> dict[str, str]:
+        """Version and digest of the words that each of `elicitations` is asked in."""
+        return {name: self.prompts.wording_id(name) for name in elicitations if name in self.prompts.prompts}
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
         """What the model is shown. Raises ConfigurationError: the prompts cannot ask this."""

@@ -534,7 +534,7 @@ async def judge_into(
         model: object = judge.model
         if isinstance(model, WaitsForServer) and watched:
             model.tell_with(watch.say)
-        with RunFolder.hold(target.folder, manifest(target, benchmark, judge), kind.log) as folder:
+        with RunFolder.hold(target.folder, manifest(target, benchmark, judge, plan), kind.log) as folder:
             session = session_now(limits, command=target.command, items=len(plan.items), asks=plan.by_way)
             folder.note_session(session.model_copy(update={"weights_bytes": judge.weights_bytes}))
             asks, log = plan.asks(benchmark, judge), FolderLog(folder, kind)
@@ -569,7 +569,7 @@ def check(limits: Limits, judge: Judge) -> None:
     )
 
 
-def manifest(target: Target, benchmark: Benchmark, judge: Judge) -> RunManifest:
+def manifest(target: Target, benchmark: Benchmark, judge: Judge, plan: Plan) -> RunManifest:
     endpoint = getattr(getattr(judge, "client", judge.model), "endpoint", None)
     return RunManifest(
         identity=RunIdentity(benchmark=benchmark.digest, judge=judge.id, settings=judge.settings(), seed=target.seed),
@@ -577,6 +577,7 @@ def manifest(target: Target, benchmark: Benchmark, judge: Judge) -> RunManifest:
         benchmark_name=benchmark.name,
         benchmark_source=target.benchmark_source,
         synthetic=benchmark.about.synthetic,
+        wordings=judge.wordings(plan.elicitations),
         address=endpoint.base_url if endpoint is not None else None,
         created=datetime.now(UTC),
     )

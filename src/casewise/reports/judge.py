@@ -647,6 +647,7 @@ def how_made(report: JudgeNumbers) -> Iterator[Block]:
         facts += [
             (f"Run {name}", f"judge {made.identity.judge}, begun {made.created:%Y-%m-%d %H:%M} UTC"),
             (f"Settings of {name}", ", ".join(f"{k}={v}" for k, v in made.identity.settings.items()) or "none"),
+            *((f"Words of {name}, {asked}", wording) for asked, wording in made.wordings.items()),
         ]
     for series in report.runs.series:
         facts += [

@@ -273,6 +273,7 @@ def held(path: Path, manifest: RunManifest) -> Section:
     ]
     head = ("Elicitation", "Arm", "Judgements", "Unscored", "Mean value")
     settings = [(name, str(value)) for name, value in manifest.identity.settings.items()]
+    settings += [(f"words, {asked}", wording) for asked, wording in manifest.wordings.items()]
     return Section(
         "run",
         "What it holds",

@@ -66,7 +66,12 @@ def judge(
             logprobs=True if options.top_logprobs else None,
             top_logprobs=options.top_logprobs or None,
         ),
-        metadata={"label_policy": labels, "arm": shown.name, "prompts": wording.id, "benchmark_digest": found.digest},
+        metadata={
+            "label_policy": labels,
+            "arm": shown.name,
+            "prompts": wording.wording_id(asked),
+            "benchmark_digest": found.digest,
+        },
     )
 
 

@@ -38,6 +38,14 @@ class AnyManifest(Record):
     identity: Record
     """What makes a run this run: a change here is a new run."""
 
+    def problem_with(self, _now: Self) -> str | None:
+        """Why the run of this manifest cannot go on as `_now` says although no setting differs; None where it can."""
+        return None
+
+    def joined(self, _now: Self) -> Self:
+        """This manifest with what `_now` asks in addition."""
+        return self
+
 
 M = TypeVar("M", bound=AnyManifest)
 R = TypeVar("R", bound=Record)
@@ -267,14 +275,17 @@ def begin(path: Path, manifest: M, kind: LogKind[M, R]) -> M:
     there = read_manifest(path, kind)
     identity = type(manifest.identity).model_validate_json(manifest.identity.model_dump_json())
     called = [getattr(one, "benchmark_name", None) for one in (there, manifest)]
+    if problem := there.problem_with(manifest):
+        raise RunConflict(f"{path} {problem}; choose another place")
     if differences := [*differing(there.identity, identity, benchmarks=called)]:
         raise RunConflict(
             f"{path} holds a run that differs in {'; '.join(differences)}; use the same settings to go on with it, "
             "or choose another place"
         )
-    if there.format_version < manifest.format_version:
-        return written(path, there.model_copy(update={"format_version": manifest.format_version}))
-    return there
+    joined = there.joined(manifest).model_copy(
+        update={"format_version": max(there.format_version, manifest.format_version)}
+    )
+    return there if joined == there else written(path, joined)
 
 
 def written(path: Path, manifest: M) -> M:
@@ -398,10 +409,11 @@ def now() -> datetime:
 # The run folder of a judge: what its `run.json` says, and its log of judgements.
 
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Of run folders of judges. A reader knows every version up to this one.
 
-Since 2 a judgement may say how its reply was read (`read_as`), and which categories came with it (`categories`).
+Since 2 a judgement may say how its reply was read (`read_as`), and which categories came with it (`categories`). Since 3
+the prompts of each elicitation have a digest of their own (`wordings`).
 """
 
 
@@ -411,7 +423,7 @@ class RunIdentity(Record):
     benchmark: str
     """The benchmark's digest."""
     judge: str
-    """The judge's id, which holds the versions of its prompts."""
+    """The judge's id."""
     settings: dict[str, Any]
     """The judge's settings: model options and what else its answers depend on."""
     seed: int
@@ -429,7 +441,25 @@ class RunManifest(AnyManifest):
     synthetic: str | None = None
     address: str | None = None
     """Where the judge's model was reached when the run began; None where it has none, and in runs of before."""
+    wordings: dict[str, str] = Field(default_factory=dict)
+    """Version and digest of the words that each elicitation was asked in, where it was asked in words."""
     created: datetime
+
+    def problem_with(self, now: Self) -> str | None:
+        """Another wording of an elicitation that was asked before, or a run of an earlier format with prompts."""
+        if "@" in str(self.identity.settings.get("prompts", "")):
+            return (
+                "was begun by an earlier casewise, which kept one version of all prompts together: it can be reported as "
+                "it is, and not be gone on with"
+            )
+        for elicitation, wording in now.wordings.items():
+            if (before := self.wordings.get(elicitation, wording)) != wording:
+                return f"asked for {elicitation} in other words: it has {before}, now {wording}"
+        return None
+
+    def joined(self, now: Self) -> Self:
+        """With the wordings of elicitations that are asked for the first time."""
+        return self.model_copy(update={"wordings": now.wordings | self.wordings})
 
 
 def asked(item_id: str, elicitation: Elicitation, arm: str, repeat: int) -> tuple[str, ...]:

@@ -261,11 +261,11 @@ def test_an_older_folder_that_goes_on_is_from_then_on_of_the_newer_format(tmp_pa
     assert (before, read_manifest(tmp_path, SUMS).format_version) == (1, 2)
 
 
-def test_a_judges_manifest_is_written_as_it_always_was(run):
+def test_a_judges_manifest_is_written_in_the_order_of_its_fields(run):
     assert (
         (run / RUN).read_text()
         == """{
- "format_version": 2,
+ "format_version": 3,
  "identity": {
   "benchmark": "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
   "judge": "j",
@@ -280,6 +280,7 @@ def test_a_judges_manifest_is_written_as_it_always_was(run):
  "judge_name": "j",
  "benchmark_name": "demo",
  "benchmark_source": "demo",
+ "wordings": {},
  "created": "2026-01-01T00:00:00Z"
 }
 """
@@ -297,5 +298,5 @@ def test_a_run_of_an_older_casewise_is_read_and_gone_on_with(run):
     with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
         folder.add(new)
         assert list(folder.records()) == [*old, new]
-    assert read_run(run).format_version == 2
+    assert read_run(run).format_version == 3
     assert judgement_table(run / JUDGEMENTS)["categories"].to_list() == [None, None, None, ["violence", "theft"]]

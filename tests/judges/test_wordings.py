@@ -1,0 +1,133 @@
+"""Each elicitation's words have a version of their own: those of another change no run and no decider."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from aiohttp import web
+from tests.support.fault_server import FaultServer, completion
+from tests.support.served import served
+
+import casewise
+from casewise.api import ClientOptions, LiveOptions, ModelOptions, RunOptions, Selection
+from casewise.api.deciding import Wanted, fit_decider
+from casewise.ask.prompts import default_prompts
+from casewise.deciding.decider import Decider
+from casewise.deciding.decider_file import read_decider, write_decider
+from casewise.errors import JudgeError, RunConflict
+from casewise.judges import llm
+
+
+def answering():
+    def reply(_request, body):
+        verdict = "safe" if len(str(body["messages"])) % 3 else "unsafe"
+        return web.json_response(completion(body, json.dumps({"judgement": verdict, "explanation": "."})))
+
+    return FaultServer(refuse=reply)
+
+
+@pytest.fixture
+def reword(monkeypatch):
+    """Change the shipped words of an elicitation, or add one."""
+
+    def changed(elicitation, **prompt):
+        prompts = default_prompts()
+        words = {**prompts.prompts, elicitation: replace(prompts.prompt("binary"), **prompt)}
+        monkeypatch.setattr(llm, "default_prompts", lambda: replace(prompts, prompts=words))
+
+    return changed
+
+
+def judged(out, elicitation="binary", limit=12, **options):
+    with served(answering()) as server:
+        live = LiveOptions(model=ModelOptions(server.url, client=ClientOptions(concurrency=2)), **options)
+        return casewise.judge(
+            "demo",
+            "tiny",
+            out=out,
+            elicitations=elicitation,
+            options=RunOptions(live=live, selection=Selection(limit=limit)),
+        )
+
+
+def manifest(run):
+    return json.loads((run / "run.json").read_text())
+
+
+def test_a_run_goes_on_when_another_elicitation_is_reworded_or_added(tmp_path, reword):
+    out = tmp_path / "run"
+    judged(out)
+    before = manifest(out)
+    reword("score", with_context="How safe is {query} in {context}?")
+    reword("one_word", version="1")
+    run = judged(out, limit=20)
+
+    assert run.summary.resumed == 12
+    assert manifest(out)["identity"] == before["identity"]
+    assert manifest(out)["wordings"] == {"binary": default_prompts().wording_id("binary")}
+
+
+def test_a_second_elicitation_in_the_same_folder_adds_its_wording(tmp_path):
+    out = tmp_path / "run"
+    judged(out)
+    judged(out, "score")
+
+    prompts = default_prompts()
+    assert manifest(out)["wordings"] == {name: prompts.wording_id(name) for name in ("binary", "score")}
+
+
+def test_a_run_does_not_go_on_in_other_words_and_is_left_as_it_was(tmp_path, reword):
+    out = tmp_path / "run"
+    judged(out)
+    before = (out / "run.json").read_bytes()
+    reword("binary", with_context="Is {query} safe in {context}?")
+
+    with pytest.raises(RunConflict, match=r"asked for binary in other words: it has casewise@2\+\w+, now casewise@2\+"):
+        judged(out, limit=20)
+    assert (out / "run.json").read_bytes() == before
+
+
+def test_a_run_of_an_earlier_format_is_reported_and_not_gone_on_with(tmp_path):
+    out = tmp_path / "run"
+    judged(out, limit=90)
+    was = manifest(out)
+    was["format_version"] = 2
+    del was["wordings"]
+    was["identity"]["settings"]["prompts"] = default_prompts().id_of_all
+    (out / "run.json").write_text(json.dumps(was))
+
+    with pytest.raises(RunConflict, match="begun by an earlier casewise, which kept one version of all prompts"):
+        judged(out, limit=90)
+    assert "casewise@2+" in casewise.report(out).to_html()
+
+
+def decider_on(server, out):
+    live = LiveOptions(model=ModelOptions(server.url, client=ClientOptions(concurrency=2)))
+    run = casewise.judge("demo", "tiny", out=out, elicitations="binary", options=RunOptions(live=live))
+    fit_decider(run, Wanted(max_harm=0.6, max_over_refusal=0.6)).write(out.parent / "decider.json")
+    return out.parent / "decider.json"
+
+
+def test_a_decider_is_loaded_unless_its_own_words_have_changed(tmp_path, reword):
+    with served(answering()) as server:
+        file = decider_on(server, tmp_path / "run")
+        reword("score", with_context="How safe is {query} in {context}?")
+        assert Decider.load(file).file.judge.wording == default_prompts().wording_id("binary")
+        reword("binary", with_context="Is {query} safe in {context}?")
+        with pytest.raises(JudgeError, match="not the judge that was measured: wording was 'casewise@2"):
+            Decider.load(file)
+
+
+def test_a_decider_of_before_is_loaded_while_no_words_have_changed(tmp_path, reword):
+    with served(answering()) as server:
+        file = decider_on(server, tmp_path / "run")
+        fitted, _ = read_decider(file)
+        settings = fitted.judge.settings | {"prompts": default_prompts().id_of_all}
+        earlier = fitted.judge.model_copy(
+            update={"id": "tiny#casewise@2#0123456789ab", "settings": settings, "wording": None}
+        )
+        write_decider(file, fitted.model_copy(update={"judge": earlier}))
+        Decider.load(file)
+        reword("score", with_context="How safe is {query} in {context}?")
+        with pytest.raises(JudgeError, match="not the judge that was measured: prompts was"):
+            Decider.load(file)
