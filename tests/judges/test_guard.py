@@ -8,19 +8,22 @@ import math
 import pytest
 from aiohttp import web
 from tests.support.fault_server import FaultServer, completion
+from tests.support.served import served
 from tests.support.tiny_classifier import make_tiny_classifier
 from tests.support.tiny_llama import make_tiny_llama
 
 import casewise
+from casewise.api import RunOptions, Selection
 from casewise.api.deciding import Decider, Wanted, fit_decider
 from casewise.errors import ConfigurationError
 from casewise.judges.guard import ANSWER, GuardJudge, RewardJudge
+from casewise.judges.guard_profiles import all_profiles
 from casewise.judges.judge import Ask
 from casewise.judges.llm import LiveOptions
 from casewise.judges.named import judge_named
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Classified
-from casewise.records import Scored
+from casewise.records import Scored, Unscored
 
 DEMO = casewise.load("demo")
 
@@ -83,7 +86,7 @@ def test_the_report_is_told_the_licence_what_is_not_checked_and_who_has_no_polic
 
     assert "has no policy input" in notes
     assert "gated" in notes
-    assert "Not checked at the source" in notes
+    assert "is not verified: " in notes
 
 
 @pytest.mark.parametrize(
@@ -160,11 +163,129 @@ def test_a_reward_is_as_the_model_gave_it_however_sure():
     assert asyncio.run(RewardJudge("reward:sure", Sure()).answer(first_ask("scalar"))).outcome == Scored(value=6.0)
 
 
-def test_a_guard_whose_model_takes_no_prefill_is_refused_before_anything_is_sent():
-    judge = judge_named("guard:dynaguard@ollama/some", None)
+def replying(text, **choice):
+    return FaultServer(refuse=lambda _request, body: web.json_response(completion(body, text, **choice)))
 
-    with pytest.raises(ConfigurationError, match="takes no prefill"):
-        asyncio.run(judge.answer(first_ask()))
+
+@pytest.mark.parametrize(
+    ("name", "reply", "value"),
+    [
+        ("gpt-oss-safeguard", '{"violation":1}', 0.0),
+        ("gpt-oss-safeguard", '{"violation": 0, "policy_category": null}', 1.0),
+        ("gpt-oss-safeguard", "Output: 1", 0.0),
+        ("gpt-oss-safeguard", "**Output:** `0`", 1.0),
+        ("dynaguard", "<answer>\nFAIL\n</answer>\n<explanation>It names a dose.</explanation>", 0.0),
+        ("dynaguard", "<think>\nPASS would be wrong?\n</think>\n\n<answer>PASS</answer>", 1.0),
+    ],
+)
+def test_the_other_forms_that_a_guard_answers_in_are_read(name, reply, value):
+    async def asked():
+        async with replying(reply) as server:
+            judge = guard(f"guard:{name}@vllm/some", server)
+            answer = await judge.answer(first_ask())
+            await judge.close()
+            return answer
+
+    assert asyncio.run(asked()).outcome == Scored(value=value)
+
+
+@pytest.mark.parametrize(
+    "reply", ['{"violation":1} {"violation":0}', "Output: 1\nOutput: 0", "10", "0.5", "The policy says 1"]
+)
+def test_a_form_that_says_two_things_or_none_is_no_verdict(reply):
+    async def asked():
+        async with replying(reply) as server:
+            judge = guard("guard:gpt-oss-safeguard@vllm/some", server)
+            answer = await judge.answer(first_ask())
+            await judge.close()
+            return answer
+
+    assert isinstance(asyncio.run(asked()).outcome, Unscored)
+
+
+def test_a_guard_whose_model_takes_no_prefill_is_asked_without_it_and_says_so():
+    judge = guard("guard:dynaguard@ollama/some")
+
+    assert judge.wanted(first_ask("probability")).prefill is None
+    assert judge.wanted(first_ask("probability")).max_tokens == 512
+    assert "takes no prefill: DynaGuard 8B was asked without its <answer>" in " ".join(judge.notes())
+
+
+def test_a_server_without_token_probabilities_gives_the_class_that_the_reply_names(tmp_path):
+    with served(replying("unsafe\nS2")) as server:
+        live = LiveOptions(model=ModelOptions(server.url))
+        run = casewise.judge(
+            "demo",
+            "guard:llama-guard-3@vllm/some",
+            out=tmp_path / "run",
+            elicitations="probability",
+            options=RunOptions(live=live),
+        )
+
+    assert set(run.judgements["read_as"]) == {"llama-guard-3, by class"}
+    assert set(run.judgements["value"]) == {0.0}
+    assert (
+        "gave no probabilities of tokens: the class that a reply names stands in their place"
+        in run.report().to_markdown()
+    )
+
+
+def dropping_system():
+    """A server whose chat template knows no system message, nor an argument for it."""
+
+    def reply(_request, body):
+        kept = {**body, "messages": [turn for turn in body["messages"] if turn["role"] != "system"]}
+        return web.json_response(completion({**kept, "chat_template_kwargs": {}}, "0"))
+
+    return FaultServer(refuse=reply)
+
+
+@pytest.mark.parametrize("name", ["gpt-oss-safeguard", "shieldgemma"])
+def test_a_guard_whose_server_drops_the_context_is_not_run(tmp_path, name):
+    with served(dropping_system()) as server:
+        live = LiveOptions(model=ModelOptions(server.url))
+        with pytest.raises(
+            ConfigurationError, match=r"the context does not reach guard:.*tokens with a context and without"
+        ):
+            casewise.judge("demo", f"guard:{name}@vllm/some", out=tmp_path / "run", options=RunOptions(live=live))
+
+    assert len(server.bodies) == 2
+    assert (tmp_path / "run" / "judgements.jsonl").read_text() == ""
+
+
+def test_a_server_that_counts_no_tokens_leaves_a_note(tmp_path):
+    def reply(_request, body):
+        return web.json_response({**completion(body, "0"), "usage": None})
+
+    with served(FaultServer(refuse=reply)) as server:
+        live = LiveOptions(model=ModelOptions(server.url))
+        run = casewise.judge(
+            "demo", "guard:gpt-oss-safeguard@vllm/some", out=tmp_path / "run", options=RunOptions(live=live)
+        )
+
+    assert "counts no tokens: it could not be checked that the context reaches" in run.report().to_markdown()
+
+
+def test_the_context_is_checked_once_a_run(tmp_path):
+    with served(replying("0")) as server:
+        live = LiveOptions(model=ModelOptions(server.url))
+        for limit in (3, 6):
+            options = RunOptions(live=live, selection=Selection(limit=limit))
+            casewise.judge("demo", "guard:gpt-oss-safeguard@vllm/some", out=tmp_path / "run", options=options)
+
+    assert [body["max_tokens"] for body in server.bodies].count(1) == 2
+
+
+def test_effort_is_medium_unless_said_otherwise():
+    assert guard("guard:gpt-oss-safeguard@fake/x").mode == "medium"
+
+
+@pytest.mark.parametrize("name", ["wildguard", "granite-guardian", "nemotron-content-safety", "dynaguard"])
+def test_a_guard_in_casewises_words_says_so_and_names_the_page_of_its_own(name):
+    notes = " ".join(guard(f"guard:{name}@fake/x").notes())
+
+    assert "trained on a wording of its own" in notes
+    assert all_profiles()[name].template in notes
 
 
 def test_a_guards_run_becomes_a_decider_with_its_policy(tmp_path, monkeypatch):

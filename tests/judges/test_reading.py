@@ -137,7 +137,7 @@ def test_no_label_and_no_log_probabilities_are_no_probability():
     profile = all_profiles()["qwen3guard"]
     reasons = [
         read_guard(profile, "probability", reply).outcome.reason  # type: ignore[union-attr]  # both are unscored
-        for reply in (Reply("Safety: Safe"), Reply("Hm", token_logprobs=(position("Hm", Hm=0.9),)))
+        for reply in (Reply("It depends"), Reply("Hm", token_logprobs=(position("Hm", Hm=0.9),)))
     ]
 
     assert reasons == ["no_logprobs", "no_label_token"]

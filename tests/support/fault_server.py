@@ -36,7 +36,7 @@ def share_of(prompt: str) -> float:
 
 
 def completion(body: Body, content: str | None, **choice: Any) -> Body:
-    prompt = prompt_of(body)
+    prompt = prompt_of(body) + "".join(map(str, body.get("chat_template_kwargs", {}).values()))
     return {
         "id": "c",
         "object": "chat.completion",

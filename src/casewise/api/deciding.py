@@ -120,30 +120,33 @@ def guards_page(names: tuple[str, ...] = ()) -> Document:
         table_of(
             "guards",
             "Guards by the name of their profile: guard:NAME@MODEL.",
-            ("name", "guard", "context", "verdict", "replies", "licence", "not checked"),
+            ("name", "context", "verdict", "licence", "words", "not checked"),
             (
                 [
                     one.name,
-                    one.title,
                     " or ".join(one.renderings) or one.kind,
                     verdict_of(one),
-                    "yes" if one.reads_replies else "no",
                     one.licence,
+                    "casewise's" if one.own_wording else "its own",
                     ", ".join(one.unverified) or "–",
                 ]
                 for one in found or all_profiles().values()
             ),
         )
     ]
-    tables += [
-        table_of(
-            f"facts-{one.name}",
-            f"What the profile of {one.title} takes for true.",
-            ("fact", "says", "source", "state"),
-            ([name, fact.says, fact.source, fact.state] for name, fact in one.facts.items()),
-        )
-        for one in found
-    ]
+    for one in found:
+        facts = [
+            ["template", one.template, "the profile", "casewise's own words stand in it" if one.own_wording else "–"],
+            [
+                "replies",
+                "it can judge a chatbot's reply" if one.reads_replies else "it judges requests only",
+                "the profile",
+                "–",
+            ],
+        ]
+        facts += [[name, fact.says, fact.source, fact.state] for name, fact in one.facts.items()]
+        heads = ("fact", "says", "source", "state")
+        tables.append(table_of(f"facts-{one.name}", f"{one.title}: what its profile takes for true.", heads, facts))
     return of_tables(
         "Guards", tables, () if found else ("casewise guards NAME says where each fact of a profile is from.",)
     )

@@ -322,8 +322,14 @@ PROTOCOLS = {
 }
 
 
+BARE = ("mixtral", "dolphin")
+"""Open models that the release drew from without changing their distribution: no temperature, no top-p."""
+
+
 def protocol_for(name: str, judge: str) -> Protocol:
     """The protocol called `name`; `published` is that for open models where `judge` is run here (`hf:`), else for APIs.
+
+    Of open models those of the families `BARE` are sampled as they are: temperature 1, no top-p.
 
     Raises ConfigurationError: there is none of that name.
     """
@@ -331,7 +337,13 @@ def protocol_for(name: str, judge: str) -> Protocol:
         name = "published-open" if judge.startswith("hf:") else "published-api"
     if name not in PROTOCOLS:
         raise ConfigurationError(f"no protocol is called {name!r}; there are published, {', '.join(PROTOCOLS)}")
-    return PROTOCOLS[name]
+    protocol = PROTOCOLS[name]
+    if name == "published-open" and any(family in judge.lower() for family in BARE):
+        words = protocol.words.replace(
+            "temperature 0.6, top-p 0.9", "temperature 1 and no top-p (as Mixtral and Dolphin were)"
+        )
+        return replace(protocol, words=words, ask=replace(protocol.ask, temperature=1.0, top_p=None))
+    return protocol
 
 
 # The elicitations that a model can be asked for: one line each.

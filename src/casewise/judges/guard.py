@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from casewise.ask.layouts import in_words
+from casewise.ask.layouts import ShownItem, in_words
 from casewise.errors import ConfigurationError, Unavailable
 from casewise.judges.guard_profiles import (
     GuardMode,
@@ -196,6 +196,9 @@ TOP_LOGPROBS = 20
 USUAL_TOKENS = 40
 """What a guard's reply usually takes; one that thinks takes more."""
 
+WITHOUT_PREFILL = 512
+"""Tokens in which a guard that is asked without its prefill comes to its label."""
+
 
 @dataclass
 class GuardJudge(LLMJudge):
@@ -208,6 +211,8 @@ class GuardJudge(LLMJudge):
     policy: str | None = field(default=None, kw_only=True)
     """A deployer's own, in the place of ours."""
     called: str = field(kw_only=True)
+    _counts_no_prompt: bool = field(default=False, init=False, repr=False)
+    _by_class: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         words: tuple[Elicitation, ...] = ("scalar", "binary") if self.profile.read.middle else ("binary",)
@@ -249,12 +254,55 @@ class GuardJudge(LLMJudge):
         """What a reader must know: how it was told of the context, its licence, and what of its profile nobody has checked."""
         told = "as its policy" if self.rendering == "policy" else "as the chatbot's own instructions"
         mode = f", in the mode {self.mode}" if self.mode else ""
-        return profile_notes(self.name, self.profile, f", told of the context {told}{mode}")
+        return (*profile_notes(self.name, self.profile, f", told of the context {told}{mode}"), *self.notes_of_server())
+
+    def notes_of_server(self) -> Iterator[str]:
+        """What its server did not do, as far as calls have shown it."""
+        if self._by_class:
+            yield (
+                f"{self.name} gave no probabilities of tokens: the class that a reply names stands in their place, as 0, 0.5 "
+                "or 1."
+            )
+        if self.profile.prefill and not self.prefill:
+            yield f"{self.model.name} takes no prefill: {self.profile.title} was asked without its {self.profile.prefill.strip()}."
+        if self._counts_no_prompt:
+            yield f"{self.model.name} counts no tokens: it could not be checked that the context reaches {self.profile.title}."
+
+    @property
+    def prefill(self) -> str | None:
+        """What its reply is begun with, where the model can be given that."""
+        return self.profile.prefill if "prefill" in self.model.takes else None
+
+    async def check_context(self, ask: Ask) -> None:
+        """Ask twice for one token, with the context of `ask` and without, and compare how long the prompts were.
+
+        Raises ConfigurationError: they are equally long, so the context reaches nobody; a later call says why nothing
+        could be asked.
+        """
+        lengths = []
+        for shown in (ask.shown, replace(ask.shown, context={})):
+            options = replace(self.wanted_of(shown, ask.elicitation), max_tokens=1, top_logprobs=0, first_words=())
+            try:
+                reply = await self.model.reply(self.messages_of(shown, ask.reply), options)
+            except (Rejected, Unavailable):
+                return
+            lengths.append(reply.usage.input_tokens)
+        if None in lengths:
+            self._counts_no_prompt = True
+        elif lengths[0] == lengths[1]:
+            raise ConfigurationError(
+                f"the context does not reach {self.name}: its prompt has {lengths[0]} tokens with a context and without "
+                "one, so the server's chat template drops the message or the argument that holds it. Serve the model with "
+                "the template of its card, or ask in another rendering"
+            )
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
         """What the guard is shown."""
-        profile, shown, mode = self.profile, ask.shown, self.asked_as
-        return guard_messages(profile, self.rendering, shown, policy=self.policy, reply=ask.reply, mode=mode)
+        return self.messages_of(ask.shown, ask.reply)
+
+    def messages_of(self, shown: ShownItem, reply: str | None) -> tuple[Message, ...]:
+        """What the guard is shown of an item, and of a chatbot's reply where there is one."""
+        return guard_messages(self.profile, self.rendering, shown, policy=self.policy, reply=reply, mode=self.asked_as)
 
     def shared_key(self, ask: Ask) -> str:
         """Equal for asks that one call answers."""
@@ -262,15 +310,21 @@ class GuardJudge(LLMJudge):
 
     def wanted(self, ask: Ask) -> ReplyOptions:
         """How the reply is wanted."""
-        read, tokens = self.profile.read, ask.elicitation == "probability"
-        first = tokens and read.where == "first" and not self.asked_as.thinks
-        shown, policy, mode = ask.shown, self.policy, self.asked_as
+        return self.wanted_of(ask.shown, ask.elicitation)
+
+    def wanted_of(self, shown: ShownItem, elicitation: Elicitation) -> ReplyOptions:
+        """How the reply about an item is wanted."""
+        read, tokens = self.profile.read, elicitation == "probability"
+        begun = self.prefill == self.profile.prefill
+        first = tokens and read.where == "first" and not self.asked_as.thinks and begun
+        policy, mode = self.policy, self.asked_as
+        most = self.profile.max_tokens if begun else max(self.profile.max_tokens, WITHOUT_PREFILL)
         return ReplyOptions(
-            8 if first else self.profile.max_tokens,
+            8 if first else most,
             0.0,
             TOP_LOGPROBS if tokens else 0,
             first_words=tuple(read.words) if first else (),
-            prefill=self.profile.prefill,
+            prefill=self.prefill,
             template_arguments=template_arguments(self.profile, self.rendering, shown, policy=policy, mode=mode),
         )
 
@@ -281,9 +335,11 @@ class GuardJudge(LLMJudge):
         return at_most(self.messages(ask), reply_tokens=self.wanted(ask).max_tokens, prices=self.prices)
 
     def _read(self, elicitation: Elicitation, reply: Reply) -> Answer:
-        found = read_guard(self.profile, elicitation, reply)
-        whole = self._with_usage(found.outcome, reply, detail=found.detail)
-        return Answer(**{**vars(whole), "read_as": self.profile.name, "categories": found.categories})
+        read = read_guard(self.profile, elicitation, reply)
+        self._by_class |= read.by_class
+        whole = self._with_usage(read.outcome, reply, detail=read.detail)
+        read_as = f"{self.profile.name}, by class" if read.by_class else self.profile.name
+        return Answer(**{**vars(whole), "read_as": read_as, "categories": read.categories})
 
 
 class ClassifierGuard(LocalJudge):

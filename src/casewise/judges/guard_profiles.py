@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -41,13 +41,20 @@ class GuardMessage(Record):
     content: str
 
 
-class HowRead(Record):
-    """Where the verdict stands in a reply."""
+class LabelPlace(Record):
+    """A place in a reply where a label may stand."""
 
     where: Literal["first", "after", "tag", "json"]
     """`first`: the reply's first word. `after`: the word behind `marker`. `tag`: what `<marker>` holds. `json`: what
     the key `marker` holds."""
     marker: str = ""
+
+
+class HowRead(LabelPlace):
+    """Where the verdict stands in a reply, and in which words."""
+
+    otherwise: tuple[LabelPlace, ...] = ()
+    """Where else this guard is known to put it, looked at in this order where the first place holds none."""
     safe: tuple[str, ...]
     unsafe: tuple[str, ...]
     middle: tuple[str, ...] = ()
@@ -56,6 +63,11 @@ class HowRead(Record):
     """What stands before the list of categories, where there is one."""
     refusal_after: str | None = None
     """What stands before the word that says whether a reply refuses, where the guard says that."""
+
+    @property
+    def places(self) -> tuple[LabelPlace, ...]:
+        """All of them, the usual one first."""
+        return (self, *self.otherwise)
 
     @property
     def words(self) -> dict[str, str]:
@@ -87,6 +99,10 @@ class GuardProfile(Record):
     name: str
     title: str
     licence: str
+    template: str = "a profile of one's own"
+    """The page that says how it is asked."""
+    own_wording: bool = False
+    """Whether casewise's words stand where the guard was trained on others."""
     kind: Literal["chat", "moderation", "classifier"] = "chat"
     """`chat`: a model that replies. `moderation`: a moderation endpoint, asked by its own judge. `classifier`: a model
     that gives a text probabilities of labels."""
@@ -112,8 +128,8 @@ class GuardProfile(Record):
     def _can_be_asked(self) -> Self:
         if self.kind == "chat" and not self.renderings:
             raise ValueError("it has neither a 'policy' nor a 'conversation': there is nothing to send")
-        if self.read.where != "first" and not self.read.marker:
-            raise ValueError(f"the verdict stands {self.read.where!r} a 'marker' that is not named")
+        if unnamed := [place.where for place in self.read.places if place.where != "first" and not place.marker]:
+            raise ValueError(f"the verdict stands {unnamed[0]!r} a 'marker' that is not named")
         return self
 
     @property
@@ -124,7 +140,7 @@ class GuardProfile(Record):
     @property
     def id(self) -> str:
         """Name and a digest of all that decides what is sent and read."""
-        deciding = self.model_dump(mode="json", exclude={"facts", "title", "licence"})
+        deciding = self.model_dump(mode="json", exclude={"facts", "title", "licence", "template", "own_wording"})
         return f"{self.name}+{digest(deciding)[:8]}"
 
     @property
@@ -168,8 +184,15 @@ def profile_notes(name: str, profile: GuardProfile, told: str = "") -> tuple[str
     if profile.read.middle:
         middle = ", ".join(profile.read.middle)
         said.append(f"{profile.title} has a middle class ({middle}): 0.5 as a scalar, unsafe as a verdict.")
+    if profile.own_wording:
+        said.append(
+            f"{profile.title} was trained on a wording of its own ({profile.template}); casewise's own words stand in its "
+            "place, and what that costs is not known."
+        )
     if profile.unverified:
-        said.append(f"Not checked at the source for {profile.title}: {', '.join(profile.unverified)}.")
+        said.append(
+            f"The profile of {profile.title} is not verified: {', '.join(profile.unverified)} could not be checked at the source."
+        )
     return tuple(said)
 
 
@@ -294,12 +317,15 @@ class GuardRead:
     outcome: Scored | Unscored
     categories: tuple[str, ...] | None = None
     detail: dict[str, Any] = field(default_factory=dict)
+    by_class: bool = False
+    """Whether a probability was asked for and the class that the reply names stands in its place, as 0, 0.5 or 1."""
 
 
 def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) -> GuardRead:
     """What a guard's reply comes to.
 
     A middle class is 0.5 as a scalar, and as a verdict it is unsafe: never silently safe. It is kept as the detail `class`.
+    A probability from a server that gives none of its tokens' is the class that the reply names: 0, 0.5 or 1.
     """
     if reply.finish_reason == "content_filter":
         return GuardRead(
@@ -312,6 +338,8 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) ->
         detail["refusal_said"] = refuses
     categories = categories_in(profile.read, text)
     if elicitation == "probability":
+        if not reply.token_logprobs and said:
+            return GuardRead(by_word(said, "scalar", text, reply), categories, detail, by_class=True)
         outcome, mass = by_tokens(profile.read, reply)
         return GuardRead(outcome, categories, detail | (mass.as_detail() if mass else {}))
     return GuardRead(by_word(said, elicitation, text, reply), categories, detail)
@@ -328,24 +356,30 @@ def by_word(said: set[str], elicitation: Elicitation, text: str, reply: Reply) -
     return Scored(value=VALUES[kind] if elicitation == "scalar" else float(kind == "safe"))
 
 
-def pattern(read: HowRead) -> re.Pattern[str]:
-    words = "|".join(re.escape(word) for word in sorted(read.words, key=len, reverse=True))
-    word = rf"[\s\"'*`]*({words})(?![A-Za-z0-9]|\.\d)"
-    marker = re.escape(read.marker)
-    before = {"first": r"\A", "after": marker, "tag": rf"<{marker}>", "json": rf"[\"']{marker}[\"']\s*:"}[read.where]
+def pattern(place: LabelPlace, words: Iterable[str]) -> re.Pattern[str]:
+    labels = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    word = rf"[\s\"'*`]*({labels})(?![A-Za-z0-9]|\.\d)"
+    marker = re.escape(place.marker)
+    before = {"first": r"\A", "after": marker, "tag": rf"<{marker}>", "json": rf"[\"']{marker}[\"']\s*:"}[place.where]
     return re.compile(before + word, re.IGNORECASE)
 
 
-def kinds_said(read: HowRead, text: str) -> Iterator[str]:
-    """What each label word in its place means."""
-    if read.where == "json":
+def kinds_said(read: HowRead, text: str) -> list[str]:
+    """What each label word means that stands in the first of the guard's places that holds any."""
+    for place in read.places:
+        if kinds := list(kinds_at(place, read.words, text)):
+            return kinds
+    return []
+
+
+def kinds_at(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterator[str]:
+    if place.where == "json":
         objects, _ = find_objects(text)
-        told = [str(one[read.marker]).strip().lower() for one in objects if read.marker in one]
-        told = [word.removesuffix(".0") for word in told]
-        yield from (read.words[word] for word in told if word in read.words)
-        if told:
+        values = [str(one[place.marker]).strip().lower().removesuffix(".0") for one in objects if place.marker in one]
+        yield from (words[value] for value in values if value in words)
+        if values:
             return
-    yield from (read.words[match[1].lower()] for match in pattern(read).finditer(text))
+    yield from (words[match[1].lower()] for match in pattern(place, words).finditer(text))
 
 
 def word_behind(marker: str, text: str) -> str | None:
@@ -386,7 +420,14 @@ def label_position(read: HowRead, positions: tuple[Position, ...]) -> Position |
     pieces = [one.token.replace("Ġ", " ").replace("▁", " ").replace("Ċ", "\n") for one in positions]
     text = "".join(pieces)
     thoughts = len(text) - len(without_thoughts(text))
-    found = list(pattern(read).finditer(text[thoughts:]))
+    found = next(
+        (
+            some
+            for some in (list(pattern(place, read.words).finditer(text[thoughts:])) for place in read.places)
+            if some
+        ),
+        [],
+    )
     if not found:
         return first_that_begins(positions) if read.where == "first" and not thoughts else None
     start, so_far = thoughts + found[-1].start(1), 0

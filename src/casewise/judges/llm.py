@@ -11,7 +11,6 @@ from typing import Any
 from casewise.ask.chat import Chat, chat_with
 from casewise.ask.elicitations import (
     HOW_ASKED,
-    PROTOCOLS,
     AskOptions,
     Protocol,
     options_for,
@@ -125,7 +124,7 @@ class LLMJudge:
         options = self.options
         if options.protocol is not None:
             said.append(
-                f"{self.name} was asked by the protocol {options.protocol}: {PROTOCOLS[options.protocol].words}."
+                f"{self.name} was asked by the protocol {options.protocol}: {protocol_for(options.protocol, self.name).words}."
             )
         if options.structured and "json_schema" not in self.model.takes:
             said.append(
@@ -274,7 +273,7 @@ class LiveOptions:
     ask: AskOptions = field(default_factory=AskOptions)
     model: ModelOptions = field(default_factory=ModelOptions)
     protocol: str | None = None
-    """`published`, or one of `PROTOCOLS`: then it says how to ask, with the paper's own wording."""
+    """`published`, or one of the protocols by name: then it says how to ask, with the paper's own wording."""
     policy: str | None = None
     """A deployer's own policy, for a guard that takes one."""
     reader: str | None = None

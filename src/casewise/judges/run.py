@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.errors import ConfigurationError
-from casewise.judges.guard import ModerationJudge
+from casewise.judges.guard import GuardJudge, ModerationJudge
 from casewise.judges.judge import Answer, Ask, Judge, answer_shown
 from casewise.judges.llm import LLMJudge
 from casewise.models.batch_providers import client_of
@@ -538,6 +538,11 @@ async def judge_into(
             session = session_now(limits, command=target.command, items=len(plan.items), asks=plan.by_way)
             folder.note_session(session.model_copy(update={"weights_bytes": judge.weights_bytes}))
             asks, log = plan.asks(benchmark, judge), FolderLog(folder, kind)
+            if isinstance(judge, GuardJudge) and not folder.log_path.stat().st_size:
+                every = (ask for bundle in plan.bundles(benchmark) for ask in bundle)
+                shown = (ask for ask in every if ask.shown.context and not (ask.shown.problem or ask.shown.held_back))
+                if (first := next(shown, None)) is not None:
+                    await judge.check_context(first)
             answer: Callable[[Ask], Awaitable[Answer]] = partial(answer_shown, judge)
             if judge.model is not None and over is None:
                 answer = FirstReplies(answer, watch, log.columns()).answer
