@@ -50,7 +50,7 @@ def test_a_server_that_says_nothing_readable_costs_some_fifty_calls(command, tmp
     assert said.code == 4
     assert 50 <= len(server.bodies) < 60
     assert said.err.count(json.dumps(SILLY)) == 3
-    assert "only 0 of the first 50 replies give a verdict" in said.err
+    assert "0 of the first 50 replies could be read" in said.err
     assert "--structured" in said.err
     assert "--reader" in said.err
 

@@ -449,7 +449,7 @@ class FirstReplies:
         for reply in self._unread[:SHOWN]:
             self._watch.say(f"a reply without a verdict: {json.dumps(reply[:LONGEST_SHOWN], ensure_ascii=False)}")
         self._watch.stop.ask(
-            f"only {self._read} of the first {FIRST} replies give a verdict. Try --structured, --reader MODEL or other --prompts, "
+            f"{self._read} of the first {FIRST} replies could be read. Try --structured, --reader MODEL or other --prompts, "
             "into another folder"
         )
 

@@ -585,7 +585,12 @@ def replies_read(report: JudgeNumbers) -> Iterator[Block]:
     for one in second_readings(report.runs):
         yield Prose(
             f"{one.reader} read {one.n_read:,} of {one.n_read + one.n_none:,} replies of {one.judge} that gave no verdict to the strict "
-            f"reader. Of {one.n_both:,} replies that both read it found the same verdict in {one.n_same:,}."
+            "reader. "
+            + (
+                f"Of {one.n_both:,} replies that both read it found the same verdict in {one.n_same:,}."
+                if one.n_both
+                else "No reply was read by both."
+            )
         )
 
 
@@ -623,8 +628,13 @@ def how_asked(series: Series) -> str:
         other = f", not {bare}" if answered and bare not in answered else ""
         said.append(f"answered by {answered}{other}" if answered else f"asked {asked}, which did not say what answered")
         temperature = settings.get("temperature")
-        said.append("temperature not set" if temperature is None else f"temperature {temperature:g}")
-        said.append("held to a JSON schema" if settings.get("structured") else "free replies")
+        refused = {
+            what: any(f"takes no {what}" in note for note in run.notes) for what in ("temperature", "JSON schema")
+        }
+        drawn = "temperature not set" if temperature is None else f"temperature {temperature:g}"
+        said.append(f"{drawn}, which it does not take" if refused["temperature"] else drawn)
+        held = "JSON schema refused, then free replies" if refused["JSON schema"] else "held to a JSON schema"
+        said.append(held if settings.get("structured") else "free replies")
         said.append("over a batch interface" if JobLog.read(run.path).jobs else "live")
     if effort := settings.get("mode"):
         said.append(f"effort {effort}")
