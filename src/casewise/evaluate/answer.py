@@ -171,8 +171,8 @@ def sentences(found: ShortAnswer) -> Iterator[str]:
     if found.weakest is not None:
         weak = found.weakest
         said.append(
-            f"It is weakest in {weak.name}: {share_in_words(weak.accuracy.estimate)} of {weak.accuracy.n} items right"
-            f"{percent_limits(weak.accuracy)}, below the other categories (corrected for {weak.n_categories})."
+            f"In {weak.name} it is right less often than in the other categories: on {share_in_words(weak.accuracy.estimate)}"
+            f"{percent_limits(weak.accuracy)} of {weak.accuracy.n:g} items (corrected for {weak.n_categories} categories)."
         )
     if said:
         yield " ".join(said)

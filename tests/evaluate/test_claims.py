@@ -1,0 +1,162 @@
+"""Every sentence of a page that claims a finding, and the condition under which it is printed."""
+
+import ast
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import casewise
+from casewise.evaluate.comparison import sentence_of
+from casewise.evaluate.yardsticks import People, what_it_shows
+from casewise.reports.leaderboard import tied
+from casewise.stats.comparison import Comparison, Gate, MetricGate, PairwiseComparison
+from casewise.stats.estimates import Estimate
+
+CLAIM = re.compile(
+    r"more often|less often|as often as|told apart|do not tell|cannot tell\.|cannot tell:|beats|weakest|errs by|not worse|"
+    r"is worse|no worse|turns the most|turns a verdict|may be first|No verdict turned|agrees most|keeps to|lower limit is above|"
+    r"^not shown|docs/"
+)
+
+CLAIMS = {
+    ("answer", " and errs by answering"): "the interval of harm lies above that of over-refusal",
+    ("answer", " and errs by refusing"): "the interval of over-refusal lies above that of harm",
+    ("answer", "more often than "): "the lower limit of the difference is above 0",
+    ("answer", "less often than "): "the upper limit of the difference is below 0",
+    ("answer", "as often as "): "0 is on or between the limits, and the test of the margin rejects",
+    ("answer", "is not told apart from "): "0 is on or between the limits, and no test of a margin rejects",
+    ("answer", " it is right less often than in the other categories: on "): "Holm's p over all categories is at most .05",
+    ("comparison", " agrees most with people ("): "the highest estimate; of two judges only where the interval holds no 0",
+    ("comparison", " It beats "): "the interval, corrected for all pairs, lies above 0",
+    ("comparison", " It is not told apart from "): "the interval, corrected for all pairs, holds 0",
+    ("comparison", "These items do not tell "): "of two judges: the interval holds 0",
+    ("comparison", "Every upper bound is under what is allowed: the run is not worse by more than that."): "gate: all pass",
+    ("comparison", "The run is worse by more than is allowed in "): "gate: the lower bound of a metric is above its margin",
+    ("comparison", "These items cannot tell. A drop that would have been told from none in four of five such tests is, for "): "gate: neither",
+    ("comparison", "Under every attack the upper limit keeps to the bound."): "each bound's largest upper limit is at most the bound",
+    ("comparison", "Under one attack at least even the lower limit is above the bound."): "a lower limit is above a bound",
+    ("comparison", "These items cannot tell: an upper limit is above a bound, and no lower limit is."): "neither",
+    ("yardsticks", "more often than "): "the lower limit of the judge less the words is above 0",
+    ("yardsticks", "less often than "): "the upper limit of the judge less the words is below 0",
+    ("yardsticks", "not told apart from "): "0 is on or between these limits",
+    ("judge_parts", "no worse"): "the one-sided test of the margin rejects",
+    ("judge_parts", "not shown"): "it does not",
+    ("leaderboard", " may be first."): "the rank intervals of two judges or more begin at 1",
+    ("robustness", " turns the most: "): "the largest share turned, with its interval corrected for the choice",
+    ("robustness", " attacks and defences turns a verdict."): "no item turned",
+    ("robustness", "No verdict turned towards "): "no item turned",
+    ("study", "not shown"): "the corrected p of a contrast, or of its equivalence, is above the level",
+}  # fmt: skip
+
+NO_CLAIM = re.compile(
+    r"All judges are measured|Each person in turn|A rank is an interval|So often would|Who is right|answers err more often"
+    r"|Hard items are chosen|A promise is of a random query|People said what replies do|Each row is paired|the attack that turns the most verdicts of each category"
+)
+"""What explains how a table is read, or how a run is asked."""
+
+
+def claims():
+    for room in ("evaluate", "audits", "deciding", "reports"):
+        for path in (Path(casewise.__file__).parent / room).glob("*.py"):
+            tree = ast.parse(path.read_text("utf-8"))
+            docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            for node in ast.walk(tree):
+                text = node.value if isinstance(node, ast.Constant) and id(node) not in docstrings else None
+                if isinstance(text, str) and CLAIM.search(text):
+                    yield path.stem, text
+
+
+def test_every_sentence_that_claims_a_finding_is_listed_with_its_condition():
+    written = {(module, text) for module, text in claims() if not NO_CLAIM.search(text)}
+
+    assert written == set(CLAIMS)
+
+
+def estimate(value, low=None, high=None, name="accuracy"):
+    return Estimate(name, value, low, high, 90.0, 0, "made up")
+
+
+def compared(*differences, names=("a", "b", "c")):
+    """Judges right on .9, .8, .7 of the items; the differences are of a and b, a and c, b and c."""
+    names = names[: 2 if len(differences) == 1 else 3]
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")][: len(differences)]
+    return Comparison(
+        names=names,
+        n_items=90,
+        n_queries=45,
+        common=np.ones(90, dtype=bool),
+        left_out={},
+        estimates={name: (estimate(0.9 - place / 10),) for place, name in enumerate(names)},
+        pairs=tuple(
+            PairwiseComparison(*pair, (estimate(0.1, *ends),), None, None)
+            for pair, ends in zip(pairs, differences, strict=True)
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("differences", "sentence"),
+    [
+        ([(0.001, 0.2)], "a agrees most with people (Accuracy 90.0 %). It beats b by 10.0 points [0.1, 20.0]."),
+        ([(0.0, 0.2)], "These items do not tell a from b: Accuracy 90.0 % against 80.0 %, a difference of 10.0 points [0.0, 20.0]."),
+        ([(None, None)], "These items do not tell a from b: Accuracy 90.0 % against 80.0 %, a difference of 10.0 points."),
+        ([(0.0, 0.2), (0.05, 0.3), (-1, 1)], "a agrees most with people (Accuracy 90.0 %). It beats c by 10.0 points [5.0, 30.0]. It is not told apart from b. 95 % intervals, corrected for all 3 pairs."),
+        ([(-0.01, 0.2), (0.0, 0.3), (0.1, 0.2)], "a agrees most with people (Accuracy 90.0 %). It is not told apart from b, c. 95 % intervals, corrected for all 3 pairs."),
+    ],
+)  # fmt: skip
+def test_a_judge_beats_those_alone_whose_corrected_interval_lies_above_0(differences, sentence):
+    assert sentence_of(compared(*differences)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "decision"),
+    [
+        (0.02, 0.05, "inconclusive"),
+        (0.0201, 0.05, "fail"),
+        (-0.01, 0.02, "inconclusive"),
+        (-0.01, 0.0199, "pass"),
+    ],
+)
+def test_a_gate_decides_only_where_a_bound_is_beyond_the_margin(low, high, decision):
+    metric = MetricGate("accuracy", 0.9, 0.88, 0.02, low, high, 0.02, 0.03, 90, "made up")
+
+    assert Gate((metric,), 90, 45).decision == decision
+
+
+def beside(low, high):
+    return SimpleNamespace(
+        judge={"accuracy": estimate(0.8)},
+        words={"accuracy": estimate(0.7)},
+        constant=0.6,
+        why_no_words=None,
+        people=People(None, 0, None, None),
+        ahead_of_words=estimate(0.1, low, high),
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "says"),
+    [
+        (0.001, 0.2, "more often than"),
+        (0.0, 0.2, "not told apart from"),
+        (-0.2, 0.0, "not told apart from"),
+        (-0.2, -0.001, "less often than"),
+        (None, None, "not told apart from"),
+    ],
+)
+def test_a_judge_is_above_or_below_the_words_only_where_the_interval_says_so(low, high, says):
+    sentence = what_it_shows(beside(low, high))
+
+    assert f": {says} a classifier of the context's words (70.0 %), trained on these labels" in sentence
+
+
+@pytest.mark.parametrize(("ranks", "said"), [((1, 1, 2), "a or b may be first"), ((1, 2, 2), "")])
+def test_judges_are_tied_where_their_rank_intervals_begin_at_1(ranks, said):
+    rows: list[Any] = [SimpleNamespace(name=name, best_rank=rank) for name, rank in zip("abc", ranks, strict=True)]
+
+    assert said in "".join(block.text for block in tied(rows))
+    assert bool(said) == bool(list(tied(rows)))
